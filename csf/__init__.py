@@ -1,0 +1,3 @@
+"""Class costs that maximise the metric you care about."""
+
+__version__ = "0.1.0"

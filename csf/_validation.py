@@ -1,0 +1,151 @@
+"""Checks of arguments, and the only file that touches scikit-learn's private names."""
+
+import numbers
+
+import numpy as np
+from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import _num_samples as num_samples
+
+try:  # scikit-learn 1.9 and later
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # pragma: no cover - older scikit-learn
+
+    class CallbackSupportMixin:
+        """Stand-in where scikit-learn has no callbacks."""
+
+    def with_callbacks(fit):
+        """Return ``fit`` unchanged: this scikit-learn has no callbacks."""
+        return fit
+
+
+__all__ = [
+    "CallbackSupportMixin",
+    "check_binary_target",
+    "check_count",
+    "check_fraction",
+    "check_weights",
+    "num_samples",
+    "safe_indexing",
+    "with_callbacks",
+]
+
+
+def check_binary_target(y, pos_label=None):
+    """Split a binary target into its classes and a boolean array.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels: numbers, booleans or strings; exactly two distinct values.
+    pos_label : label, default=None
+        The positive class. ``None`` means 1 for labels {0, 1} or {-1, 1}, ``True`` for booleans.
+
+    Returns
+    -------
+    classes : ndarray of shape (2,)
+        Sorted distinct labels.
+    is_pos : ndarray of bool, shape (n_samples,)
+        ``True`` for samples of the positive class.
+    pos_label : label
+        The positive class, as in ``classes``.
+
+    Raises
+    ------
+    ValueError
+        If ``y`` is empty, has NaN, one class or more than two, or ``pos_label`` is missing or unknown.
+    """
+    y = column_or_1d(y, warn=True)
+    if y.shape[0] == 0:
+        raise ValueError("y is empty (0 samples); at least one sample of each class is needed")
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise ValueError("Input y contains NaN or infinity; drop those rows or give them a class")
+    kind = type_of_target(y, input_name="y", raise_unknown=True)
+    if kind.startswith("continuous"):
+        raise ValueError(
+            f"Unknown label type: {kind}. y must hold two class labels, got real numbers such as {y[0]!r}; "
+            "use a classification target"
+        )
+    classes = np.unique(y)
+    if classes.shape[0] == 1:
+        raise ValueError(
+            f"y has one class only ({classes[0]!r}): a metric of two classes needs positives and negatives; "
+            "check the split or the positive label"
+        )
+    if classes.shape[0] > 2:
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is multiclass with "
+            f"{classes.shape[0]} classes. Use sklearn.multiclass.OneVsRestClassifier(CostSearch(...)), or "
+            "one class against the rest: y == label"
+        )
+    if pos_label is None:
+        if not (classes.dtype.kind in "biuf" and classes[1] == 1 and classes[0] in (0, -1)):
+            raise ValueError(
+                f"pos_label=None stands for 1 with labels {{0, 1}} or {{-1, 1}}; y holds {classes.tolist()}. "
+                f"Give pos_label, e.g. pos_label={classes[1].item()!r}"
+            )
+        pos_label = classes[1]
+    matches = classes == pos_label
+    if not np.any(matches):
+        raise ValueError(f"pos_label={pos_label!r} is not a label of y, which holds {classes.tolist()}")
+    pos_label = classes[np.argmax(matches)]
+    return classes, y == pos_label, pos_label
+
+
+def check_weights(sample_weight, n_samples):
+    """Check sample weights and return them as float64, or ``None`` for no weights.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,) or None
+        Weights: finite, not negative, not all zero.
+    n_samples : int
+        The number of samples they must match.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,) or None
+        The weights.
+
+    Raises
+    ------
+    ValueError
+        If the length differs or a weight is NaN, infinite or negative, or all are zero.
+    """
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, numbers.Number):
+        raise ValueError(f"sample_weight must be an array of {n_samples} weights, got {sample_weight!r}")
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, got an array of shape {weight.shape}")
+    if weight.shape[0] != n_samples:
+        raise ValueError(
+            f"sample_weight.shape == {weight.shape}, expected {(n_samples,)}: one weight for each sample"
+        )
+    if not np.isfinite(weight).all():
+        raise ValueError("sample_weight contains NaN or infinity; weights must be finite numbers >= 0")
+    if (weight < 0).any():
+        raise ValueError(f"sample_weight must not be negative, got {weight.min()!r}; accepted: numbers >= 0")
+    if not (weight > 0).any():
+        raise ValueError("sample_weight is zero for every sample; at least one weight must be positive")
+    return weight
+
+
+def check_count(value, name, *, minimum=1):
+    """Check that ``value`` is a whole number >= ``minimum`` and return it as int."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be an int >= {minimum}, got {value!r}")
+    if value < minimum:
+        raise ValueError(f"{name} must be an int >= {minimum}, got {value!r}")
+    return int(value)
+
+
+def check_fraction(value, name):
+    """Check that ``value`` is a real number in the open interval (0, 1) and return it as float."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number in (0, 1), got {value!r}")
+    if not 0.0 < value < 1.0:
+        raise ValueError(f"{name} must be a number in (0, 1), got {value!r}")
+    return float(value)

@@ -1,0 +1,267 @@
+"""What a metric must offer: its value on error profiles and the class costs that aim at a level of it."""
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+
+from csf.profiles import ErrorProfile
+
+__all__ = ["Coefficients", "LinearFractional", "Metric"]
+
+# Closest relative distance of a level to the ends of its range: at the ends one class would weigh nothing.
+LEVEL_MARGIN = 1e-6
+
+
+class Coefficients(NamedTuple):
+    """The six numbers of a linear-fractional metric, ``(n0 + n·e) / (d0 + d·e)`` with ``e = (fn, fp)``."""
+
+    n0: float
+    n_fn: float
+    n_fp: float
+    d0: float
+    d_fn: float
+    d_fp: float
+
+
+class Metric(ABC):
+    """A metric of error profiles that does not increase with either error.
+
+    Subclass it and write `value` to search costs for a metric of your own; a linear-fractional one is better
+    written as `LinearFractional`, whose weights and bounds are sharper.
+
+    Examples
+    --------
+    >>> class Youden(Metric):
+    ...     def value(self, fn, fp, *, pos):
+    ...         return 1 - fn / pos - fp / (1 - pos)
+    >>> Youden().value(fn=0.05, fp=0.15, pos=0.25)
+    0.6
+    >>> Youden().cost_weights(0.5, pos=0.25)
+    (2.0, 0.667)
+    """
+
+    @abstractmethod
+    def value(self, fn, fp, *, pos):
+        """Value of the metric on error profiles.
+
+        Parameters
+        ----------
+        fn, fp : float or ndarray
+            Shares of *all* samples: false negatives in [0, pos], false positives in [0, 1 - pos].
+        pos : float
+            Share of positives, in (0, 1).
+
+        Returns
+        -------
+        float or ndarray
+            One value for each profile; larger is better.
+        """
+
+    @property
+    def name(self):
+        """Short name for tables and plots."""
+        return type(self).__name__
+
+    def range(self, pos):
+        """Smallest and largest level worth aiming at.
+
+        Parameters
+        ----------
+        pos : float
+            Share of positives, in (0, 1).
+
+        Returns
+        -------
+        tuple of float
+            ``(lo, hi)``; [0, 1] unless a metric says otherwise.
+        """
+        return 0.0, 1.0
+
+    def clip_level(self, t, *, pos):
+        """Level ``t`` moved inside the range, a millionth of its width away from the ends.
+
+        Parameters
+        ----------
+        t : float
+            Level aimed at.
+        pos : float
+            Share of positives, in (0, 1).
+
+        Returns
+        -------
+        float
+            The level that is safe to train at: both classes keep a positive weight.
+        """
+        lo, hi = self.range(pos)
+        margin = LEVEL_MARGIN * (hi - lo)
+        return float(min(max(t, lo + margin), hi - margin))
+
+    def cost_weights(self, t, *, pos):
+        """Class costs a(t) that aim at level ``t``.
+
+        Parameters
+        ----------
+        t : float
+            Level, inside `range`.
+        pos : float
+            Share of positives, in (0, 1).
+
+        Returns
+        -------
+        tuple of float
+            ``(c_fn, c_fp)``, the cost of a false negative and of a false positive.
+
+        Notes
+        -----
+        A metric that is only known to be monotone takes ``((1 - t) / pos, t / (1 - pos))``: every Pareto-optimal
+        profile of a convex trade-off is optimal for one such ``t`` in (0, 1).
+        """
+        return float((1.0 - t) / pos), float(t / (1.0 - pos))
+
+    def of(self, profile):
+        """Value of the metric on one `ErrorProfile`.
+
+        Parameters
+        ----------
+        profile : ErrorProfile
+            Error profile.
+
+        Returns
+        -------
+        float
+            The value.
+        """
+        return float(self.value(profile.fn, profile.fp, pos=profile.pos))
+
+    def score(self, y_true, y_pred, *, sample_weight=None, pos_label=None):
+        """Value of the metric on predicted labels.
+
+        Parameters
+        ----------
+        y_true, y_pred : array-like of shape (n_samples,)
+            True and predicted labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0.
+        pos_label : label, default=None
+            Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+
+        Returns
+        -------
+        float
+            The value.
+        """
+        return self.of(
+            ErrorProfile.from_predictions(y_true, y_pred, sample_weight=sample_weight, pos_label=pos_label)
+        )
+
+
+class LinearFractional(Metric):
+    r"""A ratio of two affine functions of the error profile (a pseudo-linear metric).
+
+    Subclasses write `coefficients`; everything else follows from the six numbers.
+
+    Notes
+    -----
+    .. math:: M(e) = \frac{n_0 + n \cdot e}{d_0 + d \cdot e}, \qquad
+              M(e) \ge t \iff \langle a(t), e \rangle + b(t) \le 0
+
+    with :math:`a(t) = t d - n` and :math:`b(t) = t d_0 - n_0`.
+
+    References
+    ----------
+    .. [1] S. Parambath, N. Usunier, Y. Grandvalet, "Optimizing F-measures by cost-sensitive classification",
+       NIPS 2014.
+    """
+
+    @abstractmethod
+    def coefficients(self, pos):
+        """The six numbers of the metric.
+
+        Parameters
+        ----------
+        pos : float
+            Share of positives, in (0, 1).
+
+        Returns
+        -------
+        Coefficients
+            ``(n0, n_fn, n_fp, d0, d_fn, d_fp)``.
+        """
+
+    def value(self, fn, fp, *, pos):
+        """Value of the metric; 0 where numerator and denominator are both 0.
+
+        Parameters
+        ----------
+        fn, fp : float or ndarray
+            Shares of all samples.
+        pos : float
+            Share of positives, in (0, 1).
+
+        Returns
+        -------
+        float or ndarray
+            One value for each profile.
+        """
+        n0, n_fn, n_fp, d0, d_fn, d_fp = self.coefficients(pos)
+        fn, fp = np.asarray(fn, dtype=float), np.asarray(fp, dtype=float)
+        numerator = n0 + n_fn * fn + n_fp * fp
+        denominator = d0 + d_fn * fn + d_fp * fp
+        defined = denominator > 0
+        result = np.where(defined, numerator, 0.0) / np.where(defined, denominator, 1.0)
+        return result if result.ndim else float(result)
+
+    def cost_weights(self, t, *, pos):
+        """Class costs ``a(t) = t d - n``: lowering this weighted error below ``-offset(t)`` reaches level ``t``.
+
+        Parameters
+        ----------
+        t : float
+            Level, inside `range`.
+        pos : float
+            Share of positives, in (0, 1).
+
+        Returns
+        -------
+        tuple of float
+            ``(c_fn, c_fp)``.
+        """
+        _, n_fn, n_fp, _, d_fn, d_fp = self.coefficients(pos)
+        return float(t * d_fn - n_fn), float(t * d_fp - n_fp)
+
+    def offset(self, t, *, pos):
+        """Offset ``b(t) = t d0 - n0``: level ``t`` is reached exactly when ``c_fn fn + c_fp fp + b(t) <= 0``.
+
+        Parameters
+        ----------
+        t : float
+            Level.
+        pos : float
+            Share of positives, in (0, 1).
+
+        Returns
+        -------
+        float
+            The offset.
+        """
+        n0, _, _, d0, _, _ = self.coefficients(pos)
+        return float(t * d0 - n0)
+
+    def denominator(self, fn, fp, *, pos):
+        """Denominator ``d0 + d·e``; its inverse turns weighted errors into units of the metric.
+
+        Parameters
+        ----------
+        fn, fp : float or ndarray
+            Shares of all samples.
+        pos : float
+            Share of positives, in (0, 1).
+
+        Returns
+        -------
+        float or ndarray
+            One denominator for each profile.
+        """
+        c = self.coefficients(pos)
+        return c.d0 + c.d_fn * fn + c.d_fp * fp

@@ -1,0 +1,63 @@
+"""A linear-fractional metric of the user's own, from its six numbers."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from csf.metrics.base import Coefficients, LinearFractional
+
+__all__ = ["CustomMetric"]
+
+
+@dataclass(frozen=True)
+class CustomMetric(LinearFractional):
+    """A metric ``(n0 + n_fn fn + n_fp fp) / (d0 + d_fn fn + d_fp fp)`` given by its six numbers.
+
+    Parameters
+    ----------
+    numbers : callable or sequence of 6 floats
+        ``(n0, n_fn, n_fp, d0, d_fn, d_fp)``, or a function of the share of positives that returns them. Give a
+        module-level function if the search has to be pickled.
+    label : str, default="custom"
+        Name for tables and plots.
+    levels : tuple of float, default=(0.0, 1.0)
+        Smallest and largest level worth aiming at.
+
+    Raises
+    ------
+    ValueError
+        On use, if there are not six finite numbers.
+
+    Examples
+    --------
+    The F1 score, written by hand:
+
+    >>> f1 = CustomMetric(lambda pos: (2 * pos, -2, 0, 2 * pos, -1, 1), label="my F1")
+    >>> f1.value(fn=0.05, fp=0.15, pos=0.25)
+    0.667
+    """
+
+    numbers: Callable | Sequence
+    label: str = "custom"
+    levels: tuple = (0.0, 1.0)
+
+    @property
+    def name(self):
+        """The label."""
+        return self.label
+
+    def range(self, pos):
+        """The given levels, see `Metric.range`."""
+        lo, hi = self.levels
+        return float(lo), float(hi)
+
+    def coefficients(self, pos):
+        """The given numbers, see `LinearFractional.coefficients`."""
+        numbers = self.numbers(pos) if callable(self.numbers) else self.numbers
+        numbers = np.asarray(numbers, dtype=float)
+        if numbers.shape != (6,) or not np.isfinite(numbers).all():
+            raise ValueError(
+                f"numbers must give six finite values (n0, n_fn, n_fp, d0, d_fn, d_fp), got {numbers.tolist()}"
+            )
+        return Coefficients(*numbers.tolist())

@@ -1,0 +1,70 @@
+"""Metrics by name."""
+
+import re
+from functools import partial
+
+from csf.metrics.accuracy import BalancedAccuracy, WeightedAccuracy
+from csf.metrics.base import Metric
+from csf.metrics.fbeta import FBeta
+from csf.metrics.gower_legendre import GowerLegendre
+from csf.metrics.jaccard import Jaccard
+from csf.metrics.rates import Precision, Recall, Specificity
+from csf.metrics.tversky import Tversky
+
+__all__ = ["METRICS", "get_metric"]
+
+METRICS = {
+    "f1": partial(FBeta, 1.0),
+    "f2": partial(FBeta, 2.0),
+    "f0.5": partial(FBeta, 0.5),
+    "jaccard": Jaccard,
+    "tversky": Tversky,
+    "gower_legendre": GowerLegendre,
+    "accuracy": WeightedAccuracy,
+    "balanced_accuracy": BalancedAccuracy,
+    "precision": Precision,
+    "recall": Recall,
+    "specificity": Specificity,
+}
+
+_FBETA = re.compile(r"f(\d+(?:\.\d*)?|\.\d+)")
+
+
+def get_metric(metric):
+    """Metric object of a name, or the object itself.
+
+    Parameters
+    ----------
+    metric : str or Metric
+        A name in ``METRICS``, ``"f<beta>"`` for any positive beta, or a metric.
+
+    Returns
+    -------
+    Metric
+        The metric.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown.
+    TypeError
+        If it is neither a name nor a metric.
+
+    Examples
+    --------
+    >>> get_metric("f2"), get_metric("f0.25")
+    (FBeta(beta=2.0), FBeta(beta=0.25))
+    """
+    if isinstance(metric, Metric):
+        return metric
+    if not isinstance(metric, str):
+        raise TypeError(
+            f"metric must be a name or a csf.metrics.Metric object, got {metric!r}; for a function of your own, "
+            "subclass csf.metrics.Metric or use csf.metrics.CustomMetric"
+        )
+    if metric in METRICS:
+        return METRICS[metric]()
+    match = _FBETA.fullmatch(metric)
+    if match and float(match[1]) > 0:
+        return FBeta(float(match[1]))
+    raise ValueError(f"unknown metric {metric!r}; known: {', '.join(METRICS)}, f<beta>, or a Metric object")
