@@ -2,10 +2,15 @@
 
 from csf.metrics.accuracy import BalancedAccuracy, WeightedAccuracy
 from csf.metrics.base import Coefficients, LinearFractional, Metric
+from csf.metrics.concave import Concave
 from csf.metrics.custom import CustomMetric
 from csf.metrics.fbeta import FBeta
+from csf.metrics.gmean import GMean
 from csf.metrics.gower_legendre import GowerLegendre
+from csf.metrics.hmean import HMean
 from csf.metrics.jaccard import Jaccard
+from csf.metrics.min_rate import MinRate
+from csf.metrics.qmean import QMean
 from csf.metrics.rates import (
     FalseNegativeRate,
     FalsePositiveRate,
@@ -21,16 +26,21 @@ __all__ = [
     "METRICS",
     "BalancedAccuracy",
     "Coefficients",
+    "Concave",
     "CustomMetric",
     "FBeta",
     "FalseNegativeRate",
     "FalsePositiveRate",
+    "GMean",
     "GowerLegendre",
+    "HMean",
     "Jaccard",
     "LinearFractional",
     "Metric",
+    "MinRate",
     "Precision",
     "PredictedPositiveRate",
+    "QMean",
     "Recall",
     "Specificity",
     "Tversky",

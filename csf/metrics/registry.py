@@ -6,8 +6,12 @@ from functools import partial
 from csf.metrics.accuracy import BalancedAccuracy, WeightedAccuracy
 from csf.metrics.base import Metric
 from csf.metrics.fbeta import FBeta
+from csf.metrics.gmean import GMean
 from csf.metrics.gower_legendre import GowerLegendre
+from csf.metrics.hmean import HMean
 from csf.metrics.jaccard import Jaccard
+from csf.metrics.min_rate import MinRate
+from csf.metrics.qmean import QMean
 from csf.metrics.rates import Precision, Recall, Specificity
 from csf.metrics.tversky import Tversky
 
@@ -25,6 +29,10 @@ METRICS = {
     "precision": Precision,
     "recall": Recall,
     "specificity": Specificity,
+    "gmean": GMean,
+    "hmean": HMean,
+    "qmean": QMean,
+    "min_rate": MinRate,
 }
 
 _FBETA = re.compile(r"f(\d+(?:\.\d*)?|\.\d+)")
