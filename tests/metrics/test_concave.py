@@ -1,0 +1,305 @@
+"""Laws of every concave metric: tangents, conjugates, dual regions, projections, extensions."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from csf.metrics import METRICS, Concave, GMean, HMean, MinRate, QMean, get_metric
+
+CONCAVE = [GMean(), GMean(eps=0.04), HMean(), QMean(), MinRate()]
+BOX_TOP = {GMean(): 0.5 / np.sqrt(1e-3), GMean(eps=0.04): 2.5, HMean(): 2.0, QMean(): np.sqrt(0.5), MinRate(): 1.0}
+
+rate = st.floats(0.0, 1.0)
+average = st.floats(-5.0, 1.0)
+coordinate = st.floats(-1e6, 1e6) | st.floats(-3.0, 3.0)
+each_metric = pytest.mark.parametrize("metric", CONCAVE, ids=repr)
+
+
+def border(metric, count=2001):
+    """Dense points of the part of the border of the dual region that faces the origin (for Q-mean, the arc)."""
+    s = np.linspace(0.0, 1.0, count)
+    if isinstance(metric, GMean):
+        u = -0.5 * np.log(metric.eps) * (2.0 * s - 1.0)
+        return 0.5 * np.exp(u), 0.5 * np.exp(-u)
+    if isinstance(metric, HMean):
+        return 2.0 * s**2, 2.0 * (1.0 - s) ** 2
+    if isinstance(metric, QMean):
+        return np.sin(s * np.pi / 2) * np.sqrt(0.5), np.cos(s * np.pi / 2) * np.sqrt(0.5)
+    return s, 1.0 - s
+
+
+def region(metric, count=401):
+    """Border and interior of the dual region on a grid."""
+    alpha, beta = border(metric)
+    top = BOX_TOP[metric]
+    low = 0.25 / top if isinstance(metric, GMean) else 0.0
+    grid_a, grid_b = (g.ravel() for g in np.meshgrid(*[np.linspace(low, top, count)] * 2))
+    keep = np.isfinite(metric.conjugate(grid_a, grid_b))
+    return np.append(alpha, grid_a[keep]), np.append(beta, grid_b[keep])
+
+
+def test_the_registry_knows_all_four():
+    assert {name for name in METRICS if isinstance(get_metric(name), Concave)} == {
+        "gmean", "hmean", "qmean", "min_rate",
+    }  # fmt: skip
+
+
+@each_metric
+def test_they_are_values_that_compare_and_pickle(metric):
+    assert pickle.loads(pickle.dumps(metric)) == metric
+    assert get_metric(metric.name).name == metric.name
+
+
+@each_metric
+@given(tpr=rate, tnr=rate, other_tpr=rate, other_tnr=rate)
+def test_tangents_majorise_and_touch(metric, tpr, tnr, other_tpr, other_tnr):
+    """link(v) <= link(u) + grad(u)·(v - u), with equality of the Fenchel form at u; where a tangent exists."""
+    alpha, beta = metric.gradient(tpr, tnr)
+    touches = alpha * tpr + beta * tnr - metric.conjugate(alpha, beta)
+    if min(tpr, tnr) > 1e-300:
+        assert touches == pytest.approx(metric.link(tpr, tnr), abs=1e-12)
+    tangent = alpha * other_tpr + beta * other_tnr - metric.conjugate(alpha, beta)
+    assert tangent >= metric.link(other_tpr, other_tnr) - 1e-9 * max(1.0, alpha, beta)
+
+
+@each_metric
+@given(tpr=st.floats(0.02, 0.97), tnr=st.floats(0.02, 0.97))
+def test_gradient_is_the_slope(metric, tpr, tnr):
+    h = 1e-6
+    if isinstance(metric, MinRate) and abs(tpr - tnr) < 4 * h:
+        return
+    slopes = (
+        (metric.link(tpr + h, tnr) - metric.link(tpr - h, tnr)) / (2 * h),
+        (metric.link(tpr, tnr + h) - metric.link(tpr, tnr - h)) / (2 * h),
+    )
+    assert metric.gradient(tpr, tnr) == pytest.approx(slopes, rel=1e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("metric", "corner"),
+    [(HMean(), (0, 0)), (GMean(), (0, 0.3)), (GMean(), (0.3, 0)), (QMean(), (1, 1)), (MinRate(), (0.2, 0.2))],
+)
+def test_where_there_is_no_tangent_both_slopes_are_a_half(metric, corner):
+    assert metric.gradient(*corner) == (0.5, 0.5)
+    assert np.isfinite(metric.conjugate(0.5, 0.5))
+
+
+@each_metric
+@given(tpr=rate, tnr=rate, up=st.floats(0.0, 1.0))
+def test_link_does_not_decrease_and_is_concave(metric, tpr, tnr, up):
+    value, mirrored = metric.link(tpr, tnr), metric.link(tnr, tpr)
+    assert value == pytest.approx(mirrored, rel=1e-12)
+    assert metric.link(tpr + up * (1 - tpr), tnr) >= value - 1e-12
+    middle = metric.link(0.5 * (tpr + up), 0.5 * (tnr + 0.5))
+    assert middle >= 0.5 * (value + metric.link(up, 0.5)) - 1e-12
+
+
+@each_metric
+@given(tpr=rate, tnr=rate, other_tpr=rate, other_tnr=rate)
+def test_lipschitz_constant_holds(metric, tpr, tnr, other_tpr, other_tnr):
+    distance = np.hypot(tpr - other_tpr, tnr - other_tnr)
+    if np.isfinite(metric.lipschitz):
+        change = abs(metric.link(tpr, tnr) - metric.link(other_tpr, other_tnr))
+        assert change <= metric.lipschitz * distance + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("metric", "near", "far"),
+    [
+        (HMean(), (0.0, 1.0), (1e-6, 1.0)),
+        (QMean(), (0.3, 0.3), (0.4, 0.4)),
+        (MinRate(), (0.3, 0.9), (0.4, 0.9)),
+    ],
+)
+def test_lipschitz_constant_is_tight(metric, near, far):
+    slope = (metric.link(*far) - metric.link(*near)) / np.hypot(far[0] - near[0], far[1] - near[1])
+    assert slope == pytest.approx(metric.lipschitz, rel=1e-3)
+
+
+@each_metric
+@given(alpha=st.floats(0.0, 3.0), beta=st.floats(0.0, 3.0))
+@settings(max_examples=50)
+def test_conjugate_is_the_infimum(metric, alpha, beta):
+    """Against brute force over directions; the three homogeneous links need only the sign of the least form."""
+    if isinstance(metric, QMean):  # by the distances of the rates from 1, over the plane
+        angle = np.linspace(0.0, 2 * np.pi, 7201)
+        slope = np.sqrt(0.5) - alpha * np.cos(angle) - beta * np.sin(angle)
+        value_at_one = alpha + beta - 1.0
+    else:
+        angle = np.append(np.linspace(0.0, np.pi / 2, 7201), np.geomspace(1e-12, 1e-3, 400))
+        u, v = np.cos(angle), np.sin(angle)
+        link = {"gmean": np.sqrt(u * v), "hmean": 2 * u * v / (u + v), "min_rate": np.minimum(u, v)}[metric.name]
+        slope = alpha * u + beta * v - link
+        slope = np.append(np.append(slope, alpha * v + beta * u - link), 0.0)
+        if isinstance(metric, MinRate):  # over the plane: also against the diagonal
+            slope = np.append(slope, 1.0 - alpha - beta)
+        value_at_one = 0.0
+    conjugate, least = metric.conjugate(alpha, beta), slope.min()
+    if np.isfinite(conjugate):
+        assert conjugate == value_at_one
+        assert least >= -1e-6
+    else:
+        assert least < 1e-6
+
+
+@each_metric
+@given(data=st.data())
+@settings(max_examples=50)
+def test_conjugate_gradient_is_the_slope(metric, data):
+    share = data.draw(st.floats(0.1, 0.9))
+    alphas, betas = border(metric)
+    alpha, beta = (float(side[int(share * (len(side) - 1))]) for side in (alphas, betas))
+    if isinstance(metric, QMean):
+        alpha, beta = 0.9 * alpha, 0.9 * beta
+        h = 1e-4
+        slopes = [
+            (metric.conjugate(alpha + h, beta) - metric.conjugate(alpha - h, beta)) / (2 * h),
+            (metric.conjugate(alpha, beta + h) - metric.conjugate(alpha, beta - h)) / (2 * h),
+        ]
+        assert metric.conjugate_gradient(alpha, beta) == pytest.approx(slopes)
+    else:
+        assert metric.conjugate_gradient(alpha, beta) == (0.0, 0.0)
+
+
+@each_metric
+@given(tpr=rate, tnr=rate)
+@settings(max_examples=50)
+def test_minimum_over_the_region_is_the_link(metric, tpr, tnr):
+    """Strong duality on the unit square; G-mean where the ratio of the rates is within [eps, 1/eps]."""
+    alpha, beta = region(metric)
+    forms = alpha * tpr + beta * tnr - metric.conjugate(alpha, beta)
+    assert forms.min() >= metric.link(tpr, tnr) - 1e-9
+    if not isinstance(metric, GMean) or metric.eps <= tnr / max(tpr, 1e-300) <= 1 / metric.eps:
+        assert forms.min() == pytest.approx(metric.link(tpr, tnr), abs=1e-4)
+
+
+@each_metric
+@given(tpr=average, tnr=average)
+@settings(max_examples=50)
+@example(tpr=-1.0, tnr=-2.0)
+@example(tpr=-1.0, tnr=-1.0)
+@example(tpr=0.0, tnr=-1.0)
+@example(tpr=-1.0, tnr=0.0)
+@example(tpr=0.0, tnr=0.0)
+@example(tpr=0.0, tnr=1.0)
+@example(tpr=-1.0, tnr=1.0)
+def test_extension_is_the_minimum_over_the_region(metric, tpr, tnr):
+    alpha, beta = region(metric)
+    brute = (alpha * tpr + beta * tnr - metric.conjugate(alpha, beta)).min()
+    assert brute >= metric.extension(tpr, tnr) - 1e-9
+    assert brute == pytest.approx(metric.extension(tpr, tnr), abs=1e-4 * (1 + abs(tpr) + abs(tnr)))
+
+
+@each_metric
+@given(tpr=rate, tnr=rate)
+def test_extension_majorises_the_link(metric, tpr, tnr):
+    link, extension = metric.link(tpr, tnr), metric.extension(tpr, tnr)
+    assert extension >= link - 1e-12
+    if not isinstance(metric, GMean) or (min(tpr, tnr) > metric.eps * max(tpr, tnr)):
+        assert extension == pytest.approx(link, abs=1e-12)
+    else:
+        assert extension - link <= 0.5 * np.sqrt(metric.eps) + 1e-12
+
+
+@each_metric
+@given(p=average, n=average, q=average, m=average, share=rate)
+def test_extension_is_concave_and_does_not_decrease(metric, p, n, q, m, share):
+    mixed = metric.extension(share * p + (1 - share) * q, share * n + (1 - share) * m)
+    assert mixed >= share * metric.extension(p, n) + (1 - share) * metric.extension(q, m) - 1e-9
+    assert metric.extension(max(p, q), max(n, m)) >= metric.extension(p, n) - 1e-9
+
+
+@each_metric
+@given(p=average, n=average)
+def test_duals_lie_in_the_region_and_swap_with_the_classes(metric, p, n):
+    alpha, beta = metric.dual(p, n)
+    assert metric.project(alpha, beta) == pytest.approx((alpha, beta), abs=1e-9)
+    assert np.isfinite(metric.conjugate(alpha, beta))
+    assert metric.dual(n, p) == pytest.approx((beta, alpha), rel=1e-12)
+
+
+@each_metric
+@given(tpr=st.floats(0.1, 0.99), tnr=st.floats(0.1, 0.99))
+def test_dual_of_rates_is_the_tangent(metric, tpr, tnr):
+    assert GMean().dual(tpr, tnr) == pytest.approx(GMean().gradient(tpr, tnr))
+    if not isinstance(metric, GMean):
+        assert metric.dual(tpr, tnr) == metric.gradient(tpr, tnr)
+
+
+@each_metric
+@given(alpha=coordinate, beta=coordinate)
+@settings(max_examples=200)
+@example(alpha=-1e6, beta=1.0)
+@example(alpha=1.0, beta=-1e6)
+@example(alpha=-1e6, beta=-1e6)
+@example(alpha=0.0, beta=0.0)
+def test_projection_is_the_nearest_point(metric, alpha, beta):
+    a, b = metric.project(alpha, beta)
+    assert isinstance(a, float)
+    assert isinstance(b, float)
+    assert np.isfinite(metric.conjugate(a, b))
+    grid_a, grid_b = region(metric)
+    best = np.hypot(grid_a - alpha, grid_b - beta).min()
+    assert np.hypot(a - alpha, b - beta) <= best + 1e-9 * (1 + best)
+    assert metric.project(a, b) == pytest.approx((a, b), abs=1e-9)
+    assert metric.project(beta, alpha) == pytest.approx((b, a), abs=1e-6)
+
+
+@each_metric
+@given(a=coordinate, b=coordinate, c=coordinate, d=coordinate)
+def test_projection_does_not_expand(metric, a, b, c, d):
+    p, q = metric.project(a, b), metric.project(c, d)
+    assert np.hypot(p[0] - q[0], p[1] - q[1]) <= np.hypot(a - c, b - d) * (1 + 1e-9) + 1e-7
+
+
+@each_metric
+def test_learners_start_inside_the_region(metric):
+    assert metric.project(*metric.initial_dual) == pytest.approx(metric.initial_dual)
+
+
+@each_metric
+def test_arrays_give_arrays_and_scalars_floats(metric):
+    p, n = np.array([[0.0, -0.3], [0.5, 1.0]]), np.array([[0.2, -0.1], [0.9, 1.0]])
+    assert metric.extension(p, n).shape == p.shape
+    for k in np.ndindex(p.shape):
+        assert metric.extension(p, n)[k] == metric.extension(p[k], n[k])
+        assert tuple(side[k] for side in metric.dual(p, n)) == metric.dual(p[k], n[k])
+    assert isinstance(metric.extension(0.5, 0.2), float)
+    assert isinstance(metric.link(0.5, 0.2), float)
+    assert all(isinstance(side, float) for side in metric.gradient(0.5, 0.2))
+    assert metric.link(np.linspace(0, 1, 5), 0.5).shape == (5,)
+
+
+@each_metric
+@given(tpr=rate, tnr=rate, pos=st.floats(0.01, 0.99))
+def test_value_goes_through_the_rates(metric, tpr, tnr, pos):
+    fn, fp = (1 - tpr) * pos, (1 - tnr) * (1 - pos)
+    link = metric.link(1 - fn / pos, 1 - fp / (1 - pos)) if min(tpr, tnr) > 0 else metric.link(tpr, tnr)
+    assert metric.value(fn, fp, pos=pos) == pytest.approx(link, abs=1e-7)
+
+
+@each_metric
+def test_cost_weights_move_all_weight_from_positives_to_negatives(metric):
+    assert metric.cost_weights(0.0, pos=0.25) == (4.0, 0.0)
+    assert metric.cost_weights(1.0, pos=0.25) == pytest.approx((0.0, 4 / 3))
+
+
+@each_metric
+@pytest.mark.parametrize("bad", [-0.1, 1.1, np.nan])
+def test_rates_out_of_range_are_refused(metric, bad):
+    with pytest.raises(ValueError, match=r"tpr must be a rate in \[0, 1\], got"):
+        metric.link(bad, 0.5)
+    with pytest.raises(ValueError, match="tnr must be a rate"):
+        metric.gradient(0.5, [0.2, bad])
+
+
+@given(tpr=st.floats(0, 0.9), tnr=st.floats(0, 0.9), eps=st.floats(1e-6, 0.1))
+def test_gain_of_adding_eps_to_both_rates(tpr, tnr, eps):
+    gain = {m: m.link(tpr + eps, tnr + eps) - m.link(tpr, tnr) for m in CONCAVE}
+    assert gain[MinRate()] <= eps + 1e-12
+    assert gain[HMean()] <= 2 * eps + 1e-12
+    assert gain[QMean()] <= eps + 1e-12
+    assert gain[GMean()] <= np.sqrt(eps * (1 + eps)) + 1e-12
