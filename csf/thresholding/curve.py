@@ -1,0 +1,347 @@
+"""The error profile at every cut of a score, and the best cut for a metric."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from csf._validation import check_binary_target, check_weights
+from csf.metrics import get_metric
+from csf.profiles import ErrorProfile
+from csf.thresholding._kernels import gather_cuts, hull_cuts, merge_cuts, midpoint, midpoints
+
+__all__ = ["Cut", "ThresholdCurve", "sweep", "threshold_curve"]
+
+# Metrics are evaluated on blocks of cuts that stay in the processor's cache.
+_BLOCK = 1 << 15
+# Values closer than this (relative to the larger of 1 and the best value) are ties that rounding tore apart.
+_TIE = 8 * np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True)
+class Cut:
+    """One threshold and what it achieves.
+
+    Parameters
+    ----------
+    threshold : float
+        Predict positive when ``score >= threshold``; +inf predicts nothing positive, -inf everything.
+    value : float
+        Value of the metric.
+    profile : ErrorProfile
+        Error profile of the rule.
+    feasible : bool
+        Whether the constraint holds; ``True`` without one.
+    """
+
+    threshold: float
+    value: float
+    profile: ErrorProfile
+    feasible: bool = True
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ThresholdCurve:
+    """Error profiles of the rule ``score >= threshold`` at every cut of one score.
+
+    A cut never separates equal scores. Cuts go from the fewest to the most predicted positives. Built by
+    `threshold_curve` or `sweep`.
+
+    Parameters
+    ----------
+    lowest_score : ndarray of shape (n_cuts,)
+        Smallest score predicted positive at each cut, decreasing; +inf at the first.
+    fn, fp : ndarray of shape (n_cuts,)
+        Shares of *all* samples: false negatives fall from ``pos`` to 0, false positives rise from 0 to
+        ``1 - pos``.
+    pos : float
+        Share of positives.
+
+    Notes
+    -----
+    The first cut predicts nothing positive and the last everything. Only where some scores are +inf there is no
+    threshold that predicts nothing: the first cut then holds those samples, so that each cut is a rule that can
+    be applied.
+
+    Examples
+    --------
+    >>> curve = threshold_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> curve.thresholds
+    array([  inf, 0.6  , 0.375, 0.225,  -inf])
+    >>> curve.best("f1")
+    Cut(threshold=0.225, value=0.8, profile=ErrorProfile(fn=0.0, fp=0.25, pos=0.5), feasible=True)
+    """
+
+    lowest_score: np.ndarray
+    fn: np.ndarray
+    fp: np.ndarray
+    pos: float
+
+    def __repr__(self):
+        return f"{type(self).__name__}(n_cuts={self.fn.shape[0]}, pos={self.pos:.6g})"
+
+    @cached_property
+    def thresholds(self):
+        """Thresholds of the cuts, decreasing from +inf to -inf: midpoints between neighbouring distinct scores."""
+        thresholds = np.empty_like(self.lowest_score)
+        midpoints(self.lowest_score, thresholds)
+        thresholds.flags.writeable = False
+        return thresholds
+
+    def value(self, metric):
+        """Value of a metric at every cut.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            A name in ``csf.metrics.METRICS`` or a metric.
+
+        Returns
+        -------
+        ndarray of shape (n_cuts,)
+            One value for each cut.
+        """
+        metric = get_metric(metric)
+        return self._at_every_cut(metric.value)
+
+    def best(self, metric, constraint=None):
+        """The cut with the largest value; of equal values the one with the fewest predicted positives.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            What to maximise.
+        constraint : object with ``violation(fn, fp, *, pos)``, default=None
+            The method returns an array >= 0, zero where an error profile is allowed.
+
+        Returns
+        -------
+        Cut
+            The best allowed cut. When none is allowed: the one with the smallest violation (of equal ones the
+            largest value), with ``feasible=False``.
+
+        Raises
+        ------
+        ValueError
+            If the metric, or the violation, is NaN at every cut.
+
+        Notes
+        -----
+        Values that differ by rounding only (8 units in the last place) count as equal.
+        """
+        values = self.value(metric)
+        allowed, feasible = slice(None), True
+        if constraint is not None:
+            violation = self._at_every_cut(constraint.violation)
+            least = np.nanmin(violation) if not np.isnan(violation).all() else np.nan
+            if np.isnan(least):
+                raise ValueError(f"the violation of {constraint!r} is NaN at every cut; it must be numbers >= 0")
+            feasible = bool(least <= 0)
+            allowed = np.flatnonzero(violation <= (0.0 if feasible else least + _slack(violation, least)))
+        cut = _first_best(values[allowed], metric)
+        cut = int(cut if constraint is None else allowed[cut])
+        return Cut(self._threshold(cut), float(values[cut]), self._profile(cut), feasible)
+
+    def at(self, threshold):
+        """Error profile of the rule ``score >= threshold``.
+
+        Parameters
+        ----------
+        threshold : float
+            Any threshold, infinite ones included.
+
+        Returns
+        -------
+        ErrorProfile
+            Profile on the samples of the curve.
+
+        Raises
+        ------
+        ValueError
+            If the threshold is NaN.
+        """
+        if np.isnan(threshold):
+            raise ValueError(f"threshold must be a number or +-inf, got {threshold!r}")
+        below = np.searchsorted(self.lowest_score[::-1], threshold, side="left")
+        return self._profile(max(self.lowest_score.shape[0] - int(below) - 1, 0))
+
+    def lower_hull(self):
+        """Corners of the convex hull of all cuts that can minimise a nonnegative combination of both errors.
+
+        Returns
+        -------
+        ndarray of shape (n_corners, 2)
+            ``(fn, fp)`` by increasing ``fn``, so decreasing ``fp``. Points within rounding of an edge are no
+            corners.
+        """
+        cuts = hull_cuts(self.fn, self.fp)[::-1]
+        return np.column_stack((self.fn[cuts], self.fp[cuts]))
+
+    def _at_every_cut(self, function):
+        result = np.empty(self.fn.shape[0])
+        for start in range(0, result.shape[0], _BLOCK):
+            block = slice(start, start + _BLOCK)
+            result[block] = function(self.fn[block], self.fp[block], pos=self.pos)
+        return result
+
+    def _profile(self, cut):
+        return ErrorProfile(fn=self.fn[cut], fp=self.fp[cut], pos=self.pos)
+
+    def _threshold(self, cut):
+        """One threshold, without those of all other cuts."""
+        if cut == self.fn.shape[0] - 1:
+            return -np.inf
+        if cut == 0:
+            return np.inf
+        return float(midpoint(self.lowest_score[cut], self.lowest_score[cut + 1]))
+
+
+def _slack(values, level):
+    """Distance from ``level`` that rounding can explain, for values of any unit."""
+    finite = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+    return _TIE * max(abs(level), min(1.0, finite)) if np.isfinite(level) else 0.0
+
+
+def _first_best(values, metric):
+    """First index of the largest value; NaN never wins."""
+    missing = np.isnan(values)
+    if missing.any():
+        if missing.all():
+            raise ValueError(f"metric {metric!r} is NaN at every allowed cut, so there is no best one")
+        values = np.where(missing, -np.inf, values)
+    top = values.max()
+    return int(np.argmax(values >= top - _slack(values, top)))
+
+
+def sweep(is_pos, score, sample_weight=None):
+    """Threshold curve of valid arrays; the unchecked core of `threshold_curve`.
+
+    Parameters
+    ----------
+    is_pos : ndarray of bool, shape (n_samples,)
+        Truth.
+    score : ndarray of shape (n_samples,)
+        Larger means more likely positive; infinities are allowed.
+    sample_weight : ndarray of shape (n_samples,), default=None
+        Weights >= 0; samples of weight zero do not count at all.
+
+    Returns
+    -------
+    ThresholdCurve
+        All cuts.
+
+    Raises
+    ------
+    ValueError
+        If a score is NaN.
+
+    Notes
+    -----
+    The time is that of sorting. Equal weights take the faster way of no weights: scores of both classes are
+    sorted apart, by value, and merged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sweep(np.array([False, True, True]), np.array([0.2, 0.2, 0.7])).fp
+    array([0.   , 0.   , 0.333])
+    """
+    score = np.ascontiguousarray(score, dtype=np.float64)
+    if sample_weight is not None:
+        sample_weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
+        smallest, largest = sample_weight.min(), sample_weight.max()
+        if smallest == 0.0:
+            keep = sample_weight > 0.0
+            score, is_pos, sample_weight = _finite_or_infinite(score)[keep], is_pos[keep], sample_weight[keep]
+            smallest = sample_weight.min()
+        if smallest == largest:
+            sample_weight = None
+    n_samples = score.shape[0]
+    if sample_weight is None:
+        parts = score[is_pos], score[~is_pos]
+        for part in parts:
+            part.sort()
+            _finite_or_infinite(part[-1:])
+        arrays = tuple(np.empty(n_samples + 1) for _ in range(3))
+        n_cuts, pos = merge_cuts(*parts, *arrays)
+        del parts
+    else:
+        order = np.argsort(score)
+        _finite_or_infinite(score[order[-1:]])
+        signed_weight = np.where(is_pos, sample_weight, -sample_weight)
+        arrays = tuple(np.empty(n_samples + 1) for _ in range(3))
+        n_cuts, pos = gather_cuts(score, signed_weight, order, *arrays)
+        del order, signed_weight
+    # Few cuts of many samples should not keep the large arrays alive.
+    wasteful = n_cuts < n_samples // 2
+    lowest_score, fn, fp = (array[:n_cuts].copy() if wasteful else array[:n_cuts] for array in arrays)
+    for array in (lowest_score, fn, fp):
+        array.flags.writeable = False
+    return ThresholdCurve(lowest_score, fn, fp, pos)
+
+
+def _finite_or_infinite(score):
+    if np.isnan(score).any():
+        raise ValueError("scores contain NaN; accepted: finite numbers and +-inf. Impute or drop those samples")
+    return score
+
+
+def threshold_curve(y_true, y_score, *, sample_weight=None, pos_label=None):
+    """Error profile of the rule ``score >= threshold`` at every cut of a score.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        Labels of two classes.
+    y_score : array-like of shape (n_samples,)
+        Scores or probabilities of the positive class: larger means more likely positive; +-inf allowed.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights >= 0, positive for at least one sample of each class.
+    pos_label : label, default=None
+        The positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+
+    Returns
+    -------
+    ThresholdCurve
+        All cuts.
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, scores are NaN or not numbers, or a class is absent or weighs nothing.
+
+    References
+    ----------
+    .. [1] O. Koyejo, N. Natarajan, P. Ravikumar, I. Dhillon, "Consistent binary classification with generalized
+       performance metrics", NIPS 2014.
+
+    Examples
+    --------
+    >>> curve = threshold_curve(["no", "yes", "no", "yes"], [0.2, 0.9, 0.4, 0.3], pos_label="yes")
+    >>> curve.best("f1").value, curve.best("f1").threshold
+    (0.8, 0.25)
+    """
+    _, is_pos, pos_label = check_binary_target(y_true, pos_label)
+    score = _check_scores(y_score, is_pos.shape[0])
+    weight = check_weights(sample_weight, is_pos.shape[0])
+    if weight is not None:
+        for name, mask in (("positive", is_pos), ("negative", ~is_pos)):
+            if not (weight[mask] > 0).any():
+                raise ValueError(
+                    f"sample_weight is zero for every {name} sample (pos_label={pos_label!r}); "
+                    "both classes need a positive weight"
+                )
+    return sweep(is_pos, score, weight)
+
+
+def _check_scores(y_score, n_samples):
+    score = np.asarray(y_score)
+    if score.shape != (n_samples,):
+        hint = "; pass the column of the positive class" if score.ndim == 2 else ""
+        raise ValueError(f"y_score must have shape {(n_samples,)} like y_true, got {score.shape}{hint}")
+    if score.dtype.kind not in "biuf":
+        try:
+            score = np.asarray(y_score, dtype=object).astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"y_score must hold real numbers, got {score[0]!r} of dtype {score.dtype}") from None
+    return score
