@@ -1,3 +1,8 @@
-"""Class costs that maximise the metric you care about."""
+"""Find the class costs that maximise the metric you care about."""
+
+from csf.profiles import ErrorProfile
+from csf.trials import Trial
+
+__all__ = ["ErrorProfile", "Trial", "__version__"]
 
 __version__ = "0.1.0"

@@ -25,6 +25,7 @@ __all__ = [
     "check_binary_target",
     "check_count",
     "check_fraction",
+    "check_scores",
     "check_weights",
     "num_samples",
     "safe_indexing",
@@ -121,9 +122,7 @@ def check_weights(sample_weight, n_samples):
     if weight.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar, got an array of shape {weight.shape}")
     if weight.shape[0] != n_samples:
-        raise ValueError(
-            f"sample_weight.shape == {weight.shape}, expected {(n_samples,)}: one weight for each sample"
-        )
+        raise ValueError(f"sample_weight.shape == {weight.shape}, expected {(n_samples,)}: one weight for each sample")
     if not np.isfinite(weight).all():
         raise ValueError("sample_weight contains NaN or infinity; weights must be finite numbers >= 0")
     if (weight < 0).any():
@@ -149,3 +148,13 @@ def check_fraction(value, name):
     if not 0.0 < value < 1.0:
         raise ValueError(f"{name} must be a number in (0, 1), got {value!r}")
     return float(value)
+
+
+def check_scores(y_score, n_samples):
+    """Check scores, one for each sample and none NaN, and return them as float64."""
+    score = np.asarray(y_score, dtype=np.float64)
+    if score.shape != (n_samples,):
+        raise ValueError(f"y_score must have shape ({n_samples},), one score for each sample, got {score.shape}")
+    if np.isnan(score).any():
+        raise ValueError(f"y_score contains NaN in {int(np.isnan(score).sum())} of {n_samples} samples")
+    return score

@@ -50,9 +50,7 @@ class ErrorProfile:
 
     def __post_init__(self):
         if not 0.0 < self.pos < 1.0:
-            raise ValueError(
-                f"pos must be a share in (0, 1), got {self.pos!r}: an error profile needs both classes"
-            )
+            raise ValueError(f"pos must be a share in (0, 1), got {self.pos!r}: an error profile needs both classes")
         for name, top in (("fn", self.pos), ("fp", 1.0 - self.pos)):
             share = float(getattr(self, name))
             if not -_SLACK <= share <= top + _SLACK:
@@ -149,9 +147,7 @@ class ErrorProfile:
         unknown = np.setdiff1d(y_pred, classes)
         if unknown.size:
             raise ValueError(f"y_pred holds {unknown[0]!r}, y_true only {classes.tolist()}")
-        return cls.from_masks(
-            is_pos, y_pred == pos_label, sample_weight=check_weights(sample_weight, is_pos.shape[0])
-        )
+        return cls.from_masks(is_pos, y_pred == pos_label, sample_weight=check_weights(sample_weight, is_pos.shape[0]))
 
     @classmethod
     def from_masks(cls, is_pos, predicted_pos, *, sample_weight=None):

@@ -3,6 +3,7 @@
 from csf.metrics.accuracy import BalancedAccuracy, WeightedAccuracy
 from csf.metrics.base import Coefficients, LinearFractional, Metric
 from csf.metrics.concave import Concave
+from csf.metrics.constraint import Constrained, Constraint, get_constraint
 from csf.metrics.custom import CustomMetric
 from csf.metrics.fbeta import FBeta
 from csf.metrics.gmean import GMean
@@ -27,6 +28,8 @@ __all__ = [
     "BalancedAccuracy",
     "Coefficients",
     "Concave",
+    "Constrained",
+    "Constraint",
     "CustomMetric",
     "FBeta",
     "FalseNegativeRate",
@@ -45,5 +48,6 @@ __all__ = [
     "Specificity",
     "Tversky",
     "WeightedAccuracy",
+    "get_constraint",
     "get_metric",
 ]

@@ -114,10 +114,12 @@ class Metric(ABC):
 
         Notes
         -----
-        A metric that is only known to be monotone takes ``((1 - t) / pos, t / (1 - pos))``: every Pareto-optimal
-        profile of a convex trade-off is optimal for one such ``t`` in (0, 1).
+        A metric that is only known to be monotone takes ``((1 - s) / pos, s / (1 - pos))``, with ``s`` the place of
+        ``t`` in the range, from 0 to 1: every Pareto-optimal profile of a convex trade-off is optimal for one ``s``.
         """
-        return float((1.0 - t) / pos), float(t / (1.0 - pos))
+        lo, hi = self.range(pos)
+        share = (t - lo) / (hi - lo)
+        return float((1.0 - share) / pos), float(share / (1.0 - pos))
 
     def of(self, profile):
         """Value of the metric on one `ErrorProfile`.
@@ -151,9 +153,7 @@ class Metric(ABC):
         float
             The value.
         """
-        return self.of(
-            ErrorProfile.from_predictions(y_true, y_pred, sample_weight=sample_weight, pos_label=pos_label)
-        )
+        return self.of(ErrorProfile.from_predictions(y_true, y_pred, sample_weight=sample_weight, pos_label=pos_label))
 
 
 class LinearFractional(Metric):

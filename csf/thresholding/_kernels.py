@@ -1,21 +1,113 @@
-"""Compiled loops over sorted scores: the cuts of a sweep, their midpoints and their lower-left hull."""
+"""Compiled loops of a sweep: split, sort with weights, merge into cuts; midpoints and the lower-left hull."""
 
 import numpy as np
 from numba import njit
 
-__all__ = ["gather_cuts", "hull_cuts", "merge_cuts", "midpoint", "midpoints"]
+__all__ = [
+    "hull_cuts",
+    "merge_cuts",
+    "merge_weighted_cuts",
+    "midpoint",
+    "midpoints",
+    "pack_keys",
+    "split",
+    "split_weighted",
+    "unpack_keys",
+]
 
-_BLOCK = 2048
+_LONGEST_REPAIR = 32
 _LARGEST = np.finfo(np.float64).max
 _EPS = np.finfo(np.float64).eps
 
 
 @njit(cache=True)
-def merge_cuts(pos_scores, neg_scores, lowest_score, fn, fp):
-    """Write the cuts of unit-weight samples; both inputs ascend, the outputs descend. Return their number and the
-    share of positives.
+def split(score, is_pos, out):
+    """Write the scores of positives to the front of ``out``, of negatives to its end. Return the border.
 
-    A tie group writes its cut again and again: the last writer, which has seen the whole group, wins.
+    The border is -1 if a score is NaN.
+    """
+    front, back = 0, score.shape[0]
+    for i in range(score.shape[0]):
+        if score[i] != score[i]:
+            return -1
+        if is_pos[i]:
+            out[front] = score[i]
+            front += 1
+        else:
+            back -= 1
+            out[back] = score[i]
+    return front
+
+
+@njit(cache=True)
+def split_weighted(score, is_pos, weight, out_score, out_weight):
+    """`split` with weights, without the samples of weight zero. Return the end of the front and start of the back.
+
+    Negatives are written from the end backwards, so they come out in reverse order.
+    """
+    front, back = 0, score.shape[0]
+    for i in range(score.shape[0]):
+        if score[i] != score[i]:
+            return -1, -1
+        if weight[i] > 0.0:
+            if is_pos[i]:
+                at = front
+                front += 1
+            else:
+                back -= 1
+                at = back
+            out_score[at] = score[i]
+            out_weight[at] = weight[i]
+    return front, back
+
+
+@njit(cache=True)
+def pack_keys(score_bits, index_bits, keys):
+    """Write integers that sort like the scores: their leading bits, then the index of the sample.
+
+    ``score_bits`` are the scores seen as int64; flipping all but the sign of negative ones makes integers that
+    are ordered like the numbers.
+    """
+    for i in range(score_bits.shape[0]):
+        bits = score_bits[i]
+        bits ^= (bits >> 63) & 0x7FFFFFFFFFFFFFFF
+        keys[i] = ((bits >> index_bits) << index_bits) | i
+
+
+@njit(cache=True)
+def unpack_keys(keys, index_bits, score, sorted_score):
+    """Turn sorted keys into the indices that sort the scores. Return whether that was possible.
+
+    Scores that agree in their leading bits but not in all are put in order by insertion; ``False`` if there are
+    too many of them in one place.
+    """
+    mask = (1 << index_bits) - 1
+    n_samples = keys.shape[0]
+    start = 0
+    while start < n_samples:
+        stop = start + 1
+        while stop < n_samples and keys[stop] >> index_bits == keys[start] >> index_bits:
+            stop += 1
+        mixed = sorted_score[start] != sorted_score[stop - 1]
+        if mixed and stop - start > _LONGEST_REPAIR:
+            return False
+        for i in range(start, stop):
+            index = keys[i] & mask
+            j = i
+            while mixed and j > start and score[keys[j - 1]] > score[index]:
+                keys[j] = keys[j - 1]
+                j -= 1
+            keys[j] = index
+        start = stop
+    return True
+
+
+@njit(cache=True)
+def merge_cuts(pos_scores, neg_scores, lowest_score, fn, fp):
+    """Write the cuts of unit-weight samples. Return their number and the share of positives.
+
+    Both inputs ascend, cuts descend. A tie group writes its cut again and again: the last writer, which has seen
+    all of it, wins.
     """
     n_pos, n_neg = pos_scores.shape[0], neg_scores.shape[0]
     total = n_pos + n_neg
@@ -43,40 +135,34 @@ def merge_cuts(pos_scores, neg_scores, lowest_score, fn, fp):
 
 
 @njit(cache=True)
-def gather_cuts(score, signed_weight, order, lowest_score, fn, fp):
-    """Write the cuts of weighted samples, ``order`` sorting ``score`` upwards. Return their number and the
-    share of positives.
+def merge_weighted_cuts(pos_scores, pos_weights, neg_scores, neg_weights, lowest_score, fn, fp):
+    """`merge_cuts` with weights.
 
-    The sums are compensated, so that cuts which are equal in exact arithmetic hardly ever differ. Random reads
-    go through a small buffer: in a loop of their own the processor keeps many of them in flight.
+    The sums are compensated, so that cuts which are equal in exact arithmetic hardly ever differ.
     """
-    scores, weights = np.empty(_BLOCK), np.empty(_BLOCK)
     tp, tp_rest, false_pos, fp_rest = 0.0, 0.0, 0.0, 0.0
     last, current = 0, np.inf
     lowest_score[0], fn[0], fp[0] = np.inf, 0.0, 0.0
-    stop = order.shape[0]
-    while stop > 0:
-        start = max(stop - _BLOCK, 0)
-        for i in range(stop - start):
-            scores[i] = score[order[start + i]]
-        for i in range(stop - start):
-            weights[i] = signed_weight[order[start + i]]
-        for i in range(stop - start - 1, -1, -1):
-            if scores[i] != current:
-                last += 1
-                current = scores[i]
-            added = max(weights[i], 0.0)
+    i, j = pos_scores.shape[0] - 1, neg_scores.shape[0] - 1
+    while i >= 0 or j >= 0:
+        if j < 0 or (i >= 0 and pos_scores[i] >= neg_scores[j]):
+            score, added = pos_scores[i], pos_weights[i]
+            i -= 1
             grown = tp + added
             part = grown - tp
             tp_rest += (tp - (grown - part)) + (added - part)
             tp = grown
-            added = max(-weights[i], 0.0)
+        else:
+            score, added = neg_scores[j], neg_weights[j]
+            j -= 1
             grown = false_pos + added
             part = grown - false_pos
             fp_rest += (false_pos - (grown - part)) + (added - part)
             false_pos = grown
-            lowest_score[last], fn[last], fp[last] = current, tp + tp_rest, false_pos + fp_rest
-        stop = start
+        if score != current:
+            last += 1
+            current = score
+        lowest_score[last], fn[last], fp[last] = score, tp + tp_rest, false_pos + fp_rest
     return last + 1, _shares(fn, fp, last)
 
 

@@ -8,7 +8,17 @@ import numpy as np
 from csf._validation import check_binary_target, check_weights
 from csf.metrics import get_metric
 from csf.profiles import ErrorProfile
-from csf.thresholding._kernels import gather_cuts, hull_cuts, merge_cuts, midpoint, midpoints
+from csf.thresholding._kernels import (
+    hull_cuts,
+    merge_cuts,
+    merge_weighted_cuts,
+    midpoint,
+    midpoints,
+    pack_keys,
+    split,
+    split_weighted,
+    unpack_keys,
+)
 
 __all__ = ["Cut", "ThresholdCurve", "sweep", "threshold_curve"]
 
@@ -16,6 +26,7 @@ __all__ = ["Cut", "ThresholdCurve", "sweep", "threshold_curve"]
 _BLOCK = 1 << 15
 # Values closer than this (relative to the larger of 1 and the best value) are ties that rounding tore apart.
 _TIE = 8 * np.finfo(np.float64).eps
+_NAN_SCORES = "scores contain NaN; accepted: finite numbers and +-inf. Impute them or drop those samples"
 
 
 @dataclass(frozen=True)
@@ -247,31 +258,15 @@ def sweep(is_pos, score, sample_weight=None):
     array([0.   , 0.   , 0.333])
     """
     score = np.ascontiguousarray(score, dtype=np.float64)
-    if sample_weight is not None:
-        sample_weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
-        smallest, largest = sample_weight.min(), sample_weight.max()
-        if smallest == 0.0:
-            keep = sample_weight > 0.0
-            score, is_pos, sample_weight = _finite_or_infinite(score)[keep], is_pos[keep], sample_weight[keep]
-            smallest = sample_weight.min()
-        if smallest == largest:
-            sample_weight = None
     n_samples = score.shape[0]
     if sample_weight is None:
-        parts = score[is_pos], score[~is_pos]
-        for part in parts:
-            part.sort()
-            _finite_or_infinite(part[-1:])
+        sorted_scores = _sorted_scores(score, is_pos)
         arrays = tuple(np.empty(n_samples + 1) for _ in range(3))
-        n_cuts, pos = merge_cuts(*parts, *arrays)
-        del parts
+        n_cuts, pos = merge_cuts(*sorted_scores, *arrays)
     else:
-        order = np.argsort(score)
-        _finite_or_infinite(score[order[-1:]])
-        signed_weight = np.where(is_pos, sample_weight, -sample_weight)
+        sorted_samples = _sorted_samples(score, is_pos, np.ascontiguousarray(sample_weight, dtype=np.float64))
         arrays = tuple(np.empty(n_samples + 1) for _ in range(3))
-        n_cuts, pos = gather_cuts(score, signed_weight, order, *arrays)
-        del order, signed_weight
+        n_cuts, pos = merge_weighted_cuts(*sorted_samples, *arrays)
     # Few cuts of many samples should not keep the large arrays alive.
     wasteful = n_cuts < n_samples // 2
     lowest_score, fn, fp = (array[:n_cuts].copy() if wasteful else array[:n_cuts] for array in arrays)
@@ -280,10 +275,41 @@ def sweep(is_pos, score, sample_weight=None):
     return ThresholdCurve(lowest_score, fn, fp, pos)
 
 
-def _finite_or_infinite(score):
-    if np.isnan(score).any():
-        raise ValueError("scores contain NaN; accepted: finite numbers and +-inf. Impute or drop those samples")
-    return score
+def _sorted_scores(score, is_pos):
+    """Scores of positives and of negatives, each sorted."""
+    scores = np.empty_like(score)
+    border = split(score, is_pos, scores)
+    if border < 0:
+        raise ValueError(_NAN_SCORES)
+    parts = scores[:border], scores[border:]
+    for part in parts:
+        part.sort()
+    return parts
+
+
+def _sorted_samples(score, is_pos, weight):
+    """Scores and weights of positives, then of negatives, each pair sorted by score; weights of zero left out."""
+    scores, weights = np.empty_like(score), np.empty_like(score)
+    front, back = split_weighted(score, is_pos, weight, scores, weights)
+    if front < 0:
+        raise ValueError(_NAN_SCORES)
+    return *_sort_together(scores[:front], weights[:front]), *_sort_together(scores[back:], weights[back:])
+
+
+def _sort_together(score, weight):
+    """Sorted scores and the weights in that order.
+
+    Sorting integers that hold the leading bits of a score and the index of its sample is several times faster
+    than an argsort; where scores are too close together for that, argsort does it.
+    """
+    index_bits = score.shape[0].bit_length()
+    order = np.empty(score.shape[0], dtype=np.int64)
+    pack_keys(score.view(np.int64), index_bits, order)
+    order.sort()
+    sorted_score = np.sort(score)
+    if not unpack_keys(order, index_bits, score, sorted_score):
+        order = np.argsort(score)
+    return sorted_score, weight[order]
 
 
 def threshold_curve(y_true, y_score, *, sample_weight=None, pos_label=None):

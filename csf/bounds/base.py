@@ -1,0 +1,127 @@
+"""What every bound offers: the best value still possible, over all levels and at each of them."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from csf.hull import Hull
+from csf.metrics import LinearFractional
+from csf.metrics.base import Metric
+
+__all__ = ["Bound", "known_profiles", "told"]
+
+
+def told(trials):
+    """Trials that carry a profile, by number."""
+    return sorted((trial for trial in trials if trial.state == "complete"), key=lambda trial: trial.number)
+
+
+def known_profiles(trials):
+    """Hull of every profile that some trained model attains, or ``None`` without one."""
+    hulls = [trial.hull if trial.hull is not None else _own(trial) for trial in told(trials)]
+    return Hull.union(hulls) if hulls else None
+
+
+def _own(trial):
+    return Hull([(trial.profile.fn, trial.profile.fp)])
+
+
+class Bound(ABC):
+    """Upper bound on the metric, from trials that are already there.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        Trials in any order; only complete ones count.
+    metric : Metric
+        What the trials were trained for.
+    pos : float
+        Share of positives, in (0, 1).
+    eps : float, callable or "evidence", default=0.0
+        Excess of each trained model over the cheapest model of its class, in units of the weighted error
+        ``c_fn fn + c_fp fp``: a number, a function of a `Trial`, or ``"evidence"``, the excess over the cheapest
+        profile known from all trials and all their cuts.
+
+    Attributes
+    ----------
+    sound : bool
+        Whether the bound on the best value is proven, for an ``eps`` that is not too small.
+    """
+
+    sound = True
+
+    def __init__(self, trials, metric, *, pos, eps=0.0):
+        self.trials, self.metric, self.pos, self.eps = told(trials), metric, pos, eps
+        self.lo, self.hi = metric.range(pos)
+        if not (callable(eps) or eps == "evidence" or (not isinstance(eps, str) and eps >= 0)):
+            raise ValueError(f"eps must be a number >= 0, a function of a trial or 'evidence', got {eps!r}")
+
+    def excess(self):
+        """Excess of each complete trial, in order of their numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_trials,)
+            Weighted errors by which a better model may exist, >= 0.
+        """
+        if callable(self.eps):
+            return np.array([float(self.eps(trial)) for trial in self.trials])
+        if self.eps != "evidence":
+            return np.full(len(self.trials), float(self.eps))
+        if not self.trials:
+            return np.empty(0)
+        c_fn, c_fp = np.array([trial.costs for trial in self.trials]).T
+        own = np.array([t.c_fn * t.profile.fn + t.c_fp * t.profile.fp for t in self.trials])
+        return np.maximum(own - known_profiles(self.trials).cheapest(c_fn, c_fp), 0.0)
+
+    @abstractmethod
+    def upper_bound(self, levels):
+        """Largest metric value that a model trained at each level can have.
+
+        Parameters
+        ----------
+        levels : array-like of shape (n_levels,)
+            Levels t.
+
+        Returns
+        -------
+        ndarray of shape (n_levels,)
+            Values, at most the end of the metric's range.
+        """
+
+    @abstractmethod
+    def best_possible(self):
+        """Largest metric value that any model of the class can have.
+
+        Returns
+        -------
+        float
+            The bound on the optimum.
+        """
+
+    @abstractmethod
+    def region(self):
+        """Unreachable part of the (level, metric) plane.
+
+        Returns
+        -------
+        shapely.Geometry
+            A polygon, several, or an empty one.
+        """
+
+    def _box(self):
+        import shapely
+
+        return shapely.box(self.lo, self.lo, self.hi, self.hi)
+
+
+def require_linear_fractional(metric, user):
+    """Raise a TypeError that says what to use instead where a metric is not linear-fractional."""
+    if not isinstance(metric, Metric):
+        raise TypeError(f"{user} needs a csf.metrics.Metric object, got {metric!r}")
+    if not isinstance(metric, LinearFractional):
+        raise TypeError(
+            f"{user} needs a linear-fractional metric (FBeta, Jaccard, ...); {metric.name} has no levels to draw "
+            "cones at. Use the support-line bound (bound='support') and the strategies 'cone' or 'support', which "
+            "serve every metric"
+        )

@@ -1,0 +1,261 @@
+"""Cones in the (level, metric) plane that no model trained at another level can enter."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from csf.bounds.base import Bound, require_linear_fractional
+from csf.bounds.envelope import highest_levels
+
+__all__ = ["Cone", "ConeBound", "DiagonalBound", "ParambathBound"]
+
+
+class Cone(NamedTuple):
+    """One unreachable cone: everything above ``value`` at ``t``, opening with the two slopes.
+
+    ``slope_left`` and ``slope_right`` are metric units per unit of t, both >= 0, away from the apex.
+    """
+
+    t: float
+    value: float
+    slope_left: float
+    slope_right: float
+
+
+def error_span(metric, fn, fp, *, pos):
+    """Smallest and largest ``d·e`` over the profiles of the box that are better than given ones.
+
+    Parameters
+    ----------
+    metric : LinearFractional
+        The metric; ``d`` are the weights of its denominator.
+    fn, fp : ndarray of shape (n,)
+        Profiles, shares of all samples.
+    pos : float
+        Share of positives.
+
+    Returns
+    -------
+    lowest, highest : ndarray of shape (n,)
+        Extremes of ``d·e`` over ``{e : value(e) >= value(fn, fp)}``; the profile itself is one of them.
+    """
+    fn, fp = np.atleast_1d(np.asarray(fn, dtype=float)), np.atleast_1d(np.asarray(fp, dtype=float))
+    neg = 1.0 - pos
+    c = metric.coefficients(pos)
+    value = metric.value(fn, fp, pos=pos)
+    a_fn, a_fp = value * c.d_fn - c.n_fn, value * c.d_fp - c.n_fp
+    # The region is the box cut by the level line through (fn, fp); a linear function is extreme at its corners:
+    # (0, 0) always, (0, x), (y, 0) or where the line leaves the box, and the box corners below the line.
+    rhs = a_fn * fn + a_fp * fp
+    with np.errstate(divide="ignore", invalid="ignore"):
+        fp_at = [np.where(a_fp > 0, (rhs - a_fn * x) / a_fp, np.inf) for x in (0.0, pos)]
+        fn_at = [np.where(a_fn > 0, (rhs - a_fp * y) / a_fn, np.inf) for y in (0.0, neg)]
+    zero = np.zeros_like(fn)
+    corners = [(zero, zero), (fn, fp)]
+    corners += [(np.full_like(fn, x), np.clip(y, 0.0, neg)) for x, y in zip((0.0, pos), fp_at)]
+    corners += [(np.clip(x, 0.0, pos), np.full_like(fn, y)) for x, y in zip(fn_at, (0.0, neg))]
+    inside = [np.ones_like(fn, dtype=bool)] * 2 + [end >= 0 for end in fp_at + fn_at]
+    spans = np.array([c.d_fn * x + c.d_fp * y for x, y in corners])
+    inside = np.array(inside)
+    return np.where(inside, spans, np.inf).min(axis=0), np.where(inside, spans, -np.inf).max(axis=0)
+
+
+class _LineBound(Bound):
+    """A bound made of one V-shaped line per trial: value and slopes at its level."""
+
+    def __init__(self, trials, metric, *, pos, eps=0.0):
+        require_linear_fractional(metric, type(self).__name__)
+        super().__init__([trial for trial in trials if trial.t is not None], metric, pos=pos, eps=eps)
+        self.cones = self._cones()
+
+    def _cones(self):
+        """Cones of all trials, as a `Cone` of arrays."""
+        t = np.array([trial.t for trial in self.trials], dtype=float)
+        fn = np.array([trial.profile.fn for trial in self.trials], dtype=float)
+        fp = np.array([trial.profile.fp for trial in self.trials], dtype=float)
+        value = np.asarray(self.metric.value(fn, fp, pos=self.pos), dtype=float)
+        return self._lines(t, fn, fp, value, self.excess()) if t.size else Cone(t, value, t.copy(), t.copy())
+
+    def upper_bound(self, levels):
+        """Lowest of all cones at each level, see `Bound.upper_bound`."""
+        levels = np.asarray(levels, dtype=float)
+        away = np.subtract.outer(levels, self.cones.t)
+        height = self.cones.value + np.where(away < 0, -self.cones.slope_left, self.cones.slope_right) * away
+        return np.minimum(height.min(axis=-1, initial=self.hi), self.hi)
+
+    def best_possible(self):
+        """Highest point of the envelope, see `Bound.best_possible`."""
+        return highest_levels(self.cones, self.lo, self.hi)[0]
+
+    def polygons(self):
+        """Unreachable cone of each trial, clipped to the range of the metric.
+
+        Returns
+        -------
+        list of shapely.Polygon
+            One polygon a trial, in order of their numbers.
+        """
+        import shapely
+
+        box = self._box()
+        ceiling = self.hi + (self.hi - self.lo)
+        polygons = []
+        for t, value, left, right in zip(*self.cones):
+            ends = (self.lo, value + left * (t - self.lo)), (self.hi, value + right * (self.hi - t))
+            top = max(ceiling, value, ends[0][1], ends[1][1]) + 1.0
+            outline = [ends[0], (t, value), ends[1], (self.hi, top), (self.lo, top)]
+            polygons.append(shapely.intersection(shapely.Polygon(outline), box))
+        return polygons
+
+    def region(self):
+        """Union of the unreachable cones, see `Bound.region`."""
+        import shapely
+
+        return shapely.union_all(self.polygons())
+
+
+class ConeBound(_LineBound):
+    r"""Asymmetric cones of Bascol et al. and their lower envelope.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        Trials in any order.
+    metric : LinearFractional
+        The metric.
+    pos : float
+        Share of positives, in (0, 1).
+    eps : float, callable or "evidence", default=0.0
+        Excess of the trained models, see `Bound`.
+
+    Notes
+    -----
+    The apex is the metric of the trial (plus ``eps`` over the denominator); the slopes are
+
+    .. math:: \Phi_e\,(\max_R d \cdot e'' - d \cdot e), \qquad \Phi_e\,(d \cdot e - \min_R d \cdot e'')
+
+    to the left and to the right, where R holds the better profiles. The envelope guides a search well, but it is
+    **not** a proven bound: the published proof of it uses an identity that holds only on the diagonal, where the
+    level equals the metric. `DiagonalBound` and `SupportLineBound` are sound.
+
+    References
+    ----------
+    .. [1] K. Bascol et al., "From Cost-Sensitive Classification to Tight F-measure Bounds", AISTATS 2019.
+
+    Examples
+    --------
+    >>> from csf import ErrorProfile, Trial
+    >>> from csf.metrics import FBeta
+    >>> trial = Trial(number=0, t=0.5, c_fn=1.5, c_fp=0.5, state="complete",
+    ...               profile=ErrorProfile(fn=0.1, fp=0.1, pos=0.3))
+    >>> bound = ConeBound([trial], FBeta(), pos=0.3)
+    >>> bound.upper_bound([0.2, 0.5, 0.8])
+    array([0.817, 0.667, 0.742])
+    """
+
+    sound = False
+
+    def _lines(self, t, fn, fp, value, excess):
+        c = self.metric.coefficients(self.pos)
+        scale = 1.0 / np.maximum(self.metric.denominator(fn, fp, pos=self.pos), np.finfo(float).tiny)
+        own = c.d_fn * fn + c.d_fp * fp
+        lowest, highest = error_span(self.metric, fn, fp, pos=self.pos)
+        return Cone(t, value + scale * excess, scale * (highest - own), scale * (own - lowest))
+
+
+class DiagonalBound(ConeBound):
+    """Where the cones of `ConeBound` meet the diagonal: a sound bound on the optimum.
+
+    An optimal model with value s is optimal for the level s itself, and there the cones do hold. So no model is
+    better than the largest s that lies in no cone as the point (s, s).
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        Trials in any order.
+    metric : LinearFractional
+        The metric.
+    pos : float
+        Share of positives, in (0, 1).
+    eps : float, callable or "evidence", default=0.0
+        Excess of the trained models, see `Bound`.
+
+    Examples
+    --------
+    >>> from csf import ErrorProfile, Trial
+    >>> from csf.metrics import FBeta
+    >>> trial = Trial(number=0, t=0.5, c_fn=1.5, c_fp=0.5, state="complete",
+    ...               profile=ErrorProfile(fn=0.1, fp=0.1, pos=0.3))
+    >>> DiagonalBound([trial], FBeta(), pos=0.3).best_possible()
+    0.722
+    """
+
+    sound = True
+
+    def upper_bound(self, levels):
+        """The bound on the optimum, the same at each level; see `Bound.upper_bound`."""
+        return np.full(np.shape(levels), self.best_possible())
+
+    def best_possible(self):
+        """Largest s in the metric's range with s below every cone at s, see `Bound.best_possible`."""
+        t, value, left, right = self.cones
+        above = value < t  # the apex lies below the diagonal: (t, t) itself is in the cone
+        with np.errstate(divide="ignore", invalid="ignore"):
+            enters = np.where(above, (value + left * t) / (1.0 + left), (value - right * t) / (1.0 - right))
+            leaves = np.where(above & (right > 1.0), (right * t - value) / (right - 1.0), np.inf)
+        enters = np.where(~above & (right >= 1.0), np.inf, enters)
+        level = self.hi
+        while True:
+            inside = (enters < level) & (level < leaves)
+            if not inside.any():
+                return float(max(level, self.lo))
+            level = enters[inside].min()
+
+    def region(self):
+        """Everything above the bound, see `Bound.region`."""
+        import shapely
+
+        return shapely.box(self.lo, self.best_possible(), self.hi, self.hi)
+
+
+class ParambathBound(_LineBound):
+    """Symmetric cones of Parambath et al.: one slope for all profiles.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        Trials in any order.
+    metric : LinearFractional
+        The metric.
+    pos : float
+        Share of positives, in (0, 1).
+    eps : float, callable or "evidence", default=0.0
+        Excess of the trained models, see `Bound`.
+
+    Notes
+    -----
+    The slope is ``4 M / min(d0 + d·e)`` for F-beta, with M the longest profile of the box; for other metrics it is
+    scaled by the length of ``d``.
+
+    References
+    ----------
+    .. [1] S. Parambath, N. Usunier, Y. Grandvalet, "Optimizing F-measures by cost-sensitive classification",
+       NIPS 2014.
+
+    Examples
+    --------
+    >>> from csf import ErrorProfile, Trial
+    >>> from csf.metrics import FBeta
+    >>> trial = Trial(number=0, t=0.5, c_fn=1.5, c_fp=0.5, state="complete",
+    ...               profile=ErrorProfile(fn=0.1, fp=0.1, pos=0.3))
+    >>> ParambathBound([trial], FBeta(), pos=0.3).upper_bound([0.49, 0.5])
+    array([0.768, 0.667])
+    """
+
+    def _lines(self, t, fn, fp, value, excess):
+        c = self.metric.coefficients(self.pos)
+        neg = 1.0 - self.pos
+        smallest = min(c.d0 + c.d_fn * x + c.d_fp * y for x in (0.0, self.pos) for y in (0.0, neg))
+        scale = 1.0 / max(smallest, np.finfo(float).tiny)
+        slope = 2.0 * np.sqrt(2.0) * np.hypot(c.d_fn, c.d_fp) * np.hypot(self.pos, neg) * scale
+        return Cone(t, value + scale * excess, np.full_like(t, slope), np.full_like(t, slope))

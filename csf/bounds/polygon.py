@@ -1,0 +1,125 @@
+"""The lower-left edge of all profiles that support lines leave possible."""
+
+import numpy as np
+
+__all__ = ["clip_chain", "best_on_chain", "support_chain"]
+
+
+def support_chain(c_fn, c_fp, rhs, *, pos):
+    """Lower-left edge of the box cut by support lines.
+
+    Parameters
+    ----------
+    c_fn, c_fp : ndarray of shape (n_lines,)
+        Costs >= 0, not both 0.
+    rhs : ndarray of shape (n_lines,)
+        Smallest possible weighted error ``c_fn fn + c_fp fp`` of each line.
+    pos : float
+        Share of positives; the box is [0, pos] x [0, 1 - pos].
+
+    Returns
+    -------
+    ndarray of shape (n_vertices, 2)
+        Vertices ``(fn, fp)`` by increasing fn and decreasing fp; every possible profile lies above or to the right.
+    """
+    neg = 1.0 - pos
+    upright = c_fp <= 1e-15 * (c_fn + c_fp)
+    left = float(np.max(rhs[upright] / c_fn[upright], initial=0.0))
+    slope = np.append(0.0, -c_fn[~upright] / c_fp[~upright])
+    height = np.append(0.0, rhs[~upright] / c_fp[~upright])
+    lines = _upper_envelope(slope, height)
+    # Corners where neighbouring lines of the envelope meet, then the cuts at the sides of the box.
+    (s, h) = lines.T
+    x = (h[1:] - h[:-1]) / (s[:-1] - s[1:]) if s.size > 1 else np.empty(0)
+    if s[0] < 0:
+        left = max(left, (h[0] - neg) / -s[0], *((h - neg) / np.where(s < 0, -s, np.inf)))
+    left = min(left, pos)
+    x = np.concatenate([[left], x[(x > left) & (x < pos)], [pos]])
+    y = np.clip((np.multiply.outer(x, s) + h).max(axis=1), 0.0, neg)
+    last = np.flatnonzero(y <= y[-1])[0]
+    return np.column_stack([x, y])[: last + 1]
+
+
+def _upper_envelope(slope, height):
+    """Lines ``slope x + height`` that are highest somewhere, by increasing slope."""
+    order = np.lexsort((-height, slope))
+    kept = []
+    for s, h in zip(slope[order].tolist(), height[order].tolist()):
+        if kept and s == kept[-1][0]:
+            continue
+        while len(kept) > 1:
+            (s0, h0), (s1, h1) = kept[-2], kept[-1]
+            if (h0 - h) * (s1 - s0) > (h0 - h1) * (s - s0):
+                break
+            kept.pop()
+        kept.append((s, h))
+    return np.array(kept)
+
+
+def clip_chain(chain, normal, rhs):
+    """Part of a chain with ``normal·e <= rhs``.
+
+    Parameters
+    ----------
+    chain : ndarray of shape (n_vertices, 2)
+        A convex chain as `support_chain` returns it.
+    normal : tuple of float
+        Weights of (fn, fp).
+    rhs : float
+        Right-hand side.
+
+    Returns
+    -------
+    ndarray of shape (n_kept, 2)
+        Vertices of the part, with its new ends; empty where nothing is left.
+    """
+    excess = chain @ np.asarray(normal, dtype=float) - rhs
+    inside = excess <= 0
+    if inside.all():
+        return chain
+    cross = inside[:-1] != inside[1:]
+    at = np.flatnonzero(cross)
+    share = excess[at] / (excess[at] - excess[at + 1])
+    corners = chain[at] + share[:, None] * (chain[at + 1] - chain[at])
+    points = np.concatenate([chain[inside], corners])
+    return points[np.lexsort((-points[:, 1], points[:, 0]))]
+
+
+def best_on_chain(chain, value, *, rtol=1e-6):
+    """Upper bound on a metric that falls with both errors, over everything above and right of a chain.
+
+    Parameters
+    ----------
+    chain : ndarray of shape (n_vertices, 2)
+        Vertices by increasing fn and decreasing fp; at least one.
+    value : callable
+        ``value(fn, fp)``, vectorised, not increasing in either argument.
+    rtol : float, default=1e-6
+        Largest surplus over the true maximum.
+
+    Returns
+    -------
+    float
+        The maximum, or up to ``rtol`` more; never less.
+
+    Notes
+    -----
+    On a piece of the chain the metric is at most its value at the corner that takes the smaller error of both
+    ends. Pieces that may still hold more than the best vertex are halved.
+    """
+    left, right = chain[:-1], chain[1:]
+    best = float(np.max(value(chain[:, 0], chain[:, 1])))
+    pieces = left.shape[0]
+    for _ in range(60):
+        if not pieces:
+            return best
+        ceiling = value(left[:, 0], right[:, 1])
+        promising = ceiling > best + rtol
+        if not promising.any():
+            return max(best, float(ceiling.max()))
+        left, right = left[promising], right[promising]
+        middle = 0.5 * (left + right)
+        best = max(best, float(np.max(value(middle[:, 0], middle[:, 1]))))
+        left, right = np.concatenate([left, middle]), np.concatenate([middle, right])
+        pieces = left.shape[0]
+    return float(value(left[:, 0], right[:, 1]).max())

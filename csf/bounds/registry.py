@@ -1,0 +1,43 @@
+"""Bounds by name."""
+
+from csf.bounds.cone import ConeBound, DiagonalBound, ParambathBound
+from csf.bounds.support_line import SupportLineBound
+
+__all__ = ["BOUNDS", "get_bound"]
+
+BOUNDS = {
+    "support": SupportLineBound,
+    "diagonal": DiagonalBound,
+    "envelope": ConeBound,
+    "parambath": ParambathBound,
+}
+
+
+def get_bound(name):
+    """Class of a bound.
+
+    Parameters
+    ----------
+    name : str or type
+        A name in ``BOUNDS``, or a subclass of `Bound`.
+
+    Returns
+    -------
+    type
+        The class.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown.
+
+    Examples
+    --------
+    >>> get_bound("diagonal").__name__
+    'DiagonalBound'
+    """
+    if isinstance(name, type):
+        return name
+    if name not in BOUNDS:
+        raise ValueError(f"unknown bound {name!r}; known: {', '.join(BOUNDS)}, or a subclass of csf.bounds.Bound")
+    return BOUNDS[name]

@@ -1,0 +1,116 @@
+"""The support-line bound: what the trained models together leave possible in the plane of error profiles."""
+
+import numpy as np
+
+from csf.bounds.base import Bound, known_profiles
+from csf.bounds.polygon import best_on_chain, clip_chain, support_chain
+from csf.metrics import LinearFractional
+
+__all__ = ["SupportLineBound"]
+
+
+class SupportLineBound(Bound):
+    r"""Polygon of profiles above the support lines of all trials.
+
+    A model trained with costs a that is within ``eps`` of the cheapest of its class says that no profile of the
+    class lies below the line :math:`\langle a, e \rangle = \langle a, e_i \rangle - \varepsilon_i`. All lines
+    together leave a convex polygon; its best point bounds the metric, for every metric that falls with both errors.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        Trials in any order.
+    metric : Metric
+        Any metric; with a ``constraint`` attribute only profiles that satisfy it count.
+    pos : float
+        Share of positives, in (0, 1).
+    eps : float, callable or "evidence", default="evidence"
+        Excess of the trained models, see `Bound`. With ``"evidence"`` no observed profile is ever unreachable.
+
+    Attributes
+    ----------
+    chain_ : ndarray of shape (n_vertices, 2)
+        Lower-left edge of the polygon, vertices (fn, fp) by increasing fn.
+
+    Notes
+    -----
+    With ``eps="evidence"`` the bound holds for a class in which, at each trained level, no profile is cheaper than
+    the cheapest one **known so far**. It is not a proof about models that nobody has trained.
+
+    Examples
+    --------
+    >>> from csf import ErrorProfile, Trial
+    >>> from csf.metrics import FBeta
+    >>> trial = Trial(number=0, t=0.5, c_fn=1.5, c_fp=0.5, state="complete",
+    ...               profile=ErrorProfile(fn=0.1, fp=0.1, pos=0.3))
+    >>> SupportLineBound([trial], FBeta(), pos=0.3).best_possible()
+    0.714
+    """
+
+    def __init__(self, trials, metric, *, pos, eps="evidence"):
+        super().__init__(trials, metric, pos=pos, eps=eps)
+        c_fn, c_fp = np.array([t.costs for t in self.trials]).reshape(-1, 2).T
+        own = np.array([t.c_fn * t.profile.fn + t.c_fp * t.profile.fp for t in self.trials])
+        self.chain_ = support_chain(c_fn, c_fp, own - self.excess(), pos=pos)
+        self._known = known_profiles(self.trials)
+
+    def best_possible(self):
+        """Best value over the polygon, see `Bound.best_possible`."""
+        return self._best(self.chain_)
+
+    def upper_bound(self, levels):
+        """Best value over the slice of the polygon that a model trained at each level can reach.
+
+        Parameters
+        ----------
+        levels : array-like of shape (n_levels,)
+            Levels t.
+
+        Returns
+        -------
+        ndarray of shape (n_levels,)
+            A model trained at t costs at most as much as the cheapest known profile does at t.
+        """
+        levels = np.asarray(levels, dtype=float)
+        if self._known is None:
+            return np.full(levels.shape, self.hi)
+        slices = np.empty(levels.shape)
+        for at, t in np.ndenumerate(levels):
+            costs = self.metric.cost_weights(self.metric.clip_level(t, pos=self.pos), pos=self.pos)
+            # A hair of slack: a known profile on its own support line must not be lost to rounding.
+            ceiling = self._known.cheapest(*costs) * (1.0 + 1e-12) + 1e-15
+            slices[at] = self._best(clip_chain(self.chain_, costs, ceiling))
+        return slices
+
+    def region(self):
+        """Unreachable part of the (level, metric) plane at 257 levels, see `Bound.region`."""
+        import shapely
+
+        levels = np.linspace(self.lo, self.hi, 257)
+        bound = np.clip(self.upper_bound(levels), self.lo, self.hi)
+        outline = [*zip(levels, bound), (self.hi, self.hi), (self.lo, self.hi)]
+        return shapely.make_valid(shapely.Polygon(outline))
+
+    def polygon(self):
+        """Profiles that are still possible, in the (fn, fp) plane.
+
+        Returns
+        -------
+        shapely.Polygon
+            The box above all support lines.
+        """
+        import shapely
+
+        neg = 1.0 - self.pos
+        corners = [(self.pos, self.chain_[-1, 1]), (self.pos, neg), (self.chain_[0, 0], neg)]
+        return shapely.make_valid(shapely.Polygon([*self.chain_.tolist(), *corners]))
+
+    def _best(self, chain):
+        constraint = getattr(self.metric, "constraint", None)
+        if constraint is not None:
+            chain = clip_chain(chain, *constraint.half_plane(pos=self.pos))
+        if chain.shape[0] == 0:
+            return self.lo
+        if isinstance(self.metric, LinearFractional):
+            return float(min(np.max(self.metric.value(chain[:, 0], chain[:, 1], pos=self.pos)), self.hi))
+        return min(best_on_chain(chain, lambda fn, fp: self.metric.value(fn, fp, pos=self.pos)), self.hi)

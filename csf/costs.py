@@ -1,0 +1,176 @@
+"""Class costs to sample weights, and the ways in which weights reach a base classifier."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import sklearn
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+__all__ = ["WeightRoute", "cost_sample_weight", "weight_route"]
+
+NORMALIZATIONS = ("none", "mean")
+
+
+def cost_sample_weight(is_pos, costs, *, sample_weight=None, normalize="none"):
+    """Weights for the samples of a training set: class cost times the user's weight.
+
+    Parameters
+    ----------
+    is_pos : ndarray of bool, shape (n_samples,)
+        ``True`` for the positive class.
+    costs : tuple of float
+        ``(c_fn, c_fp)``: positives get ``c_fn``, negatives ``c_fp``.
+    sample_weight : ndarray of shape (n_samples,), default=None
+        The user's weights.
+    normalize : {"none", "mean"}, default="none"
+        ``"none"`` keeps the costs as they are, so that their size acts on the base's regularisation as in the
+        papers; ``"mean"`` scales the weights to the mean of the user's weights (1 without).
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        float64 weights.
+
+    Examples
+    --------
+    >>> cost_sample_weight(np.array([True, False, False]), (1.4, 0.6))
+    array([1.4, 0.6, 0.6])
+    """
+    if normalize not in NORMALIZATIONS:
+        raise ValueError(f"normalize must be one of {NORMALIZATIONS}, got {normalize!r}")
+    c_fn, c_fp = costs
+    weight = np.where(is_pos, float(c_fn), float(c_fp))
+    if sample_weight is not None:
+        weight *= sample_weight
+    if normalize == "mean":
+        total = float(is_pos.shape[0]) if sample_weight is None else sample_weight.sum()
+        weight *= total / weight.sum()
+    return weight
+
+
+@dataclass(frozen=True)
+class WeightRoute:
+    """How class costs reach a base classifier.
+
+    Parameters
+    ----------
+    kind : {"sample_weight", "class_weight"}
+        Through an argument of ``fit``, or through a parameter of the estimator.
+    name : str
+        Name of that argument or parameter, e.g. ``"clf__sample_weight"``.
+    """
+
+    kind: str
+    name: str
+
+    def fit(self, estimator, X, y, costs, *, sample_weight=None, normalize="none", fit_params=None):
+        """Train ``estimator`` in place on targets coded 0 and 1 with the given class costs.
+
+        Parameters
+        ----------
+        estimator : estimator
+            An unfitted clone of the base.
+        X : array-like of shape (n_samples, n_features)
+            Training data.
+        y : ndarray of shape (n_samples,)
+            Targets, 1 for the positive class and 0 for the other.
+        costs : tuple of float
+            ``(c_fn, c_fp)``.
+        sample_weight : ndarray of shape (n_samples,), default=None
+            The user's weights.
+        normalize : {"none", "mean"}, default="none"
+            See `cost_sample_weight`.
+        fit_params : dict, default=None
+            Further arguments of the base's ``fit``.
+
+        Returns
+        -------
+        estimator
+            The same object, fitted.
+        """
+        fit_params = dict(fit_params or {})
+        weight = cost_sample_weight(y == 1, costs, sample_weight=sample_weight, normalize=normalize)
+        if self.kind == "class_weight":
+            estimator.set_params(**{self.name: {0: weight[y == 0][0], 1: weight[y == 1][0]}})
+            return estimator.fit(X, y, **fit_params)
+        name = self.name
+        if isinstance(estimator, Pipeline) and sklearn.get_config()["enable_metadata_routing"]:
+            _request_weights(estimator, name)
+            name = name.rpartition("__")[2]
+        return estimator.fit(X, y, **{name: weight}, **fit_params)
+
+
+def weight_route(base, *, sample_weight_name=None, weighted=False):
+    """Find out how weights reach a base classifier.
+
+    Parameters
+    ----------
+    base : estimator
+        Classifier or pipeline.
+    sample_weight_name : str, default=None
+        Argument of the base's ``fit`` that takes the weights, such as ``"clf__sample_weight"`` for a pipeline's
+        step ``clf``. ``None`` looks for it: ``sample_weight`` of the base, or of the last step of a pipeline,
+        else the parameter ``class_weight``.
+    weighted : bool, default=False
+        Whether the user gave sample weights, which ``class_weight`` cannot carry.
+
+    Returns
+    -------
+    WeightRoute
+        The route.
+
+    Raises
+    ------
+    ValueError
+        If the base takes neither, or only ``class_weight`` although there are sample weights.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn.svm import LinearSVC
+    >>> weight_route(make_pipeline(StandardScaler(), LinearSVC()))
+    WeightRoute(kind='sample_weight', name='linearsvc__sample_weight')
+    """
+    if sample_weight_name is not None:
+        if not isinstance(sample_weight_name, str):
+            raise TypeError(f"sample_weight_name must be a str or None, got {sample_weight_name!r}")
+        return WeightRoute("sample_weight", sample_weight_name)
+    prefix, last = _last_step(base)
+    if has_fit_parameter(last, "sample_weight"):
+        return WeightRoute("sample_weight", f"{prefix}sample_weight")
+    if "class_weight" not in (last.get_params() if hasattr(last, "get_params") else ()):
+        raise ValueError(
+            f"{type(last).__name__} takes no weights: its fit has no sample_weight and it has no class_weight "
+            "parameter, so costs cannot reach it. Use a base that has one of them (LinearSVC, LogisticRegression, "
+            "RandomForestClassifier, ...), name the fit argument with sample_weight_name=, or tune only a "
+            "threshold with csf.thresholding.PlugInClassifier"
+        )
+    if weighted:
+        raise ValueError(
+            f"{type(last).__name__} takes class_weight but no sample_weight, so the given sample_weight cannot reach "
+            "it. Drop sample_weight, or use a base whose fit has it"
+        )
+    return WeightRoute("class_weight", f"{prefix}class_weight")
+
+
+def _last_step(base):
+    """Prefix and object of the innermost last step of (nested) pipelines."""
+    prefix = ""
+    while isinstance(base, Pipeline):
+        name, base = base.steps[-1]
+        prefix += f"{name}__"
+    return prefix, base
+
+
+def _request_weights(pipeline, name):
+    """Ask for weights in the named step, and for none in other steps that said nothing about them."""
+    wanted = name.split("__")[0]
+    for step_name, step in pipeline.steps:
+        if isinstance(step, Pipeline):
+            _request_weights(step, name.partition("__")[2] if step_name == wanted else "")
+        elif has_fit_parameter(step, "sample_weight"):
+            requests = step.get_metadata_routing().fit.requests
+            if requests.get("sample_weight") is None or step_name == wanted:
+                step.set_fit_request(sample_weight=step_name == wanted)

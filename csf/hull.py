@@ -1,0 +1,107 @@
+"""Known error profiles, kept as the lower-left convex hull of all of them."""
+
+import numpy as np
+
+__all__ = ["Hull"]
+
+
+class Hull:
+    """Lower-left convex hull of error profiles: everything that can be cheapest for some costs >= 0.
+
+    Parameters
+    ----------
+    points : array-like of shape (n_points, 2)
+        Error profiles ``(fn, fp)``, in any order; at least one.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n_vertices, 2)
+        Vertices, by increasing ``fn`` and decreasing ``fp``.
+
+    Examples
+    --------
+    >>> hull = Hull([(0.0, 0.5), (0.1, 0.1), (0.2, 0.2), (0.3, 0.0)])
+    >>> hull.points.tolist()
+    [[0.0, 0.5], [0.1, 0.1], [0.3, 0.0]]
+    >>> hull.cheapest(2.0, 1.0)
+    0.3
+    """
+
+    __slots__ = ("points",)
+
+    def __init__(self, points):
+        points = np.asarray(points, dtype=float)
+        if points.ndim != 2 or points.shape[1] != 2 or points.shape[0] == 0:
+            raise ValueError(f"points must have shape (n_points, 2) with n_points >= 1, got {points.shape}")
+        self.points = _lower_left(points)
+        self.points.setflags(write=False)
+
+    def __eq__(self, other):
+        return isinstance(other, Hull) and np.array_equal(self.points, other.points)
+
+    def __hash__(self):
+        return hash(self.points.tobytes())
+
+    def __repr__(self):
+        return f"Hull({self.points.tolist()})"
+
+    def cheapest(self, c_fn, c_fp):
+        """Smallest weighted error ``c_fn fn + c_fp fp`` of the known profiles.
+
+        Parameters
+        ----------
+        c_fn, c_fp : float or ndarray of shape (n_costs,)
+            Costs, >= 0.
+
+        Returns
+        -------
+        float or ndarray of shape (n_costs,)
+            Cost of the cheapest known profile, for each pair of costs.
+        """
+        cost = np.multiply.outer(c_fn, self.points[:, 0]) + np.multiply.outer(c_fp, self.points[:, 1])
+        cheapest = cost.min(axis=-1)
+        return cheapest if cheapest.ndim else float(cheapest)
+
+    @staticmethod
+    def union(hulls):
+        """Hull of several hulls together.
+
+        Parameters
+        ----------
+        hulls : sequence of Hull
+            At least one.
+
+        Returns
+        -------
+        Hull
+            Their common hull. A sequence that grows by one costs one merge: the union of all but the last is
+            remembered.
+        """
+        hulls = tuple(hulls)
+        known = _UNIONS.get(tuple(map(id, hulls[:-1])))
+        parts = hulls if known is None else (known[1], hulls[-1])
+        merged = Hull(np.concatenate([hull.points for hull in parts]))
+        _UNIONS[tuple(map(id, hulls))] = (hulls, merged)  # holds the hulls, so that their ids stay theirs
+        while len(_UNIONS) > 32:
+            _UNIONS.pop(next(iter(_UNIONS)))
+        return merged
+
+
+_UNIONS = {}
+
+
+def _lower_left(points):
+    """Vertices of the lower-left hull, by increasing fn."""
+    points = points[np.lexsort((points[:, 1], points[:, 0]))]
+    # A profile that is nowhere below all earlier ones is dominated.
+    lowest = np.minimum.accumulate(points[:, 1])
+    points = points[np.concatenate([[True], points[1:, 1] < lowest[:-1]])]
+    chain = []
+    for fn, fp in points.tolist():
+        while len(chain) > 1:
+            (x0, y0), (x1, y1) = chain[-2], chain[-1]
+            if (x1 - x0) * (fp - y0) > (y1 - y0) * (fn - x0):
+                break
+            chain.pop()
+        chain.append((fn, fp))
+    return np.array(chain)

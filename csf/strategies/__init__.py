@@ -1,0 +1,23 @@
+"""Where to train next: pure functions of the trials so far."""
+
+from csf.strategies.base import Proposal, Strategy
+from csf.strategies.bisection import Bisection
+from csf.strategies.cone import Cone
+from csf.strategies.dinkelbach import Dinkelbach
+from csf.strategies.function import FunctionStrategy
+from csf.strategies.grid import Grid
+from csf.strategies.imbalance_ratio import ImbalanceRatio
+from csf.strategies.registry import STRATEGIES, get_strategy
+
+__all__ = [
+    "STRATEGIES",
+    "Bisection",
+    "Cone",
+    "Dinkelbach",
+    "FunctionStrategy",
+    "Grid",
+    "ImbalanceRatio",
+    "Proposal",
+    "Strategy",
+    "get_strategy",
+]

@@ -1,0 +1,130 @@
+"""The contract of a strategy: history in, proposal out."""
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+from csf.metrics import LinearFractional
+
+__all__ = ["Proposal", "Strategy", "balanced_level", "tried_levels"]
+
+# Levels closer than this share of the range count as the same level.
+SAME = 1e-9
+
+
+class Proposal(NamedTuple):
+    """Costs that a strategy asks for directly, where no level of the metric gives them."""
+
+    t: float | None
+    c_fn: float
+    c_fp: float
+
+
+class Strategy(ABC):
+    """Decides at which level to train next, from the trials alone.
+
+    A strategy keeps no state: the same trials, in any order, give the same proposal. Pending trials (asked for and
+    not yet told) are part of the history.
+
+    Attributes
+    ----------
+    batch_size : int or None
+        How many proposals may be pending at once; ``None`` means any number. It belongs to the strategy, not to
+        the number of workers, so that a search gives the same result however it is run.
+
+    Examples
+    --------
+    >>> class Halves(Strategy):
+    ...     def propose(self, trials, *, metric, pos):
+    ...         return 0.5 ** (len(trials) + 1)
+    >>> Halves().propose([], metric=None, pos=0.1)
+    0.5
+    """
+
+    batch_size = 1
+
+    @abstractmethod
+    def propose(self, trials, *, metric, pos):
+        """Next level to train at.
+
+        Parameters
+        ----------
+        trials : sequence of Trial
+            Everything tried so far: complete, failed and pending trials, in any order.
+        metric : Metric
+            What is maximised.
+        pos : float
+            Share of positives, in (0, 1).
+
+        Returns
+        -------
+        float, Proposal or None
+            A level in ``metric.range(pos)``, costs that belong to no level, or ``None`` when the strategy is done.
+        """
+
+    def with_budget(self, n_trials):
+        """The strategy as it should be for a given number of trials.
+
+        Parameters
+        ----------
+        n_trials : int
+            Largest number of trials.
+
+        Returns
+        -------
+        Strategy
+            ``self`` unless the budget matters to the strategy.
+        """
+        return self
+
+    def check_metric(self, metric):  # noqa: B027 - most strategies serve every metric
+        """Raise a TypeError if the strategy cannot serve ``metric``.
+
+        Parameters
+        ----------
+        metric : Metric
+            What is to be maximised.
+        """
+
+    @property
+    def name(self):
+        """Short name for tables and plots."""
+        return type(self).__name__.lower()
+
+
+def require_levels(strategy, metric):
+    """Raise a TypeError where a strategy reads the metric's value as a level and the metric has no levels."""
+    if not isinstance(metric, LinearFractional):
+        raise TypeError(
+            f"strategy {strategy.name!r} needs a linear-fractional metric (FBeta, Jaccard, ...), whose values are "
+            f"levels of the costs; {metric.name} has none. Use 'cone', 'support', 'grid' or 'imbalance_ratio'"
+        )
+
+
+def tried_levels(trials):
+    """Sorted levels of all trials that have one, whatever their state."""
+    return sorted(trial.t for trial in trials if trial.t is not None)
+
+
+def balanced_level(metric, *, pos):
+    """Level at which the costs balance the classes, ``c_fn : c_fp = (1 - pos) : pos``, or ``None``.
+
+    Parameters
+    ----------
+    metric : Metric
+        The metric.
+    pos : float
+        Share of positives.
+
+    Returns
+    -------
+    float or None
+        The level; ``None`` where no level inside the range has these costs.
+    """
+    lo, hi = metric.range(pos)
+    (a_fn, a_fp), (b_fn, b_fp) = (metric.cost_weights(t, pos=pos) for t in (lo, hi))
+    # Costs are affine in t, so pos * c_fn - neg * c_fp is too, and crosses zero at most once.
+    at_lo, at_hi = pos * a_fn - (1 - pos) * a_fp, pos * b_fn - (1 - pos) * b_fp
+    if at_lo == at_hi:
+        return None
+    share = at_lo / (at_lo - at_hi)
+    return lo + share * (hi - lo) if 0.0 < share < 1.0 else None

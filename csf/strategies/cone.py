@@ -1,0 +1,136 @@
+"""CONE: look where the metric could still be highest."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from csf.bounds import ConeBound, SupportLineBound
+from csf.bounds.cone import Cone as UnreachableCone
+from csf.bounds.cone import error_span
+from csf.bounds.envelope import highest_levels
+from csf.metrics import LinearFractional
+from csf.strategies.base import Strategy
+
+__all__ = ["Cone"]
+
+
+@dataclass(frozen=True)
+class Cone(Strategy):
+    """Informed refinement of a grid by unreachable cones.
+
+    Each trial leaves a cone of values that no other level can reach. The strategy finds the level at which the
+    envelope of all cones is highest (the middle of the widest range, where there are several) and proposes the
+    midpoint of the two tried levels around it.
+
+    Parameters
+    ----------
+    depth : int, default=None
+        Levels are multiples of ``2**-depth`` of the range; the strategy ends after ``2**depth - 1`` of them.
+        ``None`` refines until intervals are a billionth wide.
+    eps : float, callable or "evidence", default=0.0
+        Excess of the trained models, see `csf.bounds.Bound`; the paper uses 0.
+    batch_size : int, default=1
+        Proposals at once. A proposal that is not yet told gets a provisional cone at the height of the envelope.
+
+    Notes
+    -----
+    For metrics without levels (G-mean and its kind, metrics of your own) there are no cones. There the interval
+    between two tried levels is worth what the metric is where their support lines meet, see
+    `csf.bounds.SupportLineBound`; everything else is the same.
+
+    The strategy does not stop by itself when the envelope falls below the best value: give ``tol`` to the search
+    for that. With the usual ``eps=0`` the envelope is not a proven bound, and stopping there costs good models.
+
+    References
+    ----------
+    .. [1] K. Bascol et al., "From Cost-Sensitive Classification to Tight F-measure Bounds", AISTATS 2019.
+
+    Examples
+    --------
+    >>> from csf.metrics import FBeta
+    >>> Cone().propose([], metric=FBeta(), pos=0.1)
+    0.5
+    """
+
+    depth: int | None = None
+    eps: object = 0.0
+    batch_size: int = 1
+
+    def propose(self, trials, *, metric, pos):
+        """Midpoint of the tried levels around the most promising one, see `Strategy.propose`."""
+        trials = [trial for trial in trials if trial.t is not None]
+        lo, hi = metric.range(pos)
+        # Levels are clipped away from the ends before training: undo it, or a margin would look like an interval.
+        tried = np.unique([trial.t for trial in trials] or np.empty(0))
+        edges = np.concatenate([[lo], tried, [hi]])
+        smallest = (hi - lo) * (1e-9 if self.depth is None else 2.0**-self.depth)
+        is_open = np.diff(edges) > 1.5 * smallest
+        if not is_open.any():
+            return None
+        if isinstance(metric, LinearFractional):
+            at = self._highest_interval(trials, tried, metric, pos, is_open)
+        else:
+            at = self._highest_corner(trials, edges, metric, pos, is_open)
+        return float(0.5 * (edges[at] + edges[at + 1]))
+
+    def _highest_interval(self, trials, tried, metric, pos, is_open):
+        """Index of the interval around the middle of the widest range of levels with the highest envelope."""
+        lo, hi = metric.range(pos)
+        cones = ConeBound(trials, metric, pos=pos, eps=self.eps).cones
+        for trial in sorted((t for t in trials if t.state == "pending"), key=lambda t: t.number):
+            cones = _with_pending(cones, trial.t, metric, pos)
+        # One apex a level: the lowest of those told at it, and one that bounds nothing where none was told.
+        lowest = np.lexsort((cones.value, cones.t))
+        levels, first = np.unique(cones.t[lowest], return_index=True)
+        apexes = np.full((3, tried.size), [[np.inf], [0.0], [0.0]])
+        apexes[:, np.searchsorted(tried, levels)] = np.array(cones[1:])[:, lowest[first]]
+        _, ranges = highest_levels(UnreachableCone(tried, *apexes), lo, hi, is_open=is_open)
+        joined = _join(ranges)
+        start, end = joined[np.argmax(joined[:, 1] - joined[:, 0])]
+        middle = 0.5 * (start + end)
+        edges = np.concatenate([[lo], tried, [hi]])
+        # The middle of a joined range may lie in a closed interval or on a tried level: take the nearest open one.
+        away = np.maximum(np.maximum(edges[:-1] - middle, middle - edges[1:]), 0.0)
+        nearest = is_open & (away <= away[is_open].min())
+        return int(np.argmax(np.where(nearest, np.diff(edges), -1.0)))
+
+    @staticmethod
+    def _highest_corner(trials, edges, metric, pos, is_open):
+        """Index of the interval whose two support lines meet at the most valuable profile."""
+        chain = SupportLineBound(trials, metric, pos=pos).chain_
+        # The cheapest corner of the chain for costs at the middle of an interval is where its two lines meet.
+        middles = 0.5 * (edges[:-1] + edges[1:])
+        c_fn, c_fp = np.array([metric.cost_weights(t, pos=pos) for t in middles]).T
+        corner = (np.multiply.outer(c_fn, chain[:, 0]) + np.multiply.outer(c_fp, chain[:, 1])).argmin(axis=1)
+        promise = np.where(is_open, metric.value(chain[corner, 0], chain[corner, 1], pos=pos), -np.inf)
+        return int(np.argmax(np.where(promise >= promise.max(), np.diff(edges), -1.0)))
+
+
+def _with_pending(cones, t, metric, pos):
+    """Cones and a provisional one at level t: as high as the envelope there, with slopes of a profile so good."""
+    lo, hi = metric.range(pos)
+    height = cones.value + np.where(t < cones.t, cones.slope_left, cones.slope_right) * np.abs(t - cones.t)
+    value = float(np.clip(height.min(initial=hi), lo, hi))
+    # Of the profiles with this value, the one whose errors share the missing part evenly.
+    low, high = 0.0, 1.0
+    for _ in range(50):
+        share = 0.5 * (low + high)
+        better = metric.value(share * pos, share * (1.0 - pos), pos=pos) >= value
+        low, high = (share, high) if better else (low, share)
+    fn, fp = low * pos, low * (1.0 - pos)
+    lowest, highest = error_span(metric, fn, fp, pos=pos)
+    c = metric.coefficients(pos)
+    scale, own = 1.0 / metric.denominator(fn, fp, pos=pos), c.d_fn * fn + c.d_fp * fp
+    new = (t, value, scale * (highest[0] - own), scale * (own - lowest[0]))
+    return UnreachableCone(*(np.append(part, x) for part, x in zip(cones, new)))
+
+
+def _join(ranges):
+    """Ranges that touch, joined."""
+    joined = [ranges[0]]
+    for start, end in ranges[1:]:
+        if start <= joined[-1][1]:
+            joined[-1] = np.array([joined[-1][0], max(end, joined[-1][1])])
+        else:
+            joined.append(np.array([start, end]))
+    return np.array(joined)

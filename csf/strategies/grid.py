@@ -1,0 +1,49 @@
+"""Parambath's grid: levels at equal distances."""
+
+from dataclasses import dataclass, replace
+
+from csf._validation import check_count
+from csf.strategies.base import SAME, Strategy, tried_levels
+
+__all__ = ["Grid"]
+
+
+@dataclass(frozen=True)
+class Grid(Strategy):
+    """Levels in the middles of ``size`` equal parts of the range, from low to high.
+
+    Parameters
+    ----------
+    size : int, default=None
+        Number of levels; ``None`` takes the number of trials of the search.
+
+    References
+    ----------
+    .. [1] S. Parambath, N. Usunier, Y. Grandvalet, "Optimizing F-measures by cost-sensitive classification",
+       NIPS 2014.
+
+    Examples
+    --------
+    >>> from csf.metrics import FBeta
+    >>> Grid(size=5).propose([], metric=FBeta(), pos=0.1)
+    0.1
+    """
+
+    size: int | None = None
+
+    batch_size = None
+
+    def propose(self, trials, *, metric, pos):
+        """First level of the grid that was not tried, see `Strategy.propose`."""
+        size = check_count(10 if self.size is None else self.size, "size")
+        lo, hi = metric.range(pos)
+        tried = tried_levels(trials)
+        for j in range(size):
+            t = lo + (j + 0.5) * (hi - lo) / size
+            if all(abs(t - other) > SAME * (hi - lo) for other in tried):
+                return t
+        return None
+
+    def with_budget(self, n_trials):
+        """A grid of ``n_trials`` levels unless its size was given, see `Strategy.with_budget`."""
+        return self if self.size is not None else replace(self, size=n_trials)

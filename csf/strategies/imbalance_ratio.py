@@ -1,0 +1,30 @@
+"""The imbalance ratio: one training with balanced classes."""
+
+from dataclasses import dataclass
+
+from csf.strategies.base import Proposal, Strategy, balanced_level
+
+__all__ = ["ImbalanceRatio"]
+
+
+@dataclass(frozen=True)
+class ImbalanceRatio(Strategy):
+    """One trial in which each class costs the share of the other one: ``c_fn = 1 - pos``, ``c_fp = pos``.
+
+    Examples
+    --------
+    >>> from csf.metrics import FBeta
+    >>> ImbalanceRatio().propose([], metric=FBeta(), pos=0.1)
+    Proposal(t=0.2, c_fn=0.9, c_fp=0.1)
+    """
+
+    def propose(self, trials, *, metric, pos):
+        """The balanced costs, once, see `Strategy.propose`."""
+        if trials:
+            return None
+        return Proposal(balanced_level(metric, pos=pos), 1.0 - pos, pos)
+
+    @property
+    def name(self):
+        """``"imbalance_ratio"``."""
+        return "imbalance_ratio"

@@ -1,0 +1,60 @@
+"""Strategies by name."""
+
+from csf.strategies.base import Strategy
+from csf.strategies.bisection import Bisection
+from csf.strategies.cone import Cone
+from csf.strategies.dinkelbach import Dinkelbach
+from csf.strategies.function import FunctionStrategy
+from csf.strategies.grid import Grid
+from csf.strategies.imbalance_ratio import ImbalanceRatio
+
+__all__ = ["STRATEGIES", "get_strategy"]
+
+STRATEGIES = {
+    "cone": Cone,
+    "grid": Grid,
+    "bisection": Bisection,
+    "dinkelbach": Dinkelbach,
+    "imbalance_ratio": ImbalanceRatio,
+}
+
+
+def get_strategy(strategy):
+    """Strategy object of a name or function, or the object itself.
+
+    Parameters
+    ----------
+    strategy : str, Strategy or callable
+        A name in ``STRATEGIES``, an object, or a function ``f(trials, *, metric, pos)``.
+
+    Returns
+    -------
+    Strategy
+        The strategy.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown.
+    TypeError
+        If it is none of the three.
+
+    Examples
+    --------
+    >>> get_strategy("grid")
+    Grid(size=None)
+    """
+    if isinstance(strategy, Strategy):
+        return strategy
+    if isinstance(strategy, str):
+        if strategy not in STRATEGIES:
+            raise ValueError(
+                f"unknown strategy {strategy!r}; known: {', '.join(STRATEGIES)}, a Strategy object, or a function "
+                "f(trials, *, metric, pos)"
+            )
+        return STRATEGIES[strategy]()
+    if callable(strategy) and not isinstance(strategy, type):
+        return FunctionStrategy(strategy)
+    raise TypeError(
+        f"strategy must be a name ({', '.join(STRATEGIES)}), a Strategy object or a function, got {strategy!r}"
+    )

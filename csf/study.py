@@ -1,0 +1,390 @@
+"""Ask for costs, tell what came out: the search without the training."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+
+from csf._files import read_json, write_json
+from csf._validation import check_binary_target, check_count, check_fraction, check_scores, check_weights
+from csf.bounds import get_bound
+from csf.hull import Hull
+from csf.metrics import get_metric
+from csf.profiles import ErrorProfile
+from csf.strategies import Proposal, get_strategy
+from csf.thresholding import sweep
+from csf.trials import Trial
+
+__all__ = ["Study"]
+
+FORMAT = "csf-study"
+VERSION = 1
+
+
+class Study:
+    """A cost search for people who train their own model.
+
+    Ask for a trial, train with its costs wherever and however you like (a neural network, another language), and
+    tell the labels with the predictions, the scores or the counts.
+
+    Parameters
+    ----------
+    metric : str or Metric, default="f1"
+        What is maximised.
+    strategy : str, Strategy or callable, default="cone"
+        Decides where to train next.
+    pos : float
+        Share of positives in the data that the trials are evaluated on, in (0, 1).
+    n_trials : int, default=10
+        Largest number of trials.
+    tol : float, default=None
+        Stop when `gap` is at most this, in units of the metric; ``None`` never stops for that.
+    bound : {"support", "diagonal", "envelope", "parambath"} or type, default="support"
+        How `upper_bound` is computed, see `csf.bounds`.
+
+    Attributes
+    ----------
+    trials : list of Trial
+        All trials in the order in which they were asked for.
+    stop_reason : str or None
+        Why `ask` returned ``None``; ``None`` while the search goes on.
+
+    Examples
+    --------
+    >>> study = Study("f1", pos=0.2, n_trials=3)
+    >>> while (trial := study.ask()) is not None:
+    ...     # train with trial.c_fn and trial.c_fp, count the errors on validation data:
+    ...     fn, fp = 4 + 10 * trial.t, 2 / trial.t
+    ...     _ = study.tell(trial, profile=ErrorProfile.from_counts(tp=20 - fn, fn=fn, fp=fp, tn=80 - fp))
+    >>> [trial.t for trial in study.trials], study.best_trial.t
+    ([0.5, 0.25, 0.75], 0.5)
+    """
+
+    def __init__(self, metric="f1", strategy="cone", *, pos, n_trials=10, tol=None, bound="support"):
+        self.metric = get_metric(metric)
+        self.n_trials = check_count(n_trials, "n_trials")
+        self.strategy = get_strategy(strategy).with_budget(self.n_trials)
+        self.strategy.check_metric(self.metric)
+        self.pos = check_fraction(pos, "pos")
+        if tol is not None and not tol >= 0:
+            raise ValueError(f"tol must be >= 0 (units of the metric) or None, got {tol!r}")
+        self.tol = tol
+        self.bound = bound
+        get_bound(bound)
+        self.trials = []
+        self.stop_reason = None
+
+    @classmethod
+    def from_target(cls, y, metric="f1", strategy="cone", *, pos_label=None, sample_weight=None, **options):
+        """Study for the labels of a data set.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Labels that the trials will be evaluated on.
+        metric, strategy, **options
+            As for `Study`.
+        pos_label : label, default=None
+            Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0.
+
+        Returns
+        -------
+        Study
+            With ``pos`` taken from ``y``.
+
+        Examples
+        --------
+        >>> Study.from_target(["no", "no", "no", "yes"], pos_label="yes").pos
+        0.25
+        """
+        _, is_pos, _ = check_binary_target(y, pos_label)
+        weight = check_weights(sample_weight, is_pos.shape[0])
+        nothing = ErrorProfile.from_masks(is_pos, is_pos, sample_weight=weight)
+        return cls(metric, strategy, pos=nothing.pos, **options)
+
+    # ---------------------------------------------------------------- ask
+
+    def ask(self):
+        """Next trial to train, or ``None`` when the search is over or waits for pending trials.
+
+        Returns
+        -------
+        Trial or None
+            A pending trial with its level ``t`` and its costs ``c_fn`` and ``c_fp``.
+        """
+        pending = sum(trial.state == "pending" for trial in self.trials)
+        if self.strategy.batch_size is not None and pending >= self.strategy.batch_size:
+            return None
+        if len(self.trials) >= self.n_trials:
+            return self._stop(f"all {self.n_trials} trials are done")
+        if self.tol is not None and not pending and self.best_trial is not None and self.gap <= self.tol:
+            return self._stop(f"the gap {self.gap:.3g} is at most tol={self.tol:g}")
+        proposal = self.strategy.propose(tuple(self.trials), metric=self.metric, pos=self.pos)
+        if proposal is None:
+            return None if pending else self._stop(f"strategy {self.strategy.name} is done")
+        trial = self._trial(proposal)
+        if any(trial.costs == other.costs for other in self.trials):
+            return self._stop(f"costs {trial.costs} were tried before")
+        self.trials.append(trial)
+        return trial
+
+    def ask_batch(self):
+        """All trials that the strategy is ready to have trained at once.
+
+        Returns
+        -------
+        list of Trial
+            Pending trials; empty when the search is over.
+        """
+        return list(iter(self.ask, None))
+
+    def _stop(self, reason):
+        self.stop_reason = reason
+
+    def _trial(self, proposal):
+        if isinstance(proposal, Proposal):
+            t, c_fn, c_fp = proposal
+        else:
+            t = self._checked_level(proposal)
+            c_fn, c_fp = self.metric.cost_weights(t, pos=self.pos)
+        if not (c_fn > 0 and c_fp > 0):
+            raise ValueError(
+                f"metric {self.metric.name!r} gives the costs (c_fn, c_fp) = ({c_fn:g}, {c_fp:g}) at level {t}: a "
+                "class without weight leaves nothing to learn. Such a metric is maximised by predicting one class "
+                "everywhere; add a constraint, e.g. metric='recall', constraint='precision >= 0.8'"
+            )
+        return Trial(number=len(self.trials), t=t, c_fn=float(c_fn), c_fp=float(c_fp))
+
+    def _checked_level(self, level):
+        lo, hi = self.metric.range(self.pos)
+        try:
+            t = float(level)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"strategy {self.strategy.name!r} proposed {level!r}; accepted: a level in [{lo:g}, {hi:g}], a "
+                "Proposal, or None to end"
+            ) from None
+        if not lo <= t <= hi:
+            raise ValueError(f"strategy {self.strategy.name!r} proposed t={t!r}, outside the range [{lo:g}, {hi:g}]")
+        return self.metric.clip_level(t, pos=self.pos)
+
+    # ---------------------------------------------------------------- tell
+
+    def tell(self, trial, y_true=None, y_pred=None, *, y_score=None, profile=None, sample_weight=None, pos_label=None):
+        """Report what a trial's model did.
+
+        Parameters
+        ----------
+        trial : Trial or int
+            A pending trial of this study, or its number.
+        y_true : array-like of shape (n_samples,), default=None
+            True labels.
+        y_pred : array-like of shape (n_samples,), default=None
+            Predicted labels.
+        y_score : array-like of shape (n_samples,), default=None
+            Scores, larger for the positive class: every cut of them counts, and the best one is kept as the
+            trial's ``threshold``. Without ``y_pred`` the best cut is the model's own decision too.
+        profile : ErrorProfile, default=None
+            Counted errors, instead of labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0.
+        pos_label : label, default=None
+            Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+
+        Returns
+        -------
+        Trial
+            The complete trial.
+
+        Raises
+        ------
+        ValueError
+            If the trial is not pending here, nothing or too much is told, or the share of positives is another one.
+        """
+        if (profile is None) == (y_true is None) or (y_true is not None and y_pred is None and y_score is None):
+            raise ValueError("tell either profile=, or y_true with y_pred, y_score or both")
+        curve = None
+        if y_true is not None:
+            _, is_pos, pos_label = check_binary_target(y_true, pos_label)
+            weight = check_weights(sample_weight, is_pos.shape[0])
+            if y_pred is not None:
+                profile = ErrorProfile.from_predictions(y_true, y_pred, sample_weight=weight, pos_label=pos_label)
+            if y_score is not None:
+                curve = sweep(is_pos, check_scores(y_score, is_pos.shape[0]), weight)
+                profile = curve.best(self.metric).profile if profile is None else profile
+        return self.record(trial, profile, curve=curve)
+
+    def record(self, trial, profile, *, curve=None, **results):
+        """Complete a pending trial with checked results; `tell` is the way in for labels and predictions.
+
+        Parameters
+        ----------
+        trial : Trial or int
+            A pending trial of this study, or its number.
+        profile : ErrorProfile
+            Errors of the model's own decision.
+        curve : ThresholdCurve, default=None
+            All cuts of the model's score on the same data.
+        **results
+            Further fields of the `Trial`.
+
+        Returns
+        -------
+        Trial
+            The complete trial.
+        """
+        if abs(profile.pos - self.pos) > 1e-6:
+            raise ValueError(
+                f"the told data has a share of positives of {profile.pos:.6g}, the study pos={self.pos:.6g}; bounds "
+                "need one share: give Study the share of the data that the trials are evaluated on"
+            )
+        value = self.metric.of(profile)
+        hull = Hull([(profile.fn, profile.fp)])
+        told = {"profile": profile, "value": value, "score": value, "hull": hull}
+        constraint = getattr(self.metric, "constraint", None)
+        chosen = profile
+        if curve is not None:
+            cut = curve.best(self.metric, constraint)
+            chosen = cut.profile
+            told |= {"threshold": cut.threshold, "score": cut.value}
+            told["hull"] = Hull(np.concatenate([hull.points, curve.lower_hull()]))
+        if constraint is not None:
+            told["violation"] = constraint.violation(chosen.fn, chosen.fp, pos=chosen.pos)
+        return self._settle(trial, state="complete", **(told | results))
+
+    def fail(self, trial, error, **results):
+        """Report that a trial's training failed; the search goes on without it.
+
+        Parameters
+        ----------
+        trial : Trial or int
+            A pending trial of this study, or its number.
+        error : str or Exception
+            What went wrong.
+        **results
+            Further fields of the `Trial`.
+
+        Returns
+        -------
+        Trial
+            The failed trial.
+        """
+        return self._settle(trial, state="failed", error=str(error), **results)
+
+    def _settle(self, trial, **changes):
+        number = trial.number if isinstance(trial, Trial) else trial
+        known = [t for t in self.trials if t.number == number]
+        if not known or known[0].state != "pending":
+            state = known[0].state if known else "unknown"
+            pending = [t.number for t in self.trials if t.state == "pending"]
+            raise ValueError(f"trial {number!r} is {state} in this study; pending trials: {pending}")
+        self.trials[number] = replace(known[0], **changes)
+        return self.trials[number]
+
+    def forget_pending(self):
+        """Drop trials that were asked for and never told, e.g. after an interruption."""
+        self.trials = [trial for trial in self.trials if trial.state != "pending"]
+
+    # ---------------------------------------------------------------- results
+
+    @property
+    def best_trial(self):
+        """Complete trial with the largest score (feasible ones first, then the earliest), or ``None``."""
+        return best_trial(self.trials)
+
+    @property
+    def best_score(self):
+        """Score of `best_trial`, or ``None`` before the first result."""
+        return None if self.best_trial is None else self.best_trial.score
+
+    @property
+    def upper_bound(self):
+        """Best value still possible according to the bound; the end of the range before the first result."""
+        return upper_bound(self.trials, self.metric, pos=self.pos, bound=self.bound)
+
+    @property
+    def gap(self):
+        """`upper_bound` minus `best_score`, not below 0; ``None`` before the first result."""
+        return None if self.best_trial is None else max(self.upper_bound - self.best_score, 0.0)
+
+    def state(self):
+        """Number of trials in each state.
+
+        Returns
+        -------
+        dict
+            ``{"complete": ..., "failed": ..., "pending": ...}``.
+        """
+        counts = Counter(trial.state for trial in self.trials)
+        return {state: counts[state] for state in ("complete", "failed", "pending")}
+
+    # ---------------------------------------------------------------- files
+
+    def save(self, path):
+        """Write the trials as JSON; an existing file is replaced in one step.
+
+        Parameters
+        ----------
+        path : path-like
+            File to write.
+        """
+        write_json(
+            path,
+            {
+                "format": FORMAT,
+                "version": VERSION,
+                "metric": repr(self.metric),
+                "strategy": repr(self.strategy),
+                "pos": self.pos,
+                "n_trials": self.n_trials,
+                "tol": self.tol,
+                "stop_reason": self.stop_reason,
+                "trials": [trial.to_dict() for trial in self.trials],
+            },
+        )
+
+    @classmethod
+    def load(cls, path, metric="f1", strategy="cone", **options):
+        """Study with the trials of a file; metric and strategy are code and given again.
+
+        Parameters
+        ----------
+        path : path-like
+            File written by `save`.
+        metric, strategy : optional
+            As for `Study`, the same as when it was saved.
+        **options
+            ``n_trials``, ``tol`` or ``bound`` to go on with; what is not given is taken from the file.
+
+        Returns
+        -------
+        Study
+            Ready to `ask` on.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, not a study, or was made with another metric or strategy.
+        """
+        content = read_json(path, FORMAT, VERSION)
+        options = {"n_trials": content["n_trials"], "tol": content["tol"]} | options
+        study = cls(metric, strategy, pos=content["pos"], **options)
+        if content["metric"] != repr(study.metric):
+            raise ValueError(f"{path} was made with metric {content['metric']}, not {study.metric!r}")
+        if content["strategy"].partition("(")[0] != repr(study.strategy).partition("(")[0]:
+            raise ValueError(f"{path} was made with strategy {content['strategy']}, not {study.strategy!r}")
+        study.trials = [Trial.from_dict(record) for record in content["trials"]]
+        return study
+
+
+def best_trial(trials):
+    """Complete trial that wins: the smallest violation, then the largest score, then the earliest."""
+    complete = [trial for trial in trials if trial.state == "complete"]
+    return min(complete, key=lambda t: (t.violation, -t.score, t.number), default=None)
+
+
+def upper_bound(trials, metric, *, pos, bound):
+    """Best value still possible according to one of `csf.bounds`."""
+    return float(get_bound(bound)(trials, metric, pos=pos).best_possible())

@@ -1,0 +1,131 @@
+"""One training at one level: what went in and what came out."""
+
+from dataclasses import asdict, dataclass, field, fields
+
+from csf.hull import Hull
+from csf.profiles import ErrorProfile
+
+__all__ = ["Trial"]
+
+STATES = ("pending", "complete", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One training at one level t; never changes once made.
+
+    Parameters
+    ----------
+    number : int
+        Running number within its study, from 0.
+    t : float or None
+        Level aimed at; ``None`` where the costs belong to no level.
+    c_fn, c_fp : float
+        Costs of a false negative and of a false positive.
+    state : {"pending", "complete", "failed"}, default="pending"
+        Asked for, told, or told to have failed.
+    profile : ErrorProfile, default=None
+        Errors of the classifier's own decision. Strategies and bounds read it.
+    value : float, default=None
+        Metric of ``profile``.
+    threshold : float, default=None
+        Cut of the score that was best for the metric; ``None`` where only the own decision is known.
+    score : float, default=None
+        Metric at ``threshold`` (``value`` without one); the trial with the largest score wins.
+    violation : float, default=0.0
+        By how much a constraint is missed at ``threshold``; 0 where it holds.
+    hull : Hull, default=None
+        Known profiles: those of all cuts of the score, or the own decision alone.
+    fold_scores : tuple of float, default=()
+        ``score`` within each fold.
+    setting : int, default=0
+        Which setting of the base's parameters was trained.
+    error : str, default=None
+        Why a failed trial failed.
+    fit_time, score_time : float, default=0.0
+        Seconds spent in the base, summed over folds; not part of equality.
+
+    Examples
+    --------
+    >>> Trial(number=0, t=0.5, c_fn=1.5, c_fp=0.5).state
+    'pending'
+    """
+
+    number: int
+    t: float | None
+    c_fn: float
+    c_fp: float
+    state: str = "pending"
+    profile: ErrorProfile | None = None
+    value: float | None = None
+    threshold: float | None = None
+    score: float | None = None
+    violation: float = 0.0
+    hull: Hull | None = None
+    fold_scores: tuple = ()
+    setting: int = 0
+    error: str | None = None
+    fit_time: float = field(default=0.0, compare=False)
+    score_time: float = field(default=0.0, compare=False)
+
+    @property
+    def costs(self):
+        """``(c_fn, c_fp)``."""
+        return self.c_fn, self.c_fp
+
+    @property
+    def feasible(self):
+        """Whether the constraint, if any, holds."""
+        return self.violation == 0
+
+    def to_dict(self):
+        """Plain numbers, strings and lists, ready for JSON.
+
+        Returns
+        -------
+        dict
+            One entry a field; infinite thresholds as strings.
+        """
+        record = {f.name: getattr(self, f.name) for f in fields(self)}
+        if self.profile is not None:
+            record["profile"] = asdict(self.profile)
+        if self.hull is not None:
+            record["hull"] = self.hull.points.tolist()
+        if self.threshold is not None:
+            record["threshold"] = repr(float(self.threshold))
+        record["fold_scores"] = list(self.fold_scores)
+        return record
+
+    @classmethod
+    def from_dict(cls, record):
+        """Trial of a dict made by `to_dict`.
+
+        Parameters
+        ----------
+        record : dict
+            As `to_dict` returns it.
+
+        Returns
+        -------
+        Trial
+            An equal trial.
+
+        Raises
+        ------
+        ValueError
+            If the record is not that of a trial.
+        """
+        try:
+            record = dict(record)
+            if record["profile"] is not None:
+                record["profile"] = ErrorProfile(**record["profile"])
+            if record["hull"] is not None:
+                record["hull"] = Hull(record["hull"])
+            if record["threshold"] is not None:
+                record["threshold"] = float(record["threshold"])
+            record["fold_scores"] = tuple(record["fold_scores"])
+            if record["state"] not in STATES:
+                raise ValueError(f"state must be one of {STATES}, got {record['state']!r}")
+            return cls(**record)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"this is not the record of a trial: {error!r}") from error
