@@ -248,8 +248,7 @@ def sweep(is_pos, score, sample_weight=None):
 
     Notes
     -----
-    The time is that of sorting. Equal weights take the faster way of no weights: scores of both classes are
-    sorted apart, by value, and merged.
+    Scores of the two classes are sorted apart, by value, and merged; that takes less time than an argsort.
 
     Examples
     --------
