@@ -1,8 +1,10 @@
 """Find the class costs that maximise the metric you care about."""
 
 from csf.profiles import ErrorProfile
+from csf.search import CostSearch
+from csf.study import Study
 from csf.trials import Trial
 
-__all__ = ["ErrorProfile", "Trial", "__version__"]
+__all__ = ["CostSearch", "ErrorProfile", "Study", "Trial", "__version__"]
 
 __version__ = "0.1.0"

@@ -3,6 +3,7 @@
 import numbers
 
 import numpy as np
+import sklearn
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import type_of_target
@@ -22,12 +23,15 @@ except ImportError:  # pragma: no cover - older scikit-learn
 
 __all__ = [
     "CallbackSupportMixin",
+    "NoCallbackContext",
     "check_binary_target",
     "check_count",
     "check_fraction",
     "check_scores",
     "check_weights",
     "num_samples",
+    "open_callback_context",
+    "routing_enabled",
     "safe_indexing",
     "with_callbacks",
 ]
@@ -158,3 +162,48 @@ def check_scores(y_score, n_samples):
     if np.isnan(score).any():
         raise ValueError(f"y_score contains NaN in {int(np.isnan(score).sum())} of {n_samples} samples")
     return score
+
+
+class NoCallbackContext:
+    """Stand-in for the callback context where scikit-learn has no callbacks."""
+
+    def subcontext(self, **options):
+        """Return the same stand-in."""
+        return self
+
+    def begin(self):
+        """Do nothing."""
+
+    def end(self):
+        """Do nothing and let the search go on."""
+        return False
+
+
+class _CallbackContext:
+    """scikit-learn's callback context of one task of an estimator."""
+
+    def __init__(self, context, estimator):
+        self.context, self.estimator = context, estimator
+
+    def subcontext(self, **options):
+        return _CallbackContext(self.context.subcontext(**options), self.estimator)
+
+    def begin(self):
+        self.context.call_on_fit_task_begin(estimator=self.estimator)
+
+    def end(self):
+        return bool(self.context.call_on_fit_task_end(estimator=self.estimator))
+
+
+def open_callback_context(estimator, max_subtasks):
+    """Root context of scikit-learn's callbacks for one ``fit``; begins at once."""
+    if not hasattr(estimator, "_init_callback_context"):  # scikit-learn before 1.9
+        return NoCallbackContext()
+    context = _CallbackContext(estimator._init_callback_context(max_subtasks=max_subtasks), estimator)
+    context.begin()
+    return context
+
+
+def routing_enabled():
+    """Whether scikit-learn's metadata routing is switched on."""
+    return bool(sklearn.get_config()["enable_metadata_routing"])

@@ -1,13 +1,15 @@
 """Class costs to sample weights, and the ways in which weights reach a base classifier."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
-import sklearn
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-__all__ = ["WeightRoute", "cost_sample_weight", "weight_route"]
+from csf._validation import routing_enabled
+
+__all__ = ["WeightRoute", "check_class_weight", "cost_sample_weight", "weight_route"]
 
 NORMALIZATIONS = ("none", "mean")
 
@@ -95,7 +97,7 @@ class WeightRoute:
             estimator.set_params(**{self.name: {0: weight[y == 0][0], 1: weight[y == 1][0]}})
             return estimator.fit(X, y, **fit_params)
         name = self.name
-        if isinstance(estimator, Pipeline) and sklearn.get_config()["enable_metadata_routing"]:
+        if isinstance(estimator, Pipeline) and routing_enabled():
             _request_weights(estimator, name)
             name = name.rpartition("__")[2]
         return estimator.fit(X, y, **{name: weight}, **fit_params)
@@ -153,6 +155,34 @@ def weight_route(base, *, sample_weight_name=None, weighted=False):
             "it. Drop sample_weight, or use a base whose fit has it"
         )
     return WeightRoute("class_weight", f"{prefix}class_weight")
+
+
+def check_class_weight(base):
+    """Warn where a base brings class weights of its own, which multiply the costs.
+
+    Parameters
+    ----------
+    base : estimator
+        Classifier or pipeline.
+
+    Raises
+    ------
+    ValueError
+        If its ``class_weight`` names other labels than 0 and 1, which the base is trained on.
+    """
+    for name, value in base.get_params(deep=True).items():
+        if value is None or name.rpartition("__")[2] != "class_weight":
+            continue
+        if isinstance(value, dict) and not set(value) <= {0, 1}:
+            raise ValueError(
+                f"{name}={value!r} names labels that the base does not see: it is trained on 1 (positive) and 0. "
+                "Leave class_weight=None; the costs come from the metric"
+            )
+        warnings.warn(
+            f"the base has {name}={value!r}, which multiplies the searched costs; set it to None unless you want both",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def _last_step(base):

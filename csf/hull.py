@@ -86,6 +86,32 @@ class Hull:
             _UNIONS.pop(next(iter(_UNIONS)))
         return merged
 
+    @staticmethod
+    def mean(hulls, shares):
+        """Hull of the weighted means of profiles, one taken from each hull: what folds know together.
+
+        Parameters
+        ----------
+        hulls : sequence of Hull
+            At least one.
+        shares : array-like of shape (n_hulls,)
+            Weights of the hulls, summing to 1.
+
+        Returns
+        -------
+        Hull
+            The cheapest mean for some costs is the mean of the cheapest, so its edges are all edges, by slope.
+
+        Examples
+        --------
+        >>> Hull.mean([Hull([(0.0, 0.4), (0.2, 0.0)]), Hull([(0.1, 0.1)])], [0.5, 0.5]).points.tolist()
+        [[0.05, 0.25], [0.15, 0.05]]
+        """
+        start = sum(share * hull.points[0] for hull, share in zip(hulls, shares))
+        edges = np.concatenate([share * np.diff(hull.points, axis=0) for hull, share in zip(hulls, shares)])
+        edges = edges[np.argsort(edges[:, 1] / edges[:, 0], kind="stable")]
+        return Hull(np.concatenate([[start], start + np.cumsum(edges, axis=0)]))
+
 
 _UNIONS = {}
 

@@ -3,17 +3,14 @@
 from collections import Counter
 from dataclasses import replace
 
-import numpy as np
-
 from csf._files import read_json, write_json
 from csf._validation import check_binary_target, check_count, check_fraction, check_scores, check_weights
 from csf.bounds import get_bound
-from csf.hull import Hull
 from csf.metrics import get_metric
 from csf.profiles import ErrorProfile
 from csf.strategies import Proposal, get_strategy
 from csf.thresholding import sweep
-from csf.trials import Trial
+from csf.trials import Trial, known_hull, outcome
 
 __all__ = ["Study"]
 
@@ -57,7 +54,7 @@ class Study:
     ...     fn, fp = 4 + 10 * trial.t, 2 / trial.t
     ...     _ = study.tell(trial, profile=ErrorProfile.from_counts(tp=20 - fn, fn=fn, fp=fp, tn=80 - fp))
     >>> [trial.t for trial in study.trials], study.best_trial.t
-    ([0.5, 0.25, 0.75], 0.5)
+    ([0.5, 0.25, 0.125], 0.25)
     """
 
     def __init__(self, metric="f1", strategy="cone", *, pos, n_trials=10, tol=None, bound="support"):
@@ -213,46 +210,32 @@ class Study:
                 profile = ErrorProfile.from_predictions(y_true, y_pred, sample_weight=weight, pos_label=pos_label)
             if y_score is not None:
                 curve = sweep(is_pos, check_scores(y_score, is_pos.shape[0]), weight)
-                profile = curve.best(self.metric).profile if profile is None else profile
-        return self.record(trial, profile, curve=curve)
+        cut = None if curve is None else curve.best(self.metric, getattr(self.metric, "constraint", None))
+        profile = profile or cut.profile
+        return self.record(trial, **outcome(self.metric, profile, hull=known_hull(profile, curve), cut=cut))
 
-    def record(self, trial, profile, *, curve=None, **results):
-        """Complete a pending trial with checked results; `tell` is the way in for labels and predictions.
+    def record(self, trial, **results):
+        """Complete a pending trial with finished results; `tell` is the way in for labels and predictions.
 
         Parameters
         ----------
         trial : Trial or int
             A pending trial of this study, or its number.
-        profile : ErrorProfile
-            Errors of the model's own decision.
-        curve : ThresholdCurve, default=None
-            All cuts of the model's score on the same data.
         **results
-            Further fields of the `Trial`.
+            Fields of the `Trial`, among them ``profile``, ``value`` and ``score``.
 
         Returns
         -------
         Trial
             The complete trial.
         """
-        if abs(profile.pos - self.pos) > 1e-6:
+        pos = results["profile"].pos
+        if abs(pos - self.pos) > 1e-6:
             raise ValueError(
-                f"the told data has a share of positives of {profile.pos:.6g}, the study pos={self.pos:.6g}; bounds "
-                "need one share: give Study the share of the data that the trials are evaluated on"
+                f"the told data has a share of positives of {pos:.6g}, the study pos={self.pos:.6g}; bounds need one "
+                "share: give Study the share of the data that the trials are evaluated on"
             )
-        value = self.metric.of(profile)
-        hull = Hull([(profile.fn, profile.fp)])
-        told = {"profile": profile, "value": value, "score": value, "hull": hull}
-        constraint = getattr(self.metric, "constraint", None)
-        chosen = profile
-        if curve is not None:
-            cut = curve.best(self.metric, constraint)
-            chosen = cut.profile
-            told |= {"threshold": cut.threshold, "score": cut.value}
-            told["hull"] = Hull(np.concatenate([hull.points, curve.lower_hull()]))
-        if constraint is not None:
-            told["violation"] = constraint.violation(chosen.fn, chosen.fp, pos=chosen.pos)
-        return self._settle(trial, state="complete", **(told | results))
+        return self._settle(trial, state="complete", **results)
 
     def fail(self, trial, error, **results):
         """Report that a trial's training failed; the search goes on without it.
@@ -306,8 +289,8 @@ class Study:
 
     @property
     def gap(self):
-        """`upper_bound` minus `best_score`, not below 0; ``None`` before the first result."""
-        return None if self.best_trial is None else max(self.upper_bound - self.best_score, 0.0)
+        """`upper_bound` minus the best value attained, not below 0; ``None`` before the first result."""
+        return gap(self.trials, self.upper_bound)
 
     def state(self):
         """Number of trials in each state.
@@ -383,6 +366,12 @@ def best_trial(trials):
     """Complete trial that wins: the smallest violation, then the largest score, then the earliest."""
     complete = [trial for trial in trials if trial.state == "complete"]
     return min(complete, key=lambda t: (t.violation, -t.score, t.number), default=None)
+
+
+def gap(trials, bound):
+    """Upper bound minus the best value that the trials attain, not below 0; ``None`` without one."""
+    attained = [trial.attained for trial in trials if trial.attained is not None]
+    return max(bound - max(attained), 0.0) if attained else None
 
 
 def upper_bound(trials, metric, *, pos, bound):

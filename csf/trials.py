@@ -2,10 +2,12 @@
 
 from dataclasses import asdict, dataclass, field, fields
 
+import numpy as np
+
 from csf.hull import Hull
 from csf.profiles import ErrorProfile
 
-__all__ = ["Trial"]
+__all__ = ["Trial", "known_hull", "outcome"]
 
 STATES = ("pending", "complete", "failed")
 
@@ -28,14 +30,19 @@ class Trial:
         Errors of the classifier's own decision. Strategies and bounds read it.
     value : float, default=None
         Metric of ``profile``.
+    attained : float, default=None
+        Best metric value that this trial shows on the data of ``profile``, over all known cuts; what a bound is
+        compared with.
     threshold : float, default=None
         Cut of the score that was best for the metric; ``None`` where only the own decision is known.
     score : float, default=None
         Metric at ``threshold`` (``value`` without one); the trial with the largest score wins.
+    rate : float, default=None
+        Constrained rate at ``threshold``, where there is a constraint.
     violation : float, default=0.0
-        By how much a constraint is missed at ``threshold``; 0 where it holds.
+        By how much the constraint is missed there; 0 where it holds.
     hull : Hull, default=None
-        Known profiles: those of all cuts of the score, or the own decision alone.
+        Known profiles on the data of ``profile``: those of all cuts of the score, or the own decision alone.
     fold_scores : tuple of float, default=()
         ``score`` within each fold.
     setting : int, default=0
@@ -58,8 +65,10 @@ class Trial:
     state: str = "pending"
     profile: ErrorProfile | None = None
     value: float | None = None
+    attained: float | None = None
     threshold: float | None = None
     score: float | None = None
+    rate: float | None = None
     violation: float = 0.0
     hull: Hull | None = None
     fold_scores: tuple = ()
@@ -129,3 +138,51 @@ class Trial:
             return cls(**record)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this is not the record of a trial: {error!r}") from error
+
+
+def outcome(metric, profile, *, hull=None, cut=None):
+    """Fields of a complete `Trial` whose model was evaluated on one data set.
+
+    Parameters
+    ----------
+    metric : Metric
+        What is maximised; its ``constraint`` attribute, if any, counts.
+    profile : ErrorProfile
+        Errors of the model's own decision.
+    hull : Hull, default=None
+        Known profiles of all its cuts; ``None`` knows only the own decision.
+    cut : Cut, default=None
+        The best of all cuts; ``None`` keeps the own decision.
+
+    Returns
+    -------
+    dict
+        Everything but times and folds.
+    """
+    chosen = profile if cut is None else cut.profile
+    known = np.array([(profile.fn, profile.fp), (chosen.fn, chosen.fp)])
+    hull = Hull(known) if hull is None else hull
+    known = np.concatenate([hull.points, known])
+    values = metric.value(known[:, 0], known[:, 1], pos=profile.pos)
+    rate, violation = None, 0.0
+    constraint = getattr(metric, "constraint", None)
+    if constraint is not None:
+        rate = constraint.quantity.of(chosen)
+        violation = constraint.violation(chosen.fn, chosen.fp, pos=chosen.pos)
+        values = values[constraint.violation(known[:, 0], known[:, 1], pos=profile.pos) == 0]
+    return {
+        "profile": profile,
+        "value": metric.of(profile),
+        "attained": float(np.max(values, initial=metric.range(profile.pos)[0])),
+        "threshold": None if cut is None else cut.threshold,
+        "score": metric.of(chosen),
+        "rate": rate,
+        "violation": violation,
+        "hull": hull,
+    }
+
+
+def known_hull(profile, curve):
+    """Hull of a model's own decision and all cuts of its score (``None`` for no score)."""
+    points = [[(profile.fn, profile.fp)]]
+    return Hull(np.concatenate(points if curve is None else [*points, curve.lower_hull()]))

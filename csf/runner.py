@@ -1,0 +1,131 @@
+"""The loop of a search: ask, train on all folds, tell; in parallel, with checkpoints and callbacks."""
+
+import warnings
+from dataclasses import dataclass, field
+
+from sklearn.exceptions import FitFailedWarning
+from sklearn.utils.parallel import Parallel, delayed
+from tqdm.auto import tqdm
+
+from csf._validation import NoCallbackContext
+from csf.checkpoint import Checkpoint
+from csf.evaluation import pooled_outcome, run_fold
+
+__all__ = ["Runner"]
+
+
+@dataclass
+class Runner:
+    """Trains the trials of several studies until all are over.
+
+    Parameters
+    ----------
+    studies : list of Study
+        One for each setting of the base's parameters.
+    trainers : list of list of GenericTrainer
+        One for each study and fold.
+    folds : list of Fold
+        The folds.
+    tune : bool
+        Whether thresholds are tuned.
+    on_train : bool
+        Whether bounds read the training parts.
+    raise_errors : bool
+        Whether an error of the base ends the search.
+    n_jobs : int or None
+        Workers; the result does not depend on it.
+    checkpoint : Checkpoint, default=None
+        Where finished trials are kept.
+    callbacks : list of callable, default=[]
+        ``callback(study, trial)`` after each trial; a true result ends the search.
+    context : object
+        scikit-learn's callback context of the search.
+    verbose : int, default=0
+        1 shows a progress bar.
+    """
+
+    studies: list
+    trainers: list
+    folds: list
+    tune: bool
+    on_train: bool
+    raise_errors: bool
+    n_jobs: int | None = None
+    checkpoint: Checkpoint | None = None
+    callbacks: list = field(default_factory=list)
+    context: object = field(default_factory=NoCallbackContext)
+    verbose: int = 0
+
+    def run(self):
+        """Run all studies to their ends.
+
+        Returns
+        -------
+        str or None
+            Why the search ended before its studies did; ``None`` if it did not.
+        """
+        total = sum(study.n_trials for study in self.studies)
+        done = sum(trial.state != "pending" for study in self.studies for trial in study.trials)
+        bar = tqdm(total=total, initial=done, disable=not self.verbose, desc="csf", unit="trial")
+        try:
+            with bar, Parallel(n_jobs=self.n_jobs, return_as="generator") as parallel:
+                while batch := self._next_batch():
+                    if self._run_batch(batch, parallel, bar):
+                        return "a callback ended the search"
+        except KeyboardInterrupt:
+            if not any(trial.state == "complete" for study in self.studies for trial in study.trials):
+                raise
+            warnings.warn(
+                "the search was interrupted; it goes on with the trials that were finished", UserWarning, stacklevel=4
+            )
+            return "interrupted"
+        return None
+
+    def _next_batch(self):
+        """Trials to train now: those left pending by an earlier run, then new ones."""
+        batch = []
+        for number, study in enumerate(self.studies):
+            left = [trial for trial in study.trials if trial.state == "pending"]
+            batch += [(number, trial) for trial in (left or study.ask_batch())]
+        if batch and self.checkpoint is not None:
+            self.checkpoint.save(self.studies)
+        return batch
+
+    def _run_batch(self, batch, parallel, bar):
+        options = {"tune": self.tune, "on_train": self.on_train, "raise_errors": self.raise_errors}
+        results = parallel(
+            delayed(run_fold)(trainer, fold, trial.costs, **options)
+            for number, trial in batch
+            for trainer, fold in zip(self.trainers[number], self.folds)
+        )
+        stop = False
+        for number, trial in batch:
+            task = self.context.subcontext(task_name=f"trial-{number}-{trial.number}")
+            task.begin()
+            trial = self._tell(self.studies[number], trial, [next(results) for _ in self.folds], number)
+            stop |= task.end()
+            if self.checkpoint is not None:
+                self.checkpoint.save(self.studies)
+            bar.set_postfix_str(self._best(), refresh=False)
+            bar.update()
+            for callback in self.callbacks:
+                stop |= bool(callback(self.studies[number], trial))
+            if stop:
+                results.close()
+                return True
+        return False
+
+    def _tell(self, study, trial, results, number):
+        fields = pooled_outcome(study.metric, self.folds, results, tune=self.tune)
+        if "profile" in fields:
+            return study.record(trial, setting=number, **fields)
+        warnings.warn(
+            f"trial {trial.number} (t={trial.t}, costs {trial.costs}) failed and is left out:\n{fields['error']}",
+            FitFailedWarning,
+            stacklevel=6,
+        )
+        return study.fail(trial, setting=number, **fields)
+
+    def _best(self):
+        scores = [study.best_score for study in self.studies if study.best_score is not None]
+        return f"best {max(scores):.4f}" if scores else ""

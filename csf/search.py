@@ -1,0 +1,441 @@
+"""CostSearch: chains the arrows from data to the best cost-weighted classifier."""
+
+import time
+import warnings
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import ParameterGrid, StratifiedKFold
+from sklearn.utils import check_consistent_length, check_random_state, get_tags, indexable
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import check_is_fitted
+
+from csf._validation import (
+    CallbackSupportMixin,
+    check_binary_target,
+    check_weights,
+    open_callback_context,
+    routing_enabled,
+    with_callbacks,
+)
+from csf.checkpoint import Checkpoint
+from csf.costs import NORMALIZATIONS, check_class_weight, weight_route
+from csf.evaluation import bound_share, evaluate, make_folds, resolve_splits
+from csf.metrics import Constrained, get_constraint, get_metric
+from csf.prediction import CutPredictorMixin
+from csf.profiles import ErrorProfile
+from csf.responses import decides_positive, natural_threshold, positive_score, response_method
+from csf.results import cv_results
+from csf.runner import Runner
+from csf.study import Study, best_trial, gap, upper_bound
+from csf.trainers import GenericTrainer, seeded
+from csf.trials import Trial
+
+__all__ = ["CostSearch"]
+
+
+class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Search the class costs, and with them the threshold, that maximise a metric.
+
+    Metrics such as F-beta, Jaccard or the G-mean cannot be summed over examples, so no classifier optimises them
+    directly. For each level t that such a metric can take there are class costs a(t) for which plain weighted
+    training aims at that level. ``CostSearch`` trains the base classifier at a few levels, chosen by a strategy,
+    tunes the threshold of each model on pooled out-of-fold scores, and trains the winner once more on everything.
+
+    Parameters
+    ----------
+    base : estimator
+        Classifier whose ``fit`` takes ``sample_weight`` (or that has ``class_weight``), or a pipeline that ends in
+        one. It is trained on targets coded 0 and 1, 1 for the positive class. With a fitted
+        ``sklearn.frozen.FrozenEstimator`` only the threshold is tuned.
+    metric : str or Metric, default="f1"
+        What is maximised: ``"f1"``, ``"f2"``, ``"f0.5"``, ``"jaccard"``, ``"gmean"``, ... (``csf.metrics.METRICS``)
+        or an object.
+    strategy : str, Strategy or callable, default="cone"
+        Where to train next: ``"cone"``, ``"grid"``, ... (``csf.strategies.STRATEGIES``), an object, or a function
+        ``f(trials, *, metric, pos)``.
+    n_trials : int, default=10
+        Largest number of levels to train at, for each setting of ``param_grid``.
+    param_grid : dict or list of dict, default=None
+        Parameters of the base to search together with the costs, e.g. ``{"C": [0.1, 1, 10]}``.
+    constraint : str or Constraint, default=None
+        What the classifier must satisfy, e.g. ``"precision >= 0.8"`` or ``"fpr <= 0.01"``.
+    threshold : {"tune", None}, default="tune"
+        ``"tune"`` chooses the cut of the score that maximises the metric; ``None`` keeps the base's own decision.
+    cv : int, float, splitter, iterable or "prefit", default=5
+        Stratified folds, a held-out share in (0, 1), a splitter, or the splits. Predictions of all folds are pooled
+        before the metric is computed. ``"prefit"`` takes the base as it is and only tunes the threshold on the data.
+    refit : bool, default=True
+        Train the winner on all data; needed to predict.
+    n_jobs : int, default=None
+        Workers for folds and proposals; the result does not depend on it.
+    pos_label : label, default=None
+        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+    normalize : {"none", "mean"}, default="none"
+        ``"mean"`` scales the weights to mean 1, so that the regularisation of the base stays the same at all levels.
+    sample_weight_name : str, default=None
+        Argument of the base's ``fit`` for the weights, such as ``"clf__sample_weight"``; found by itself otherwise.
+    bound : {"support", "diagonal", "envelope", "parambath"} or type, default="support"
+        How ``upper_bound_`` is computed, see `csf.bounds`.
+    bound_on : {"validation", "train"}, default="validation"
+        Data whose error profiles guide strategies and bounds: the pooled held-out predictions, or the training parts
+        as in the papers (a flexible base that fits them perfectly leaves nothing to search there).
+    tol : float, default=None
+        Stop when the bound is within this of the best value, in units of the metric; ``None`` uses all trials.
+    random_state : int, RandomState or None, default=None
+        Seed of a float ``cv`` and of every ``random_state`` that the base leaves unset.
+    verbose : int, default=0
+        1 shows a progress bar.
+    error_score : "raise" or nan, default=nan
+        What a failing training does: end the search, or be recorded with its error and left out.
+    checkpoint : path-like, default=None
+        File that keeps finished trials; the same search resumes from it.
+    callbacks : list of callable, default=None
+        ``callback(study, trial)`` after each trial; a true result ends the search. scikit-learn's own callbacks go
+        through ``set_callbacks`` (scikit-learn 1.9).
+
+    Attributes
+    ----------
+    best_t_ : float or None
+        Level of the winner.
+    best_cost_weights_ : tuple of float
+        Its costs ``(c_fn, c_fp)``.
+    best_threshold_ : float
+        Predict positive when the score of ``best_estimator_`` is at least this.
+    best_score_ : float
+        Metric of the winner on the pooled held-out predictions. It is the largest of many and so a little
+        optimistic; judge the classifier on data that ``fit`` has not seen.
+    best_params_ : dict
+        Setting of ``param_grid`` that won.
+    best_index_ : int
+        Place of the winner in ``trials_`` and ``cv_results_``.
+    best_estimator_ : estimator
+        The winner, trained on all data (coded 0 and 1); absent with ``refit=False``.
+    upper_bound_, gap_ : float
+        Best value still possible on the data of ``bound_on`` and its distance from the best value attained there.
+        See `csf.bounds` for what is proven.
+    stop_reason_ : str
+        Why the search ended.
+    feasible_ : bool
+        Whether ``constraint`` holds for the winner on the pooled held-out predictions.
+    constraint_value_ : float or None
+        Value of the constrained rate there.
+    trials_ : list of Trial
+        Everything that was tried.
+    studies_ : list of Study
+        One for each setting of ``param_grid``.
+    cv_results_ : dict of ndarray
+        The trials as a table.
+    n_trials_, n_splits_ : int
+        Number of trials and of splits.
+    refit_time_ : float
+        Seconds of the last training.
+    classes_ : ndarray of shape (2,)
+        Labels.
+    pos_label_ : label
+        Positive class.
+    n_features_in_ : int
+        Number of features, where the base tells it.
+    feature_names_in_ : ndarray of str
+        Names of the features, where the base tells them.
+
+    See Also
+    --------
+    csf.Study : The same search for models that you train yourself.
+    csf.thresholding.PlugInClassifier : One training and the best threshold.
+
+    Notes
+    -----
+    The costs change what the base's probabilities mean. ``predict_proba`` takes them out again: the odds are
+    multiplied by ``c_fp / c_fn``. It is not thresholded at ``best_threshold_``, so use ``predict``.
+
+    References
+    ----------
+    .. [1] K. Bascol et al., "From Cost-Sensitive Classification to Tight F-measure Bounds", AISTATS 2019.
+    .. [2] S. Parambath, N. Usunier, Y. Grandvalet, "Optimizing F-measures by cost-sensitive classification",
+       NIPS 2014.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> base = make_pipeline(StandardScaler(), LogisticRegression())
+    >>> search = CostSearch(base, metric="f1", n_trials=5, pos_label=0).fit(X, y)
+    >>> search.best_score_ > 0.97
+    True
+    """
+
+    def __init__(
+        self,
+        base,
+        metric="f1",
+        strategy="cone",
+        *,
+        n_trials=10,
+        param_grid=None,
+        constraint=None,
+        threshold="tune",
+        cv=5,
+        refit=True,
+        n_jobs=None,
+        pos_label=None,
+        normalize="none",
+        sample_weight_name=None,
+        bound="support",
+        bound_on="validation",
+        tol=None,
+        random_state=None,
+        verbose=0,
+        error_score=np.nan,
+        checkpoint=None,
+        callbacks=None,
+    ):
+        self.base = base
+        self.metric = metric
+        self.strategy = strategy
+        self.n_trials = n_trials
+        self.param_grid = param_grid
+        self.constraint = constraint
+        self.threshold = threshold
+        self.cv = cv
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.pos_label = pos_label
+        self.normalize = normalize
+        self.sample_weight_name = sample_weight_name
+        self.bound = bound
+        self.bound_on = bound_on
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+        self.error_score = error_score
+        self.checkpoint = checkpoint
+        self.callbacks = callbacks
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None, **fit_params):
+        """Search the costs and train the winner.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Labels of two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0; they count in every training, metric and bound.
+        **fit_params
+            Arguments of the base's ``fit`` (and ``groups`` of the splitter); those with one entry a sample are split
+            with the samples.
+
+        Returns
+        -------
+        CostSearch
+            ``self``, fitted.
+
+        Raises
+        ------
+        ValueError
+            If an argument or the data cannot be used, or every trial failed.
+        """
+        self._check_arguments()
+        X, y = indexable(X, y)
+        check_consistent_length(X, y)
+        self.classes_, is_pos, self.pos_label_ = check_binary_target(y, self.pos_label)
+        weight = check_weights(sample_weight, is_pos.shape[0])
+        metric = get_metric(self.metric)
+        constraint = get_constraint(self.constraint)
+        metric = metric if constraint is None else Constrained(metric, constraint)
+        if self._is_prefit():
+            self._tune_prefit(metric, X, is_pos, weight)
+        else:
+            self._search(metric, X, np.asarray(y).ravel(), is_pos, weight, fit_params)
+        return self
+
+    def _check_arguments(self):
+        if isinstance(self.base, type) or not hasattr(self.base, "fit"):
+            raise TypeError(f"base must be a classifier object with fit, e.g. LinearSVC(), got {self.base!r}")
+        choices = {"threshold": ("tune", None), "normalize": NORMALIZATIONS, "bound_on": ("validation", "train")}
+        for name, accepted in choices.items():
+            value = getattr(self, name)
+            if not any(value is choice or value == choice for choice in accepted):
+                raise ValueError(f"{name} must be one of {accepted}, got {value!r}")
+        if self.error_score != "raise" and not (isinstance(self.error_score, float) and np.isnan(self.error_score)):
+            raise ValueError(f"error_score must be 'raise' or nan, got {self.error_score!r}")
+        if self.threshold == "tune" and response_method(self.base) is None:
+            raise ValueError(
+                f"threshold='tune' needs decision_function or predict_proba, and {type(self.base).__name__} has "
+                "neither; use threshold=None"
+            )
+
+    def _is_prefit(self):
+        return isinstance(self.base, FrozenEstimator) or (isinstance(self.cv, str) and self.cv == "prefit")
+
+    # ---------------------------------------------------------------- the search
+
+    def _search(self, metric, X, y, is_pos, weight, fit_params):
+        fit_params, split_params = self._route(fit_params)
+        random_state = None if self.random_state is None else check_random_state(self.random_state)
+        base = seeded(self.base, random_state)
+        check_class_weight(base)
+        route = weight_route(base, sample_weight_name=self.sample_weight_name, weighted=weight is not None)
+        settings = list(ParameterGrid(self.param_grid)) if self.param_grid is not None else [{}]
+        bases = [clone(base).set_params(**clone(setting, safe=False)) for setting in settings]
+        target = is_pos.astype(np.int64)
+        splits = resolve_splits(self.cv, X, y, random_state=random_state, split_params=split_params)
+        folds = make_folds(X, target, weight, splits, fit_params)
+        pos = bound_share(folds, on_train=self.bound_on == "train")
+        options = {"pos": pos, "n_trials": self.n_trials, "tol": self.tol, "bound": self.bound}
+        self.studies_ = [Study(metric, self.strategy, **options) for _ in settings]
+        checkpoint = self._open_checkpoint((base, settings, X, target, weight, splits, fit_params))
+        context = open_callback_context(self, max_subtasks=None)
+        runner = Runner(
+            studies=self.studies_,
+            trainers=[
+                [
+                    GenericTrainer(b, f.X_train, f.y_train, f.weight_train, route, self.normalize, f.fit_params)
+                    for f in folds
+                ]
+                for b in bases
+            ],
+            folds=folds,
+            tune=self.threshold == "tune",
+            on_train=self.bound_on == "train",
+            raise_errors=self.error_score == "raise",
+            n_jobs=self.n_jobs,
+            checkpoint=checkpoint,
+            callbacks=list(self.callbacks or ()),
+            context=context,
+            verbose=self.verbose,
+        )
+        stopped = runner.run()
+        for study in self.studies_:
+            study.forget_pending()
+        self._report(metric, pos, settings, len(splits), stopped)
+        if self.refit:
+            start = time.perf_counter()
+            winner = bases[self.trials_[self.best_index_].setting]
+            trainer = GenericTrainer(winner, X, target, weight, route, self.normalize, fit_params)
+            self._adopt(trainer.fit(self.best_cost_weights_), 1)
+            self.refit_time_ = time.perf_counter() - start
+        context.end()
+
+    def _route(self, fit_params):
+        """Arguments of the base's fit and of the splitter."""
+        if routing_enabled():
+            routed = process_routing(self, "fit", **fit_params)
+            return dict(routed.base.fit), dict(routed.splitter.split)
+        groups = {"groups": fit_params["groups"]} if "groups" in fit_params else {}
+        return {name: value for name, value in fit_params.items() if name != "groups"}, groups
+
+    def _open_checkpoint(self, content):
+        if self.checkpoint is None:
+            return None
+        settings = (self.metric, self.constraint, self.strategy, self.threshold, self.normalize, self.bound_on)
+        checkpoint = Checkpoint(self.checkpoint, (*content, *settings))
+        checkpoint.restore(self.studies_)
+        return checkpoint
+
+    def _tune_prefit(self, metric, X, is_pos, weight):
+        """One trial: the fitted base, with the threshold that suits it best."""
+        check_is_fitted(self.base)
+        known = list(getattr(self.base, "classes_", [0, 1]))
+        pos_label = self.pos_label_ if self.pos_label_ in known else 1
+        pos = ErrorProfile.from_masks(is_pos, is_pos, sample_weight=weight).pos
+        study = Study(metric, lambda trials, *, metric, pos: None, pos=pos, n_trials=1, bound=self.bound)
+        study.trials = [Trial(number=0, t=None, c_fn=1.0, c_fp=1.0)]
+        score = decided = None
+        if self.threshold == "tune":
+            score = positive_score(self.base, X, pos_label)
+            decided = score > natural_threshold(self.base)
+        else:
+            decided = decides_positive(self.base, X, pos_label)
+        study.record(0, **evaluate(metric, is_pos, decided, score, weight))
+        self.studies_ = [study]
+        self._report(metric, pos, [{}], 0, "the base was fitted before: only its threshold was tuned")
+        self.refit_time_ = 0.0
+        self._adopt(self.base, pos_label)
+
+    def _report(self, metric, pos, settings, n_splits, stopped):
+        """Set the results that come from the trials."""
+        trials = [trial for study in self.studies_ for trial in study.trials]
+        winner = best_trial(trials)
+        if winner is None:
+            first = next((trial.error for trial in trials if trial.error), "no trial was made")
+            raise ValueError(f"all {len(trials)} trials failed; the first error was:\n{first}")
+        self.trials_, self.n_trials_, self.n_splits_ = trials, len(trials), n_splits
+        self.best_index_ = next(i for i, trial in enumerate(trials) if trial is winner)
+        self.best_t_, self.best_cost_weights_, self.best_score_ = winner.t, winner.costs, winner.score
+        self.best_params_ = settings[winner.setting]
+        self.cv_results_ = cv_results(trials, settings, n_splits)
+        self.upper_bound_ = upper_bound(trials, metric, pos=pos, bound=self.bound)
+        self.gap_ = gap(trials, self.upper_bound_)
+        self.stop_reason_ = stopped or "; ".join(dict.fromkeys(study.stop_reason for study in self.studies_))
+        self.best_threshold_ = winner.threshold
+        constraint = getattr(metric, "constraint", None)
+        self.feasible_ = winner.feasible
+        self.constraint_value_ = None if constraint is None else winner.rate
+        if not self.feasible_:
+            warnings.warn(
+                f"no trial satisfies {constraint} on held-out data; the closest one misses it by "
+                f"{winner.violation:.3g}. Loosen the constraint, or add trials or features",
+                UserWarning,
+                stacklevel=4,
+            )
+
+    def _adopt(self, estimator, pos_label):
+        """Keep the final estimator and what depends on it."""
+        self.best_estimator_ = estimator
+        self._estimator_pos_label = pos_label
+        if self.best_threshold_ is None and response_method(estimator) is not None:
+            self.best_threshold_ = natural_threshold(estimator)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(estimator, name):
+                setattr(self, name, getattr(estimator, name))
+
+    def score(self, X, y, sample_weight=None):
+        """The metric of the search on new data.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Labels of both classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0.
+
+        Returns
+        -------
+        float
+            Value of ``metric`` (not the accuracy), as scikit-learn's searches do.
+        """
+        metric = get_metric(self.metric)
+        return metric.score(y, self.predict(X), sample_weight=sample_weight, pos_label=self.pos_label_)
+
+    # ---------------------------------------------------------------- scikit-learn's protocol
+
+    def get_metadata_routing(self):
+        """Routing of ``sample_weight`` to the search, of other arguments to the base and the splitter.
+
+        Returns
+        -------
+        MetadataRouter
+            The router.
+        """
+        router = MetadataRouter(owner=self).add_self_request(self)
+        router.add(base=self.base, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        splitter = self.cv if hasattr(self.cv, "split") else StratifiedKFold()
+        return router.add(splitter=splitter, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        if hasattr(self.base, "fit") and not isinstance(self.base, type):
+            inner = get_tags(self.base).input_tags
+            tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
+        return tags
