@@ -1,5 +1,24 @@
 """Thresholds on a score: the error profile at every cut, and classifiers that choose the best one."""
 
+from csf.thresholding.bisection import Bisection, BisectionPlugIn, bisection
 from csf.thresholding.curve import Cut, ThresholdCurve, sweep, threshold_curve
+from csf.thresholding.frank_wolfe import FrankWolfePlugIn, Mixture, RandomizedFrankWolfePlugIn, frank_wolfe
+from csf.thresholding.oracle import cost_threshold, probability_curve
+from csf.thresholding.plugin import PlugInClassifier
 
-__all__ = ["Cut", "ThresholdCurve", "sweep", "threshold_curve"]
+__all__ = [
+    "Bisection",
+    "BisectionPlugIn",
+    "Cut",
+    "FrankWolfePlugIn",
+    "Mixture",
+    "PlugInClassifier",
+    "RandomizedFrankWolfePlugIn",
+    "ThresholdCurve",
+    "bisection",
+    "cost_threshold",
+    "frank_wolfe",
+    "probability_curve",
+    "sweep",
+    "threshold_curve",
+]

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from csf._validation import check_binary_target, check_weights
+from csf._validation import check_binary_target, check_scores, check_weights
 from csf.metrics import get_metric
 from csf.profiles import ErrorProfile
 from csf.thresholding._kernels import (
@@ -347,26 +347,15 @@ def threshold_curve(y_true, y_score, *, sample_weight=None, pos_label=None):
     (0.8, 0.25)
     """
     _, is_pos, pos_label = check_binary_target(y_true, pos_label)
-    score = _check_scores(y_score, is_pos.shape[0])
+    score = check_scores(y_score, is_pos.shape[0])
     weight = check_weights(sample_weight, is_pos.shape[0])
-    if weight is not None:
-        for name, mask in (("positive", is_pos), ("negative", ~is_pos)):
-            if not (weight[mask] > 0).any():
-                raise ValueError(
-                    f"sample_weight is zero for every {name} sample (pos_label={pos_label!r}); "
-                    "both classes need a positive weight"
-                )
+    check_both_classes(is_pos, weight, f"sample_weight (pos_label={pos_label!r})")
     return sweep(is_pos, score, weight)
 
 
-def _check_scores(y_score, n_samples):
-    score = np.asarray(y_score)
-    if score.shape != (n_samples,):
-        hint = "; pass the column of the positive class" if score.ndim == 2 else ""
-        raise ValueError(f"y_score must have shape {(n_samples,)} like y_true, got {score.shape}{hint}")
-    if score.dtype.kind not in "biuf":
-        try:
-            score = np.asarray(y_score, dtype=object).astype(np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(f"y_score must hold real numbers, got {score[0]!r} of dtype {score.dtype}") from None
-    return score
+def check_both_classes(is_pos, sample_weight, owner):
+    """Raise a ValueError unless both classes have samples of positive weight."""
+    weighs = np.ones(is_pos.shape[0], dtype=bool) if sample_weight is None else sample_weight > 0
+    for name, mask in (("positive", is_pos), ("negative", ~is_pos)):
+        if not (weighs & mask).any():
+            raise ValueError(f"{owner} leaves no {name} sample of positive weight; both classes are needed")

@@ -1,0 +1,75 @@
+"""Monotone maps from scores to probabilities, fitted on out-of-fold scores."""
+
+import numpy as np
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+
+__all__ = ["fit_calibrator"]
+
+CALIBRATIONS = (None, "sigmoid", "isotonic")
+
+
+class _Sigmoid:
+    """Platt's sigmoid: logistic regression on the score alone, with targets moved off 0 and 1."""
+
+    def fit(self, score, is_pos, sample_weight):
+        weight = np.ones(score.shape[0]) if sample_weight is None else sample_weight
+        n_pos, n_neg = weight[is_pos].sum(), weight[~is_pos].sum()
+        target = np.where(is_pos, (n_pos + 1.0) / (n_pos + 2.0), 1.0 / (n_neg + 2.0))
+        self.shift_ = np.average(score, weights=weight)
+        self.scale_ = np.sqrt(np.average((score - self.shift_) ** 2, weights=weight)) or 1.0
+        # A target between 0 and 1 is a positive and a negative sample that share the weight.
+        self.model_ = LogisticRegression(C=np.inf, max_iter=1000).fit(
+            np.tile(self._column(score), (2, 1)),
+            np.repeat([1, 0], score.shape[0]),
+            np.concatenate((weight * target, weight * (1.0 - target))),
+        )
+        return self
+
+    def predict(self, score):
+        return self.model_.predict_proba(self._column(score))[:, 1]
+
+    def _column(self, score):
+        return ((score - self.shift_) / self.scale_)[:, np.newaxis]
+
+
+def fit_calibrator(calibration, score, is_pos, sample_weight):
+    """Fitted object whose ``predict`` turns scores into probabilities, or ``None`` for no calibration.
+
+    Parameters
+    ----------
+    calibration : {None, "sigmoid", "isotonic"}
+        Kind of map.
+    score : ndarray of shape (n_samples,)
+        Scores of samples that the model has not been fitted to.
+    is_pos : ndarray of bool, shape (n_samples,)
+        Truth.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Weights >= 0.
+
+    Returns
+    -------
+    object or None
+        The fitted map.
+
+    Raises
+    ------
+    ValueError
+        If the kind is unknown or a score is infinite.
+
+    Examples
+    --------
+    >>> score = np.array([-2.0, -1.0, 0.5, 1.0])
+    >>> fit_calibrator("isotonic", score, np.array([False, True, False, True]), None).predict(score)
+    array([0. , 0.5, 0.5, 1. ])
+    """
+    if calibration not in CALIBRATIONS:
+        raise ValueError(f"calibration must be one of {CALIBRATIONS}, got {calibration!r}")
+    if calibration is None:
+        return None
+    if not np.isfinite(score).all():
+        raise ValueError(f"calibration={calibration!r} needs finite scores; the base gave infinite ones")
+    if calibration == "sigmoid":
+        return _Sigmoid().fit(score, is_pos, sample_weight)
+    regression = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
+    return regression.fit(score, is_pos.astype(float), sample_weight)

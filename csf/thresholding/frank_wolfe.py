@@ -1,0 +1,359 @@
+"""Frank-Wolfe for metrics that are concave in the two rates, with thresholds on probabilities."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import brentq
+from sklearn.utils import check_random_state
+
+from csf._validation import check_count
+from csf.metrics import get_metric
+from csf.metrics.concave import Concave
+from csf.profiles import ErrorProfile
+from csf.thresholding._pooled import ProbabilityThresholdClassifier
+from csf.thresholding.curve import Cut
+from csf.thresholding.oracle import cost_threshold
+
+__all__ = ["FrankWolfePlugIn", "Mixture", "RandomizedFrankWolfePlugIn", "frank_wolfe"]
+
+# Rates at which gradients are taken: at a rate of 0 some have none.
+_SMALLEST_RATE = 1e-6
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A classifier that draws its threshold at random, and how it was found.
+
+    Parameters
+    ----------
+    thresholds, weights : ndarray of shape (n_thresholds,)
+        Thresholds, decreasing, and their probabilities, which sum to 1.
+    value : float
+        Metric of the expected error profile.
+    profile : ErrorProfile
+        Expected error profile.
+    gap : float
+        With expected counts, no mixture of thresholds is better by more than this. With counted labels it is no
+        bound and may be slightly negative.
+    best_single : Cut
+        The best single threshold met.
+    n_iter : int
+        Number of thresholds computed after the first.
+
+    Examples
+    --------
+    >>> mixture = Mixture(np.array([0.6, 0.2]), np.array([0.25, 0.75]), 0.0, None, 0.0, None, 1)
+    >>> mixture.positive_probability(np.array([0.1, 0.3, 0.7]))
+    array([0.  , 0.75, 1.  ])
+    """
+
+    thresholds: np.ndarray
+    weights: np.ndarray
+    value: float
+    profile: ErrorProfile
+    gap: float
+    best_single: Cut
+    n_iter: int
+
+    def positive_probability(self, score):
+        """Probability that a score is predicted positive.
+
+        Parameters
+        ----------
+        score : ndarray of shape (n_samples,)
+            Probabilities of the positive class.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Total weight of the thresholds that each score reaches.
+        """
+        reached = np.append(0.0, np.cumsum(self.weights[::-1]) / self.weights.sum())
+        return reached[np.searchsorted(self.thresholds[::-1], score, side="right")]
+
+
+def frank_wolfe(curve, metric, *, max_iter=100, tol=1e-6):
+    r"""Mixture of thresholds on probabilities for a metric that is concave in the two rates.
+
+    Each step replaces the metric by its tangent at the current rates, whose best rule is a threshold, and moves
+    the mixture towards that rule as far as the metric grows.
+
+    Parameters
+    ----------
+    curve : ThresholdCurve
+        Cuts of *probabilities*, see `probability_curve` and `threshold_curve`.
+    metric : str or Concave
+        Differentiable, such as ``"gmean"``, ``"hmean"`` or ``"qmean"``.
+    max_iter : int, default=100
+        Largest number of steps.
+    tol : float, default=1e-6
+        Gap at which to stop, in units of the metric; >= 0.
+
+    Returns
+    -------
+    Mixture
+        The mixture, its gap, and the best single threshold met.
+
+    Raises
+    ------
+    TypeError
+        If the metric is not concave in the rates, or has no tangent where it is largest.
+    ValueError
+        If ``max_iter`` or ``tol`` is out of range.
+
+    Notes
+    -----
+    The gap :math:`\Psi(x) + \nabla\Psi(x) \cdot (s - x) - \Psi(\text{mixture})`, with s the rates of the new rule and
+    x those of the mixture moved off zero, bounds what is missing to the best mixture when counts are expected
+    under the probabilities: the threshold is then exactly the best rule for the tangent.
+
+    References
+    ----------
+    .. [1] H. Narasimhan, H. Ramaswamy, A. Saha, S. Agarwal, "Consistent multiclass algorithms for complex
+       performance measures", ICML 2015.
+
+    Examples
+    --------
+    >>> from csf.thresholding import probability_curve
+    >>> mixture = frank_wolfe(probability_curve([0.9, 0.6, 0.3, 0.2]), "gmean")
+    >>> mixture.value, mixture.gap, mixture.best_single.value
+    (0.75, 0.0, 0.75)
+    """
+    metric = _check_metric(metric)
+    check_count(max_iter, "max_iter")
+    if not 0.0 <= tol < np.inf:
+        raise ValueError(f"tol must be a finite number >= 0, got {tol!r}")
+    threshold, upper = curve.pos, np.inf
+    rules, weights = {threshold: curve.at(threshold)}, {threshold: 1.0}
+    rates = _rates(rules[threshold])
+    for n_iter in range(1, max_iter + 1):  # noqa: B007
+        anchor = np.clip(rates, _SMALLEST_RATE, 1.0)
+        tangent = np.array(metric.gradient(*anchor))
+        threshold = cost_threshold(tangent[0] / curve.pos, tangent[1] / (1.0 - curve.pos))
+        rules[threshold] = curve.at(threshold)
+        target = _rates(rules[threshold])
+        upper = min(upper, metric.link(*anchor) + tangent @ (target - anchor))
+        if upper - metric.link(*rates) <= tol:
+            break
+        step = _line_search(metric, rates, target - rates)
+        if step == 0.0:
+            break
+        rates = rates + step * (target - rates)
+        weights = {kept: (1.0 - step) * weight for kept, weight in weights.items() if step < 1.0}
+        weights[threshold] = weights.get(threshold, 0.0) + step
+    return _mixture(curve.pos, metric, rules, weights, upper, n_iter)
+
+
+def _check_metric(metric):
+    metric = get_metric(metric)
+    if not (isinstance(metric, Concave) and metric.differentiable):
+        kind = "it has no tangent where it is largest" if isinstance(metric, Concave) else "it is not concave in them"
+        raise TypeError(
+            "Frank-Wolfe needs a metric that is concave and differentiable in the two rates, such as 'gmean', 'hmean' "
+            f"or 'qmean'; {metric.name!r} will not do: {kind}. Use PlugInClassifier, which takes any metric"
+        )
+    return metric
+
+
+def _rates(profile):
+    return np.array([profile.tpr, profile.tnr])
+
+
+def _line_search(metric, rates, direction):
+    """Share of the way in [0, 1] at which the metric, concave along it, is largest."""
+
+    def slope(step):
+        return float(np.dot(metric.gradient(*np.clip(rates + step * direction, _SMALLEST_RATE, 1.0)), direction))
+
+    if slope(0.0) <= 0.0:
+        return 0.0
+    return 1.0 if slope(1.0) >= 0.0 else brentq(slope, 0.0, 1.0)
+
+
+def _mixture(pos, metric, rules, weights, upper, n_iter):
+    """Result from all rules met and the weights of those in the mixture."""
+    total = sum(weights.values())
+    thresholds = sorted(weights, reverse=True)
+    shares = np.array([weights[threshold] / total for threshold in thresholds])
+    fn, fp = (float(shares @ [getattr(rules[t], name) for t in thresholds]) for name in ("fn", "fp"))
+    profile = ErrorProfile(fn=fn, fp=fp, pos=pos)
+    value = metric.of(profile)
+    values = {threshold: metric.of(rule) for threshold, rule in rules.items()}
+    single = max(values, key=values.get)
+    best_single = Cut(single, values[single], rules[single])
+    return Mixture(np.array(thresholds), shares, value, profile, float(upper - value), best_single, n_iter)
+
+
+class FrankWolfePlugIn(ProbabilityThresholdClassifier):
+    """Classifier with the best single threshold that Frank-Wolfe meets for a metric concave in the two rates.
+
+    Parameters
+    ----------
+    base : estimator
+        Classifier with ``predict_proba``; any score will do with ``calibration``.
+    metric : str or Concave, default="gmean"
+        What to maximise: concave in the two rates and differentiable.
+    max_iter : int, default=100
+        Largest number of steps.
+    tol : float, default=1e-6
+        Gap at which to stop, in units of the metric.
+    cv : int, float, splitter, iterable of splits, "prefit" or None, default=5
+        As for `PlugInClassifier`.
+    calibration : {None, "sigmoid", "isotonic"}, default=None
+        Map from scores to probabilities, fitted on the pooled out-of-fold scores.
+    pos_label : label, default=None
+        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+    n_jobs : int, default=None
+        Number of folds fitted at the same time; ``None`` means 1, -1 all processors.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the hold-out when ``cv`` is a float.
+
+    Attributes
+    ----------
+    mixture_ : Mixture
+        The mixture found on the pooled out-of-fold probabilities; its ``best_single`` is the rule used here.
+    threshold_, threshold_std_, best_score_ : float
+        As for `PlugInClassifier`.
+    curve_, fold_curves_, fold_thresholds_, profile_, estimator_, calibrator_, classes_, pos_label_
+        As for `PlugInClassifier`.
+
+    See Also
+    --------
+    RandomizedFrankWolfePlugIn : The same search, predicting with the mixture.
+
+    Notes
+    -----
+    The method finds a mixture of thresholds. Predicting with it means drawing lots, and its value is an
+    expectation: other predictions with another meaning, so it is another class rather than an option of this one.
+
+    References
+    ----------
+    .. [1] H. Narasimhan, H. Ramaswamy, A. Saha, S. Agarwal, "Consistent multiclass algorithms for complex
+       performance measures", ICML 2015.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = make_classification(1000, weights=[0.9], class_sep=0.7, random_state=0)
+    >>> plugin = FrankWolfePlugIn(LogisticRegression(), metric="gmean").fit(X, y)
+    >>> plugin.threshold_, plugin.best_score_
+    (0.102, 0.866)
+    """
+
+    def __init__(
+        self,
+        base,
+        metric="gmean",
+        *,
+        max_iter=100,
+        tol=1e-6,
+        cv=5,
+        calibration=None,
+        pos_label=None,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.base = base
+        self.metric = metric
+        self.max_iter = max_iter
+        self.tol = tol
+        self.cv = cv
+        self.calibration = calibration
+        self.pos_label = pos_label
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _check_parameters(self):
+        _check_metric(self.metric)
+
+    def _choose(self, curve):
+        self.mixture_ = frank_wolfe(curve, self.metric, max_iter=self.max_iter, tol=self.tol)
+        return self.mixture_.best_single
+
+    def _best_cut(self, curve):
+        return frank_wolfe(curve, self.metric, max_iter=self.max_iter, tol=self.tol).best_single
+
+
+class RandomizedFrankWolfePlugIn(FrankWolfePlugIn):
+    """Classifier that draws one of the thresholds of a Frank-Wolfe mixture for every sample it predicts.
+
+    Same parameters and attributes as `FrankWolfePlugIn`, except for those below. It has no ``decision_function``:
+    no number decides the prediction.
+
+    Parameters
+    ----------
+    base, metric, max_iter, tol, cv, calibration, pos_label, n_jobs
+        See `FrankWolfePlugIn`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the hold-out when ``cv`` is a float, and of the draws: with an int every call of ``predict`` draws
+        the same thresholds, in the order of the samples.
+
+    Attributes
+    ----------
+    mixture_ : Mixture
+        Thresholds and their probabilities.
+    best_score_ : float
+        Metric of the expected error profile of the mixture on the pooled out-of-fold probabilities.
+    profile_ : ErrorProfile
+        That expected error profile.
+    threshold_ : float
+        Best single threshold; not the rule of this class.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = make_classification(1000, weights=[0.9], class_sep=0.7, random_state=0)
+    >>> plugin = RandomizedFrankWolfePlugIn(LogisticRegression(), metric="gmean", random_state=0).fit(X, y)
+    >>> plugin.positive_probability(X[:4]), plugin.best_score_
+    (array([0., 1., 1., 0.]), 0.866)
+    """
+
+    def _choose(self, curve):
+        cut = super()._choose(curve)
+        return replace(cut, value=self.mixture_.value, profile=self.mixture_.profile)
+
+    @property
+    def decision_function(self):
+        """Not available: predictions are drawn."""
+        raise AttributeError(
+            f"{type(self).__name__} has no decision_function: its predictions are drawn; see positive_probability"
+        )
+
+    def positive_probability(self, X):
+        """Probability with which each sample is predicted positive.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Total weight of the thresholds that the sample's score reaches; not a probability of its class.
+        """
+        return self.mixture_.positive_probability(self._score(X))
+
+    def predict(self, X):
+        """Predict with a threshold drawn for each sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels.
+        """
+        probability = self.positive_probability(X)
+        draws = check_random_state(self.random_state).uniform(size=probability.shape[0])
+        return self._labels(draws < probability)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        return tags

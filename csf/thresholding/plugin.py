@@ -1,0 +1,158 @@
+"""A classifier whose threshold maximises a metric on out-of-fold scores."""
+
+import warnings
+
+from csf.metrics import get_constraint, get_metric
+from csf.thresholding._pooled import RESPONSE_METHODS, PooledThresholdClassifier
+
+__all__ = ["PlugInClassifier"]
+
+
+class PlugInClassifier(PooledThresholdClassifier):
+    """Classifier that cuts a score where a metric is largest.
+
+    The base is fitted in every fold and scores what it has not seen; all these scores are pooled, every cut of
+    them is tried, and the base is fitted again to everything. The metric is that of the pooled errors, not a
+    mean over folds.
+
+    Parameters
+    ----------
+    base : estimator
+        Classifier with ``predict_proba`` or ``decision_function``.
+    metric : str or Metric, default="f1"
+        Any metric: a name in ``csf.metrics.METRICS`` or an object.
+    constraint : str or Constraint, default=None
+        Such as ``"precision >= 0.8"``: the best cut among those where it holds on the pooled scores. Where it
+        never holds, the cut that misses it least, with a warning and ``feasible_=False``.
+    cv : int, float, splitter, iterable of splits, "prefit" or None, default=5
+        An int is a number of stratified folds (``None`` means 5) and a float in (0, 1) the share of one stratified
+        hold-out. ``"prefit"`` takes the fitted base as it is: give `fit` samples that the base has not seen.
+    calibration : {None, "sigmoid", "isotonic"}, default=None
+        Map from scores to probabilities, fitted on the pooled scores. It gives ``predict_proba`` to a base that
+        has none. As it keeps the order of scores (isotonic joins some), it hardly changes the predictions.
+    response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
+        The base's score; ``"auto"`` takes the first of the two that it has, with a calibration the second.
+    pos_label : label, default=None
+        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+    n_jobs : int, default=None
+        Number of folds fitted at the same time; ``None`` means 1, -1 all processors.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the hold-out when ``cv`` is a float.
+
+    Attributes
+    ----------
+    threshold_ : float
+        Positive is predicted where ``score >= threshold_``; may be infinite.
+    threshold_std_ : float
+        Standard deviation of `fold_thresholds_`; NaN for a single fold. An infinite threshold counts as the
+        nearest pooled score.
+    best_score_ : float
+        Metric of the pooled out-of-fold predictions at `threshold_`. As the largest of many values on the same
+        scores it is slightly optimistic.
+    profile_ : ErrorProfile
+        Pooled out-of-fold error profile at `threshold_`.
+    feasible_ : bool
+        Whether the constraint holds for `profile_`.
+    curve_ : ThresholdCurve
+        All cuts of the pooled scores.
+    fold_curves_ : tuple of ThresholdCurve
+        The cuts of each held-out fold that has both classes.
+    fold_thresholds_ : ndarray of shape (n_folds,)
+        Best threshold of each of them.
+    estimator_ : estimator
+        The base fitted to everything; the base itself for ``cv="prefit"``.
+    calibrator_ : object or None
+        The fitted map to probabilities.
+    classes_ : ndarray of shape (2,)
+        Labels.
+    pos_label_ : label
+        Positive class.
+    n_features_in_, feature_names_in_
+        Those of `estimator_`, where it has them.
+
+    See Also
+    --------
+    threshold_curve : The cuts of given scores, without any fitting.
+    BisectionPlugIn, FrankWolfePlugIn : Thresholds that follow from probabilities and the metric.
+
+    Notes
+    -----
+    Probabilities of the predicted classes are those of the base: their argmax is not the prediction.
+
+    References
+    ----------
+    .. [1] O. Koyejo, N. Natarajan, P. Ravikumar, I. Dhillon, "Consistent binary classification with generalized
+       performance metrics", NIPS 2014.
+    .. [2] H. Narasimhan, R. Vaish, S. Agarwal, "On the statistical consistency of plug-in classifiers for
+       non-decomposable performance measures", NIPS 2014.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = make_classification(1000, weights=[0.9], class_sep=0.7, random_state=0)
+    >>> plugin = PlugInClassifier(LogisticRegression(), metric="f1").fit(X, y)
+    >>> plugin.threshold_, plugin.threshold_std_, plugin.best_score_
+    (0.319, 0.125, 0.747)
+    """
+
+    def __init__(
+        self,
+        base,
+        metric="f1",
+        *,
+        constraint=None,
+        cv=5,
+        calibration=None,
+        response_method="auto",
+        pos_label=None,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.base = base
+        self.metric = metric
+        self.constraint = constraint
+        self.cv = cv
+        self.calibration = calibration
+        self.response_method = response_method
+        self.pos_label = pos_label
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _check_parameters(self):
+        self._demand()
+        self._response_methods()
+
+    def _response_methods(self):
+        if self.response_method == "auto":
+            # A sigmoid fits log-odds and margins, not probabilities.
+            return RESPONSE_METHODS if self.calibration is None else RESPONSE_METHODS[::-1]
+        if self.response_method not in RESPONSE_METHODS:
+            raise ValueError(
+                f"response_method must be one of {('auto', *RESPONSE_METHODS)}, got {self.response_method!r}"
+            )
+        return (self.response_method,)
+
+    def _demand(self):
+        """The metric and the constraint; a constrained metric brings its own."""
+        metric = get_metric(self.metric)
+        own = getattr(metric, "constraint", None)
+        if own is not None and self.constraint is not None:
+            raise ValueError(f"metric {metric.name!r} has a constraint of its own; leave out constraint=")
+        given = own if self.constraint is None else self.constraint
+        return metric, given if hasattr(given, "violation") else get_constraint(given)
+
+    def _best_cut(self, curve):
+        return curve.best(*self._demand())
+
+    def _choose(self, curve):
+        cut = self._best_cut(curve)
+        if not cut.feasible:
+            _, constraint = self._demand()
+            warnings.warn(
+                f"no threshold satisfies {constraint} on the out-of-fold scores; taken is the one that misses it "
+                f"least, {cut.profile}",
+                UserWarning,
+                stacklevel=3,
+            )
+        return cut
