@@ -8,21 +8,27 @@ import numpy as np
 import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.model_selection import StratifiedShuffleSplit, check_cv
-from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
-from csf._validation import check_binary_target, check_fraction, check_weights, num_samples, safe_indexing
+from csf._validation import check_binary_target, check_fraction, check_weights
+from csf.metrics import get_metric
 from csf.thresholding._calibration import fit_calibrator
+from csf.thresholding._scores import (
+    RESPONSE_METHODS,
+    check_numbers,
+    fold_scores,
+    margin,
+    positive_score,
+    weight_argument,
+)
 from csf.thresholding.curve import check_both_classes, sweep
 from csf.thresholding.oracle import check_probabilities
 
 __all__ = ["PooledThresholdClassifier", "ProbabilityThresholdClassifier"]
-
-RESPONSE_METHODS = ("predict_proba", "decision_function")
 
 
 @dataclass(frozen=True)
@@ -127,6 +133,8 @@ class PooledThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         return isinstance(self.cv, str) and self.cv == "prefit"
 
     def _splitter(self, y):
+        if isinstance(self.cv, bool):
+            raise TypeError(f"cv must be an int, a float, a splitter, splits, 'prefit' or None, got {self.cv!r}")
         if isinstance(self.cv, Real) and not isinstance(self.cv, Integral):
             share = check_fraction(self.cv, "cv")
             return StratifiedShuffleSplit(n_splits=1, test_size=share, random_state=self.random_state)
@@ -140,7 +148,7 @@ class PooledThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
             return routed.base.fit, routed.splitter.split
         fit_params = dict(params)
         split_params = {"groups": fit_params.pop("groups")} if "groups" in fit_params else {}
-        name = _weight_argument(self.base)
+        name = weight_argument(self.base)
         if weight is not None and name is not None:
             fit_params[name] = weight
         return fit_params, split_params
@@ -150,14 +158,14 @@ class PooledThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         methods = self._response_methods()
         if self._is_prefit():
             check_is_fitted(self.base)
-            tests, scores = [np.arange(y.shape[0])], [_positive_score(self.base, X, methods, pos_label)]
+            tests, scores = [np.arange(y.shape[0])], [positive_score(self.base, X, methods, pos_label)]
         else:
             splits = list(self._splitter(y).split(X, y, **split_params))
             if not splits:
                 raise ValueError(f"cv={self.cv!r} gave no split; at least one (train, test) pair is needed")
             tests = [np.asarray(test) for _, test in splits]
             scores = Parallel(n_jobs=self.n_jobs)(
-                delayed(_fold_scores)(clone(self.base), X, y, train, test, fit_params, methods, pos_label)
+                delayed(fold_scores)(clone(self.base), X, y, train, test, fit_params, methods, pos_label)
                 for train, test in splits
             )
         index = np.concatenate([np.flatnonzero(test) if test.dtype == bool else test for test in tests])
@@ -166,7 +174,7 @@ class PooledThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
 
     def _set_threshold(self, pooled):
         """Everything that is learnt from the pooled scores."""
-        _check_numbers(pooled.score, self.base)
+        check_numbers(pooled.score, self.base)
         self.calibrator_ = fit_calibrator(self.calibration, pooled.score, pooled.is_pos, pooled.sample_weight)
         self.curve_ = sweep(pooled.is_pos, self._calibrated(pooled.score), pooled.sample_weight)
         cut = self._choose(self.curve_)
@@ -190,8 +198,8 @@ class PooledThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
     def _score(self, X):
         """Score of the positive class, the one that `threshold_` cuts."""
         check_is_fitted(self)
-        score = _positive_score(self.estimator_, X, self._response_methods(), self.pos_label_)
-        _check_numbers(score, self.base)
+        score = positive_score(self.estimator_, X, self._response_methods(), self.pos_label_)
+        check_numbers(score, self.base)
         return self._calibrated(score)
 
     def _positive_is_last(self):
@@ -229,7 +237,7 @@ class PooledThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
             Distances in units of the score. An infinite threshold is no distance away from anything; the score,
             squashed to a width of 2, then keeps its order and gets the sign of the prediction.
         """
-        return _margin(self._score(X), self.threshold_, self._positive_is_last())
+        return margin(self._score(X), self.threshold_, self._positive_is_last())
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X):
@@ -251,6 +259,43 @@ class PooledThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         proba = self._score(X)
         columns = (1.0 - proba, proba) if self._positive_is_last() else (proba, 1.0 - proba)
         return np.column_stack(columns)
+
+    @available_if(_gives_probabilities)
+    def predict_log_proba(self, X):
+        """Logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Log-probabilities of `classes_`.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def score(self, X, y, sample_weight=None):
+        """Value of ``metric`` (not the accuracy) on new data.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+        y : array-like of shape (n_samples,)
+            Labels of both classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0.
+
+        Returns
+        -------
+        float
+            The value of the predictions.
+        """
+        metric = get_metric(self.metric)
+        return metric.score(y, self.predict(X), sample_weight=sample_weight, pos_label=self.pos_label_)
 
     def get_metadata_routing(self):
         """Where metadata goes: to the base's ``fit``, to the splitter, and sample weights to this object itself.
@@ -286,76 +331,3 @@ class ProbabilityThresholdClassifier(PooledThresholdClassifier):
         if self.calibration is None:
             check_probabilities(pooled.score, f"the scores of {type(self.base).__name__}")
         super()._set_threshold(pooled)
-
-
-def _weight_argument(base):
-    """Name of the argument of the base's ``fit`` that takes sample weights, or ``None``."""
-    prefix = ""
-    while isinstance(base, Pipeline):
-        name, base = base.steps[-1]
-        prefix += f"{name}__"
-    return f"{prefix}sample_weight" if has_fit_parameter(base, "sample_weight") else None
-
-
-def _fold_scores(model, X, y, train, test, fit_params, response_methods, pos_label):
-    """Fit to one part, score another."""
-    model.fit(
-        safe_indexing(X, train),
-        safe_indexing(y, train),
-        **{name: _part(value, train, y.shape[0]) for name, value in fit_params.items()},
-    )
-    return _positive_score(model, safe_indexing(X, test), response_methods, pos_label)
-
-
-def _part(value, train, n_samples):
-    """Rows of an argument that has one entry for each sample; anything else as it is."""
-    try:
-        per_sample = not isinstance(value, str) and num_samples(value) == n_samples
-    except TypeError:
-        return value
-    return safe_indexing(value, train) if per_sample else value
-
-
-def _positive_score(model, X, response_methods, pos_label):
-    """Score of the positive class as float64: a column of probabilities, or the decision function."""
-    name = next((name for name in response_methods if hasattr(model, name)), None)
-    if name is None:
-        raise TypeError(
-            f"{type(model).__name__} has no {' and no '.join(response_methods)}, so there is no score to cut; use a "
-            "base that has it, or, for probabilities, calibration='sigmoid' or 'isotonic'"
-        )
-    classes = list(model.classes_)
-    if len(classes) != 2 or pos_label not in classes:
-        raise ValueError(
-            f"{type(model).__name__} has learnt the classes {classes}, but both classes are needed, with "
-            f"pos_label={pos_label!r}; check that every training fold has both, or stratify cv"
-        )
-    column = classes.index(pos_label)
-    score = np.asarray(getattr(model, name)(X))
-    if score.ndim == 2 and score.shape[1] == 2:
-        score = score[:, column]
-    elif column == 0:
-        score = -score
-    return np.ascontiguousarray(score, dtype=np.float64).reshape(-1)
-
-
-def _margin(score, threshold, positive_is_last):
-    """Decision function of the rule ``score >= threshold``; of its opposite where the positive class comes first."""
-    if np.isfinite(threshold):
-        # The largest number that is predicted negative has distance 0, however close the threshold is.
-        edge = np.nextafter(threshold, -np.inf) if positive_is_last else threshold
-        with np.errstate(over="ignore"):
-            margin = score - edge
-    else:
-        largest = np.finfo(np.float64).max
-        margin = np.clip(score, -largest, largest)
-        margin = margin / (1.0 + np.abs(margin)) - np.sign(threshold)
-    if not positive_is_last:
-        margin = -margin
-    last = (score >= threshold) == positive_is_last
-    return np.where(last, np.maximum(margin, np.finfo(np.float64).tiny), np.minimum(margin, 0.0))
-
-
-def _check_numbers(score, base):
-    if np.isnan(score).any():
-        raise ValueError(f"{type(base).__name__} gave NaN scores for {int(np.isnan(score).sum())} samples")

@@ -212,6 +212,8 @@ class FrankWolfePlugIn(ProbabilityThresholdClassifier):
     ----------
     mixture_ : Mixture
         The mixture found on the pooled out-of-fold probabilities; its ``best_single`` is the rule used here.
+    n_iter_ : int
+        Number of thresholds that were computed for it.
     threshold_, threshold_std_, best_score_ : float
         As for `PlugInClassifier`.
     curve_, fold_curves_, fold_thresholds_, profile_, estimator_, calibrator_, classes_, pos_label_
@@ -269,6 +271,7 @@ class FrankWolfePlugIn(ProbabilityThresholdClassifier):
 
     def _choose(self, curve):
         self.mixture_ = frank_wolfe(curve, self.metric, max_iter=self.max_iter, tol=self.tol)
+        self.n_iter_ = self.mixture_.n_iter
         return self.mixture_.best_single
 
     def _best_cut(self, curve):
@@ -334,7 +337,8 @@ class RandomizedFrankWolfePlugIn(FrankWolfePlugIn):
         ndarray of shape (n_samples,)
             Total weight of the thresholds that the sample's score reaches; not a probability of its class.
         """
-        return self.mixture_.positive_probability(self._score(X))
+        score = self._score(X)
+        return self.mixture_.positive_probability(score)
 
     def predict(self, X):
         """Predict with a threshold drawn for each sample.

@@ -3,7 +3,8 @@
 import warnings
 
 from csf.metrics import get_constraint, get_metric
-from csf.thresholding._pooled import RESPONSE_METHODS, PooledThresholdClassifier
+from csf.thresholding._pooled import PooledThresholdClassifier
+from csf.thresholding._scores import RESPONSE_METHODS
 
 __all__ = ["PlugInClassifier"]
 
