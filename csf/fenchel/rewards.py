@@ -1,0 +1,93 @@
+"""Hinge rewards of linear scores, and the weighted SVM that raises them."""
+
+import numpy as np
+
+from csf.linear_svm import HingeProblem
+
+__all__ = ["RewardProblem"]
+
+
+class RewardProblem:
+    r"""A training set seen through the hinge loss of each class.
+
+    Parameters
+    ----------
+    X : ndarray or CSR array of shape (n_samples, n_features)
+        Training data.
+    is_pos : ndarray of bool, shape (n_samples,)
+        ``True`` for the positive class.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Weights >= 0 with a positive sum in each class.
+    C : float
+        Inverse strength of regularisation, as in `sklearn.svm.LinearSVC`.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept, regularised like the coefficients.
+    intercept_scaling : float, default=1.0
+        Value of the constant feature behind the intercept.
+
+    Notes
+    -----
+    The reward of a sample is ``1 - max(0, 1 - margin)``, never above the reward ``margin > 0`` of a correct
+    prediction; so averages of rewards bound the true rates from below. In units of the rewards the regulariser is
+    ``lam / 2 * ||w||**2`` with ``lam = 1 / (C * total weight)``.
+
+    Examples
+    --------
+    >>> problem = RewardProblem(np.array([[-1.0], [0.0], [2.0]]), np.array([False, False, True]), None, C=1.0)
+    >>> problem.rates(np.array([0.4, -0.2, 3.0]))
+    (1.0, 0.1)
+    """
+
+    def __init__(self, X, is_pos, sample_weight, *, C, fit_intercept=True, intercept_scaling=1.0):
+        weight = np.ones(is_pos.shape[0]) if sample_weight is None else sample_weight
+        total = float(weight.sum())
+        self._is_pos = is_pos
+        self._unit = weight / total
+        self._of_pos = np.where(is_pos, self._unit, 0.0)
+        self._of_neg = self._unit - self._of_pos
+        self.pos = float(self._of_pos.sum())
+        self.lam = 1.0 / (C * total)
+        self._hinge = HingeProblem(X, is_pos, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling)
+
+    def losses(self, margins):
+        """Hinge losses summed over each class, as shares of all samples: upper bounds of ``(fn, fp)``."""
+        hinge = np.maximum(1.0 - margins, 0.0)
+        return float(self._of_pos @ hinge), float(self._of_neg @ hinge)
+
+    def rates(self, margins):
+        """Average reward of each class, ``(P, N)``: at most 1, perhaps negative, below ``(tpr, tnr)``."""
+        fn, fp = self.losses(margins)
+        return 1.0 - fn / self.pos, 1.0 - fp / (1.0 - self.pos)
+
+    def errors(self, margins):
+        """True ``(fn, fp)`` of the rule that predicts positive when the score is above 0."""
+        fn = float(self._of_pos @ (margins <= 0.0))
+        return fn, float(self._of_neg @ (margins < 0.0))
+
+    def balanced(self, alpha=0.5, beta=0.5):
+        """Class costs ``(c_fn, c_fp)`` that price the two rates at ``alpha`` and ``beta``."""
+        return alpha / self.pos, beta / (1.0 - self.pos)
+
+    def margins(self, w):
+        """Margins of coefficients."""
+        return self._hinge.margins(w)
+
+    def solve(self, costs, *, tol, start=None):
+        """Weighted SVM ``min c_fn fn + c_fp fp + lam / 2 ||w||**2`` over hinge losses.
+
+        Parameters
+        ----------
+        costs : tuple of float
+            ``(c_fn, c_fp)``, not negative.
+        tol : float
+            Duality gap to reach, in units of the objective above.
+        start : HingeSolution, default=None
+            Solution for other costs.
+
+        Returns
+        -------
+        HingeSolution
+            In units of the objective divided by ``lam``.
+        """
+        weight = np.where(self._is_pos, costs[0], costs[1]) * (self._unit / self.lam)
+        return self._hinge.solve(weight, tol=tol / self.lam, start=start)
