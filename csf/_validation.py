@@ -25,6 +25,7 @@ __all__ = [
     "CallbackSupportMixin",
     "NoCallbackContext",
     "check_binary_target",
+    "check_class_weights",
     "check_count",
     "check_fraction",
     "check_scores",
@@ -133,6 +134,16 @@ def check_weights(sample_weight, n_samples):
         raise ValueError(f"sample_weight must not be negative, got {weight.min()!r}; accepted: numbers >= 0")
     if not (weight > 0).any():
         raise ValueError("sample_weight is zero for every sample; at least one weight must be positive")
+    return weight
+
+
+def check_class_weights(sample_weight, is_pos):
+    """`check_weights`, and a ValueError where one class has no weight at all."""
+    weight = check_weights(sample_weight, is_pos.shape[0])
+    if weight is not None and not (weight[is_pos].any() and weight[~is_pos].any()):
+        raise ValueError(
+            "sample_weight is zero for every sample of one class; both classes need a sample with positive weight"
+        )
     return weight
 
 

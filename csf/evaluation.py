@@ -276,7 +276,8 @@ def evaluate(metric, is_pos, decided, score, weight):
 def _fold_score(metric, fold, result, threshold):
     """Metric of one fold at the pooled threshold; ``None`` where the fold lacks a class."""
     is_pos = fold.y_test == 1
-    if is_pos.all() or not is_pos.any():
+    counted = is_pos if fold.weight_test is None else is_pos[fold.weight_test > 0]
+    if counted.all() or not counted.any():
         return None
     predicted = result.decided if threshold is None else result.score >= threshold
     return metric.of(ErrorProfile.from_masks(is_pos, predicted, sample_weight=fold.weight_test))

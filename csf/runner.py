@@ -120,7 +120,8 @@ class Runner:
         if "profile" in fields:
             return study.record(trial, setting=number, **fields)
         warnings.warn(
-            f"trial {trial.number} (t={trial.t}, costs {trial.costs}) failed and is left out:\n{fields['error']}",
+            f"trial {trial.number} (t={trial.t}, costs {trial.costs}) failed and is left out; its error is in trials_: "
+            f"{fields['error'].rstrip().splitlines()[-1]}",
             FitFailedWarning,
             stacklevel=6,
         )

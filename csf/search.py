@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from csf._validation import (
     CallbackSupportMixin,
     check_binary_target,
-    check_weights,
+    check_class_weights,
     open_callback_context,
     routing_enabled,
     with_callbacks,
@@ -246,7 +246,7 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         X, y = indexable(X, y)
         check_consistent_length(X, y)
         self.classes_, is_pos, self.pos_label_ = check_binary_target(y, self.pos_label)
-        weight = check_weights(sample_weight, is_pos.shape[0])
+        weight = check_class_weights(sample_weight, is_pos)
         metric = get_metric(self.metric)
         constraint = get_constraint(self.constraint)
         metric = metric if constraint is None else Constrained(metric, constraint)
@@ -366,7 +366,8 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         winner = best_trial(trials)
         if winner is None:
             first = next((trial.error for trial in trials if trial.error), "no trial was made")
-            raise ValueError(f"all {len(trials)} trials failed; the first error was:\n{first}")
+            kind = TypeError if "\nTypeError: " in first else ValueError
+            raise kind(f"all {len(trials)} trials failed; the first error was:\n{first}")
         self.trials_, self.n_trials_, self.n_splits_ = trials, len(trials), n_splits
         self.best_index_ = next(i for i, trial in enumerate(trials) if trial is winner)
         self.best_t_, self.best_cost_weights_, self.best_score_ = winner.t, winner.costs, winner.score

@@ -1,0 +1,457 @@
+"""CostSearch: from data to the best cost-weighted classifier."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import load_breast_cancer, make_classification
+from sklearn.exceptions import FitFailedWarning
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from csf import CostSearch
+from csf.metrics import FBeta, Metric
+from csf.thresholding import sweep
+
+
+@pytest.fixture(scope="module")
+def rare():
+    X, y = make_classification(600, 8, n_informative=4, weights=[0.85], class_sep=0.8, flip_y=0.05, random_state=3)
+    return X, y
+
+
+def fitted(rare, **options):
+    X, y = rare
+    return CostSearch(LinearSVC(), **({"n_trials": 5, "cv": 3} | options)).fit(X, y)
+
+
+def same(first, second):
+    assert first.trials_ == second.trials_
+    assert first.best_threshold_ == second.best_threshold_
+    np.testing.assert_array_equal(first.best_estimator_.coef_, second.best_estimator_.coef_)
+
+
+def test_the_defaults_need_nothing_but_a_base(rare):
+    X, y = rare
+    search = CostSearch(base=LinearSVC()).fit(X, y)
+    assert search.n_trials_ == 10
+    assert search.n_splits_ == 5
+    assert search.best_cost_weights_ == pytest.approx((2 - search.best_t_, search.best_t_))
+    assert search.upper_bound_ >= search.best_score_
+    assert set(search.predict(X)) == {0, 1}
+
+
+def test_score_is_the_pooled_out_of_fold_metric_at_the_threshold(rare):
+    X, y = rare
+    search = fitted(rare)
+    c_fn, c_fp = search.best_cost_weights_
+    weight = np.where(y == 1, c_fn, c_fp)
+    pooled = np.empty(len(y))
+    for train, test in StratifiedKFold(3).split(X, y):
+        pooled[test] = LinearSVC().fit(X[train], y[train], sample_weight=weight[train]).decision_function(X[test])
+    assert search.best_score_ == f1_score(y, pooled >= search.best_threshold_)
+    assert search.best_score_ == sweep(y == 1, pooled).best("f1").value
+
+
+def test_refit_trains_on_everything_with_the_winning_costs(rare):
+    X, y = rare
+    search = fitted(rare)
+    c_fn, c_fp = search.best_cost_weights_
+    direct = LinearSVC().fit(X, y, sample_weight=np.where(y == 1, c_fn, c_fp))
+    np.testing.assert_array_equal(search.best_estimator_.coef_, direct.coef_)
+
+
+def test_threshold_none_keeps_the_own_decision(rare):
+    X, _ = rare
+    search = fitted(rare, threshold=None)
+    np.testing.assert_array_equal(search.predict(X), search.best_estimator_.predict(X))
+    assert search.best_threshold_ == 0.0
+    np.testing.assert_array_equal(search.decision_function(X) > 0, search.predict(X) == 1)
+    assert all(trial.score == trial.value and trial.threshold is None for trial in search.trials_)
+
+
+def test_threshold_none_takes_a_base_without_scores(rare):
+    class Labels(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y, sample_weight=None):
+            self.model_ = LinearSVC().fit(X, y, sample_weight=sample_weight)
+            self.classes_ = self.model_.classes_
+            return self
+
+        def predict(self, X):
+            return self.model_.predict(X)
+
+    X, y = rare
+    search = CostSearch(Labels(), n_trials=3, cv=3, threshold=None).fit(X, y)
+    assert not hasattr(search, "decision_function")
+    assert set(search.predict(X)) <= {0, 1}
+
+
+@pytest.mark.parametrize("tie", ["threshold", "infinite"])
+def test_decision_is_positive_exactly_where_positive_is_predicted(rare, tie):
+    X, _ = rare
+    search = fitted(rare)
+    search.best_threshold_ = float(search.best_estimator_.decision_function(X)[7]) if tie == "threshold" else -np.inf
+    np.testing.assert_array_equal(search.decision_function(X) > 0, search.predict(X) == 1)
+    assert search.predict(X[7:8]) == 1
+
+
+def test_probabilities_have_the_costs_taken_out(rare):
+    X, y = rare
+    search = CostSearch(LogisticRegression(), n_trials=3, cv=3).fit(X, y)
+    weighted, plain = search.best_estimator_.predict_proba(X)[:, 1], search.predict_proba(X)[:, 1]
+    c_fn, c_fp = search.best_cost_weights_
+    np.testing.assert_allclose(plain / (1 - plain), weighted / (1 - weighted) * c_fp / c_fn)
+    assert abs(plain.mean() - y.mean()) < 0.02 < abs(weighted.mean() - y.mean())
+    np.testing.assert_allclose(search.predict_log_proba(X), np.log(search.predict_proba(X)))
+
+
+def test_methods_of_the_base_are_there_or_not():
+    assert not hasattr(CostSearch(LinearSVC()), "predict_proba")
+    assert hasattr(CostSearch(LogisticRegression()), "predict_proba")
+    assert hasattr(CostSearch(LinearSVC()), "decision_function")
+
+
+def test_score_is_the_metric(rare):
+    X, y = rare
+    search = fitted(rare)
+    assert search.score(X, y) == f1_score(y, search.predict(X))
+    assert cross_val_score(CostSearch(LinearSVC(), n_trials=2, cv=2), X, y, cv=2).shape == (2,)
+
+
+@pytest.mark.parametrize("codes", [(-1, 1), ("no", "yes"), (False, True), (1.0, 0.0)])
+def test_coding_of_the_labels_does_not_matter(rare, codes):
+    X, y = rare
+    coded = np.asarray(codes)[y]
+    pos_label = codes[1] if codes in (("no", "yes"), (1.0, 0.0)) else None
+    first, second = fitted(rare), CostSearch(LinearSVC(), n_trials=5, cv=3, pos_label=pos_label).fit(X, coded)
+    same(first, second)
+    np.testing.assert_array_equal(second.predict(X) == codes[1], first.predict(X) == 1)
+    assert second.predict(X).dtype == coded.dtype
+    sign = 1 if second.classes_[1] == codes[1] else -1
+    np.testing.assert_array_equal(second.decision_function(X), sign * first.decision_function(X))
+
+
+def test_order_of_rows_does_not_matter_with_the_same_folds(rare):
+    X, y = rare
+    splits = list(StratifiedKFold(3).split(X, y))
+    order = np.random.default_rng(0).permutation(len(y))
+    place = np.argsort(order)
+    moved = [(place[train], place[test]) for train, test in splits]
+    first = CostSearch(LinearSVC(tol=1e-10), n_trials=4, cv=splits).fit(X, y)
+    second = CostSearch(LinearSVC(tol=1e-10), n_trials=4, cv=moved).fit(X[order], y[order])
+    assert [t.t for t in first.trials_] == [t.t for t in second.trials_]
+    np.testing.assert_allclose([t.score for t in first.trials_], [t.score for t in second.trials_], atol=1e-12)
+    np.testing.assert_array_equal(first.predict(X), second.predict(X))
+
+
+def test_weight_k_is_the_row_repeated_k_times(rare):
+    X, y = rare
+    times = np.random.default_rng(1).integers(0, 4, len(y))
+    splits = list(StratifiedKFold(3).split(X, y))
+    rows = np.repeat(np.arange(len(y)), times)
+    repeated = [(np.flatnonzero(np.isin(rows, train)), np.flatnonzero(np.isin(rows, test))) for train, test in splits]
+    base = LogisticRegression(tol=1e-10, max_iter=5000)
+    first = CostSearch(base, n_trials=4, cv=splits).fit(X, y, sample_weight=times)
+    second = CostSearch(base, n_trials=4, cv=repeated).fit(X[rows], y[rows])
+    assert [t.t for t in first.trials_] == [t.t for t in second.trials_]
+    np.testing.assert_allclose([t.score for t in first.trials_], [t.score for t in second.trials_], atol=1e-12)
+    assert first.best_threshold_ == pytest.approx(second.best_threshold_, abs=1e-5)
+    assert first.upper_bound_ == pytest.approx(second.upper_bound_, abs=1e-9)
+
+
+@pytest.mark.parametrize("strategy", ["cone", "grid"])
+def test_same_result_for_every_n_jobs(rare, strategy):
+    same(fitted(rare, strategy=strategy), fitted(rare, strategy=strategy, n_jobs=2))
+
+
+def test_random_state_reaches_splits_and_base(rare):
+    X, y = rare
+    options = {"n_trials": 3, "cv": 0.3}
+    base = make_pipeline(StandardScaler(), LinearSVC(dual=True, loss="hinge", max_iter=20_000))
+    first, second = (CostSearch(base, random_state=5, **options).fit(X, y) for _ in range(2))
+    assert first.trials_ == second.trials_
+    assert CostSearch(base, random_state=6, **options).fit(X, y).trials_ != first.trials_
+
+
+def test_sparse_lists_and_frames_equal_arrays(rare):
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    X, y = rare
+    first = fitted(rare)
+    names = [f"x{i}" for i in range(X.shape[1])]
+    frame = pd.DataFrame(X, columns=names)
+    for other in (X.tolist(), sp.coo_array(X), sp.csr_matrix(X), frame, pl.DataFrame(X, schema=names)):
+        search = CostSearch(LinearSVC(), n_trials=5, cv=3).fit(other, y)
+        np.testing.assert_allclose(search.best_estimator_.coef_, first.best_estimator_.coef_, atol=1e-6)
+        assert search.best_t_ == first.best_t_
+        np.testing.assert_array_equal(search.predict(other), first.predict(X))
+        assert search.n_features_in_ == 8
+    search = CostSearch(LinearSVC(), n_trials=2, cv=3).fit(frame, pd.Series(y, name="target"))
+    assert list(search.feature_names_in_) == names
+
+
+def test_param_grid_is_searched_together(rare):
+    X, y = rare
+    search = fitted(rare, param_grid={"C": [0.01, 1.0]}, n_trials=3)
+    assert search.n_trials_ == 6
+    assert len(search.studies_) == 2
+    single = [fitted(rare, n_trials=3), CostSearch(LinearSVC(C=0.01), n_trials=3, cv=3).fit(X, y)]
+    assert search.best_score_ == max(s.best_score_ for s in single)
+    assert search.best_params_["C"] == search.best_estimator_.C
+    assert list(search.cv_results_["param_C"]) == [0.01] * 3 + [1.0] * 3
+
+
+def test_cv_results_open_as_a_frame(rare):
+    pd = pytest.importorskip("pandas")
+    search = fitted(rare)
+    frame = pd.DataFrame(search.cv_results_)
+    assert len(frame) == 5
+    assert frame.loc[search.best_index_, "rank_test_score"] == 1
+    assert frame.loc[search.best_index_, "pooled_test_score"] == search.best_score_
+    assert frame.filter(regex="split._test_score").shape == (5, 3)
+
+
+@pytest.mark.parametrize("cv", [0.3, 4, StratifiedKFold(3, shuffle=True, random_state=0), None])
+def test_cv_forms(rare, cv):
+    search = fitted(rare, cv=cv, n_trials=2, random_state=0)
+    assert search.n_splits_ == {0.3: 1, 4: 4, None: 5}.get(cv, 3) if not hasattr(cv, "split") else 3
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+@pytest.mark.parametrize("labels", [(0, 1), ("a", "b")])
+def test_prefit_tunes_the_threshold_only(rare, frozen, labels):
+    X, y = rare
+    named = np.asarray(labels)[y]
+    base = LinearSVC().fit(X, named)
+    search = CostSearch(FrozenEstimator(base), pos_label=labels[1]) if frozen else None
+    search = search or CostSearch(base, cv="prefit", pos_label=labels[1])
+    search.fit(X, named)
+    best = sweep(y == 1, base.decision_function(X)).best("f1")
+    assert (search.best_score_, search.best_threshold_) == (best.value, best.threshold)
+    np.testing.assert_array_equal(search.predict(X) == labels[1], base.decision_function(X) >= best.threshold)
+    assert search.best_t_ is None
+
+
+def test_prefit_needs_a_fitted_base(rare):
+    with pytest.raises(ValueError, match="not fitted yet"):
+        CostSearch(LinearSVC(), cv="prefit").fit(*rare)
+
+
+def test_refit_false_keeps_the_results_and_says_why_it_cannot_predict(rare):
+    search = fitted(rare, refit=False)
+    assert search.best_t_ is not None
+    with pytest.raises(AttributeError, match="refit=False"):
+        search.predict(rare[0])
+
+
+def test_clone_pickle_and_set_params(rare):
+    search = fitted(rare)
+    copy = pickle.loads(pickle.dumps(search))
+    np.testing.assert_array_equal(copy.predict(rare[0]), search.predict(rare[0]))
+    assert copy.trials_ == search.trials_
+    assert not hasattr(clone(search), "trials_")
+    assert clone(search).set_params(base__C=3.0, n_trials=2).base.C == 3.0
+
+
+def test_inside_pipelines_grid_searches_and_one_vs_rest(rare):
+    X, y = rare
+    pipe = make_pipeline(StandardScaler(), CostSearch(LinearSVC(), n_trials=2, cv=2)).fit(X, y)
+    assert pipe.predict(X).shape == y.shape
+    grid = GridSearchCV(CostSearch(LinearSVC(), n_trials=2, cv=2), {"base__C": [0.1, 1.0]}, cv=2).fit(X, y)
+    assert grid.best_params_["base__C"] in (0.1, 1.0)
+    multi = np.where(X[:, 0] > 1, 2, y)
+    one = OneVsRestClassifier(CostSearch(LinearSVC(), n_trials=2, cv=2)).fit(X, multi)
+    assert set(one.predict(X)) == {0, 1, 2}
+
+
+def test_the_user_s_metric_and_strategy(rare):
+    class Youden(Metric):
+        def value(self, fn, fp, *, pos):
+            return 1 - fn / pos - fp / (1 - pos)
+
+        def range(self, pos):
+            return -1.0, 1.0
+
+    def two(trials, *, metric, pos):
+        return [0.2, 0.6][len(trials)] if len(trials) < 2 else None
+
+    search = fitted(rare, metric=Youden(), strategy=two)
+    assert [t.t for t in search.trials_] == [0.2, 0.6]
+    assert search.stop_reason_ == "strategy two is done"
+    assert search.upper_bound_ >= search.best_score_
+
+
+@pytest.mark.parametrize("metric", ["gmean", "hmean", "qmean", "min_rate", "jaccard", "f2", "balanced_accuracy"])
+def test_every_kind_of_metric_beats_the_plain_base(rare, metric):
+    X, y = rare
+    search = fitted(rare, metric=metric)
+    plain = cross_val_predict(LinearSVC(), X, y, cv=3)
+    assert search.best_score_ >= search.studies_[0].metric.score(y, plain)
+    assert search.upper_bound_ >= search.best_score_
+
+
+def test_constraint_is_kept_where_it_can_be(rare):
+    search = fitted(rare, metric="recall", constraint="precision >= 0.6")
+    assert search.feasible_
+    assert search.constraint_value_ >= 0.6
+    assert search.upper_bound_ >= search.best_score_ > 0
+    unconstrained = fitted(rare)
+    assert unconstrained.constraint_value_ is None
+
+
+def test_infeasible_constraint_gives_the_closest_and_a_warning(rare):
+    X, y = rare
+    noise = np.random.default_rng(0).normal(size=X.shape)
+    search = CostSearch(LinearSVC(), metric="recall", constraint="precision >= 0.99", n_trials=3, cv=3)
+    with pytest.warns(UserWarning, match=r"no trial satisfies precision >= 0\.99"):
+        search.fit(noise, y)
+    assert not search.feasible_
+    assert search.constraint_value_ < 0.99
+    assert search.trials_[search.best_index_].violation == min(t.violation for t in search.trials_)
+
+
+def test_metric_with_constant_costs_is_trained_once(rare):
+    search = fitted(rare, metric="accuracy")
+    assert search.n_trials_ == 1
+    assert "tried before" in search.stop_reason_
+
+
+def test_tol_stops_early(rare):
+    search = fitted(rare, n_trials=30, tol=0.05)
+    assert search.n_trials_ < 30
+    assert search.gap_ <= 0.05
+    assert "at most tol" in search.stop_reason_
+
+
+def test_bounds_can_read_the_training_parts(rare):
+    search = fitted(rare, bound_on="train")
+    shown = [trial.attained for trial in search.trials_]
+    assert search.upper_bound_ >= max(shown)
+    assert search.trials_[0].profile != fitted(rare).trials_[0].profile
+    assert search.gap_ == pytest.approx(search.upper_bound_ - max(shown))
+
+
+def test_training_profiles_leave_a_flexible_base_nothing_to_search(rare):
+    """Why bounds read held-out data by default: a tree fits its training part and stops a search at once."""
+    X, y = rare
+    options = {"n_trials": 4, "cv": 3, "tol": 1e-9, "threshold": None}
+    tree = DecisionTreeClassifier(random_state=0)
+    assert CostSearch(tree, bound_on="train", **options).fit(X, y).n_trials_ == 1
+    assert CostSearch(tree, **options).fit(X, y).n_trials_ > 1
+
+
+def test_failed_trials_are_recorded_and_left_out(rare):
+    class Moody(LinearSVC):
+        def fit(self, X, y, sample_weight=None):
+            if sample_weight.max() > 1.7:
+                raise RuntimeError("too heavy")
+            return super().fit(X, y, sample_weight=sample_weight)
+
+    X, y = rare
+    search = CostSearch(Moody(), strategy="grid", n_trials=5, cv=3)
+    with pytest.warns(FitFailedWarning, match="too heavy"):
+        search.fit(X, y)
+    assert [t.state for t in search.trials_] == ["failed"] * 2 + ["complete"] * 3
+    assert "too heavy" in search.cv_results_["error"][0]
+    with pytest.raises(RuntimeError, match="too heavy"):
+        search.set_params(error_score="raise").fit(X, y)
+
+
+def test_nan_scores_are_a_failure(rare):
+    class Broken(LinearSVC):
+        def decision_function(self, X):
+            return np.full(len(X), np.nan)
+
+    search = CostSearch(Broken(), n_trials=2, cv=3)
+    with (
+        pytest.warns(FitFailedWarning, match="failed and is left out"),
+        pytest.raises(ValueError, match=r"all 2 trials failed(.|\n)*predicted NaN"),
+    ):
+        search.fit(*rare)
+
+
+def test_callbacks_see_each_trial_and_can_stop(rare):
+    seen = []
+
+    def stop_at_three(study, trial):
+        seen.append(trial.number)
+        return len(seen) == 3
+
+    search = fitted(rare, callbacks=[stop_at_three], n_trials=8)
+    assert seen == [0, 1, 2]
+    assert search.n_trials_ == 3
+    assert search.stop_reason_ == "a callback ended the search"
+
+
+def test_scikit_learn_callbacks(rare):
+    callback = pytest.importorskip("sklearn.callback")
+    search = CostSearch(LinearSVC(), n_trials=3, cv=3)
+    tasks = []
+
+    class Recorder:
+        def setup(self, estimator, context):
+            tasks.append("setup")
+
+        def on_fit_task_begin(self, estimator, context):
+            tasks.append(context.task_name)
+
+        def on_fit_task_end(self, estimator, context):
+            return False
+
+        def teardown(self, estimator, context):
+            tasks.append("teardown")
+
+    assert isinstance(Recorder(), callback.FitCallback)
+    search.set_callbacks(Recorder()).fit(*rare)
+    assert tasks == ["setup", "fit", "trial-0-0", "trial-0-1", "trial-0-2", "teardown"]
+
+
+def test_progress_bar_shows_the_best(rare, capsys):
+    fitted(rare, verbose=1)
+    assert "5/5" in capsys.readouterr().err
+
+
+def test_metadata_routing(rare):
+    import sklearn
+
+    X, y = rare
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(y))
+    groups = np.arange(len(y)) % 7
+    base = make_pipeline(StandardScaler(), LinearSVC())
+    plain = CostSearch(base, n_trials=3, cv=3).fit(X, y, sample_weight=weight)
+    with sklearn.config_context(enable_metadata_routing=True):
+        from sklearn.model_selection import StratifiedGroupKFold
+
+        routed = CostSearch(base, n_trials=3, cv=3).fit(X, y, sample_weight=weight)
+        assert routed.trials_ == plain.trials_
+        search = CostSearch(base, n_trials=2, cv=StratifiedGroupKFold(3)).fit(X, y, groups=groups)
+        assert search.n_splits_ == 3
+        inner = CostSearch(base, n_trials=2, cv=2).set_fit_request(sample_weight=True)
+        outer = GridSearchCV(inner.set_score_request(sample_weight=True), {"n_trials": [2]})
+        assert outer.fit(X, y, sample_weight=weight).best_estimator_.n_trials_ == 2
+    direct = CostSearch(base, n_trials=2, cv=StratifiedGroupKFold(3)).fit(X, y, groups=groups)
+    assert direct.trials_ == search.trials_
+
+
+def test_html_repr_shows_the_base():
+    assert "LinearSVC" in CostSearch(LinearSVC())._repr_html_()
+
+
+def test_breast_cancer_is_nearly_perfect():
+    X, y = load_breast_cancer(return_X_y=True)
+    base = make_pipeline(StandardScaler(), LogisticRegression())
+    assert CostSearch(base, metric=FBeta(2.0), n_trials=4, pos_label=0).fit(X, y).best_score_ > 0.96
+
+
+def test_a_base_without_weights_is_refused(rare):
+    with pytest.raises(ValueError, match="KNeighborsClassifier takes no weights"):
+        CostSearch(KNeighborsClassifier()).fit(*rare)
