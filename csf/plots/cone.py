@@ -1,0 +1,310 @@
+"""Unreachable cones in the plane of levels and metric values."""
+
+import numpy as np
+
+from csf.bounds import get_bound
+from csf.bounds.cone import ConeBound, DiagonalBound
+from csf.metrics import LinearFractional
+from csf.plots._style import BLUE, GREY, INK, ORANGE, PALE, VERMILLION, label, new_axes, outline, study_of, styled, tidy
+from csf.study import best_trial
+
+__all__ = ["ConeDisplay"]
+
+# Levels at which a bound is drawn; the apexes of the cones come on top.
+GRID = 257
+
+
+class ConeDisplay:
+    """Trials in the plane of levels and metric values, and what they make unreachable.
+
+    It is recommended to use `from_estimator`, `from_study` or `from_trials` to create a display. All parameters are
+    stored as attributes.
+
+    Parameters
+    ----------
+    t, value : ndarray of shape (n_trials,)
+        Levels of the complete trials and metric of their own decisions.
+    attained : ndarray of shape (n_trials,)
+        Best metric that each trial shows over all cuts of its score; equal to ``value`` without scores.
+    cones : list of ndarray of shape (n_corners, 2)
+        Corners ``(level, metric)`` of the unreachable region of each trial, or of all trials together where the
+        bound has no cones.
+    levels, envelope : ndarray of shape (n_levels,)
+        Largest value that the bound leaves at each level.
+    best_possible : float
+        Largest value that any model can have according to the bound.
+    failed : ndarray of shape (n_failed,), default=()
+        Levels of failed trials.
+    winner : int, default=None
+        Index of the winner in ``t``.
+    span : tuple of float, default=(0.0, 1.0)
+        Range of the metric and of the levels.
+    diagonal : bool, default=True
+        Whether levels are values of the metric, so that the diagonal means something.
+    metric_name : str, default="metric"
+        Name of the metric.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    union_ : matplotlib PolyCollection
+        Everything above the envelope.
+    cones_ : matplotlib PolyCollection
+        The unreachable regions, one shade each: the darker a place, the more trials exclude it.
+    points_ : matplotlib Line2D
+        The trials.
+    cuts_ : matplotlib LineCollection
+        What the best cut of each trial adds to it.
+    envelope_line_, bound_line_ : matplotlib Line2D
+        Upper envelope and best possible value.
+    diagonal_line_, winner_, failed_ : matplotlib Line2D or None
+        Diagonal, winner and failed trials.
+    labels_ : list of matplotlib Annotation
+        Names next to what they name.
+
+    Examples
+    --------
+    >>> from csf import ErrorProfile, Study
+    >>> study = Study("f1", pos=0.2, n_trials=1)
+    >>> _ = study.tell(study.ask(), profile=ErrorProfile(fn=0.05, fp=0.1, pos=0.2))
+    >>> display = ConeDisplay.from_study(study)
+    >>> display.t, display.value, display.best_possible
+    (array([0.5]), array([0.667]), 0.750)
+    """
+
+    def __init__(
+        self,
+        *,
+        t,
+        value,
+        attained,
+        cones,
+        levels,
+        envelope,
+        best_possible,
+        failed=(),
+        winner=None,
+        span=(0.0, 1.0),
+        diagonal=True,
+        metric_name="metric",
+    ):
+        self.t, self.value, self.attained = t, value, attained
+        self.cones, self.levels, self.envelope = cones, levels, envelope
+        self.best_possible = best_possible
+        self.failed, self.winner = failed, winner
+        self.span, self.diagonal = span, diagonal
+        self.metric_name = metric_name
+
+    @classmethod
+    def from_trials(cls, trials, metric, *, pos, bound=None, eps="evidence", ax=None, **plot_kwargs):
+        """Compute the cones of trials and draw them.
+
+        Parameters
+        ----------
+        trials : sequence of Trial
+            Trials in any order; those without a level are left out.
+        metric : Metric
+            What they were trained for.
+        pos : float
+            Share of positives, in (0, 1).
+        bound : str or type, default=None
+            A name in `csf.bounds.BOUNDS`. ``None`` draws the cones of ``"envelope"`` with the best value possible
+            by ``"diagonal"``, and for metrics without levels the slices of ``"support"``.
+        eps : float, callable or "evidence", default="evidence"
+            Excess of the trained models, see `csf.bounds.Bound`. With the paper's 0 the best value possible may lie
+            below values that are already there.
+        ax : matplotlib Axes, default=None
+            Where to draw; ``None`` makes a figure.
+        **plot_kwargs
+            Arguments of `plot`.
+
+        Returns
+        -------
+        ConeDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            If no trial has a level.
+        TypeError
+            If the bound does not serve the metric.
+        """
+        return cls(**_compute(trials, metric, pos, bound, eps)).plot(ax, **plot_kwargs)
+
+    @classmethod
+    def from_study(cls, study, *, bound=None, eps="evidence", ax=None, **plot_kwargs):
+        """Compute the cones of a study and draw them.
+
+        Parameters
+        ----------
+        study : Study
+            A study with told trials.
+        bound, eps, ax, **plot_kwargs
+            As for `from_trials`.
+
+        Returns
+        -------
+        ConeDisplay
+            The display, drawn.
+        """
+        options = {"bound": bound, "eps": eps, "ax": ax}
+        return cls.from_trials(study.trials, study.metric, pos=study.pos, **options, **plot_kwargs)
+
+    @classmethod
+    def from_estimator(cls, search, *, setting=None, bound=None, eps="evidence", ax=None, **plot_kwargs):
+        """Compute the cones of a fitted search and draw them; nothing is trained.
+
+        Parameters
+        ----------
+        search : CostSearch
+            A fitted search. Its trials are drawn on the data of its ``bound_on``.
+        setting : int, default=None
+            Which setting of its ``param_grid``; ``None`` means that of the winner.
+        bound, eps, ax, **plot_kwargs
+            As for `from_trials`.
+
+        Returns
+        -------
+        ConeDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        NotFittedError
+            If the search is not fitted.
+        """
+        return cls.from_study(study_of(search, setting), bound=bound, eps=eps, ax=ax, **plot_kwargs)
+
+    def plot(self, ax=None, *, labels=True, point_kwargs=None, cone_kwargs=None, envelope_kwargs=None):
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; ``None`` makes a figure.
+        labels : bool, default=True
+            Whether names are written next to what they name.
+        point_kwargs, cone_kwargs, envelope_kwargs : dict, default=None
+            Arguments of matplotlib for the points, the cones and the envelope.
+
+        Returns
+        -------
+        ConeDisplay
+            ``self``.
+        """
+        from matplotlib.collections import LineCollection, PolyCollection
+        from matplotlib.lines import Line2D
+
+        ax = self.ax_ = new_axes(ax)
+        self.figure_ = ax.figure
+        style = styled(PolyCollection, cone_kwargs, facecolor=PALE, edgecolor="none", zorder=0)
+        self.union_ = ax.fill_between(self.levels, self.envelope, self.span[1], **style)
+        # Overlapping cones darken towards the same grey, whatever their number.
+        alpha = 1.0 - 0.45 ** (1.0 / max(len(self.cones), 1))
+        style = styled(PolyCollection, cone_kwargs, facecolor=GREY, edgecolor="none", alpha=alpha, zorder=1)
+        self.cones_ = ax.add_collection(PolyCollection(self.cones, **style))
+        style = styled(Line2D, envelope_kwargs, color=INK, linewidth=1.0, zorder=2)
+        (self.envelope_line_,) = ax.plot(self.levels, self.envelope, **style)
+        self.diagonal_line_ = self.winner_ = self.failed_ = None
+        if self.diagonal:
+            style = {"color": INK, "linewidth": 0.9, "linestyle": ":", "zorder": 2}
+            (self.diagonal_line_,) = ax.plot(self.span, self.span, **style)
+        style = {"color": VERMILLION, "linewidth": 1.2, "linestyle": "--", "zorder": 3}
+        (self.bound_line_,) = ax.plot(self.span, [self.best_possible] * 2, **style)
+        stems = np.stack([np.column_stack([self.t, self.value]), np.column_stack([self.t, self.attained])], axis=1)
+        self.cuts_ = ax.add_collection(LineCollection(stems, color=BLUE, linewidth=1.0, zorder=3))
+        style = styled(Line2D, point_kwargs, color=BLUE, marker="o", markersize=4.5, linestyle="none", zorder=4)
+        (self.points_,) = ax.plot(self.t, self.value, **style)
+        if self.winner is not None:
+            at = [self.t[self.winner]], [self.attained[self.winner]]
+            style = {"color": ORANGE, "marker": "o", "markersize": 8, "markeredgecolor": INK, "linestyle": "none"}
+            (self.winner_,) = ax.plot(*at, zorder=5, **style)
+        if len(self.failed):
+            style = {"color": INK, "marker": "x", "markersize": 6, "linestyle": "none", "zorder": 5}
+            (self.failed_,) = ax.plot(self.failed, np.full(len(self.failed), self.span[0]), **style)
+        self._frame(ax)
+        self.labels_ = self._write(ax) if labels else []
+        return self
+
+    def _top(self):
+        """Upper end of the metric's axis: low values get the room that they need."""
+        lo, hi = self.span
+        highest = max(self.best_possible, float(np.max(self.attained)))
+        top = lo + max(2.0 * (highest - lo), 0.05 * (hi - lo))
+        return hi if top > lo + 0.75 * (hi - lo) else top
+
+    def _winner_low(self):
+        """Whether there is no room for a label under the winner."""
+        lo = self.span[0]
+        return self.winner is not None and self.attained[self.winner] < lo + 0.2 * (self._top() - lo)
+
+    def _frame(self, ax):
+        (lo, hi), top = self.span, self._top()
+        # A little room, so that points on an axis are seen whole.
+        x_room, y_room = 0.015 * (hi - lo), 0.02 * (top - lo)
+        ax.set(xlabel="level t", ylabel=self.metric_name)
+        ax.set(xlim=(lo - x_room, hi + x_room), ylim=(lo - y_room, top + (y_room if top == hi else 0.0)))
+        tidy(ax)
+
+    def _write(self, ax):
+        """Names, each next to what it names."""
+        (lo, hi), top = self.span, self._top()
+        middle = 0.5 * (lo + hi)
+        winner_left = self.winner is not None and self.t[self.winner] < middle
+        far, ha, inward = (hi, "right", -3) if winner_left else (lo, "left", 3)
+        best = f"best possible {self.best_possible:.3f}"
+        style = {"ha": ha, "va": "bottom", "offset": (inward, 3), "color": VERMILLION}
+        labels = [label(ax, best, (far, self.best_possible), **style)]
+        at = np.argmin(self.envelope + 0.5 * np.abs(self.levels - middle) * (top - lo) / (hi - lo))
+        room = top - max(self.envelope[at], self.best_possible)
+        if room > 0.15 * (top - lo):
+            xy = self.levels[at], top - 0.4 * room
+            labels.append(label(ax, "unreachable", xy, ha="center"))
+        if self.diagonal:
+            s = lo + (0.35 if self._winner_low() else 0.12) * (top - lo)
+            style = {"rotation": 45, "rotation_mode": "anchor", "transform_rotates_text": True, "va": "top"}
+            labels.append(label(ax, f"t = {self.metric_name}", (s, s), offset=(2, -2), bbox=None, **style))
+        if self.winner is not None:
+            t, value = self.t[self.winner], self.attained[self.winner]
+            text = f"winner: t = {t:.3g}, {self.metric_name} = {value:.3f}"
+            x, y = 10 if t < middle else -10, 26 if self._winner_low() else -26
+            side = {"ha": "left" if t < middle else "right", "offset": (x, y)}
+            arrow = {"arrowstyle": "-", "color": INK, "linewidth": 0.7, "shrinkB": 4}
+            labels.append(label(ax, text, (t, value), arrowprops=arrow, **side))
+        if len(self.failed):
+            labels.append(label(ax, "failed", (self.failed[0], lo), offset=(5, 7)))
+        return labels
+
+
+def _compute(trials, metric, pos, bound, eps):
+    """Arrays of a `ConeDisplay`."""
+    trials = sorted((trial for trial in trials if trial.t is not None), key=lambda trial: trial.number)
+    told = [trial for trial in trials if trial.state == "complete"]
+    if not told:
+        raise ValueError("there is no complete trial with a level to draw; tell the study its first results")
+    if bound is None:
+        bound = "envelope" if isinstance(metric, LinearFractional) else "support"
+    limit = get_bound(bound)(told, metric, pos=pos, eps=eps)
+    # The envelope is no proven bound on the optimum; where it meets the diagonal it is.
+    proven = DiagonalBound(told, metric, pos=pos, eps=eps) if type(limit) is ConeBound else limit
+    lo, hi = metric.range(pos)
+    t = np.array([trial.t for trial in told])
+    levels = np.union1d(np.linspace(lo, hi, GRID), t)
+    winner = best_trial(told)
+    regions = limit.polygons() if hasattr(limit, "polygons") else [limit.region()]
+    return {
+        "t": t,
+        "value": np.array([trial.value for trial in told]),
+        "attained": np.array([trial.attained for trial in told]),
+        "cones": [outline(region) for region in regions],
+        "levels": levels,
+        "envelope": np.clip(limit.upper_bound(levels), lo, hi),
+        "best_possible": proven.best_possible(),
+        "failed": np.array([trial.t for trial in trials if trial.state == "failed"]),
+        "winner": next(i for i, trial in enumerate(told) if trial is winner),
+        "span": (lo, hi),
+        "diagonal": isinstance(metric, LinearFractional),
+        "metric_name": metric.name,
+    }
