@@ -195,8 +195,19 @@ class PooledThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
     def _calibrated(self, score):
         return score if self.calibrator_ is None else self.calibrator_.predict(score)
 
-    def _score(self, X):
-        """Score of the positive class, the one that `threshold_` cuts."""
+    def positive_score(self, X):
+        """Score of the positive class, the one that `threshold_` cuts: larger means more likely positive.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The base's score, calibrated where a calibration was asked for.
+        """
         check_is_fitted(self)
         score = positive_score(self.estimator_, X, self._response_methods(), self.pos_label_)
         check_numbers(score, self.base)
@@ -221,7 +232,7 @@ class PooledThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         ndarray of shape (n_samples,)
             Labels.
         """
-        return self._labels(self._score(X) >= self.threshold_)
+        return self._labels(self.positive_score(X) >= self.threshold_)
 
     def decision_function(self, X):
         """Distance of the score from `threshold_`, positive exactly where ``classes_[1]`` is predicted.
@@ -237,7 +248,7 @@ class PooledThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
             Distances in units of the score. An infinite threshold is no distance away from anything; the score,
             squashed to a width of 2, then keeps its order and gets the sign of the prediction.
         """
-        return margin(self._score(X), self.threshold_, self._positive_is_last())
+        return margin(self.positive_score(X), self.threshold_, self._positive_is_last())
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X):
@@ -256,7 +267,7 @@ class PooledThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         check_is_fitted(self)
         if self.calibrator_ is None:
             return self.estimator_.predict_proba(X)
-        proba = self._score(X)
+        proba = self.positive_score(X)
         columns = (1.0 - proba, proba) if self._positive_is_last() else (proba, 1.0 - proba)
         return np.column_stack(columns)
 

@@ -171,10 +171,29 @@ class ThresholdCurve:
         ValueError
             If the threshold is NaN.
         """
-        if np.isnan(threshold):
-            raise ValueError(f"threshold must be a number or +-inf, got {threshold!r}")
-        below = np.searchsorted(self.lowest_score[::-1], threshold, side="left")
-        return self._profile(max(self.lowest_score.shape[0] - int(below) - 1, 0))
+        return self._profile(int(self.cuts_at(threshold)))
+
+    def cuts_at(self, thresholds):
+        """Index of the cut that the rule ``score >= threshold`` makes.
+
+        Parameters
+        ----------
+        thresholds : float or ndarray
+            Any thresholds, infinite ones included.
+
+        Returns
+        -------
+        int or ndarray of int
+            Indices into `fn` and `fp`.
+
+        Raises
+        ------
+        ValueError
+            If a threshold is NaN.
+        """
+        if np.isnan(thresholds).any():
+            raise ValueError(f"threshold must be a number or +-inf, got {thresholds!r}")
+        return self.lowest_score.shape[0] - np.searchsorted(self.lowest_score[::-1], thresholds, side="left") - 1
 
     def lower_hull(self):
         """Corners of the convex hull of all cuts that can minimise a nonnegative combination of both errors.

@@ -337,7 +337,7 @@ class RandomizedFrankWolfePlugIn(FrankWolfePlugIn):
         ndarray of shape (n_samples,)
             Total weight of the thresholds that the sample's score reaches; not a probability of its class.
         """
-        score = self._score(X)
+        score = self.positive_score(X)
         return self.mixture_.positive_probability(score)
 
     def predict(self, X):

@@ -1,0 +1,326 @@
+"""A metric, precision, recall and the share predicted positive, against the threshold."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from csf._validation import check_binary_target
+from csf.metrics import Precision, PredictedPositiveRate, Recall, get_metric
+from csf.plots._style import BLUE, GREEN, GREY, INK, ORANGE, VERMILLION, label, new_axes, tidy
+from csf.thresholding import threshold_curve
+from csf.thresholding._pooled import PooledThresholdClassifier
+from csf.thresholding._scores import RESPONSE_METHODS, positive_score
+
+__all__ = ["ThresholdCurveDisplay"]
+
+# Cuts that are drawn: enough for any screen, few enough for a vector graphic.
+N_DRAWN = 500
+TAIL = 0.02
+COMPANIONS = {"precision": Precision(), "recall": Recall(), "predicted positive": PredictedPositiveRate()}
+LEGEND = {"fontsize": 9, "columnspacing": 1.2, "handlelength": 1.8, "handletextpad": 0.5}
+STYLES = {"precision": (GREEN, "--"), "recall": (ORANGE, "-."), "predicted positive": (GREY, ":")}
+
+
+class ThresholdCurveDisplay:
+    """What the threshold on a score does to a metric, to precision, recall and the share predicted positive.
+
+    It is recommended to use `from_estimator`, `from_predictions` or `from_curves` to create a display. All
+    parameters are stored as attributes.
+
+    Parameters
+    ----------
+    thresholds : ndarray of shape (n_thresholds,)
+        Finite thresholds, decreasing.
+    values : ndarray of shape (n_thresholds,)
+        Metric at each of them.
+    companions : dict of str to ndarray of shape (n_thresholds,)
+        Further rates at each of them, by name.
+    threshold, value : float, default=None
+        The chosen threshold, maybe infinite, and the metric there; ``None`` marks nothing.
+    fold_values : ndarray of shape (n_folds, n_thresholds), default=None
+        Metric of each held-out fold.
+    fold_thresholds : ndarray of shape (n_folds,), default=None
+        Best threshold of each fold.
+    metric_name : str, default="metric"
+        Name of the metric.
+    name : str, default=None
+        Name of the classifier, for the title.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    line_ : matplotlib Line2D
+        The metric.
+    companion_lines_ : dict of str to Line2D
+        The further rates.
+    fill_between_ : matplotlib PolyCollection or None
+        From the lowest to the highest fold.
+    threshold_line_, fold_marks_ : matplotlib artists or None
+        The chosen threshold, and those of the folds at the foot of the axes.
+
+    Examples
+    --------
+    >>> curve = threshold_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> display = ThresholdCurveDisplay.from_curves(curve, "f1")
+    >>> display.thresholds, display.values
+    (array([0.6  , 0.375, 0.225]), array([0.667, 0.5  , 0.8  ]))
+    """
+
+    def __init__(
+        self,
+        *,
+        thresholds,
+        values,
+        companions,
+        threshold=None,
+        value=None,
+        fold_values=None,
+        fold_thresholds=None,
+        metric_name="metric",
+        name=None,
+    ):
+        self.thresholds, self.values, self.companions = thresholds, values, companions
+        self.threshold, self.value = threshold, value
+        self.fold_values, self.fold_thresholds = fold_values, fold_thresholds
+        self.metric_name, self.name = metric_name, name
+
+    @classmethod
+    def from_curves(cls, curve, metric="f1", *, threshold=None, fold_curves=(), name=None, ax=None, **plot_kwargs):
+        """Draw threshold curves that are there already.
+
+        Parameters
+        ----------
+        curve : ThresholdCurve
+            All cuts of a score.
+        metric : str or Metric, default="f1"
+            What to draw besides precision, recall and the share predicted positive.
+        threshold : float, default=None
+            Threshold to mark; ``None`` marks the best for the metric.
+        fold_curves : sequence of ThresholdCurve, default=()
+            Curves of held-out folds, in the same units.
+        name : str, default=None
+            Title.
+        ax : matplotlib Axes, default=None
+            Where to draw; ``None`` makes a figure.
+        **plot_kwargs
+            Arguments of `plot`.
+
+        Returns
+        -------
+        ThresholdCurveDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            If all scores are equal, so that no finite threshold exists.
+        """
+        metric = get_metric(metric)
+        if curve.thresholds.shape[0] < 3:
+            raise ValueError("all scores are equal: there is no threshold between them to draw")
+        threshold = curve.best(metric).threshold if threshold is None else threshold
+        cuts = _drawn_cuts(curve, threshold)
+        fn, fp, thresholds = curve.fn[cuts], curve.fp[cuts], curve.thresholds[cuts]
+        display = cls(
+            thresholds=thresholds,
+            values=metric.value(fn, fp, pos=curve.pos),
+            companions={key: rate.value(fn, fp, pos=curve.pos) for key, rate in COMPANIONS.items()},
+            threshold=float(threshold),
+            value=metric.of(curve.at(threshold)),
+            metric_name=metric.name,
+            name=name,
+        )
+        if len(fold_curves):
+            at = [(fold, fold.cuts_at(thresholds)) for fold in fold_curves]
+            display.fold_values = np.array([metric.value(f.fn[i], f.fp[i], pos=f.pos) for f, i in at])
+            display.fold_thresholds = np.array([fold.best(metric).threshold for fold in fold_curves])
+        return display.plot(ax, **plot_kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true,
+        y_score,
+        *,
+        metric="f1",
+        threshold=None,
+        sample_weight=None,
+        pos_label=None,
+        name=None,
+        ax=None,
+        **plot_kwargs,
+    ):
+        """Draw the cuts of given scores.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            Labels of two classes.
+        y_score : array-like of shape (n_samples,)
+            Scores, larger for the positive class.
+        metric : str or Metric, default="f1"
+            What to draw besides precision, recall and the share predicted positive.
+        threshold : float, default=None
+            Threshold to mark; ``None`` marks the best for the metric.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0.
+        pos_label : label, default=None
+            Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+        name, ax, **plot_kwargs
+            As for `from_curves`.
+
+        Returns
+        -------
+        ThresholdCurveDisplay
+            The display, drawn.
+        """
+        curve = threshold_curve(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
+        return cls.from_curves(curve, metric, threshold=threshold, name=name, ax=ax, **plot_kwargs)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator,
+        X=None,
+        y=None,
+        *,
+        metric=None,
+        threshold=None,
+        sample_weight=None,
+        pos_label=None,
+        name=None,
+        ax=None,
+        **plot_kwargs,
+    ):
+        """Draw the cuts of a fitted classifier's score.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted classifier; of `PlugInClassifier` and its relatives the score that they cut.
+        X : array-like of shape (n_samples, n_features), default=None
+            Data. ``None`` shows the pooled out-of-fold scores that such a classifier was tuned on, and its folds.
+        y : array-like of shape (n_samples,), default=None
+            Labels.
+        metric : str or Metric, default=None
+            ``None`` takes the classifier's own, or ``"f1"``.
+        threshold : float, default=None
+            Threshold to mark; ``None`` takes the classifier's own, or the best for the metric on these data.
+        sample_weight, pos_label
+            As for `from_predictions`; the classifier's own ``pos_label`` where it has one.
+        name, ax, **plot_kwargs
+            As for `from_curves`; the name is that of the class by default.
+
+        Returns
+        -------
+        ThresholdCurveDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            If there are no data and the classifier keeps no curve.
+        """
+        check_is_fitted(estimator)
+        name = type(estimator).__name__ if name is None else name
+        tuned = isinstance(estimator, PooledThresholdClassifier)
+        if tuned:
+            metric = estimator.metric if metric is None else metric
+            threshold = estimator.threshold_ if threshold is None else threshold
+            pos_label = estimator.pos_label_
+        options = {"threshold": threshold, "name": name, "ax": ax} | plot_kwargs
+        metric = "f1" if metric is None else metric
+        if X is None and y is None and tuned:
+            return cls.from_curves(estimator.curve_, metric, fold_curves=estimator.fold_curves_, **options)
+        if X is None or y is None:
+            raise ValueError(f"give X and y: {name} keeps no scores of its own to draw")
+        if tuned:
+            score = estimator.positive_score(X)
+        else:
+            _, _, pos_label = check_binary_target(y, pos_label)
+            score = positive_score(estimator, X, RESPONSE_METHODS, pos_label)
+        return cls.from_predictions(
+            y, score, metric=metric, sample_weight=sample_weight, pos_label=pos_label, **options
+        )
+
+    def plot(self, ax=None, *, line_kwargs=None, fill_between_kwargs=None):
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; ``None`` makes a figure.
+        line_kwargs : dict, default=None
+            Arguments of ``Axes.plot`` for the metric.
+        fill_between_kwargs : dict, default=None
+            Arguments of ``Axes.fill_between`` for the folds.
+
+        Returns
+        -------
+        ThresholdCurveDisplay
+            The display itself.
+        """
+        ax = self.ax_ = new_axes(ax)
+        self.figure_ = ax.figure
+        self.fill_between_ = self.fold_marks_ = None
+        if self.fold_values is not None:
+            self._draw_folds(fill_between_kwargs or {})
+        self.companion_lines_ = {}
+        for key, values in self.companions.items():
+            color, style = STYLES.get(key, (GREY, ":"))
+            style = {"color": color, "linestyle": style, "linewidth": 1.4, "label": key}
+            (self.companion_lines_[key],) = ax.plot(self.thresholds, values, **style)
+        style = {"color": BLUE, "linewidth": 2.2, "label": self.metric_name, "zorder": 3}
+        (self.line_,) = ax.plot(self.thresholds, self.values, **(style | (line_kwargs or {})))
+        ax.set(xlabel="threshold: predict positive from this score on", ylabel="value")
+        ax.set_title(self.name, pad=26)
+        everything = np.concatenate([self.values, *self.companions.values()])
+        if everything.min() >= 0.0 and everything.max() <= 1.0:
+            ax.set_ylim(0.0, 1.02)
+        tidy(ax)
+        self.threshold_line_ = self.label_ = None
+        if self.threshold is not None:
+            self._mark()
+        ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5, **LEGEND)
+        return self
+
+    def _draw_folds(self, fill_between_kwargs):
+        lowest, highest = self.fold_values.min(axis=0), self.fold_values.max(axis=0)
+        style = {"color": BLUE, "alpha": 0.18, "linewidth": 0, "label": f"{len(self.fold_values)} folds"}
+        self.fill_between_ = self.ax_.fill_between(self.thresholds, lowest, highest, **(style | fill_between_kwargs))
+        shown = (self.fold_thresholds >= self.thresholds[-1]) & (self.fold_thresholds <= self.thresholds[0])
+        inside = self.fold_thresholds[shown]
+        style = {"color": BLUE, "marker": "|", "markersize": 9, "markeredgewidth": 1.6, "linestyle": "none"}
+        transform = self.ax_.get_xaxis_transform()
+        (self.fold_marks_,) = self.ax_.plot(inside, np.full(inside.shape, 0.02), transform=transform, **style)
+
+    def _mark(self):
+        """Mark the chosen threshold; an infinite one can only be written down."""
+        first, last = self.thresholds[-1], self.thresholds[0]
+        text = f"{self.metric_name} = {self.value:.3f} at {self.threshold:.3g}"
+        at = float(np.clip(self.threshold, first, last))
+        if np.isfinite(self.threshold):
+            style = {"color": VERMILLION, "linewidth": 1.2, "zorder": 2}
+            self.threshold_line_ = self.ax_.axvline(self.threshold, **style)
+            self.ax_.plot([self.threshold], [self.value], "o", color=VERMILLION, markersize=6, zorder=4)
+        else:
+            text += ": " + ("nothing is positive" if self.threshold > 0 else "everything is positive")
+        left = at > 0.5 * (first + last)
+        side = {"ha": "right" if left else "left", "offset": (-8 if left else 8, 8)}
+        self.label_ = label(self.ax_, text, (at, self.value), color=INK, va="bottom", **side)
+
+
+def _drawn_cuts(curve, threshold):
+    """Indices of at most about `N_DRAWN` cuts: even in their number, even in the score, and the chosen one.
+
+    Outliers would squeeze everything else: left out are thresholds that fewer than `TAIL` of the positives reach,
+    or all but fewer than `TAIL` of the negatives.
+    """
+    last = curve.thresholds.shape[0] - 2
+    chosen = min(max(int(curve.cuts_at(threshold)), 1), last)
+    split = np.flatnonzero((curve.fn <= (1.0 - TAIL) * curve.pos) & (curve.fp <= (1.0 - TAIL) * (1.0 - curve.pos)))
+    first, last = np.clip([split[0], split[-1]], 1, last) if split.size else (1, last)
+    first, last = min(first, chosen), max(last, chosen)
+    by_number = np.linspace(first, last, N_DRAWN // 2).astype(int)
+    by_score = curve.cuts_at(np.linspace(curve.thresholds[first], curve.thresholds[last], N_DRAWN // 2))
+    return np.unique(np.clip(np.concatenate([by_number, by_score, [chosen]]), first, last))
