@@ -70,13 +70,13 @@ def check_binary_target(y, pos_label=None):
     kind = type_of_target(y, input_name="y", raise_unknown=True)
     if kind.startswith("continuous"):
         raise ValueError(
-            f"Unknown label type: {kind}. y must hold two class labels, got real numbers such as {y[0]!r}; "
+            f"Unknown label type: {kind}. y must hold two class labels, got real numbers such as {y.tolist()[0]!r}; "
             "use a classification target"
         )
     classes = np.unique(y)
     if classes.shape[0] == 1:
         raise ValueError(
-            f"y has one class only ({classes[0]!r}): a metric of two classes needs positives and negatives; "
+            f"y has one class only ({classes.tolist()[0]!r}): a metric of two classes needs positives and negatives; "
             "check the split or the positive label"
         )
     if classes.shape[0] > 2:
@@ -89,7 +89,7 @@ def check_binary_target(y, pos_label=None):
         if not (classes.dtype.kind in "biuf" and classes[1] == 1 and classes[0] in (0, -1)):
             raise ValueError(
                 f"pos_label=None stands for 1 with labels {{0, 1}} or {{-1, 1}}; y holds {classes.tolist()}. "
-                f"Give pos_label, e.g. pos_label={classes[1].item()!r}"
+                f"Give pos_label, e.g. pos_label={classes.tolist()[1]!r}"
             )
         pos_label = classes[1]
     matches = classes == pos_label
@@ -131,7 +131,7 @@ def check_weights(sample_weight, n_samples):
     if not np.isfinite(weight).all():
         raise ValueError("sample_weight contains NaN or infinity; weights must be finite numbers >= 0")
     if (weight < 0).any():
-        raise ValueError(f"sample_weight must not be negative, got {weight.min()!r}; accepted: numbers >= 0")
+        raise ValueError(f"sample_weight must not be negative, got {weight.min().item()!r}; accepted: numbers >= 0")
     if not (weight > 0).any():
         raise ValueError("sample_weight is zero for every sample; at least one weight must be positive")
     return weight

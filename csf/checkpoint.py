@@ -1,6 +1,7 @@
 """Trials of an unfinished search on disk, and how a later search finds out that they are its own."""
 
 import os
+import pickle
 
 import joblib
 
@@ -21,12 +22,13 @@ class Checkpoint:
     path : path-like
         The file; it need not exist.
     content : tuple
-        Everything that decides the results: base, metric, strategy, data, splits. Its hash is kept in the file.
+        Everything that decides the results: base, metric, strategy, data, splits. A hash of it is kept in the file;
+        classes and functions count by their names.
     """
 
     def __init__(self, path, content):
         self.path = os.fspath(path)
-        self.fingerprint = joblib.hash(content)
+        self.fingerprint = joblib.hash(describe(content))
 
     def restore(self, studies):
         """Fill studies with the trials of the file, if there is one.
@@ -68,3 +70,42 @@ class Checkpoint:
         write_json(
             self.path, {"format": FORMAT, "version": VERSION, "fingerprint": self.fingerprint, "studies": histories}
         )
+
+
+def describe(content):
+    """Plain description of a search's content that is the same in every process.
+
+    Parameters
+    ----------
+    content : object
+        Estimators, arrays, functions, plain values, and tuples, lists and dicts of these.
+
+    Returns
+    -------
+    object
+        Names, hashes and plain values.
+
+    Examples
+    --------
+    >>> from sklearn.svm import LinearSVC
+    >>> describe(LinearSVC(C=2.0))[1]["C"]
+    2.0
+    """
+    if content is None or isinstance(content, (bool, int, float, str)):
+        return content
+    if isinstance(content, dict):
+        return {str(key): describe(value) for key, value in content.items()}
+    if isinstance(content, (list, tuple)):
+        return [describe(value) for value in content]
+    if hasattr(content, "get_params") and not isinstance(content, type):
+        return [_name(type(content)), describe(content.get_params(deep=False))]
+    if isinstance(content, type) or hasattr(content, "__qualname__"):
+        return _name(content)
+    try:
+        return joblib.hash(content)
+    except pickle.PicklingError:
+        return [_name(type(content)), describe(vars(content))]
+
+
+def _name(part):
+    return f"{part.__module__}.{part.__qualname__}"

@@ -146,7 +146,7 @@ class ErrorProfile:
             raise ValueError(f"y_pred must have shape {is_pos.shape} like y_true, got {y_pred.shape}")
         unknown = np.setdiff1d(y_pred, classes)
         if unknown.size:
-            raise ValueError(f"y_pred holds {unknown[0]!r}, y_true only {classes.tolist()}")
+            raise ValueError(f"y_pred holds {unknown.tolist()[0]!r}, y_true only {classes.tolist()}")
         return cls.from_masks(is_pos, y_pred == pos_label, sample_weight=check_weights(sample_weight, is_pos.shape[0]))
 
     @classmethod

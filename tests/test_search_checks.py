@@ -36,8 +36,9 @@ class SecondClassPositive(CostSearch):
 
     def fit(self, X, y, sample_weight=None, **fit_params):
         given = self.pos_label
-        labels = np.unique(np.asarray(y)) if y is not None and np.asarray(y).dtype != object else np.empty(0)
-        self.pos_label = labels[1] if len(labels) == 2 else None
+        labels = np.unique(np.asarray(y).astype(str)) if y is not None else ()
+        if len(labels) == 2:
+            self.pos_label = next(label for label in np.asarray(y) if str(label) == labels[1])
         try:
             return super().fit(X, y, sample_weight=sample_weight, **fit_params)
         finally:

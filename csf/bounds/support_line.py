@@ -56,7 +56,11 @@ class SupportLineBound(Bound):
 
     def best_possible(self):
         """Best value over the polygon, see `Bound.best_possible`."""
-        return self._best(self.chain_)
+        best = self._best(self.chain_)
+        if self.eps != "evidence":
+            return best
+        # What was observed is possible: rounding must not say otherwise.
+        return max([best, *(trial.attained for trial in self.trials if trial.attained is not None)])
 
     def upper_bound(self, levels):
         """Best value over the slice of the polygon that a model trained at each level can reach.

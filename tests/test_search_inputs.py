@@ -1,0 +1,123 @@
+"""What CostSearch says to arguments and data that it cannot use."""
+
+import numpy as np
+import pytest
+from sklearn.svm import LinearSVC
+
+from csf import CostSearch
+
+X = np.random.default_rng(0).normal(size=(40, 3))
+y = np.tile([0, 0, 0, 1], 10)
+
+
+def search(**options):
+    return CostSearch(**({"base": LinearSVC(), "n_trials": 2, "cv": 2} | options))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"base": LinearSVC}, TypeError, "base must be a classifier object"),
+        ({"base": "svm"}, TypeError, "base must be a classifier object with fit, e.g. LinearSVC"),
+        ({"metric": "f-one"}, ValueError, "unknown metric 'f-one'; known: f1"),
+        ({"metric": 3}, TypeError, "metric must be a name or a csf.metrics.Metric object, got 3"),
+        ({"metric": "recall"}, ValueError, "add a constraint, e.g. metric='recall', constraint='precision >= 0.8'"),
+        ({"strategy": "random"}, ValueError, "unknown strategy 'random'; known: cone, grid"),
+        ({"strategy": 1}, TypeError, "strategy must be a name"),
+        ({"strategy": "bisection", "metric": "gmean"}, TypeError, "'bisection' needs a linear-fractional metric"),
+        ({"n_trials": 0}, ValueError, "n_trials must be an int >= 1, got 0"),
+        ({"n_trials": 2.5}, TypeError, r"n_trials must be an int >= 1, got 2\.5"),
+        ({"threshold": 0.5}, ValueError, r"threshold must be one of \('tune', None\), got 0\.5"),
+        ({"normalize": "sum"}, ValueError, r"normalize must be one of \('none', 'mean'\), got 'sum'"),
+        ({"bound": "tight"}, ValueError, "unknown bound 'tight'; known: support, diagonal"),
+        ({"bound": "envelope", "metric": "gmean"}, TypeError, "ConeBound needs a linear-fractional metric"),
+        ({"bound_on": "test"}, ValueError, "bound_on must be one of"),
+        ({"tol": -1.0}, ValueError, r"tol must be >= 0 .* got -1\.0"),
+        ({"error_score": 0}, ValueError, "error_score must be 'raise' or nan, got 0"),
+        ({"constraint": "precision > 0.8"}, ValueError, "cannot read constraint 'precision > 0.8'; accepted"),
+        ({"constraint": "speed >= 0.8"}, ValueError, "cannot read constraint"),
+        ({"constraint": "fpr >= 0.1"}, ValueError, "fpr can only be asked to be <= a level"),
+        ({"constraint": "recall >= 1.5"}, ValueError, r"needs a level in \[0, 1\], got 1\.5"),
+        ({"cv": 1.5}, ValueError, r"cv=1\.5: a float is the share held out"),
+        ({"cv": True}, TypeError, "cv must be an int, a float, a splitter"),
+        ({"cv": 11}, ValueError, "cv=11 needs at least 11 samples of each class, the rarer one has n_samples=10"),
+        ({"cv": [(np.arange(4, 40), np.arange(4)), (np.array([0, 1]), np.arange(3, 40))]}, ValueError, "split 1 of cv"),
+        ({"pos_label": "yes"}, ValueError, r"pos_label='yes' is not a label of y, which holds \[0, 1\]"),
+        ({"param_grid": {"gamma": [1.0]}}, ValueError, "Invalid parameter 'gamma'"),
+        ({"sample_weight_name": 3}, TypeError, "sample_weight_name must be a str or None, got 3"),
+        ({"base": LinearSVC(class_weight={"yes": 2})}, ValueError, "names labels that the base does not see"),
+        (
+            {"strategy": lambda trials, *, metric, pos: 2.0},
+            ValueError,
+            r"proposed t=2\.0, outside",
+        ),
+        ({"strategy": lambda trials, *, metric, pos: "half"}, TypeError, "proposed 'half'; accepted: a level in"),
+    ],
+)
+def test_bad_arguments(options, error, message):
+    with pytest.raises(error, match=message):
+        search(**options).fit(X, y)
+
+
+def test_threshold_needs_scores():
+    class Labels:
+        def fit(self, X, y, sample_weight=None): ...
+
+    with pytest.raises(ValueError, match="threshold='tune' needs decision_function or predict_proba, and Labels"):
+        search(base=Labels()).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning")
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (np.full((40, 3), np.nan), y, r"all 2 trials failed(.|\n)*Input X contains NaN"),
+        (np.full((40, 3), np.inf), y, r"all 2 trials failed(.|\n)*infinity"),
+        (X, np.where(y == 1, np.nan, 0.0), "Input y contains NaN"),
+        (X, np.zeros(40), "y has one class only"),
+        (X, np.arange(40) % 3, "multiclass with 3 classes. Use sklearn.multiclass.OneVsRestClassifier"),
+        (X, np.linspace(0, 1, 40), "Unknown label type: continuous"),
+        (X, np.where(y == 1, "yes", "no"), "Give pos_label, e.g. pos_label='yes'"),
+        (X, y + 1, "Give pos_label, e.g. pos_label=2"),
+        (X[:30], y, "inconsistent numbers of samples"),
+        (X[:0], y[:0], "y is empty"),
+        (X, np.column_stack([y, y]), "1d array"),
+    ],
+)
+def test_bad_data(X, y, message):
+    with pytest.raises(ValueError, match=message):
+        search().fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (np.ones(39), r"sample_weight.shape == \(39,\), expected \(40,\)"),
+        (np.ones((40, 2)), "1D array"),
+        (-np.ones(40), r"must not be negative, got -1\.0"),
+        (np.zeros(40), "zero for every sample; at least one weight must be positive"),
+        (y * 1.0, "zero for every sample of one class"),
+        (np.where(y == 1, np.nan, 1.0), "contains NaN or infinity"),
+        (np.where(y == 1, np.inf, 1.0), "contains NaN or infinity"),
+        (2.0, "must be an array of 40 weights"),
+    ],
+)
+def test_bad_weights(weight, message):
+    with pytest.raises(ValueError, match=message):
+        search().fit(X, y, sample_weight=weight)
+
+
+def test_a_sample_weight_name_that_fit_does_not_take():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'weights'"):
+        search(sample_weight_name="weights", error_score="raise").fit(X, y)
+
+
+def test_predict_before_fit():
+    with pytest.raises(ValueError, match="not fitted yet"):
+        search().predict(X)
+
+
+def test_predict_with_another_width():
+    fitted = search().fit(X, y)
+    with pytest.raises(ValueError, match="X has 2 features, but LinearSVC is expecting 3"):
+        fitted.predict(X[:, :2])
