@@ -154,17 +154,6 @@ def test_equal_weights_are_no_weights_and_order_does_not_matter():
         np.testing.assert_array_equal(curve.thresholds, other.thresholds)
 
 
-def test_cuts_that_add_nothing_are_ties_whatever_the_rounding():
-    """0.1 + 0.2 + 0.3 in another order, then weights that cancel: the same value, so the first cut."""
-    is_pos = np.array([True, True, True, False, True, False])
-    score = np.array([5.0, 5.0, 5.0, 4.0, 3.0, 3.0])
-    weight = np.array([0.1, 0.2, 0.3, 0.1, 0.1, 0.1])
-    values = sweep(is_pos, score, weight).value("balanced_accuracy")
-    cut = sweep(is_pos, score, weight).best("balanced_accuracy")
-    assert cut.threshold == 4.5
-    assert values.argmax() == 1
-
-
 class Tilted(Metric):
     """Constant in exact arithmetic, torn apart by rounding."""
 

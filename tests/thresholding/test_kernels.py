@@ -1,0 +1,61 @@
+"""Compiled loops do what their Python source does."""
+
+import numpy as np
+import pytest
+
+from csf.thresholding import _kernels as kernels
+
+
+def run(kernel, arguments, python):
+    """Result of a kernel and its arrays afterwards; they are written in place."""
+    arguments = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+    result = (kernel.py_func if python else kernel)(*arguments)
+    return result, [a for a in arguments if isinstance(a, np.ndarray)]
+
+
+def cases():
+    rng = np.random.default_rng(0)
+    n = 60
+    score = rng.choice([-np.inf, -1.0, -0.0, 0.0, 0.3, np.nextafter(0.3, 1), np.inf], n)
+    is_pos, weight = rng.random(n) < 0.4, rng.choice([0.0, 0.1, 0.7], n)
+    out = [np.zeros(n + 1) for _ in range(3)]
+    pos, neg = np.sort(score[is_pos]), np.sort(score[~is_pos])
+    bits = n.bit_length()
+    keys = np.empty(n, dtype=np.int64)
+    kernels.pack_keys(score.view(np.int64), bits, keys)
+    lowest = np.append(np.inf, np.unique(score)[-2::-1])
+    fn, fp = np.linspace(0.4, 0, 12) ** 2, np.linspace(0, 0.6, 12)
+    yield kernels.split, (score, is_pos, np.zeros(n))
+    yield kernels.split, (np.append(score, np.nan), np.append(is_pos, True), np.zeros(n + 1))
+    yield kernels.split_weighted, (score, is_pos, weight, np.zeros(n), np.zeros(n))
+    yield kernels.pack_keys, (score.view(np.int64), bits, np.zeros(n, dtype=np.int64))
+    yield kernels.unpack_keys, (np.sort(keys), bits, score, np.sort(score))
+    yield kernels.merge_cuts, (pos, neg, *out)
+    yield kernels.merge_weighted_cuts, (pos, weight[: pos.size], neg, weight[: neg.size], *out)
+    yield kernels.midpoints, (lowest, np.zeros_like(lowest))
+    yield kernels.hull_cuts, (fn, fp)
+
+
+@pytest.mark.parametrize(("kernel", "arguments"), list(cases()))
+def test_compiled_equals_python(kernel, arguments):
+    (compiled, arrays), (python, expected) = run(kernel, arguments, False), run(kernel, arguments, True)
+    np.testing.assert_array_equal(compiled, python)
+    for array, other in zip(arrays, expected, strict=True):
+        np.testing.assert_array_equal(array, other)
+
+
+@pytest.mark.parametrize("count", [2, 33, 500])
+def test_keys_sort_scores_that_agree_in_their_leading_bits(count):
+    """Few of them in one place are put in order, many are left to argsort."""
+    rng = np.random.default_rng(count)
+    score = np.append(1.0 + rng.permutation(count) * 2.0**-52, rng.standard_normal(100))
+    bits = score.shape[0].bit_length()
+    keys = np.empty(score.shape[0], dtype=np.int64)
+    kernels.pack_keys(score.view(np.int64), bits, keys)
+    keys.sort()
+    done = kernels.unpack_keys(keys, bits, score, np.sort(score))
+    if count <= 32:
+        assert done
+        np.testing.assert_array_equal(score[keys], np.sort(score))
+    elif count > 2 * bits + 32:
+        assert not done
