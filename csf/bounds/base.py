@@ -1,5 +1,6 @@
 """What every bound offers: the best value still possible, over all levels and at each of them."""
 
+import numbers
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -53,7 +54,8 @@ class Bound(ABC):
     def __init__(self, trials, metric, *, pos, eps=0.0):
         self.trials, self.metric, self.pos, self.eps = told(trials), metric, pos, eps
         self.lo, self.hi = metric.range(pos)
-        if not (callable(eps) or eps == "evidence" or (not isinstance(eps, str) and eps >= 0)):
+        is_number = isinstance(eps, numbers.Real) and eps >= 0
+        if not (is_number or callable(eps) or (isinstance(eps, str) and eps == "evidence")):
             raise ValueError(f"eps must be a number >= 0, a function of a trial or 'evidence', got {eps!r}")
 
     def excess(self):
@@ -108,11 +110,6 @@ class Bound(ABC):
         shapely.Geometry
             A polygon, several, or an empty one.
         """
-
-    def _box(self):
-        import shapely
-
-        return shapely.box(self.lo, self.lo, self.hi, self.hi)
 
 
 def require_linear_fractional(metric, user):

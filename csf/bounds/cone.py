@@ -47,9 +47,8 @@ def error_span(metric, fn, fp, *, pos):
     # The region is the box cut by the level line through (fn, fp); a linear function is extreme at its corners:
     # (0, 0) always, (0, x), (y, 0) or where the line leaves the box, and the box corners below the line.
     rhs = a_fn * fn + a_fp * fp
-    with np.errstate(divide="ignore", invalid="ignore"):
-        fp_at = [np.where(a_fp > 0, (rhs - a_fn * x) / a_fp, np.inf) for x in (0.0, pos)]
-        fn_at = [np.where(a_fn > 0, (rhs - a_fp * y) / a_fn, np.inf) for y in (0.0, neg)]
+    fp_at = [_reaches(rhs - a_fn * x, a_fp) for x in (0.0, pos)]
+    fn_at = [_reaches(rhs - a_fp * y, a_fn) for y in (0.0, neg)]
     zero = np.zeros_like(fn)
     corners = [(zero, zero), (fn, fp)]
     corners += [(np.full_like(fn, x), np.clip(y, 0.0, neg)) for x, y in zip((0.0, pos), fp_at)]
@@ -58,6 +57,12 @@ def error_span(metric, fn, fp, *, pos):
     spans = np.array([c.d_fn * x + c.d_fp * y for x, y in corners])
     inside = np.array(inside)
     return np.where(inside, spans, np.inf).min(axis=0), np.where(inside, spans, -np.inf).max(axis=0)
+
+
+def _reaches(rest, cost):
+    """Largest error whose ``cost`` fits in ``rest``: negative where none does, infinite where errors cost nothing."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.where(cost > 0, rest / cost, np.where(rest >= 0, np.inf, -np.inf))
 
 
 class _LineBound(Bound):
@@ -74,7 +79,19 @@ class _LineBound(Bound):
         fn = np.array([trial.profile.fn for trial in self.trials], dtype=float)
         fp = np.array([trial.profile.fp for trial in self.trials], dtype=float)
         value = np.asarray(self.metric.value(fn, fp, pos=self.pos), dtype=float)
-        return self._lines(t, fn, fp, value, self.excess()) if t.size else Cone(t, value, t.copy(), t.copy())
+        return self._lines(t, fn, fp, value, self._level_excess(t)) if t.size else Cone(t, value, t.copy(), t.copy())
+
+    def _level_excess(self, t):
+        """Excess of the trials in units of the costs of their levels; those they were trained with may be scaled."""
+        c = self.metric.coefficients(self.pos)
+        costs = np.array([trial.costs for trial in self.trials])
+        return self.excess() * (t * (c.d_fn + c.d_fp) - c.n_fn - c.n_fp) / costs.sum(axis=1)
+
+    def _scale(self, fn, fp):
+        """Units of the metric per unit of weighted error; finite where the denominator of a profile vanishes."""
+        c = self.metric.coefficients(self.pos)
+        size = abs(c.d0) + abs(c.d_fn) * self.pos + abs(c.d_fp) * (1.0 - self.pos)
+        return 1.0 / np.maximum(self.metric.denominator(fn, fp, pos=self.pos), 1e-15 * size)
 
     def upper_bound(self, levels):
         """Lowest of all cones at each level, see `Bound.upper_bound`."""
@@ -97,15 +114,20 @@ class _LineBound(Bound):
         """
         import shapely
 
-        box = self._box()
-        ceiling = self.hi + (self.hi - self.lo)
-        polygons = []
-        for t, value, left, right in zip(*self.cones):
-            ends = (self.lo, value + left * (t - self.lo)), (self.hi, value + right * (self.hi - t))
-            top = max(ceiling, value, ends[0][1], ends[1][1]) + 1.0
-            outline = [ends[0], (t, value), ends[1], (self.hi, top), (self.lo, top)]
-            polygons.append(shapely.intersection(shapely.Polygon(outline), box))
-        return polygons
+        return [shapely.Polygon(self._outline(*cone)) for cone in zip(*self.cones)]
+
+    def _outline(self, t, value, left, right):
+        """Corners of what lies above one V-shaped line in the range of the metric; none where it starts above."""
+        if not value < self.hi:
+            return []
+        levels = [self.lo, t, self.hi]
+        for height in (self.lo, self.hi):
+            levels += [t + side * (height - value) / slope for side, slope in ((-1, left), (1, right)) if slope > 0]
+        levels = np.unique([x for x in levels if self.lo <= x <= self.hi])
+        heights = value + np.where(levels < t, left, right) * np.abs(levels - t)
+        below = heights <= self.hi + 1e-12 * (self.hi - self.lo)
+        levels, heights = levels[below], np.clip(heights[below], self.lo, self.hi)
+        return [*zip(levels, heights), (levels[-1], self.hi), (levels[0], self.hi)]
 
     def region(self):
         """Union of the unreachable cones, see `Bound.region`."""
@@ -157,7 +179,7 @@ class ConeBound(_LineBound):
 
     def _lines(self, t, fn, fp, value, excess):
         c = self.metric.coefficients(self.pos)
-        scale = 1.0 / np.maximum(self.metric.denominator(fn, fp, pos=self.pos), np.finfo(float).tiny)
+        scale = self._scale(fn, fp)
         own = c.d_fn * fn + c.d_fp * fp
         lowest, highest = error_span(self.metric, fn, fp, pos=self.pos)
         return Cone(t, value + scale * excess, scale * (highest - own), scale * (own - lowest))
@@ -255,7 +277,7 @@ class ParambathBound(_LineBound):
     def _lines(self, t, fn, fp, value, excess):
         c = self.metric.coefficients(self.pos)
         neg = 1.0 - self.pos
-        smallest = min(c.d0 + c.d_fn * x + c.d_fp * y for x in (0.0, self.pos) for y in (0.0, neg))
-        scale = 1.0 / max(smallest, np.finfo(float).tiny)
+        corners = np.array([(x, y) for x in (0.0, self.pos) for y in (0.0, neg)])
+        scale = self._scale(*corners.T).max()
         slope = 2.0 * np.sqrt(2.0) * np.hypot(c.d_fn, c.d_fp) * np.hypot(self.pos, neg) * scale
         return Cone(t, value + scale * excess, np.full_like(t, slope), np.full_like(t, slope))

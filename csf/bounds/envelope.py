@@ -60,7 +60,7 @@ def _blocked_until(lines, height):
     """Running maximum of the levels where lines rise to ``height``, and the line that attains it."""
     t, value, slope = lines
     need = height - value
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         reached = t + np.where(need > 0, need / slope, 0.0)
     running = np.maximum.accumulate(reached)
     new = np.append(True, reached[1:] > running[:-1])
@@ -70,7 +70,7 @@ def _blocked_until(lines, height):
 def _crossing(rising, falling, height):
     """Height at which rising lines meet falling ones; a line that is high enough at its apex blocks as a wall."""
     (t_i, v_i, s_i), (t_j, v_j, s_j) = rising, falling
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         meet = (s_j * (v_i - s_i * t_i) + s_i * (v_j + s_j * t_j)) / (s_i + s_j)
         meet = np.where(s_i + s_j > 0, meet, np.minimum(v_i, v_j))
         meet = np.where(v_i >= height, v_j + s_j * (t_j - t_i), meet)

@@ -32,7 +32,7 @@ def support_chain(c_fn, c_fp, rhs, *, pos):
     (s, h) = lines.T
     x = (h[1:] - h[:-1]) / (s[:-1] - s[1:]) if s.size > 1 else np.empty(0)
     if s[0] < 0:
-        left = max(left, (h[0] - neg) / -s[0], *((h - neg) / np.where(s < 0, -s, np.inf)))
+        left = max(left, float(np.max((h - neg) / np.where(s < 0, -s, np.inf))))
     left = min(left, pos)
     x = np.concatenate([[left], x[(x > left) & (x < pos)], [pos]])
     y = np.clip((np.multiply.outer(x, s) + h).max(axis=1), 0.0, neg)
@@ -85,7 +85,7 @@ def clip_chain(chain, normal, rhs):
     return points[np.lexsort((-points[:, 1], points[:, 0]))]
 
 
-def best_on_chain(chain, value, *, rtol=1e-6):
+def best_on_chain(chain, value, *, tol=1e-6):
     """Upper bound on a metric that falls with both errors, over everything above and right of a chain.
 
     Parameters
@@ -94,13 +94,13 @@ def best_on_chain(chain, value, *, rtol=1e-6):
         Vertices by increasing fn and decreasing fp; at least one.
     value : callable
         ``value(fn, fp)``, vectorised, not increasing in either argument.
-    rtol : float, default=1e-6
-        Largest surplus over the true maximum.
+    tol : float, default=1e-6
+        Largest surplus over the true maximum, in units of the metric.
 
     Returns
     -------
     float
-        The maximum, or up to ``rtol`` more; never less.
+        The maximum, or up to ``tol`` more; never less.
 
     Notes
     -----
@@ -108,18 +108,18 @@ def best_on_chain(chain, value, *, rtol=1e-6):
     ends. Pieces that may still hold more than the best vertex are halved.
     """
     left, right = chain[:-1], chain[1:]
-    best = float(np.max(value(chain[:, 0], chain[:, 1])))
-    pieces = left.shape[0]
+    best = ceiling = float(np.max(value(chain[:, 0], chain[:, 1])))
+    if not left.size:
+        return best
     for _ in range(60):
-        if not pieces:
-            return best
-        ceiling = value(left[:, 0], right[:, 1])
-        promising = ceiling > best + rtol
+        corners = value(left[:, 0], right[:, 1])
+        promising = corners > best + tol
+        # Pieces that are given up keep their say: the true maximum may lie on one of them.
+        ceiling = max(ceiling, float(np.max(corners[~promising], initial=-np.inf)))
         if not promising.any():
-            return max(best, float(ceiling.max()))
+            return max(best, ceiling)
         left, right = left[promising], right[promising]
         middle = 0.5 * (left + right)
         best = max(best, float(np.max(value(middle[:, 0], middle[:, 1]))))
         left, right = np.concatenate([left, middle]), np.concatenate([middle, right])
-        pieces = left.shape[0]
-    return float(value(left[:, 0], right[:, 1]).max())
+    return max(ceiling, float(value(left[:, 0], right[:, 1]).max()))

@@ -1,5 +1,6 @@
 """Bounds by name."""
 
+from csf.bounds.base import Bound
 from csf.bounds.cone import ConeBound, DiagonalBound, ParambathBound
 from csf.bounds.support_line import SupportLineBound
 
@@ -29,15 +30,15 @@ def get_bound(name):
     Raises
     ------
     ValueError
-        If the name is unknown.
+        If it is neither.
 
     Examples
     --------
     >>> get_bound("diagonal").__name__
     'DiagonalBound'
     """
-    if isinstance(name, type):
+    if isinstance(name, type) and issubclass(name, Bound):
         return name
-    if name not in BOUNDS:
+    if not isinstance(name, str) or name not in BOUNDS:
         raise ValueError(f"unknown bound {name!r}; known: {', '.join(BOUNDS)}, or a subclass of csf.bounds.Bound")
     return BOUNDS[name]

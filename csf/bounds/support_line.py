@@ -56,8 +56,8 @@ class SupportLineBound(Bound):
 
     def best_possible(self):
         """Best value over the polygon, see `Bound.best_possible`."""
-        best = self._best(self.chain_)
-        if self.eps != "evidence":
+        best = self._best(self._allowed())
+        if not isinstance(self.eps, str):
             return best
         # What was observed is possible: rounding must not say otherwise.
         return max([best, *(trial.attained for trial in self.trials if trial.attained is not None)])
@@ -78,12 +78,12 @@ class SupportLineBound(Bound):
         levels = np.asarray(levels, dtype=float)
         if self._known is None:
             return np.full(levels.shape, self.hi)
-        slices = np.empty(levels.shape)
+        slices, allowed = np.empty(levels.shape), self._allowed()
         for at, t in np.ndenumerate(levels):
             costs = self.metric.cost_weights(self.metric.clip_level(t, pos=self.pos), pos=self.pos)
             # A hair of slack: a known profile on its own support line must not be lost to rounding.
             ceiling = self._known.cheapest(*costs) * (1.0 + 1e-12) + 1e-15
-            slices[at] = self._best(clip_chain(self.chain_, costs, ceiling))
+            slices[at] = self._best(clip_chain(allowed, costs, ceiling))
         return slices
 
     def region(self):
@@ -109,10 +109,16 @@ class SupportLineBound(Bound):
         corners = [(self.pos, self.chain_[-1, 1]), (self.pos, neg), (self.chain_[0, 0], neg)]
         return shapely.make_valid(shapely.Polygon([*self.chain_.tolist(), *corners]))
 
-    def _best(self, chain):
+    def _allowed(self):
+        """Lower-left edge of the possible profiles that satisfy the constraint, if there is one."""
         constraint = getattr(self.metric, "constraint", None)
-        if constraint is not None:
-            chain = clip_chain(chain, *constraint.half_plane(pos=self.pos))
+        if constraint is None:
+            return self.chain_
+        # A demand may forbid the whole chain and still leave profiles above or to the right of it.
+        top, side = (self.chain_[0, 0], 1.0 - self.pos), (self.pos, self.chain_[-1, 1])
+        return clip_chain(np.concatenate([[top], self.chain_, [side]]), *constraint.half_plane(pos=self.pos))
+
+    def _best(self, chain):
         if chain.shape[0] == 0:
             return self.lo
         if isinstance(self.metric, LinearFractional):
