@@ -8,6 +8,7 @@ from csf.strategies.function import FunctionStrategy
 from csf.strategies.grid import Grid
 from csf.strategies.imbalance_ratio import ImbalanceRatio
 from csf.strategies.registry import STRATEGIES, get_strategy
+from csf.strategies.support import Support
 
 __all__ = [
     "STRATEGIES",
@@ -19,5 +20,6 @@ __all__ = [
     "ImbalanceRatio",
     "Proposal",
     "Strategy",
+    "Support",
     "get_strategy",
 ]

@@ -35,9 +35,11 @@ class Bisection(Strategy):
         """Middle of the interval that is left, see `Strategy.propose`."""
         lo, hi = metric.range(pos)
         width = hi - lo
-        while hi - lo > self.tol:
+        # Levels that count as the same one cannot be told apart by another training, whatever the tolerance.
+        while hi - lo > max(self.tol, SAME * width):
             middle = 0.5 * (lo + hi)
-            here = [t for t in trials if t.t is not None and abs(t.t - middle) <= SAME * width]
+            trained = metric.clip_level(middle, pos=pos)
+            here = [t for t in trials if t.t is not None and abs(t.t - trained) <= SAME * width]
             if not here:
                 return middle
             # A failed training shows no model of this value.

@@ -4,12 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from csf.bounds import ConeBound, SupportLineBound
+from csf.bounds import ConeBound
 from csf.bounds.cone import Cone as UnreachableCone
 from csf.bounds.cone import error_span
 from csf.bounds.envelope import highest_levels
 from csf.metrics import LinearFractional
 from csf.strategies.base import Strategy
+from csf.strategies.corners import corner_promise
 
 __all__ = ["Cone"]
 
@@ -60,18 +61,21 @@ class Cone(Strategy):
         """Midpoint of the tried levels around the most promising one, see `Strategy.propose`."""
         trials = [trial for trial in trials if trial.t is not None]
         lo, hi = metric.range(pos)
-        # Levels are clipped away from the ends before training: undo it, or a margin would look like an interval.
         tried = np.unique([trial.t for trial in trials] or np.empty(0))
         edges = np.concatenate([[lo], tried, [hi]])
         smallest = (hi - lo) * (1e-9 if self.depth is None else 2.0**-self.depth)
-        is_open = np.diff(edges) > 1.5 * smallest
+        middles = 0.5 * (edges[:-1] + edges[1:])
+        # Levels next to the ends of the range are clipped before training: there is nothing new beyond the margin.
+        margin = metric.clip_level(lo, pos=pos) - lo
+        is_open = (np.diff(edges) > 1.5 * smallest) & (middles > lo + margin) & (middles < hi - margin)
         if not is_open.any():
             return None
         if isinstance(metric, LinearFractional):
             at = self._highest_interval(trials, tried, metric, pos, is_open)
         else:
-            at = self._highest_corner(trials, edges, metric, pos, is_open)
-        return float(0.5 * (edges[at] + edges[at + 1]))
+            promise = np.where(is_open, corner_promise(trials, edges, metric, pos), -np.inf)
+            at = int(np.argmax(np.where(promise >= promise.max(), np.diff(edges), -1.0)))
+        return float(middles[at])
 
     def _highest_interval(self, trials, tried, metric, pos, is_open):
         """Index of the interval around the middle of the widest range of levels with the highest envelope."""
@@ -93,17 +97,6 @@ class Cone(Strategy):
         away = np.maximum(np.maximum(edges[:-1] - middle, middle - edges[1:]), 0.0)
         nearest = is_open & (away <= away[is_open].min())
         return int(np.argmax(np.where(nearest, np.diff(edges), -1.0)))
-
-    @staticmethod
-    def _highest_corner(trials, edges, metric, pos, is_open):
-        """Index of the interval whose two support lines meet at the most valuable profile."""
-        chain = SupportLineBound(trials, metric, pos=pos).chain_
-        # The cheapest corner of the chain for costs at the middle of an interval is where its two lines meet.
-        middles = 0.5 * (edges[:-1] + edges[1:])
-        c_fn, c_fp = np.array([metric.cost_weights(t, pos=pos) for t in middles]).T
-        corner = (np.multiply.outer(c_fn, chain[:, 0]) + np.multiply.outer(c_fp, chain[:, 1])).argmin(axis=1)
-        promise = np.where(is_open, metric.value(chain[corner, 0], chain[corner, 1], pos=pos), -np.inf)
-        return int(np.argmax(np.where(promise >= promise.max(), np.diff(edges), -1.0)))
 
 
 def _with_pending(cones, t, metric, pos):

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from csf._validation import check_count
 from csf.strategies.base import SAME, Strategy, tried_levels
 
@@ -37,12 +39,11 @@ class Grid(Strategy):
         """First level of the grid that was not tried, see `Strategy.propose`."""
         size = check_count(10 if self.size is None else self.size, "size")
         lo, hi = metric.range(pos)
-        tried = tried_levels(trials)
-        for j in range(size):
-            t = lo + (j + 0.5) * (hi - lo) / size
-            if all(abs(t - other) > SAME * (hi - lo) for other in tried):
-                return t
-        return None
+        levels = lo + (np.arange(size) + 0.5) * (hi - lo) / size
+        tried = np.array([-np.inf, *tried_levels(trials), np.inf])
+        above = np.searchsorted(tried, levels)
+        free = np.minimum(levels - tried[above - 1], tried[above] - levels) > SAME * (hi - lo)
+        return float(levels[np.argmax(free)]) if free.any() else None
 
     def with_budget(self, n_trials):
         """A grid of ``n_trials`` levels unless its size was given, see `Strategy.with_budget`."""

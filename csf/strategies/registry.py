@@ -7,6 +7,7 @@ from csf.strategies.dinkelbach import Dinkelbach
 from csf.strategies.function import FunctionStrategy
 from csf.strategies.grid import Grid
 from csf.strategies.imbalance_ratio import ImbalanceRatio
+from csf.strategies.support import Support
 
 __all__ = ["STRATEGIES", "get_strategy"]
 
@@ -16,6 +17,7 @@ STRATEGIES = {
     "bisection": Bisection,
     "dinkelbach": Dinkelbach,
     "imbalance_ratio": ImbalanceRatio,
+    "support": Support,
 }
 
 
