@@ -52,7 +52,8 @@ class LinearAlternation(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             Labels out of ``classes_``.
         """
-        return self.classes_[(self.decision_function(X) > 0.0).astype(int)]
+        score = self.decision_function(X)
+        return self.classes_[(score > 0.0).astype(int)]
 
     def _check_numbers(self):
         for name in ("C", "tol", "intercept_scaling"):

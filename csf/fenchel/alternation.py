@@ -7,9 +7,12 @@ from scipy.optimize import minimize_scalar
 
 __all__ = ["Step", "alternate", "alternate_base", "best_step"]
 
+# A bracket of duals narrower than this has closed: the tangents alone go on from there.
+_CLOSED = 1e-12
+
 
 class Step(NamedTuple):
-    """State at the start of one step, and how good it is known to be."""
+    """One weighted SVM: the best objective before it, the gap after it, its duals, the best rewards before it."""
 
     objective: float
     gap: float
@@ -19,11 +22,92 @@ class Step(NamedTuple):
     tnr: float
 
 
+class _Point(NamedTuple):
+    """Coefficients with all that follows from them."""
+
+    w: np.ndarray
+    margins: np.ndarray
+    rates: tuple
+    objective: float
+
+
 def best_step(objective):
     """Length in [0, 1] that maximises a concave function of it; 0 unless it beats standing still."""
     found = minimize_scalar(lambda t: -objective(t), bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-6})
     values = {length: objective(length) for length in (0.0, float(found.x), 1.0)}
     return max(values, key=values.get)
+
+
+class _Surrogate:
+    """Extension of the metric of average rewards minus the regulariser, as a function of the coefficients."""
+
+    def __init__(self, problem, metric):
+        self._problem, self._metric = problem, metric
+
+    def _value(self, rates, norm):
+        return float(self._metric.extension(*rates) - 0.5 * self._problem.lam * norm)
+
+    def point(self, w):
+        """Evaluate coefficients."""
+        margins = self._problem.margins(w)
+        rates = self._problem.rates(margins)
+        return _Point(w, margins, rates, self._value(rates, w @ w))
+
+    def between(self, start, end):
+        """Best point of a segment, searched on cached margins."""
+        move, along = end.w - start.w, end.margins - start.margins
+        constant, linear, square = start.w @ start.w, start.w @ move, move @ move
+
+        def objective(t):
+            norm = constant + t * (2.0 * linear + t * square)
+            return self._value(self._problem.rates(start.margins + t * along), norm)
+
+        return self.point(start.w + best_step(objective) * move)
+
+
+class _Bracket:
+    """The two SVMs whose duals are nearest to the best duals, one on each side.
+
+    Duals are ordered by the share of alpha. An SVM whose own tangent has a larger share than the duals it was
+    trained with lies on the low side. Duals are remembered by rates that have them as tangent, so that the middle of
+    two is again a tangent.
+    """
+
+    def __init__(self, metric):
+        self._metric = metric
+        self.reset()
+
+    def reset(self):
+        """Forget both sides."""
+        self._sides, self._width = [None, None], np.inf
+
+    def _share(self, rates):
+        alpha, beta = self._metric.dual(*rates)
+        return alpha / (alpha + beta)
+
+    def add(self, asked, answer):
+        """Take in the SVM trained with the duals of the rates ``asked``."""
+        self._sides[0 if self._share(answer.rates) > self._share(asked) else 1] = (asked, answer)
+
+    @property
+    def answers(self):
+        """Both SVMs, or nothing while one is missing."""
+        return None if None in self._sides else tuple(answer for _, answer in self._sides)
+
+    def propose(self, rates):
+        """Rates whose duals come next: the current ones, or the middle where these would not narrow the bracket."""
+        if None in self._sides:
+            return rates
+        (low, _), (high, _) = self._sides
+        start, end = self._share(low), self._share(high)
+        width, before = end - start, self._width
+        self._width = width
+        if width < _CLOSED:
+            self.reset()
+            return rates
+        if width <= 0.5 * before and start + 0.05 * width < self._share(rates) < end - 0.05 * width:
+            return rates
+        return tuple(0.5 * (p + q) for p, q in zip(low, high))
 
 
 def alternate(problem, metric, *, tol, max_iter, report):
@@ -48,37 +132,35 @@ def alternate(problem, metric, *, tol, max_iter, report):
         Coefficients.
     steps : list of Step
         One for each SVM after the balanced one; objectives do not fall, gaps do not rise.
+
+    Notes
+    -----
+    Line searches towards the SVM of the tangent are enough to converge, but may zigzag for hundreds of steps where
+    the SVM is sensitive to its weights: its two neighbours then mix in the optimum. So the duals are bracketed as
+    well, and the segment between the SVMs of both ends is searched too.
     """
-
-    def objective(rates, norm):
-        return metric.extension(*rates) - 0.5 * problem.lam * norm
-
+    surrogate, bracket = _Surrogate(problem, metric), _Bracket(metric)
     svm = problem.solve(problem.balanced(*metric.initial_dual), tol=0.1 * tol)
-    w, margins, bound, steps = svm.w, svm.margins, np.inf, []
+    best, bound, steps = surrogate.point(svm.w), np.inf, []
+    # equal rates have equal prices as tangent
+    bracket.add((0.5, 0.5), best)
+    rates = best.rates
     while True:
-        rates = problem.rates(margins)
         alpha, beta = metric.dual(*rates)
         svm = problem.solve(problem.balanced(alpha, beta), tol=0.1 * tol, start=svm)
         # the dual bound of the SVM, not its objective, keeps the certificate valid for an inexact solution
         bound = min(bound, alpha + beta - metric.conjugate(alpha, beta) - problem.lam * svm.bound)
-        value = objective(rates, w @ w)
-        steps.append(Step(float(value), float(bound - value), alpha, beta, *rates))
+        steps.append(Step(best.objective, bound - best.objective, alpha, beta, *best.rates))
         report(steps[-1])
-        if bound - value <= tol or len(steps) == max_iter:
-            return w, steps
-        move, along = svm.w - w, svm.margins - margins
-        square = w @ w, w @ move, move @ move
-
-        def at(t, margins=margins, along=along, square=square):
-            norm = square[0] + t * (2.0 * square[1] + t * square[2])
-            return objective(problem.rates(margins + t * along), norm)
-
-        length = best_step(at)
-        if length == 0.0:
-            return w, steps
-        w = w + length * move
-        # one product with the data a step: sums of margins would drift from the margins of the sum
-        margins = problem.margins(w)
+        if bound - best.objective <= tol or len(steps) == max_iter:
+            return best.w, steps
+        answer = surrogate.point(svm.w)
+        bracket.add(rates, answer)
+        found = [best, surrogate.between(best, answer)]
+        if bracket.answers:
+            found.append(surrogate.between(*bracket.answers))
+        best = max(found, key=lambda point: point.objective)
+        rates = bracket.propose(best.rates)
 
 
 def alternate_base(fit, metric, *, tol, max_iter, report):

@@ -159,12 +159,12 @@ class AMP(LinearAlternation):
         while len(steps) < self.max_iter:
             svm, step = self._aim(problem, metric, level, tol, svm)
             new = metric.clip_level(_surrogate(problem, metric, svm), pos=problem.pos)
-            steps.append(step._replace(next_level=new))
+            gain = max(new - level, 0.0)
+            if gain > 0.0:
+                w = svm.w
+            level += gain
+            steps.append(step._replace(next_level=level))
             self._report(steps[-1])
-            if new >= level:
-                w, gain, level = svm.w, new - level, new
-            else:
-                gain = 0.0
             if gain <= self.tol:
                 break
         return w, level, steps

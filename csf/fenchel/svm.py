@@ -23,8 +23,7 @@ class FenchelSVM(LinearAlternation):
     r"""Linear classifier that maximises a concave metric of the two rates, with a certificate.
 
     It alternates between two exact steps: the class weights that are best for the current rates, in closed form,
-    and the linear SVM that is best for these weights; a line search between the old and the new SVM makes it
-    monotone.
+    and the linear SVM that is best for these weights. Line searches between the SVMs make it monotone.
 
     Parameters
     ----------
@@ -71,8 +70,9 @@ class FenchelSVM(LinearAlternation):
     n_iter_ : int
         Steps made.
     history_ : dict of ndarray of shape (n_iter\_,)
-        ``objective``, ``gap``, ``alpha``, ``beta`` and the average rewards ``tpr`` and ``tnr`` at each step (true
-        rates of the mixture with ``base``).
+        For each step: ``alpha`` and ``beta`` of its SVM, ``objective`` and average rewards ``tpr`` and ``tnr`` of
+        the best coefficients before it, and the ``gap`` it proves for them. With ``base`` the rates are true
+        ones, of the mixture.
     n_features_in_ : int
         Number of features seen in ``fit``.
 
@@ -80,9 +80,10 @@ class FenchelSVM(LinearAlternation):
     -----
     It maximises :math:`\Psi(P(w), N(w)) - \frac{\lambda}{2} \|w\|^2` where :math:`\Psi` is the extension of the
     metric and P, N are the averages of :math:`\min(1, \text{margin})` over each class, which are not above the true
-    rates. The duals :math:`(\alpha, \beta)` of the current rates give a weighted SVM whose optimum bounds this
-    objective from above for every w; the smallest bound minus the objective is the gap. Without the line search
-    the alternation can cycle.
+    rates. Any duals :math:`(\alpha, \beta)` give a weighted SVM whose optimum bounds this objective from above for
+    every w; the smallest bound minus the best objective is the gap. The duals tried are those of the current rates,
+    and the middle of the bracket of the best duals where these would not narrow it; the best coefficients are looked
+    for on the segments between the SVMs. Taking each SVM as it comes, without line search, can cycle.
 
     Features should be scaled, as for every linear SVM. The solver has no random part.
 
