@@ -1,10 +1,11 @@
-"""JSON files that are either whole or not there."""
+"""JSON files that are either whole or not there, and texts that are the same in every process."""
 
 import json
 import os
+import re
 import tempfile
 
-__all__ = ["read_json", "write_json"]
+__all__ = ["read_json", "stable_repr", "write_json"]
 
 
 def write_json(path, content):
@@ -41,3 +42,8 @@ def read_json(path, expected, version):
             f"{path} has version {content.get('version')!r} of the {expected} format; this csf reads {version}"
         )
     return content
+
+
+def stable_repr(part):
+    """Description of an object without memory addresses, so that it is the same in every process."""
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(part))

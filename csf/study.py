@@ -1,16 +1,17 @@
 """Ask for costs, tell what came out: the search without the training."""
 
+import math
 from collections import Counter
 from dataclasses import replace
 
-from csf._files import read_json, write_json
+from csf._files import read_json, stable_repr, write_json
 from csf._validation import check_binary_target, check_count, check_fraction, check_scores, check_weights
 from csf.bounds import get_bound
 from csf.metrics import get_metric
 from csf.profiles import ErrorProfile
 from csf.strategies import Proposal, get_strategy
 from csf.thresholding import sweep
-from csf.trials import Trial, known_hull, outcome
+from csf.trials import Trial, best_trial, gap, known_hull, outcome
 
 __all__ = ["Study"]
 
@@ -67,7 +68,7 @@ class Study:
             raise ValueError(f"tol must be >= 0 (units of the metric) or None, got {tol!r}")
         self.tol = tol
         self.bound = bound
-        get_bound(bound)
+        upper_bound([], self.metric, pos=self.pos, bound=bound)  # a bound that cannot serve the metric says so now
         self.trials = []
         self.stop_reason = None
 
@@ -125,6 +126,7 @@ class Study:
         if any(trial.costs == other.costs for other in self.trials):
             return self._stop(f"costs {trial.costs} were tried before")
         self.trials.append(trial)
+        self.stop_reason = None
         return trial
 
     def ask_batch(self):
@@ -142,9 +144,9 @@ class Study:
 
     def _trial(self, proposal):
         if isinstance(proposal, Proposal):
-            t, c_fn, c_fp = proposal
+            t, c_fn, c_fp = self._checked_proposal(proposal)
         else:
-            t = self._checked_level(proposal)
+            t = self.metric.clip_level(self._checked_level(proposal), pos=self.pos)
             c_fn, c_fp = self.metric.cost_weights(t, pos=self.pos)
         if not (c_fn > 0 and c_fp > 0):
             raise ValueError(
@@ -152,7 +154,23 @@ class Study:
                 "class without weight leaves nothing to learn. Such a metric is maximised by predicting one class "
                 "everywhere; add a constraint, e.g. metric='recall', constraint='precision >= 0.8'"
             )
-        return Trial(number=len(self.trials), t=t, c_fn=float(c_fn), c_fp=float(c_fp))
+        number = 1 + max((trial.number for trial in self.trials), default=-1)
+        return Trial(number=number, t=t, c_fn=float(c_fn), c_fp=float(c_fp))
+
+    def _checked_proposal(self, proposal):
+        c_fn, c_fp = float(proposal.c_fn), float(proposal.c_fp)
+        if not (0 < c_fn < math.inf and 0 < c_fp < math.inf):
+            raise ValueError(f"strategy {self.strategy.name!r} proposed {proposal}; costs must be positive and finite")
+        if proposal.t is None:
+            return None, c_fn, c_fp
+        t = self._checked_level(proposal.t)
+        a_fn, a_fp = self.metric.cost_weights(t, pos=self.pos)
+        if abs(c_fn * a_fp - c_fp * a_fn) > 1e-6 * (c_fn * a_fp + c_fp * a_fn):
+            raise ValueError(
+                f"strategy {self.strategy.name!r} proposed {proposal}, but level {t:g} has costs in the ratio "
+                f"{a_fn:g} : {a_fp:g}; give t=None for costs of no level"
+            )
+        return t, c_fn, c_fp
 
     def _checked_level(self, level):
         lo, hi = self.metric.range(self.pos)
@@ -165,7 +183,7 @@ class Study:
             ) from None
         if not lo <= t <= hi:
             raise ValueError(f"strategy {self.strategy.name!r} proposed t={t!r}, outside the range [{lo:g}, {hi:g}]")
-        return self.metric.clip_level(t, pos=self.pos)
+        return t
 
     # ---------------------------------------------------------------- tell
 
@@ -200,8 +218,13 @@ class Study:
         ValueError
             If the trial is not pending here, nothing or too much is told, or the share of positives is another one.
         """
-        if (profile is None) == (y_true is None) or (y_true is not None and y_pred is None and y_score is None):
+        labels = [y_true, y_pred, y_score, sample_weight, pos_label]
+        if profile is None and (y_true is None or (y_pred is None and y_score is None)):
             raise ValueError("tell either profile=, or y_true with y_pred, y_score or both")
+        if profile is not None and any(part is not None for part in labels):
+            raise ValueError("tell either profile= alone, or y_true with y_pred, y_score or both: not the two together")
+        if profile is not None and not isinstance(profile, ErrorProfile):
+            raise TypeError(f"profile must be an ErrorProfile, e.g. ErrorProfile.from_counts(...), got {profile!r}")
         curve = None
         if y_true is not None:
             _, is_pos, pos_label = check_binary_target(y_true, pos_label)
@@ -230,7 +253,7 @@ class Study:
             The complete trial.
         """
         pos = results["profile"].pos
-        if abs(pos - self.pos) > 1e-6:
+        if abs(pos - self.pos) > 1e-5 * min(self.pos, 1.0 - self.pos):
             raise ValueError(
                 f"the told data has a share of positives of {pos:.6g}, the study pos={self.pos:.6g}; bounds need one "
                 "share: give Study the share of the data that the trials are evaluated on"
@@ -258,13 +281,18 @@ class Study:
 
     def _settle(self, trial, **changes):
         number = trial.number if isinstance(trial, Trial) else trial
-        known = [t for t in self.trials if t.number == number]
-        if not known or known[0].state != "pending":
-            state = known[0].state if known else "unknown"
+        at, known = next(((at, t) for at, t in enumerate(self.trials) if t.number == number), (None, None))
+        if known is None or known.state != "pending":
+            state = "unknown" if known is None else known.state
             pending = [t.number for t in self.trials if t.state == "pending"]
             raise ValueError(f"trial {number!r} is {state} in this study; pending trials: {pending}")
-        self.trials[number] = replace(known[0], **changes)
-        return self.trials[number]
+        if isinstance(trial, Trial) and trial.costs != known.costs:
+            raise ValueError(
+                f"trial {number} has the costs {known.costs} in this study and {trial.costs} where it comes from: it "
+                "belongs to another study"
+            )
+        self.trials[at] = replace(known, **changes)
+        return self.trials[at]
 
     def forget_pending(self):
         """Drop trials that were asked for and never told, e.g. after an interruption."""
@@ -318,8 +346,8 @@ class Study:
             {
                 "format": FORMAT,
                 "version": VERSION,
-                "metric": repr(self.metric),
-                "strategy": repr(self.strategy),
+                "metric": stable_repr(self.metric),
+                "strategy": stable_repr(self.strategy),
                 "pos": self.pos,
                 "n_trials": self.n_trials,
                 "tol": self.tol,
@@ -352,26 +380,19 @@ class Study:
             If the file is damaged, not a study, or was made with another metric or strategy.
         """
         content = read_json(path, FORMAT, VERSION)
-        options = {"n_trials": content["n_trials"], "tol": content["tol"]} | options
-        study = cls(metric, strategy, pos=content["pos"], **options)
-        if content["metric"] != repr(study.metric):
-            raise ValueError(f"{path} was made with metric {content['metric']}, not {study.metric!r}")
-        if content["strategy"].partition("(")[0] != repr(study.strategy).partition("(")[0]:
-            raise ValueError(f"{path} was made with strategy {content['strategy']}, not {study.strategy!r}")
-        study.trials = [Trial.from_dict(record) for record in content["trials"]]
+        try:
+            options = {"n_trials": content["n_trials"], "tol": content["tol"]} | options
+            pos, made_with = content["pos"], (content["metric"], content["strategy"].partition("(")[0])
+            trials = [Trial.from_dict(record) for record in content["trials"]]
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ValueError(f"{path} is damaged ({error!r}); it was left as it is") from error
+        study = cls(metric, strategy, pos=pos, **options)
+        if made_with[0] != stable_repr(study.metric):
+            raise ValueError(f"{path} was made with metric {made_with[0]}, not {stable_repr(study.metric)}")
+        if made_with[1] != stable_repr(study.strategy).partition("(")[0]:
+            raise ValueError(f"{path} was made with strategy {content['strategy']}, not {stable_repr(study.strategy)}")
+        study.trials = trials
         return study
-
-
-def best_trial(trials):
-    """Complete trial that wins: the smallest violation, then the largest score, then the earliest."""
-    complete = [trial for trial in trials if trial.state == "complete"]
-    return min(complete, key=lambda t: (t.violation, -t.score, t.number), default=None)
-
-
-def gap(trials, bound):
-    """Upper bound minus the best value that the trials attain, not below 0; ``None`` without one."""
-    attained = [trial.attained for trial in trials if trial.attained is not None]
-    return max(bound - max(attained), 0.0) if attained else None
 
 
 def upper_bound(trials, metric, *, pos, bound):

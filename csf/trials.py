@@ -7,7 +7,7 @@ import numpy as np
 from csf.hull import Hull
 from csf.profiles import ErrorProfile
 
-__all__ = ["Trial", "known_hull", "outcome"]
+__all__ = ["Trial", "best_trial", "gap", "known_hull", "outcome"]
 
 STATES = ("pending", "complete", "failed")
 
@@ -186,3 +186,15 @@ def known_hull(profile, curve):
     """Hull of a model's own decision and all cuts of its score (``None`` for no score)."""
     points = [[(profile.fn, profile.fp)]]
     return Hull(np.concatenate(points if curve is None else [*points, curve.lower_hull()]))
+
+
+def best_trial(trials):
+    """Complete trial that wins: the smallest violation, then the largest score, then the earliest."""
+    complete = [trial for trial in trials if trial.state == "complete"]
+    return min(complete, key=lambda t: (t.violation, -t.score, t.number), default=None)
+
+
+def gap(trials, bound):
+    """Upper bound minus the best value that the trials attain, not below 0; ``None`` without one."""
+    attained = [trial.attained for trial in trials if trial.attained is not None]
+    return max(bound - max(attained), 0.0) if attained else None
