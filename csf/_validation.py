@@ -30,6 +30,7 @@ __all__ = [
     "check_fraction",
     "check_scores",
     "check_weights",
+    "fit_request",
     "num_samples",
     "open_callback_context",
     "routing_enabled",
@@ -218,3 +219,8 @@ def open_callback_context(estimator, max_subtasks):
 def routing_enabled():
     """Whether scikit-learn's metadata routing is switched on."""
     return bool(sklearn.get_config()["enable_metadata_routing"])
+
+
+def fit_request(estimator, argument):
+    """What an estimator says about an argument of its ``fit`` under metadata routing; ``None`` for nothing."""
+    return estimator._get_metadata_request().fit.requests.get(argument)

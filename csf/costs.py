@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from csf._validation import routing_enabled
+from csf._validation import fit_request, routing_enabled
 
 __all__ = ["WeightRoute", "check_class_weight", "cost_sample_weight", "weight_route"]
 
@@ -97,7 +97,7 @@ class WeightRoute:
             estimator.set_params(**{self.name: {0: weight[y == 0][0], 1: weight[y == 1][0]}})
             return estimator.fit(X, y, **fit_params)
         name = self.name
-        if isinstance(estimator, Pipeline) and routing_enabled():
+        if routing_enabled():
             _request_weights(estimator, name)
             name = name.rpartition("__")[2]
         return estimator.fit(X, y, **{name: weight}, **fit_params)
@@ -179,7 +179,8 @@ def check_class_weight(base):
                 "Leave class_weight=None; the costs come from the metric"
             )
         warnings.warn(
-            f"the base has {name}={value!r}, which multiplies the searched costs; set it to None unless you want both",
+            f"the base has {name}={value!r}, which multiplies the searched costs (or is replaced by them, where its "
+            "fit takes no sample_weight); set it to None unless you want both",
             UserWarning,
             stacklevel=4,
         )
@@ -194,13 +195,16 @@ def _last_step(base):
     return prefix, base
 
 
-def _request_weights(pipeline, name):
-    """Ask for weights in the named step, and for none in other steps that said nothing about them."""
-    wanted = name.split("__")[0]
-    for step_name, step in pipeline.steps:
-        if isinstance(step, Pipeline):
-            _request_weights(step, name.partition("__")[2] if step_name == wanted else "")
-        elif has_fit_parameter(step, "sample_weight"):
-            requests = step.get_metadata_routing().fit.requests
-            if requests.get("sample_weight") is None or step_name == wanted:
-                step.set_fit_request(sample_weight=step_name == wanted)
+def _request_weights(base, name):
+    """Ask for weights in the named step and all below it, and for none elsewhere, where nothing was said about them.
+
+    Routing refuses weights as long as any estimator inside the base (a scaler in a column transformer, the model
+    of a calibration) leaves open whether it wants them.
+    """
+    wanted, _, argument = name.rpartition("__")
+    for path, part in base.get_params(deep=True).items():
+        if isinstance(part, type) or not has_fit_parameter(part, argument) or not hasattr(part, "set_fit_request"):
+            continue
+        inside = not wanted or path == wanted or path.startswith(f"{wanted}__")
+        if path == wanted or fit_request(part, argument) is None:
+            part.set_fit_request(**{argument: inside})
