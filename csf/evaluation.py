@@ -113,6 +113,8 @@ def resolve_splits(cv, X, y, *, random_state=None, split_params=None):
             )
         splitter = check_cv(n_folds, y, classifier=True)
     splits = [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, y, **(split_params or {}))]
+    if not splits:
+        raise ValueError(f"cv={cv!r} gives no splits; at least one is needed")
     for number, (train, test) in enumerate(splits):
         if np.unique(y[train]).shape[0] < 2 or test.shape[0] == 0:
             raise ValueError(
@@ -170,7 +172,7 @@ def make_folds(X, y, sample_weight, splits, fit_params=None):
 
 
 def _one_a_sample(value, n_samples):
-    is_array = hasattr(value, "shape") or isinstance(value, (list, tuple))
+    is_array = getattr(value, "shape", ()) != () or isinstance(value, (list, tuple))
     return is_array and num_samples(value) == n_samples
 
 
@@ -298,5 +300,11 @@ def _train_fields(metric, folds, results):
 def bound_share(folds, *, on_train):
     """Share of positives in the data that the bounds read: all held-out parts, or the training parts."""
     parts = [(f.y_train, f.weight_train) if on_train else (f.y_test, f.weight_test) for f in folds]
-    total = sum(y.size if weight is None else weight.sum() for y, weight in parts)
-    return float(sum(y.sum() if weight is None else weight[y == 1].sum() for y, weight in parts) / total)
+    total = float(sum(y.size if weight is None else weight.sum() for y, weight in parts))
+    positive = float(sum(y.sum() if weight is None else weight[y == 1].sum() for y, weight in parts))
+    if not 0.0 < positive < total:
+        raise ValueError(
+            f"the {'training' if on_train else 'held-out'} parts of cv hold a weight of {positive:g} in the positive "
+            f"class of {total:g} in all; both classes are needed. Use a stratified splitter"
+        )
+    return positive / total

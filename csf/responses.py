@@ -100,5 +100,13 @@ def decides_positive(estimator, X, pos_label):
     -------
     ndarray of bool, shape (n_samples,)
         ``True`` where ``estimator.predict`` gives ``pos_label``.
+
+    Raises
+    ------
+    ValueError
+        If a prediction is NaN.
     """
-    return np.asarray(estimator.predict(X)) == pos_label
+    predicted = np.asarray(estimator.predict(X))
+    if predicted.dtype.kind == "f" and np.isnan(predicted).any():
+        raise ValueError(f"{type(estimator).__name__} predicted NaN for {int(np.isnan(predicted).sum())} samples")
+    return predicted == pos_label

@@ -21,7 +21,8 @@ def cv_results(trials, settings, n_folds):
     -------
     dict of ndarray
         One entry a trial in each array: ``params`` and ``param_*``, ``split{i}_test_score``, their ``mean_`` and
-        ``std_``, the ``pooled_test_score`` that selects, its ``rank_test_score``, the tuned ``threshold``, the
+        ``std_``, the ``pooled_test_score`` that selects, its ``rank_test_score`` (after the constraint), the
+        tuned ``threshold``, the
         ``value`` and errors ``fn``, ``fp`` of the classifier's own decision, times in seconds, ``state`` and
         ``error``. It opens as a DataFrame.
     """
@@ -46,8 +47,12 @@ def cv_results(trials, settings, n_folds):
     table["mean_test_score"][measured] = np.nanmean(folds[measured], axis=1)
     table["std_test_score"][measured] = np.nanstd(folds[measured], axis=1)
     score = table["pooled_test_score"] = column(lambda t: t.score)
-    known = np.where(np.isnan(score), -np.inf, score)
-    table["rank_test_score"] = 1 + (known[:, None] < known).sum(axis=1)
+    # As trials win: the smaller miss of the constraint, then the larger score; failed trials come last.
+    failed = np.isnan(score)
+    missed = np.where(failed, np.inf, column(lambda t: t.violation))
+    known = np.where(failed, -np.inf, score)
+    better = (missed < missed[:, None]) | ((missed == missed[:, None]) & (known > known[:, None]))
+    table["rank_test_score"] = 1 + better.sum(axis=1)
     table["threshold"] = column(lambda t: t.threshold)
     table["value"] = column(lambda t: t.value)
     table["fn"] = column(lambda t: t.profile and t.profile.fn)
