@@ -68,6 +68,8 @@ def check_binary_target(y, pos_label=None):
         raise ValueError("y is empty (0 samples); at least one sample of each class is needed")
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise ValueError("Input y contains NaN or infinity; drop those rows or give them a class")
+    if y.dtype.kind == "O" and any(label is None or (isinstance(label, float) and label != label) for label in y):
+        raise ValueError("Input y contains missing labels (None or NaN); drop those rows or give them a class")
     kind = type_of_target(y, input_name="y", raise_unknown=True)
     if kind.startswith("continuous"):
         raise ValueError(

@@ -51,14 +51,14 @@ class ErrorProfile:
     def __post_init__(self):
         if not 0.0 < self.pos < 1.0:
             raise ValueError(f"pos must be a share in (0, 1), got {self.pos!r}: an error profile needs both classes")
-        for name, top in (("fn", self.pos), ("fp", 1.0 - self.pos)):
+        for name, top in (("fn", float(self.pos)), ("fp", 1.0 - float(self.pos))):
             share = float(getattr(self, name))
             if not -_SLACK <= share <= top + _SLACK:
                 raise ValueError(
                     f"{name} must be a share of all samples in [0, {top:.6g}], got {share!r}; "
                     "rates and counts go through ErrorProfile.from_rates and ErrorProfile.from_counts"
                 )
-            object.__setattr__(self, name, min(max(share, 0.0), top))
+            object.__setattr__(self, name, min(max(0.0, share), top))
         object.__setattr__(self, "pos", float(self.pos))
 
     @classmethod
@@ -144,7 +144,7 @@ class ErrorProfile:
         y_pred = np.asarray(y_pred)
         if y_pred.shape != is_pos.shape:
             raise ValueError(f"y_pred must have shape {is_pos.shape} like y_true, got {y_pred.shape}")
-        unknown = np.setdiff1d(y_pred, classes)
+        unknown = y_pred[(y_pred != classes[0]) & (y_pred != classes[1])]
         if unknown.size:
             raise ValueError(f"y_pred holds {unknown.tolist()[0]!r}, y_true only {classes.tolist()}")
         return cls.from_masks(is_pos, y_pred == pos_label, sample_weight=check_weights(sample_weight, is_pos.shape[0]))

@@ -27,7 +27,8 @@ class CustomMetric(LinearFractional):
     Raises
     ------
     ValueError
-        On use, if there are not six finite numbers.
+        If the levels are not two increasing finite numbers; on use, if there are not six finite numbers or the
+        denominator is negative for some error profile (turn the signs of all six).
 
     Examples
     --------
@@ -41,6 +42,11 @@ class CustomMetric(LinearFractional):
     numbers: Callable | Sequence
     label: str = "custom"
     levels: tuple = (0.0, 1.0)
+
+    def __post_init__(self):
+        levels = np.asarray(self.levels, dtype=float)
+        if levels.shape != (2,) or not np.isfinite(levels).all() or not levels[0] < levels[1]:
+            raise ValueError(f"levels must be two finite numbers (lo, hi) with lo < hi, got {self.levels!r}")
 
     @property
     def name(self):
@@ -60,4 +66,11 @@ class CustomMetric(LinearFractional):
             raise ValueError(
                 f"numbers must give six finite values (n0, n_fn, n_fp, d0, d_fn, d_fp), got {numbers.tolist()}"
             )
-        return Coefficients(*numbers.tolist())
+        numbers = Coefficients(*numbers.tolist())
+        lowest = numbers.d0 + min(numbers.d_fn * pos, 0.0) + min(numbers.d_fp * (1.0 - pos), 0.0)
+        if lowest < -1e-12 * max(abs(numbers.d0), 1.0):
+            raise ValueError(
+                f"the denominator of {self.label!r} falls to {lowest:.6g} over the error profiles with pos={pos:g}; it "
+                "must not be negative. Turn the signs of all six numbers if it always is"
+            )
+        return numbers
