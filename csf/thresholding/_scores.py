@@ -65,9 +65,9 @@ def positive_score(model, X, response_methods, pos_label):
 def margin(score, threshold, positive_is_last):
     """Decision function of the rule ``score >= threshold``; of its opposite where the positive class comes first."""
     if np.isfinite(threshold):
-        # The largest number that is predicted negative has distance 0, however close the threshold is.
-        edge = np.nextafter(threshold, -np.inf) if positive_is_last else threshold
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
+            # The largest number that is predicted negative has distance 0, however close the threshold is.
+            edge = np.nextafter(threshold, -np.inf) if positive_is_last else threshold
             distance = score - edge
     else:
         largest = np.finfo(np.float64).max
@@ -76,7 +76,7 @@ def margin(score, threshold, positive_is_last):
     if not positive_is_last:
         distance = -distance
     last = (score >= threshold) == positive_is_last
-    return np.where(last, np.maximum(distance, np.finfo(np.float64).tiny), np.minimum(distance, 0.0))
+    return np.where(last, np.fmax(distance, np.finfo(np.float64).tiny), np.fmin(distance, 0.0))
 
 
 def check_numbers(score, base):

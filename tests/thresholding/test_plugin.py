@@ -1,0 +1,478 @@
+"""PlugInClassifier: the best cut of honest out-of-fold scores, in scikit-learn's manners."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+from oracles.threshold_sweep import plug_in_threshold
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import make_classification
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, Perceptron
+from sklearn.model_selection import (
+    GroupKFold,
+    LeaveOneOut,
+    RepeatedStratifiedKFold,
+    StratifiedKFold,
+    cross_val_predict,
+    cross_val_score,
+)
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from csf.metrics import METRICS, Constrained, Metric, Recall, get_constraint, get_metric
+from csf.thresholding import PlugInClassifier
+
+LOGISTIC = LogisticRegression(solver="newton-cholesky")
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_classification(600, 6, weights=[0.85], class_sep=0.7, flip_y=0.05, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def weight():
+    return np.random.default_rng(0).exponential(size=600)
+
+
+class Column(ClassifierMixin, BaseEstimator):
+    """Scores with the first column, whatever it has learnt; remembers what its fit was given."""
+
+    def fit(self, X, y, sample_weight=None, tag=None):
+        self.classes_ = np.unique(y)
+        self.given_ = {"n": len(y), "sample_weight": sample_weight, "tag": tag}
+        return self
+
+    def decision_function(self, X):
+        return np.asarray(X)[:, 0]
+
+
+# ---------------------------------------------------------------- the threshold
+
+
+@pytest.mark.parametrize("base", [LOGISTIC, GaussianNB()])
+def test_threshold_is_that_of_the_pseudo_code_on_out_of_fold_scores(data, base):
+    X, y = data
+    model = PlugInClassifier(base).fit(X, y)
+    score = cross_val_predict(base, X, y, cv=5, method="predict_proba")[:, 1]
+    threshold, value = plug_in_threshold(y == 1, score)
+    assert model.threshold_ == threshold
+    assert model.best_score_ == pytest.approx(float(value), rel=1e-15)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_rule_reproduces_the_reported_value(data, metric):
+    X, y = data
+    model = PlugInClassifier(LinearSVC(dual=False), metric).fit(X, y)
+    score = cross_val_predict(LinearSVC(dual=False), X, y, cv=5, method="decision_function")
+    predicted = (score >= model.threshold_).astype(int)
+    assert get_metric(metric).score(y, predicted) == pytest.approx(model.best_score_, abs=1e-14)
+    assert model.best_score_ == model.curve_.value(metric).max()
+    assert get_metric(metric).of(model.profile_) == pytest.approx(model.best_score_, abs=1e-14)
+
+
+def test_final_model_is_fitted_to_everything(data):
+    X, y = data
+    model = PlugInClassifier(LOGISTIC).fit(X, y)
+    np.testing.assert_array_equal(model.estimator_.coef_, clone(LOGISTIC).fit(X, y).coef_)
+    np.testing.assert_array_equal(model.predict(X), model.estimator_.predict_proba(X)[:, 1] >= model.threshold_)
+    np.testing.assert_array_equal(model.predict_proba(X), model.estimator_.predict_proba(X))
+    np.testing.assert_array_equal(model.predict(X), model.decision_function(X) > 0)
+    assert model.n_features_in_ == 6
+
+
+def test_better_than_one_half_where_positives_are_rare():
+    X, y = make_classification(2000, 6, weights=[0.95], class_sep=0.5, flip_y=0.05, random_state=0)
+    plain = cross_val_score(LOGISTIC, X, y, scoring="f1").mean()
+    assert cross_val_score(PlugInClassifier(LOGISTIC), X, y).mean() > plain + 0.05
+
+
+class Lift(Metric):
+    """A metric of the user's own, neither linear-fractional nor concave."""
+
+    def value(self, fn, fp, *, pos):
+        return np.exp(-3 * fn / pos) - fp**2
+
+
+def test_any_metric(data):
+    model = PlugInClassifier(LOGISTIC, Lift()).fit(*data)
+    assert model.best_score_ == model.curve_.value(Lift()).max()
+
+
+def test_score_is_the_metric(data):
+    X, y = data
+    model = PlugInClassifier(LOGISTIC, "gmean").fit(X, y)
+    assert model.score(X, y) == get_metric("gmean").score(y, model.predict(X))
+
+
+# ---------------------------------------------------------------- folds
+
+
+def test_spread_of_the_fold_thresholds(data):
+    X, y = data
+    model = PlugInClassifier(LOGISTIC, cv=StratifiedKFold(4)).fit(X, y)
+    score = cross_val_predict(LOGISTIC, X, y, cv=4, method="predict_proba")[:, 1]
+    folds = [plug_in_threshold(y[test] == 1, score[test])[0] for _, test in StratifiedKFold(4).split(X, y)]
+    np.testing.assert_array_equal(model.fold_thresholds_, folds)
+    assert model.threshold_std_ == np.std(folds)
+
+
+def test_infinite_fold_thresholds_count_as_the_nearest_score():
+    X = np.array([[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]])
+    splits = [([0, 1], [2, 3]), ([0, 1], [4, 5])]
+    model = PlugInClassifier(Column(), "accuracy", cv=splits).fit(X, [0, 1, 1, 0, 0, 1])
+    np.testing.assert_array_equal(model.fold_thresholds_, [np.inf, 5.5])
+    assert model.threshold_std_ == np.std([6.0, 5.5])
+
+
+def test_folds_of_one_class_count_in_the_pool_only(data):
+    X, y = data[0][:60], data[1][:60]
+    model = PlugInClassifier(LOGISTIC, cv=LeaveOneOut()).fit(X, y)
+    assert model.curve_.fn.shape[0] == 61
+    assert model.fold_thresholds_.shape == (0,)
+    assert np.isnan(model.threshold_std_)
+
+
+def test_hold_out(data):
+    X, y = data
+    model = PlugInClassifier(LOGISTIC, cv=0.25, random_state=0).fit(X, y)
+    assert model.curve_.fn.shape[0] == 151
+    assert np.isnan(model.threshold_std_)
+    assert clone(model).fit(X, y).threshold_ == model.threshold_
+    assert clone(model).set_params(random_state=1).fit(X, y).threshold_ != model.threshold_
+
+
+def test_splits_of_all_kinds_agree(data):
+    X, y = data
+    splits = list(StratifiedKFold(5).split(X, y))
+    masks = [(np.isin(np.arange(600), train), np.isin(np.arange(600), test)) for train, test in splits]
+    thresholds = {PlugInClassifier(LOGISTIC, cv=cv).fit(X, y).threshold_ for cv in (None, 5, splits, masks)}
+    assert len(thresholds) == 1
+
+
+def test_repeated_folds_are_pooled(data):
+    model = PlugInClassifier(LOGISTIC, cv=RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0)).fit(*data)
+    assert model.fold_thresholds_.shape == (6,)
+    assert model.curve_.fn.shape[0] > 1000
+
+
+def test_groups_reach_the_splitter(data):
+    X, y = data
+    groups = np.arange(600) % 7
+    model = PlugInClassifier(LOGISTIC, cv=GroupKFold(7)).fit(X, y, groups=groups)
+    splits = list(GroupKFold(7).split(X, y, groups))
+    assert model.threshold_ == PlugInClassifier(LOGISTIC, cv=splits).fit(X, y).threshold_
+
+
+def test_workers_change_nothing(data):
+    one, two = (PlugInClassifier(LOGISTIC, n_jobs=n_jobs).fit(*data) for n_jobs in (None, 2))
+    assert one.threshold_ == two.threshold_
+    np.testing.assert_array_equal(one.curve_.fn, two.curve_.fn)
+
+
+def test_prefit(data):
+    X, y = data
+    fitted = clone(LOGISTIC).fit(X[:300], y[:300])
+    model = PlugInClassifier(fitted, cv="prefit").fit(X[300:], y[300:])
+    assert model.estimator_ is fitted
+    threshold, _ = plug_in_threshold(y[300:] == 1, fitted.predict_proba(X[300:])[:, 1])
+    assert model.threshold_ == threshold
+    with pytest.raises(NotFittedError, match="not fitted"):
+        PlugInClassifier(LOGISTIC, cv="prefit").fit(X, y)
+
+
+def test_frozen_base_is_never_refitted(data):
+    X, y = data
+    fitted = clone(LOGISTIC).fit(X[:300], y[:300])
+    model = PlugInClassifier(FrozenEstimator(fitted), cv=5).fit(X[300:], y[300:])
+    assert model.threshold_ == PlugInClassifier(fitted, cv="prefit").fit(X[300:], y[300:]).threshold_
+    assert model.threshold_std_ > 0
+    assert model.estimator_.estimator is fitted
+
+
+# ---------------------------------------------------------------- weights
+
+
+def test_weights_reach_the_base_and_the_metric(data, weight):
+    X, y = data
+    model = PlugInClassifier(Column()).fit(X, y, sample_weight=weight)
+    np.testing.assert_array_equal(model.estimator_.given_["sample_weight"], weight)
+    predicted = (X[:, 0] >= model.threshold_).astype(int)
+    value = get_metric("f1").score(y, predicted, sample_weight=weight)
+    assert model.best_score_ == pytest.approx(value, abs=1e-14)
+
+
+def test_weights_count_in_the_metric_where_the_base_has_none(data, weight):
+    X, y = data
+    base = KNeighborsClassifier(15)
+    model = PlugInClassifier(base).fit(X, y, sample_weight=weight)
+    score = cross_val_predict(base, X, y, cv=5, method="predict_proba")[:, 1]
+    predicted = (score >= model.threshold_).astype(int)
+    assert model.best_score_ == pytest.approx(get_metric("f1").score(y, predicted, sample_weight=weight), abs=1e-14)
+
+
+def test_weights_reach_the_last_step_of_a_pipeline(data, weight):
+    X, y = data
+    pipeline = make_pipeline(StandardScaler(), LOGISTIC)
+    model = PlugInClassifier(pipeline).fit(X, y, sample_weight=weight)
+    direct = clone(pipeline).fit(X, y, logisticregression__sample_weight=weight)
+    np.testing.assert_array_equal(model.estimator_[-1].coef_, direct[-1].coef_)
+
+
+def test_weightless_samples_do_not_exist(data):
+    X, y = data
+    weight = np.where(np.arange(600) % 5, 1.0, 0.0)
+    kept = np.flatnonzero(weight)
+    base = LogisticRegression(solver="newton-cholesky", tol=1e-10)
+    splits = list(StratifiedKFold(3).split(X, y))
+    place = np.cumsum(weight).astype(int) - 1
+    fewer = [(place[np.intersect1d(a, kept)], place[np.intersect1d(b, kept)]) for a, b in splits]
+    with_zeros = PlugInClassifier(base, cv=splits).fit(X, y, sample_weight=weight)
+    without = PlugInClassifier(base, cv=fewer).fit(X[kept], y[kept])
+    assert with_zeros.threshold_ == pytest.approx(without.threshold_, abs=1e-8)
+    assert with_zeros.best_score_ == pytest.approx(without.best_score_, abs=1e-12)
+
+
+def test_other_fit_arguments_are_cut_to_the_fold(data):
+    X, y = data
+    model = PlugInClassifier(Column(), cv=3).fit(X, y, tag="kept whole")
+    assert model.estimator_.given_["tag"] == "kept whole"
+    seen = []
+
+    class Spy(Column):
+        def fit(self, X, y, tag=None):
+            seen.append((len(y), len(tag)))
+            return super().fit(X, y)
+
+    PlugInClassifier(Spy(), cv=3).fit(X, y, tag=np.arange(600))
+    assert seen == [(400, 400)] * 3 + [(600, 600)]
+
+
+def test_metadata_routing(data, weight):
+    X, y = data
+    with sklearn.config_context(enable_metadata_routing=True):
+        asked = PlugInClassifier(Column().set_fit_request(sample_weight=True)).fit(X, y, sample_weight=weight)
+        declined = PlugInClassifier(Column().set_fit_request(sample_weight=False)).fit(X, y, sample_weight=weight)
+        groups = np.arange(600) % 7
+        grouped = PlugInClassifier(Column(), cv=GroupKFold(7)).fit(X, y, groups=groups)
+    np.testing.assert_array_equal(asked.estimator_.given_["sample_weight"], weight)
+    assert declined.estimator_.given_["sample_weight"] is None
+    assert declined.threshold_ == asked.threshold_  # the metric counts weights either way
+    assert grouped.fold_thresholds_.shape == (7,)
+    router = PlugInClassifier(LOGISTIC).get_metadata_routing()
+    assert set(router._route_mappings) == {"base", "splitter"}
+
+
+# ---------------------------------------------------------------- labels and containers
+
+
+@pytest.mark.parametrize("pos_label", ["ham", "spam"])
+def test_string_labels_with_either_class_positive(data, pos_label):
+    X, y = data
+    names = np.where(y == 1, "spam", "ham")
+    model = PlugInClassifier(LOGISTIC, pos_label=pos_label).fit(X, names)
+    labels = (y == (pos_label == "spam")).astype(int)
+    score = cross_val_predict(LOGISTIC, X, names, cv=5, method="predict_proba")[:, int(pos_label == "spam")]
+    assert model.threshold_ == plug_in_threshold(labels == 1, score)[0]
+    predicted = model.predict(X)
+    assert set(predicted) == {"ham", "spam"}
+    np.testing.assert_array_equal(predicted == pos_label, model.positive_score(X) >= model.threshold_)
+    # scikit-learn's convention: the sign speaks of the second class
+    np.testing.assert_array_equal(predicted == "spam", model.decision_function(X) > 0)
+    proba = model.set_params(calibration=None).predict_proba(X)
+    np.testing.assert_array_equal(proba, model.estimator_.predict_proba(X))
+
+
+@pytest.mark.parametrize("pos_label", [-1, 1])
+def test_calibrated_probabilities_of_either_class(data, pos_label):
+    X, y = data[0], 2 * data[1] - 1
+    model = PlugInClassifier(LinearSVC(dual=False), calibration="sigmoid", pos_label=pos_label).fit(X, y)
+    proba = model.predict_proba(X)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    assert proba[:, 1].mean() == pytest.approx((y == 1).mean(), abs=0.02)
+    np.testing.assert_array_equal(model.predict(X) == pos_label, proba[:, int(pos_label == 1)] >= model.threshold_)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), proba)
+
+
+def test_frames(data):
+    X, y = data
+    columns = [f"x{i}" for i in range(6)]
+    plain = PlugInClassifier(LOGISTIC).fit(X, y)
+    frame = PlugInClassifier(LOGISTIC).fit(pd.DataFrame(X, columns=columns), pd.Series(y, index=np.arange(600)[::-1]))
+    other = PlugInClassifier(LOGISTIC).fit(pl.DataFrame(X, schema=columns), pl.Series(y))
+    assert plain.threshold_ == frame.threshold_ == other.threshold_
+    assert list(frame.feature_names_in_) == columns
+
+
+def test_sparse(data):
+    X, y = data
+    model = PlugInClassifier(LOGISTIC).fit(sparse.coo_matrix(X), y)
+    assert model.threshold_ == pytest.approx(PlugInClassifier(LOGISTIC).fit(X, y).threshold_, abs=1e-6)
+
+
+def test_clone_and_pickle(data):
+    X, y = data
+    model = PlugInClassifier(LOGISTIC, "jaccard", cv=3).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert clone(model).set_params(base__C=0.5).get_params()["base__C"] == 0.5
+
+
+def test_parameters_are_left_alone(data):
+    model = PlugInClassifier(LOGISTIC, cv=3)
+    before = model.get_params(deep=False)
+    model.fit(*data)
+    assert model.get_params(deep=False) == before
+    assert not hasattr(LOGISTIC, "coef_")
+
+
+# ---------------------------------------------------------------- scores and probabilities
+
+
+def test_response_method(data):
+    X, y = data
+    proba, decision = (
+        PlugInClassifier(LOGISTIC, response_method=m).fit(X, y) for m in ("predict_proba", "decision_function")
+    )
+    assert 0 < proba.threshold_ < 1
+    assert decision.threshold_ < 0
+    assert proba.best_score_ == decision.best_score_
+    assert PlugInClassifier(LOGISTIC).fit(X, y).threshold_ == proba.threshold_
+
+
+def test_probabilities_are_there_where_the_base_or_a_calibration_gives_them():
+    assert hasattr(PlugInClassifier(LOGISTIC), "predict_proba")
+    assert not hasattr(PlugInClassifier(LinearSVC()), "predict_proba")
+    assert not hasattr(PlugInClassifier(LinearSVC()), "predict_log_proba")
+    assert hasattr(PlugInClassifier(LinearSVC(), calibration="isotonic"), "predict_proba")
+
+
+@pytest.mark.parametrize("calibration", ["sigmoid", "isotonic"])
+def test_calibration_keeps_the_value(data, calibration):
+    """Monotone maps keep the order; the steps of isotonic regression end at the corners of the hull."""
+    plain = PlugInClassifier(LinearSVC(dual=False)).fit(*data)
+    model = PlugInClassifier(LinearSVC(dual=False), calibration=calibration).fit(*data)
+    assert model.best_score_ == pytest.approx(plain.best_score_, abs=1e-12)
+    assert 0 < model.threshold_ < 1
+
+
+def test_nothing_or_everything_positive_still_ranks(data):
+    X, y = data
+    noise = np.random.default_rng(0).standard_normal((600, 1))
+    nothing = PlugInClassifier(Column(), "accuracy").fit(noise, y)
+    assert nothing.threshold_ == np.inf
+    assert set(nothing.predict(noise)) == {0}
+    everything = PlugInClassifier(Column(), "recall").fit(X, y)
+    assert everything.threshold_ == -np.inf or everything.best_score_ == 1.0
+    order = np.argsort(nothing.decision_function(noise))
+    np.testing.assert_array_equal(order, np.argsort(noise[:, 0]))
+
+
+# ---------------------------------------------------------------- constraints
+
+
+def test_constraint(data):
+    X, y = data
+    model = PlugInClassifier(LOGISTIC, "recall", constraint="precision >= 0.8").fit(X, y)
+    precision = get_metric("precision").of(model.profile_)
+    assert model.feasible_
+    assert precision >= 0.8
+    allowed = model.curve_.value("precision") >= 0.8
+    assert model.best_score_ == model.curve_.value("recall")[allowed].max()
+    own = PlugInClassifier(LOGISTIC, Constrained(Recall(), get_constraint("precision >= 0.8"))).fit(X, y)
+    assert own.threshold_ == model.threshold_
+
+
+def test_a_constraint_that_cannot_hold(data):
+    X = np.random.default_rng(0).standard_normal((600, 1))
+    with pytest.warns(UserWarning, match=r"no threshold satisfies precision >= 1"):
+        model = PlugInClassifier(Column(), constraint="precision >= 1").fit(
+            -np.abs(X) - 9 * (data[1][:, None] == 1), data[1]
+        )
+    assert not model.feasible_
+
+
+# ---------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "match"),
+    [
+        ({"metric": "auc"}, ValueError, "unknown metric 'auc'"),
+        ({"metric": 1}, TypeError, "metric must be a name"),
+        ({"constraint": "precision > 1"}, ValueError, "cannot read constraint"),
+        ({"constraint": 3}, TypeError, "constraint must be"),
+        ({"calibration": "beta"}, ValueError, "calibration must be one of"),
+        ({"response_method": "predict"}, ValueError, "response_method must be one of"),
+        ({"cv": 1.5}, ValueError, "cv must be a number in"),
+        ({"cv": True}, TypeError, "cv must be an int"),
+        ({"cv": "fold"}, ValueError, "cv"),
+        ({"cv": []}, ValueError, "gave no split"),
+        ({"cv": [(np.arange(300), np.arange(300, 310))]}, ValueError, "held-out part of cv leaves no positive"),
+        ({"base": Perceptron(), "response_method": "predict_proba"}, TypeError, "Perceptron has no predict_proba"),
+        ({"pos_label": "yes"}, ValueError, "pos_label='yes'"),
+    ],
+)
+def test_bad_parameters(options, error, match):
+    X = np.random.default_rng(0).standard_normal((600, 2))
+    y = (np.arange(600) % 50 == 0).astype(int)
+    y[300] = 0
+    model = PlugInClassifier(**({"base": LOGISTIC} | options))
+    with pytest.raises(error, match=match):
+        model.fit(X, y)
+
+
+def test_two_constraints_are_one_too_many(data):
+    metric = Constrained(Recall(), get_constraint("precision >= 0.8"))
+    with pytest.raises(ValueError, match="constraint of its own"):
+        PlugInClassifier(LOGISTIC, metric, constraint="fpr <= 0.1").fit(*data)
+
+
+@pytest.mark.parametrize(
+    ("y", "sample_weight", "match"),
+    [
+        (np.zeros(600, dtype=int), None, "one class"),
+        (np.arange(600) % 3, None, "multiclass"),
+        (np.linspace(0, 1, 600), None, "continuous"),
+        (np.arange(599) % 2, None, "inconsistent numbers of samples"),
+        (np.arange(600) % 2, -np.ones(600), "negative"),
+        (np.arange(600) % 2, np.ones(599), "expected"),
+        (np.arange(600) % 2, np.arange(600) % 2.0, "no negative sample of positive weight"),
+    ],
+)
+def test_bad_data(data, y, sample_weight, match):
+    with pytest.raises(ValueError, match=match):
+        PlugInClassifier(LOGISTIC).fit(data[0], y, sample_weight=sample_weight)
+
+
+class Nan(Column):
+    """Scores that are not numbers."""
+
+    def decision_function(self, X):
+        return np.full(len(X), np.nan)
+
+
+def test_nan_scores_name_the_base(data):
+    with pytest.raises(ValueError, match="Nan gave NaN scores for 600 samples"):
+        PlugInClassifier(Nan()).fit(*data)
+
+
+def test_a_training_fold_with_one_class(data):
+    X, y = data
+    splits = [(np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:5])]
+    with pytest.raises(ValueError, match="every training fold has both"):
+        PlugInClassifier(Column(), cv=splits).fit(X, y)
+
+
+def test_unfitted():
+    with pytest.raises(NotFittedError, match="not fitted"):
+        PlugInClassifier(LOGISTIC).predict([[0.0]])

@@ -1,0 +1,68 @@
+"""Margins agree with predictions, scores are those of the positive class."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from csf.thresholding._scores import RESPONSE_METHODS, margin, positive_score, weight_argument
+
+ANY = st.floats(allow_nan=False)
+
+
+@given(st.lists(ANY, min_size=1, max_size=30), ANY, st.booleans())
+def test_margin_is_positive_exactly_where_the_last_class_is_predicted(score, threshold, positive_is_last):
+    with np.errstate(over="ignore"):
+        score = np.array([*score, threshold, np.nextafter(threshold, -np.inf), np.nextafter(threshold, np.inf)])
+    result = margin(score, threshold, positive_is_last)
+    np.testing.assert_array_equal(result > 0, (score >= threshold) == positive_is_last)
+
+
+@given(st.lists(ANY, min_size=2, max_size=30), ANY, st.booleans())
+def test_margin_keeps_the_order(score, threshold, positive_is_last):
+    result = margin(np.sort(score), threshold, positive_is_last)
+    ordered = result if positive_is_last else result[::-1]
+    assert (ordered[1:] >= ordered[:-1]).all()
+
+
+@pytest.mark.parametrize("threshold", [-np.inf, np.inf])
+def test_margin_of_an_infinite_threshold_still_ranks(threshold):
+    assert np.unique(margin(np.linspace(-3, 3, 50), threshold, True)).shape[0] == 50
+
+
+X = np.array([[0.0], [1.0], [2.0], [3.0]])
+Y = np.array(["no", "no", "yes", "yes"])
+
+
+@pytest.mark.parametrize("methods", [("predict_proba",), ("decision_function",)])
+def test_score_of_either_class(methods):
+    model = LogisticRegression().fit(X, Y)
+    yes, no = (positive_score(model, X, methods, label) for label in ("yes", "no"))
+    assert (np.diff(yes) > 0).all()
+    assert (np.diff(no) < 0).all()
+
+
+def test_first_method_that_is_there():
+    proba = positive_score(LogisticRegression().fit(X, Y), X, RESPONSE_METHODS, "yes")
+    np.testing.assert_allclose(proba, LogisticRegression().fit(X, Y).predict_proba(X)[:, 1])
+    ridge = RidgeClassifier().fit(X, Y)
+    np.testing.assert_allclose(positive_score(ridge, X, RESPONSE_METHODS, "no"), -ridge.decision_function(X))
+
+
+def test_models_that_have_not_learnt_both_classes():
+    with pytest.raises(ValueError, match="both classes are needed"):
+        positive_score(LogisticRegression().fit(X, Y), X, RESPONSE_METHODS, "maybe")
+    with pytest.raises(ValueError, match="both classes are needed"):
+        positive_score(LogisticRegression().fit(X, ["a", "b", "c", "c"]), X, RESPONSE_METHODS, "a")
+
+
+def test_where_weights_go():
+    assert weight_argument(LogisticRegression()) == "sample_weight"
+    assert weight_argument(KNeighborsClassifier()) is None
+    inner = make_pipeline(StandardScaler(), LogisticRegression())
+    assert weight_argument(make_pipeline(StandardScaler(), inner)) == "pipeline__logisticregression__sample_weight"
+    assert weight_argument(make_pipeline(StandardScaler(), KNeighborsClassifier())) is None
