@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 __all__ = ["HingeProblem", "HingeSolution"]
 
 # Up to this many coefficients, Newton's equations are solved by a Cholesky factor, beyond by conjugate gradients.
 _DIRECT = 256
 _FIRST_PENALTY, _GROWTH = 0.1, 4.0
-# Largest product of penalty, weights and squared norms: beyond, Newton's matrix loses its unit diagonal.
-_MAX_PENALTY = 1e12
+# Steps in a row that rounding may swallow before the search ends.
+_PATIENCE = 3
 
 
 @dataclass(frozen=True)
@@ -101,10 +101,8 @@ class HingeProblem:
         if sparse.issparse(X):
             signed = sparse.hstack([sparse.csr_array(X), sparse.csr_array(constant)], format="csr")
             self._Z = sparse.csr_array(signed.multiply(sign))
-            self._norm = float(self._Z.multiply(self._Z).sum(axis=1).max())
         else:
             self._Z = np.hstack([X, constant]) * sign
-            self._norm = float(np.einsum("ij,ij->i", self._Z, self._Z).max())
         self._Zt = self._Z.T.tocsr() if sparse.issparse(X) else self._Z.T
 
     @property
@@ -116,7 +114,7 @@ class HingeProblem:
         """Scores of ``w`` times the signs of the classes."""
         return self._Z @ w
 
-    def solve(self, weight, *, tol, start=None, max_iter=1000):
+    def solve(self, weight, *, tol, start=None, max_iter=500):
         """Minimise the weighted objective.
 
         Parameters
@@ -127,22 +125,20 @@ class HingeProblem:
             Duality gap to reach, in units of the objective.
         start : HingeSolution, default=None
             Solution for other weights of the same problem.
-        max_iter : int, default=1000
+        max_iter : int, default=500
             Limit of Newton steps and multiplier updates together.
 
         Returns
         -------
         HingeSolution
-            The solution; its gap tells whether ``tol`` was reached. Gaps below 1e-12 of the objective are
-            rounding and end the search as well.
+            The solution; its gap tells whether ``tol`` was reached. A gap below 1e-12 of the objective, and steps
+            that are lost in rounding, end the search as well.
         """
         if start is None:
             w, share, penalty = np.zeros(self.n_coefficients), np.zeros(self._Z.shape[0]), _FIRST_PENALTY
         else:
             w, share, penalty = start.w, start.share, max(start.penalty / _GROWTH**3, _FIRST_PENALTY)
-        margins = self.margins(w)
-        largest = _MAX_PENALTY / max(self._norm * float(weight.sum()), 1e-300)
-        penalty, steps = min(penalty, largest), 0
+        margins, steps, swallowed = self.margins(w), 0, 0
         for _ in range(max_iter):
             target = share + penalty * (1.0 - margins)
             clipped = np.clip(target, 0.0, 1.0)
@@ -159,12 +155,15 @@ class HingeProblem:
                 free = (target > 0.0) & (target < 1.0)
                 step = self._newton(penalty * weight[free], free, slope)
                 along = self._Z @ step
-                length = _backtrack(w, step, margins, along, share, weight, penalty, slope)
+                length = _step_length(w, step, margins, along, share, weight, penalty)
                 if length > 0.0:
                     w, margins = w + length * step, margins + length * along
-                    steps += 1
+                    steps, swallowed = steps + 1, 0
                     continue
-            share, penalty = clipped, min(penalty * _GROWTH, largest)
+                swallowed += 1
+                if swallowed == _PATIENCE:
+                    break
+            share, penalty = clipped, penalty * _GROWTH
         return HingeSolution(w, margins, clipped, float(objective), float(bound), penalty, steps)
 
     def _newton(self, curvature, free, slope):
@@ -175,26 +174,44 @@ class HingeProblem:
             matrix = rows.T @ scaled
             matrix = matrix.toarray() if sparse.issparse(matrix) else matrix
             matrix.flat[:: slope.shape[0] + 1] += 1.0
-            return -cho_solve(cho_factor(matrix, check_finite=False), slope, check_finite=False)
+            return -cho_solve((_factor(matrix), False), slope, check_finite=False)
         columns = rows.T.tocsr() if sparse.issparse(rows) else rows.T
         return _conjugate_gradients(lambda v: v + columns @ (curvature * (rows @ v)), -slope)
 
 
-def _backtrack(w, step, margins, along, share, weight, penalty, slope):
-    """Length in (0, 1] of a Newton step that lowers the augmented Lagrangian enough, or 0."""
+def _factor(matrix):
+    """Cholesky factor of a positive definite matrix, whose diagonal grows a little where rounding made it singular."""
+    diagonal, growth = matrix.diagonal().copy(), 0.0
+    while True:
+        try:
+            return cho_factor(matrix, check_finite=False)[0]
+        except LinAlgError:
+            growth = max(10.0 * growth, 1e-14)
+            matrix.flat[:: matrix.shape[0] + 1] = diagonal * (1.0 + growth)
 
-    def augmented(length):
+
+def _step_length(w, step, margins, along, share, weight, penalty):
+    """Length of a Newton step that about minimises the augmented Lagrangian, or 0 where rounding hides descent."""
+
+    def derivatives(length):
         target = share + penalty * (1.0 - margins - length * along)
-        clipped = np.clip(target, 0.0, 1.0)
-        moved = w + length * step
-        return 0.5 * moved @ moved + weight @ (clipped * (2.0 * target - clipped)) / (2.0 * penalty)
+        free = (target > 0.0) & (target < 1.0)
+        first = (w + length * step) @ step - (weight * along) @ np.clip(target, 0.0, 1.0)
+        return first, square + penalty * (weight[free] @ along[free] ** 2)
 
-    before, descent, length = augmented(0.0), slope @ step, 1.0
-    while length > 1e-8:
-        if augmented(length) <= before + 1e-4 * length * descent:
+    square, low, high, length = step @ step, 0.0, np.inf, 1.0
+    initial = derivatives(0.0)[0]
+    if initial >= 0.0:
+        return 0.0
+    for _ in range(60):
+        first, second = derivatives(length)
+        if abs(first) <= 0.1 * abs(initial):
             return length
-        length *= 0.5
-    return 0.0
+        low, high = (length, high) if first < 0.0 else (low, length)
+        length -= first / second
+        if not low < length < high:
+            length = 2.0 * low if high == np.inf else 0.5 * (low + high)
+    return low
 
 
 def _conjugate_gradients(product, rhs, *, rtol=1e-3, max_iter=500):
