@@ -38,6 +38,11 @@ class Fold(NamedTuple):
     y_test: np.ndarray
     weight_test: np.ndarray | None
 
+    @property
+    def training_part(self):
+        """``(X, y, sample_weight, fit_params)`` to train on."""
+        return self[:4]
+
 
 @dataclass(frozen=True)
 class FoldResult:

@@ -1,8 +1,66 @@
-"""Trials as a dict of arrays, as scikit-learn's searches report them."""
+"""What a search reports: the winner, the bound, and all trials as a dict of arrays."""
 
 import numpy as np
 
-__all__ = ["cv_results"]
+from csf.study import best_trial, gap, upper_bound
+
+__all__ = ["cv_results", "report"]
+
+
+def report(studies, settings, n_splits, *, metric, pos, bound, stopped=None):
+    """Fitted attributes of a search that come from its trials.
+
+    Parameters
+    ----------
+    studies : list of Study
+        One for each setting.
+    settings : list of dict
+        Parameters of the base for each setting.
+    n_splits : int
+        Number of splits.
+    metric : Metric
+        What was maximised.
+    pos : float
+        Share of positives in the data of the bounds.
+    bound : str or type
+        See `csf.bounds.get_bound`.
+    stopped : str, default=None
+        Why the search ended before its studies did.
+
+    Returns
+    -------
+    dict
+        Attribute names and values, see `csf.CostSearch`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If every trial failed: the kind of the first error, with its text.
+    """
+    trials = [trial for study in studies for trial in study.trials]
+    winner = best_trial(trials)
+    if winner is None:
+        first = next((trial.error for trial in trials if trial.error), "no trial was made")
+        kind = TypeError if "\nTypeError: " in first else ValueError
+        raise kind(f"all {len(trials)} trials failed; the first error was:\n{first}")
+    ceiling = upper_bound(trials, metric, pos=pos, bound=bound)
+    return {
+        "trials_": trials,
+        "n_trials_": len(trials),
+        "n_splits_": n_splits,
+        "best_index_": next(i for i, trial in enumerate(trials) if trial is winner),
+        "best_t_": winner.t,
+        "best_cost_weights_": winner.costs,
+        "best_threshold_": winner.threshold,
+        "best_score_": winner.score,
+        "best_params_": settings[winner.setting],
+        "feasible_": winner.feasible,
+        "constraint_value_": winner.rate,
+        "upper_bound_": ceiling,
+        "gap_": gap(trials, ceiling),
+        "stop_reason_": stopped or "; ".join(dict.fromkeys(study.stop_reason for study in studies)),
+        "cv_results_": cv_results(trials, settings, n_splits),
+    }
 
 
 def cv_results(trials, settings, n_folds):

@@ -79,6 +79,9 @@ class Runner:
                 "the search was interrupted; it goes on with the trials that were finished", UserWarning, stacklevel=4
             )
             return "interrupted"
+        finally:
+            for study in self.studies:
+                study.forget_pending()
         return None
 
     def _next_batch(self):

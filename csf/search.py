@@ -2,14 +2,13 @@
 
 import time
 import warnings
+from functools import partial
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import ParameterGrid, StratifiedKFold
 from sklearn.utils import check_consistent_length, check_random_state, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import check_is_fitted
 
 from csf._validation import (
     CallbackSupportMixin,
@@ -21,16 +20,15 @@ from csf._validation import (
 )
 from csf.checkpoint import Checkpoint
 from csf.costs import NORMALIZATIONS, check_class_weight, weight_route
-from csf.evaluation import bound_share, evaluate, make_folds, resolve_splits
+from csf.evaluation import bound_share, make_folds, resolve_splits
 from csf.metrics import Constrained, get_constraint, get_metric
 from csf.prediction import CutPredictorMixin
-from csf.profiles import ErrorProfile
-from csf.responses import decides_positive, natural_threshold, positive_score, response_method
-from csf.results import cv_results
+from csf.prefit import is_prefit, prefit_study
+from csf.responses import natural_threshold, response_method
+from csf.results import report
 from csf.runner import Runner
-from csf.study import Study, best_trial, gap, upper_bound
+from csf.study import Study
 from csf.trainers import GenericTrainer, seeded
-from csf.trials import Trial
 
 __all__ = ["CostSearch"]
 
@@ -250,7 +248,7 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         metric = get_metric(self.metric)
         constraint = get_constraint(self.constraint)
         metric = metric if constraint is None else Constrained(metric, constraint)
-        if self._is_prefit():
+        if is_prefit(self.base, self.cv):
             self._tune_prefit(metric, X, is_pos, weight)
         else:
             self._search(metric, X, np.asarray(y).ravel(), is_pos, weight, fit_params)
@@ -272,17 +270,11 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
                 "neither; use threshold=None"
             )
 
-    def _is_prefit(self):
-        return isinstance(self.base, FrozenEstimator) or (isinstance(self.cv, str) and self.cv == "prefit")
-
-    # ---------------------------------------------------------------- the search
-
     def _search(self, metric, X, y, is_pos, weight, fit_params):
         fit_params, split_params = self._route(fit_params)
         random_state = None if self.random_state is None else check_random_state(self.random_state)
         base = seeded(self.base, random_state)
         check_class_weight(base)
-        route = weight_route(base, sample_weight_name=self.sample_weight_name, weighted=weight is not None)
         settings = list(ParameterGrid(self.param_grid)) if self.param_grid is not None else [{}]
         bases = [clone(base).set_params(**clone(setting, safe=False)) for setting in settings]
         target = is_pos.astype(np.int64)
@@ -291,38 +283,40 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         pos = bound_share(folds, on_train=self.bound_on == "train")
         options = {"pos": pos, "n_trials": self.n_trials, "tol": self.tol, "bound": self.bound}
         self.studies_ = [Study(metric, self.strategy, **options) for _ in settings]
-        checkpoint = self._open_checkpoint((base, settings, X, target, weight, splits, fit_params))
+        route = weight_route(base, sample_weight_name=self.sample_weight_name, weighted=weight is not None)
+        prepare = partial(GenericTrainer, route=route, normalize=self.normalize)
         context = open_callback_context(self, max_subtasks=None)
         runner = Runner(
             studies=self.studies_,
-            trainers=[
-                [
-                    GenericTrainer(b, f.X_train, f.y_train, f.weight_train, route, self.normalize, f.fit_params)
-                    for f in folds
-                ]
-                for b in bases
-            ],
+            trainers=[[prepare(base, *fold.training_part) for fold in folds] for base in bases],
             folds=folds,
             tune=self.threshold == "tune",
             on_train=self.bound_on == "train",
             raise_errors=self.error_score == "raise",
             n_jobs=self.n_jobs,
-            checkpoint=checkpoint,
+            checkpoint=self._open_checkpoint((base, settings, X, target, weight, splits, fit_params)),
             callbacks=list(self.callbacks or ()),
             context=context,
             verbose=self.verbose,
         )
         stopped = runner.run()
-        for study in self.studies_:
-            study.forget_pending()
         self._report(metric, pos, settings, len(splits), stopped)
         if self.refit:
             start = time.perf_counter()
             winner = bases[self.trials_[self.best_index_].setting]
-            trainer = GenericTrainer(winner, X, target, weight, route, self.normalize, fit_params)
+            trainer = prepare(winner, X, target, weight, fit_params)
             self._adopt(trainer.fit(self.best_cost_weights_), 1)
             self.refit_time_ = time.perf_counter() - start
         context.end()
+
+    def _tune_prefit(self, metric, X, is_pos, weight):
+        study, pos_label = prefit_study(
+            self.base, metric, X, is_pos, weight, self.pos_label_, tune=self.threshold == "tune", bound=self.bound
+        )
+        self.studies_ = [study]
+        self._report(metric, study.pos, [{}], 0, "the base was fitted before: only its threshold was tuned")
+        self.refit_time_ = 0.0
+        self._adopt(self.base, pos_label)
 
     def _route(self, fit_params):
         """Arguments of the base's fit and of the splitter."""
@@ -340,50 +334,15 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         checkpoint.restore(self.studies_)
         return checkpoint
 
-    def _tune_prefit(self, metric, X, is_pos, weight):
-        """One trial: the fitted base, with the threshold that suits it best."""
-        check_is_fitted(self.base)
-        known = list(getattr(self.base, "classes_", [0, 1]))
-        pos_label = self.pos_label_ if self.pos_label_ in known else 1
-        pos = ErrorProfile.from_masks(is_pos, is_pos, sample_weight=weight).pos
-        study = Study(metric, lambda trials, *, metric, pos: None, pos=pos, n_trials=1, bound=self.bound)
-        study.trials = [Trial(number=0, t=None, c_fn=1.0, c_fp=1.0)]
-        score = decided = None
-        if self.threshold == "tune":
-            score = positive_score(self.base, X, pos_label)
-            decided = score > natural_threshold(self.base)
-        else:
-            decided = decides_positive(self.base, X, pos_label)
-        study.record(0, **evaluate(metric, is_pos, decided, score, weight))
-        self.studies_ = [study]
-        self._report(metric, pos, [{}], 0, "the base was fitted before: only its threshold was tuned")
-        self.refit_time_ = 0.0
-        self._adopt(self.base, pos_label)
-
     def _report(self, metric, pos, settings, n_splits, stopped):
         """Set the results that come from the trials."""
-        trials = [trial for study in self.studies_ for trial in study.trials]
-        winner = best_trial(trials)
-        if winner is None:
-            first = next((trial.error for trial in trials if trial.error), "no trial was made")
-            kind = TypeError if "\nTypeError: " in first else ValueError
-            raise kind(f"all {len(trials)} trials failed; the first error was:\n{first}")
-        self.trials_, self.n_trials_, self.n_splits_ = trials, len(trials), n_splits
-        self.best_index_ = next(i for i, trial in enumerate(trials) if trial is winner)
-        self.best_t_, self.best_cost_weights_, self.best_score_ = winner.t, winner.costs, winner.score
-        self.best_params_ = settings[winner.setting]
-        self.cv_results_ = cv_results(trials, settings, n_splits)
-        self.upper_bound_ = upper_bound(trials, metric, pos=pos, bound=self.bound)
-        self.gap_ = gap(trials, self.upper_bound_)
-        self.stop_reason_ = stopped or "; ".join(dict.fromkeys(study.stop_reason for study in self.studies_))
-        self.best_threshold_ = winner.threshold
-        constraint = getattr(metric, "constraint", None)
-        self.feasible_ = winner.feasible
-        self.constraint_value_ = None if constraint is None else winner.rate
+        results = report(self.studies_, settings, n_splits, metric=metric, pos=pos, bound=self.bound, stopped=stopped)
+        for name, value in results.items():
+            setattr(self, name, value)
         if not self.feasible_:
             warnings.warn(
-                f"no trial satisfies {constraint} on held-out data; the closest one misses it by "
-                f"{winner.violation:.3g}. Loosen the constraint, or add trials or features",
+                f"no trial satisfies {metric.constraint} on held-out data; the closest one has "
+                f"{self.constraint_value_:.4g}. Loosen the constraint, or add trials or features",
                 UserWarning,
                 stacklevel=4,
             )
@@ -417,8 +376,6 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         """
         metric = get_metric(self.metric)
         return metric.score(y, self.predict(X), sample_weight=sample_weight, pos_label=self.pos_label_)
-
-    # ---------------------------------------------------------------- scikit-learn's protocol
 
     def get_metadata_routing(self):
         """Routing of ``sample_weight`` to the search, of other arguments to the base and the splitter.

@@ -1,6 +1,6 @@
 """Training any base classifier many times, with other costs each time."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import clone
@@ -24,18 +24,18 @@ class GenericTrainer:
         Targets, 1 for the positive class and 0 for the other.
     sample_weight : ndarray of shape (n_samples,) or None
         The user's weights.
+    fit_params : dict
+        Further arguments of the base's ``fit``.
     route : WeightRoute
         How costs reach the base.
     normalize : {"none", "mean"}, default="none"
         See `csf.costs.cost_sample_weight`.
-    fit_params : dict, default={}
-        Further arguments of the base's ``fit``.
 
     Examples
     --------
     >>> from sklearn.svm import LinearSVC
     >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
-    >>> trainer = GenericTrainer(LinearSVC(), X, y, None, WeightRoute("sample_weight", "sample_weight"))
+    >>> trainer = GenericTrainer(LinearSVC(), X, y, None, {}, WeightRoute("sample_weight", "sample_weight"))
     >>> trainer.fit((1.5, 0.5)).predict([[3.0]])
     array([1])
     """
@@ -44,9 +44,9 @@ class GenericTrainer:
     X: object
     y: np.ndarray
     sample_weight: np.ndarray | None
+    fit_params: dict
     route: WeightRoute
     normalize: str = "none"
-    fit_params: dict = field(default_factory=dict)
 
     def fit(self, costs):
         """Train a fresh clone of the base.

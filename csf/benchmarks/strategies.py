@@ -1,0 +1,153 @@
+"""Test scores of the strategies against the strongest simple rival, on paired splits.
+
+``python -m csf.benchmarks.strategies --splits 20`` prints the table of the README. The rival "threshold" is one
+cross-validated score vector of the plain base and the exact best cut of it.
+"""
+
+import argparse
+import warnings
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
+from sklearn.svm import LinearSVC
+
+from csf import ErrorProfile, Study
+from csf.benchmarks.data import BINARY_SETS, load_binary
+from csf.evaluation import evaluate
+from csf.metrics import get_metric
+from csf.strategies import Cone, Grid, ImbalanceRatio, Support
+
+__all__ = ["rows"]
+
+BASES = {"svc": LinearSVC(dual=False), "logistic": LogisticRegression(solver="liblinear")}
+METHODS = {
+    "imbalance_ratio": (ImbalanceRatio(), 1),
+    "grid 19": (Grid(), 19),
+    "cone 10": (Cone(), 10),
+    "cone 19": (Cone(), 19),
+    "support 7": (Support(), 7),
+}
+RIVAL = "threshold"
+
+
+class _Split:
+    """One split of one data set; a training with the same costs is done once and serves all methods."""
+
+    def __init__(self, base, metric, X, y, train, test):
+        self.base, self.metric, self.X, self.is_pos = base, metric, X[train], y[train] == 1
+        self.X_test, self.test_pos = X[test], y[test] == 1
+        self.folds = list(StratifiedKFold(5).split(self.X, self.is_pos))
+        self.done = {}
+
+    def trained(self, costs):
+        """Fields of the trial from pooled out-of-fold scores, and the test score of the refitted model."""
+        costs = tuple(round(cost, 12) for cost in costs)
+        if costs not in self.done:
+            weight = np.where(self.is_pos, *costs)
+            score = np.empty(self.is_pos.size)
+            for train, test in self.folds:
+                model = self._fit(self.X[train], self.is_pos[train], weight[train])
+                score[test] = model.decision_function(self.X[test])
+            fields = evaluate(self.metric, self.is_pos, score > 0, score, None)
+            final = self._fit(self.X, self.is_pos, weight).decision_function(self.X_test)
+            self.done[costs] = fields, self.test_score(final >= fields["threshold"]), self.test_score(final > 0)
+        return self.done[costs]
+
+    def _fit(self, X, y, weight):
+        return clone(self.base).fit(X, y, sample_weight=weight)
+
+    def test_score(self, predicted):
+        return self.metric.of(ErrorProfile.from_masks(self.test_pos, predicted))
+
+    def search(self, strategy, n_trials):
+        """Test score of the winner and the number of trainings on the training part's folds."""
+        study = Study(self.metric, strategy, pos=self.is_pos.mean(), n_trials=n_trials)
+        while (trial := study.ask()) is not None:
+            study.record(trial, **self.trained(trial.costs)[0])
+        return self.trained(study.best_trial.costs)[1], len(study.trials)
+
+
+def rows(names=tuple(BINARY_SETS), *, bases=tuple(BASES), metric="f1", n_splits=20, seed=0):
+    """Mean test scores and paired differences.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Data sets.
+    bases : sequence of str
+        Keys of ``BASES``.
+    metric : str or Metric, default="f1"
+        What is maximised.
+    n_splits : int, default=20
+        Stratified splits, three quarters to train on.
+    seed : int, default=0
+        Seed of the splits.
+
+    Yields
+    ------
+    dict
+        One row for each data set, base and method: mean test score, difference to the rival and its standard
+        error, and the mean number of trainings (each with five folds).
+    """
+    metric = get_metric(metric)
+    for name in names:
+        X, y = load_binary(name)
+        splits = list(StratifiedShuffleSplit(n_splits, test_size=0.25, random_state=seed).split(X, y))
+        for base in bases:
+            scores = {method: [] for method in ("plain", RIVAL, *METHODS)}
+            trials = {method: [1] for method in scores}
+            for train, test in splits:
+                split = _Split(BASES[base], metric, X, y, train, test)
+                _, tuned, plain = split.trained((1.0, 1.0))
+                scores["plain"].append(plain)
+                scores[RIVAL].append(tuned)
+                for method, (strategy, n_trials) in METHODS.items():
+                    score, n_done = split.search(strategy, n_trials)
+                    scores[method].append(score)
+                    trials[method].append(n_done)
+            for method, values in scores.items():
+                gain = np.subtract(values, scores[RIVAL])
+                error = gain.std(ddof=1) / np.sqrt(n_splits)
+                n_trained = float(np.mean(trials[method][1:] or [1]))
+                yield {
+                    "data": name,
+                    "base": base,
+                    "method": method,
+                    "mean": float(np.mean(values)),
+                    "gain": float(gain.mean()),
+                    "error": float(error),
+                    "trainings": n_trained,
+                    "values": values,
+                }
+
+
+def main(arguments=None):
+    """Print the table: one line for each data set and base, scores x 100, differences to the rival."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", default=",".join(BINARY_SETS))
+    parser.add_argument("--base", default=",".join(BASES))
+    parser.add_argument("--metric", default="f1")
+    parser.add_argument("--splits", type=int, default=20)
+    options = parser.parse_args(arguments)
+    warnings.simplefilter("ignore")
+    methods = ["plain", RIVAL, *METHODS]
+    print("| data | base | " + " | ".join(methods) + " | support 7 − cone 19 | trainings |")
+    print("|---" * (len(methods) + 4) + "|")
+    table = {}
+    for row in rows(
+        options.data.split(","), bases=options.base.split(","), metric=options.metric, n_splits=options.splits
+    ):
+        table[row["method"]] = row
+        if row["method"] != methods[-1]:
+            continue
+        cells = [f"{100 * table['plain']['mean']:.1f}", f"{100 * table[RIVAL]['mean']:.1f}"]
+        cells += [f"{100 * table[m]['gain']:+.1f} ± {100 * table[m]['error']:.1f}" for m in METHODS]
+        apart = 100 * np.subtract(row["values"], table["cone 19"]["values"])
+        cells.append(f"{apart.mean():+.2f} ± {apart.std(ddof=1) / np.sqrt(len(apart)):.2f}")
+        print(f"| {row['data']} | {row['base']} | " + " | ".join(cells) + f" | {row['trainings']:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
