@@ -74,7 +74,9 @@ class Cone(Strategy):
             at = self._highest_interval(trials, tried, metric, pos, is_open)
         else:
             promise = np.where(is_open, corner_promise(trials, edges, metric, pos), -np.inf)
-            at = int(np.argmax(np.where(promise >= promise.max(), np.diff(edges), -1.0)))
+            # Promises that differ by rounding only are equal: the G-mean turns an error of 1e-16 into one of 1e-8.
+            highest = promise >= promise.max() - 1e-6 * (hi - lo)
+            at = int(np.argmax(np.where(highest, np.diff(edges), -1.0)))
         return float(middles[at])
 
     def _highest_interval(self, trials, tried, metric, pos, is_open):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from csf.bounds import SupportLineBound
+from csf.bounds import SupportLineBound, known_profiles
 
 __all__ = ["corner_promise"]
 
@@ -17,7 +17,8 @@ def corner_promise(trials, edges, metric, pos):
     edges : ndarray of shape (n_intervals + 1,)
         Sorted levels: the ends of the range and everything tried.
     metric : Metric
-        What is maximised. Where a constraint is violated, the promise is below the metric's range by the violation.
+        What is maximised. Where a constraint forbids the corner, the promise is that of the best allowed profile
+        near it; without one it lies below the metric's range by the violation.
     pos : float
         Share of positives.
 
@@ -27,14 +28,33 @@ def corner_promise(trials, edges, metric, pos):
         Value that no model between two neighbouring levels exceeds by much.
     """
     chain = SupportLineBound(trials, metric, pos=pos).chain_
-    middles = 0.5 * (edges[:-1] + edges[1:])
-    c_fn, c_fp = np.array([metric.cost_weights(t, pos=pos) for t in middles]).T
     # The cheapest corner of the chain for costs between two levels is where their lines meet.
-    corner = (np.multiply.outer(c_fn, chain[:, 0]) + np.multiply.outer(c_fp, chain[:, 1])).argmin(axis=1)
-    fn, fp = chain[corner].T
-    promise = np.asarray(metric.value(fn, fp, pos=pos), dtype=float)
-    constraint = getattr(metric, "constraint", None)
-    if constraint is None:
+    corners = _cheapest(chain, 0.5 * (edges[:-1] + edges[1:]), metric, pos)
+    promise = np.asarray(metric.value(corners[:, 0], corners[:, 1], pos=pos), dtype=float)
+    known, constraint = known_profiles(trials), getattr(metric, "constraint", None)
+    if constraint is None or known is None:
         return promise
-    violation = constraint.violation(fn, fp, pos=pos)
-    return np.where(violation == 0, promise, metric.range(pos)[0] - violation)
+    # Models that predict one class everywhere are known without training.
+    touched = _cheapest(known.points, edges[1:-1], metric, pos)
+    touched = np.concatenate([[(0.0, 1.0 - pos)], touched, [(pos, 0.0)]])
+    return _allowed_promise(promise, corners, touched, metric, pos)
+
+
+def _cheapest(points, levels, metric, pos):
+    """For each level, the point with the smallest error weighted by its costs."""
+    costs = np.array([metric.cost_weights(t, pos=pos) for t in levels]).reshape(-1, 2)
+    return points[(costs @ points.T).argmin(axis=1)]
+
+
+def _allowed_promise(promise, corners, touched, metric, pos):
+    """Promise under a constraint: from a corner, possible profiles reach to the known ones at both ends."""
+    normal, rhs = metric.constraint.half_plane(pos=pos)
+    excess, beyond = corners @ normal - rhs, touched @ normal - rhs
+    violation = metric.constraint.violation(corners[:, 0], corners[:, 1], pos=pos)
+    nearby = metric.range(pos)[0] - violation
+    for end, allowed in ((touched[:-1], beyond[:-1]), (touched[1:], beyond[1:])):
+        crosses = (excess > 0) & (allowed <= 0)
+        share = np.where(crosses, excess, 0.0) / np.where(crosses, excess - allowed, 1.0)
+        fn, fp = (corners + share[:, None] * (end - corners)).T
+        nearby = np.where(crosses, np.maximum(nearby, metric.value(fn, fp, pos=pos)), nearby)
+    return np.where(excess <= 0, promise, nearby)
