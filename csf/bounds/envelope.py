@@ -40,7 +40,7 @@ def highest_levels(cones, lo, hi, *, is_open=None):
     # The ends of the range are apexes that bound nothing.
     rising = np.array([np.append(lo, t), np.append(np.inf, value), np.append(0.0, right)])
     falling = np.array([np.append(t, hi), np.append(value, np.inf), np.append(left, 0.0)])
-    height = hi
+    height, step = hi, 1e-15 * max(abs(hi), hi - lo)
     while True:
         start, i = _blocked_until(rising, height)
         end, j = (part[::-1] for part in _blocked_until(falling[:, ::-1] * [[-1.0], [1.0], [1.0]], height))
@@ -50,9 +50,7 @@ def highest_levels(cones, lo, hi, *, is_open=None):
             return float(height), np.column_stack([start[fits], end[fits]])
         lower = _crossing(rising[:, i], falling[:, j], height)[is_open].max()
         if not lower < height:  # rounding alone keeps the two lines of the best interval from crossing
-            best = np.flatnonzero(is_open)[np.argmin((start - end)[is_open])]
-            middle = 0.5 * (start[best] + end[best])
-            return float(height), np.array([[middle, middle]])
+            lower, step = height - step, 2.0 * step
         height = lower
 
 
@@ -71,7 +69,7 @@ def _crossing(rising, falling, height):
     """Height at which rising lines meet falling ones; a line that is high enough at its apex blocks as a wall."""
     (t_i, v_i, s_i), (t_j, v_j, s_j) = rising, falling
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        meet = (s_j * (v_i - s_i * t_i) + s_i * (v_j + s_j * t_j)) / (s_i + s_j)
+        meet = v_i + s_i / (s_i + s_j) * (v_j - v_i + s_j * (t_j - t_i))
         meet = np.where(s_i + s_j > 0, meet, np.minimum(v_i, v_j))
         meet = np.where(v_i >= height, v_j + s_j * (t_j - t_i), meet)
         return np.where(v_j >= height, v_i + s_i * (t_j - t_i), meet)
