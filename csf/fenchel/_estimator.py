@@ -12,7 +12,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from csf._validation import check_binary_target, check_count, check_weights
 from csf.fenchel.rewards import RewardProblem
 
-__all__ = ["LinearAlternation", "history"]
+__all__ = ["NUMBERS", "LinearAlternation", "history"]
+
+# How the linear solver wants its samples.
+NUMBERS = {"accept_sparse": "csr", "dtype": np.float64}
 
 
 class LinearAlternation(ClassifierMixin, BaseEstimator):
@@ -36,7 +39,7 @@ class LinearAlternation(ClassifierMixin, BaseEstimator):
             Scores.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validate_data(self, X, reset=False, **NUMBERS)
         return np.asarray(X @ self.coef_[0]).ravel() + self.intercept_[0]
 
     def predict(self, X):
@@ -64,16 +67,17 @@ class LinearAlternation(ClassifierMixin, BaseEstimator):
                 raise ValueError(f"{name} must be positive and finite, got {value!r}")
         check_count(self.max_iter, "max_iter")
 
-    def _check_data(self, X, y, sample_weight):
-        """Checked data; sets ``classes_`` and ``pos_label_``."""
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+    def _check_data(self, X, y, sample_weight, **how):
+        """Checked data; sets ``classes_`` and ``pos_label_``. ``how`` goes to scikit-learn's check of ``X``."""
+        X, y = validate_data(self, X, y, **how)
         self.classes_, is_pos, self.pos_label_ = check_binary_target(y, self.pos_label)
         weight = check_weights(sample_weight, is_pos.shape[0])
         if weight is not None:
-            for label, of_class in ((self.pos_label_, is_pos), (self.classes_, ~is_pos)):
+            for name, of_class in (("positive", is_pos), ("negative", ~is_pos)):
                 if not weight[of_class].any():
-                    which = "positive" if label is self.pos_label_ else "negative"
-                    raise ValueError(f"sample_weight is zero for every sample of the {which} class")
+                    raise ValueError(
+                        f"sample_weight is zero for every sample of the {name} class; both classes are needed"
+                    )
         return X, is_pos, weight
 
     def _problem(self, X, is_pos, weight):

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from csf.fenchel._estimator import LinearAlternation, history
+from csf.fenchel._estimator import NUMBERS, LinearAlternation, history
 from csf.metrics import LinearFractional, get_metric
 
 __all__ = ["AMP"]
@@ -139,7 +139,7 @@ class AMP(LinearAlternation):
         """
         metric = self._check_metric()
         self._check_numbers()
-        X, is_pos, weight = self._check_data(X, y, sample_weight)
+        X, is_pos, weight = self._check_data(X, y, sample_weight, **NUMBERS)
         problem = self._problem(X, is_pos, weight)
         _check_costs(metric, problem.pos)
         w, self.level_, steps = (self._climb if self.level == "surrogate" else self._follow)(problem, metric)

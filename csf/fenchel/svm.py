@@ -7,7 +7,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from csf.costs import weight_route
-from csf.fenchel._estimator import LinearAlternation, history
+from csf.fenchel._estimator import NUMBERS, LinearAlternation, history
 from csf.fenchel.alternation import alternate, alternate_base
 from csf.metrics import Concave, get_metric
 from csf.profiles import ErrorProfile
@@ -146,7 +146,9 @@ class FenchelSVM(LinearAlternation):
         """
         metric = self._check_metric()
         self._check_numbers()
-        X, is_pos, weight = self._check_data(X, y, sample_weight)
+        # a base gets the samples as they come, tables with text included
+        how = NUMBERS if self.base is None else {"skip_check_array": True}
+        X, is_pos, weight = self._check_data(X, y, sample_weight, **how)
         run = {"tol": self.tol, "max_iter": self.max_iter, "report": self._report}
         if self.base is None:
             w, steps = alternate(self._problem(X, is_pos, weight), metric, **run)

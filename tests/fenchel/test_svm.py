@@ -7,12 +7,13 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -144,6 +145,15 @@ def test_any_base(base):
     np.testing.assert_array_equal(named.predict(X) == "bad", model.predict(X) == 1)
     if hasattr(model, "decision_function"):
         np.testing.assert_array_equal(named.decision_function(X) > 0, named.predict(X) == "good")
+
+
+def test_a_base_gets_tables_as_they_come():
+    table = pd.DataFrame({"kind": ["a", "b", "c", "a"] * 50, "size": np.arange(200.0)})
+    y = (np.arange(200) % 4 == 1).astype(int)
+    encoder = ColumnTransformer([("kind", OneHotEncoder(), ["kind"])], remainder="passthrough")
+    model = FenchelSVM(base=make_pipeline(encoder, LogisticRegression(max_iter=1000))).fit(table, y)
+    np.testing.assert_array_equal(model.predict(table), y)
+    assert model.feature_names_in_.tolist() == ["kind", "size"]
 
 
 def test_a_base_that_scores_nothing_gives_no_scores():
