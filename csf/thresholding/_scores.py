@@ -65,18 +65,17 @@ def positive_score(model, X, response_methods, pos_label):
 def margin(score, threshold, positive_is_last):
     """Decision function of the rule ``score >= threshold``; of its opposite where the positive class comes first."""
     if np.isfinite(threshold):
-        with np.errstate(over="ignore", invalid="ignore"):
-            # The largest number that is predicted negative has distance 0, however close the threshold is.
-            edge = np.nextafter(threshold, -np.inf) if positive_is_last else threshold
-            distance = score - edge
+        with np.errstate(over="ignore"):
+            distance = score - threshold
     else:
         largest = np.finfo(np.float64).max
         distance = np.clip(score, -largest, largest)
         distance = distance / (1.0 + np.abs(distance)) - np.sign(threshold)
     if not positive_is_last:
         distance = -distance
+    # A score at the threshold is positive, but no distance away from it.
     last = (score >= threshold) == positive_is_last
-    return np.where(last, np.fmax(distance, np.finfo(np.float64).tiny), np.fmin(distance, 0.0))
+    return np.where(last, np.maximum(distance, np.finfo(np.float64).tiny), np.minimum(distance, 0.0))
 
 
 def check_numbers(score, base):

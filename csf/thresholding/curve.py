@@ -221,8 +221,6 @@ class ThresholdCurve:
         """One threshold, without those of all other cuts."""
         if cut == self.fn.shape[0] - 1:
             return -np.inf
-        if cut == 0:
-            return np.inf
         return float(midpoint(self.lowest_score[cut], self.lowest_score[cut + 1]))
 
 

@@ -61,6 +61,16 @@ def test_mixture_is_a_distribution_with_the_value_it_reports(name, shape, seed):
 
 
 @pytest.mark.parametrize("name", NAMES)
+@given(SHAPES, st.integers(0, 100))
+@settings(max_examples=10)
+def test_line_search_never_falls(name, shape, seed):
+    curve = expected(shape, seed)
+    results = [frank_wolfe(curve, name, max_iter=steps, tol=0.0) for steps in range(1, 7)]
+    assert (np.diff([result.value for result in results]) >= -1e-12).all()
+    assert (np.diff([result.gap for result in results]) <= 1e-12).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_converges_to_the_sweep(name):
     curve = expected((0.8, 4.0, 5000, 12), 0)
     result, best = frank_wolfe(curve, name), curve.best(name)
