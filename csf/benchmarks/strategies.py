@@ -22,12 +22,14 @@ from csf.strategies import Cone, Grid, ImbalanceRatio, Support
 __all__ = ["rows"]
 
 BASES = {"svc": LinearSVC(dual=False), "logistic": LogisticRegression(solver="liblinear")}
+# strategy, largest number of trials, whether the threshold is tuned as well
 METHODS = {
-    "imbalance_ratio": (ImbalanceRatio(), 1),
-    "grid 19": (Grid(), 19),
-    "cone 10": (Cone(), 10),
-    "cone 19": (Cone(), 19),
-    "support 7": (Support(), 7),
+    "weights only": (Cone(), 19, False),
+    "imbalance_ratio": (ImbalanceRatio(), 1, True),
+    "grid 19": (Grid(), 19, True),
+    "cone 10": (Cone(), 10, True),
+    "cone 19": (Cone(), 19, True),
+    "support 7": (Support(), 7, True),
 }
 RIVAL = "threshold"
 
@@ -42,7 +44,7 @@ class _Split:
         self.done = {}
 
     def trained(self, costs):
-        """Fields of the trial from pooled out-of-fold scores, and the test score of the refitted model."""
+        """Fields of the trial with and without a tuned threshold, and the test scores of the refitted model."""
         costs = tuple(round(cost, 12) for cost in costs)
         if costs not in self.done:
             weight = np.where(self.is_pos, *costs)
@@ -50,23 +52,27 @@ class _Split:
             for train, test in self.folds:
                 model = self._fit(self.X[train], self.is_pos[train], weight[train])
                 score[test] = model.decision_function(self.X[test])
-            fields = evaluate(self.metric, self.is_pos, score > 0, score, None)
+            tuned = evaluate(self.metric, self.is_pos, score > 0, score, None)
+            own = evaluate(self.metric, self.is_pos, score > 0, None, None)
             final = self._fit(self.X, self.is_pos, weight).decision_function(self.X_test)
-            self.done[costs] = fields, self.test_score(final >= fields["threshold"]), self.test_score(final > 0)
+            self.done[costs] = {
+                True: (tuned, self._test_score(final >= tuned["threshold"])),
+                False: (own, self._test_score(final > 0)),
+            }
         return self.done[costs]
 
     def _fit(self, X, y, weight):
         return clone(self.base).fit(X, y, sample_weight=weight)
 
-    def test_score(self, predicted):
+    def _test_score(self, predicted):
         return self.metric.of(ErrorProfile.from_masks(self.test_pos, predicted))
 
-    def search(self, strategy, n_trials):
+    def search(self, strategy, n_trials, tune):
         """Test score of the winner and the number of trainings on the training part's folds."""
         study = Study(self.metric, strategy, pos=self.is_pos.mean(), n_trials=n_trials)
         while (trial := study.ask()) is not None:
-            study.record(trial, **self.trained(trial.costs)[0])
-        return self.trained(study.best_trial.costs)[1], len(study.trials)
+            study.record(trial, **self.trained(trial.costs)[tune][0])
+        return self.trained(study.best_trial.costs)[tune][1], len(study.trials)
 
 
 def rows(names=tuple(BINARY_SETS), *, bases=tuple(BASES), metric="f1", n_splits=20, seed=0):
@@ -100,11 +106,11 @@ def rows(names=tuple(BINARY_SETS), *, bases=tuple(BASES), metric="f1", n_splits=
             trials = {method: [1] for method in scores}
             for train, test in splits:
                 split = _Split(BASES[base], metric, X, y, train, test)
-                _, tuned, plain = split.trained((1.0, 1.0))
-                scores["plain"].append(plain)
-                scores[RIVAL].append(tuned)
-                for method, (strategy, n_trials) in METHODS.items():
-                    score, n_done = split.search(strategy, n_trials)
+                neutral = split.trained((1.0, 1.0))
+                scores["plain"].append(neutral[False][1])
+                scores[RIVAL].append(neutral[True][1])
+                for method, (strategy, n_trials, tune) in METHODS.items():
+                    score, n_done = split.search(strategy, n_trials, tune)
                     scores[method].append(score)
                     trials[method].append(n_done)
             for method, values in scores.items():
