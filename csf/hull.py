@@ -42,6 +42,10 @@ class Hull:
     def __hash__(self):
         return hash(self.points.tobytes())
 
+    def __reduce__(self):
+        # For files that rebuild objects by calling a trusted type; the hull of its own corners is itself.
+        return Hull, (self.points,)
+
     def __repr__(self):
         return f"Hull({self.points.tolist()})"
 
