@@ -1,0 +1,190 @@
+"""What reading gives, and how a model remembers the features it was trained on."""
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from scipy import sparse
+
+from csf.cli.errors import CliError
+
+__all__ = ["Dataset", "Features", "ReadOptions", "matched", "refuse_column_options"]
+
+# Dense copies of sparse data are made up to this many numbers (1 GiB).
+_MAX_DENSE = 1 << 27
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What the command line says about the columns of a data set.
+
+    Parameters
+    ----------
+    target : str, default=None
+        Column of the labels.
+    positive : str, default=None
+        The positive class.
+    sample_weight : str, default=None
+        Column of the sample weights.
+    drop : tuple of str, default=()
+        Columns to leave out.
+    """
+
+    target: str | None = None
+    positive: str | None = None
+    sample_weight: str | None = None
+    drop: tuple = ()
+
+
+@dataclass(frozen=True)
+class Features:
+    """The features that a model takes.
+
+    Parameters
+    ----------
+    kind : {"frame", "dense", "sparse"}
+        Named columns, an array or a sparse matrix.
+    n_features : int
+        Number of features.
+    numeric, categorical : tuple of str, default=()
+        Columns of a frame.
+    zero_based : bool, default=False
+        Whether the numbers of features in a LIBSVM file start at 0.
+    """
+
+    kind: str
+    n_features: int
+    numeric: tuple = ()
+    categorical: tuple = ()
+    zero_based: bool = False
+
+    def to_dict(self):
+        """Plain numbers, strings and lists.
+
+        Returns
+        -------
+        dict
+            One entry a field.
+        """
+        record = asdict(self)
+        return record | {"numeric": list(self.numeric), "categorical": list(self.categorical)}
+
+    @classmethod
+    def from_dict(cls, record):
+        """Features of a dict made by `to_dict`.
+
+        Parameters
+        ----------
+        record : dict
+            As `to_dict` returns it.
+
+        Returns
+        -------
+        Features
+            Equal features.
+        """
+        columns = {name: tuple(record[name]) for name in ("numeric", "categorical")}
+        return cls(**record | columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A binary problem.
+
+    Parameters
+    ----------
+    name : str
+        What the user called it.
+    X : DataFrame, ndarray or CSR array of shape (n_samples, n_features)
+        Samples.
+    y : ndarray of shape (n_samples,)
+        Labels of two classes.
+    pos_label : label
+        Positive class.
+    features : Features
+        Describes ``X``.
+    sample_weight : ndarray of shape (n_samples,), default=None
+        Weights.
+    is_test : ndarray of bool, shape (n_samples,), default=None
+        Official test part.
+    """
+
+    name: str
+    X: object
+    y: np.ndarray
+    pos_label: object
+    features: Features
+    sample_weight: np.ndarray | None = None
+    is_test: np.ndarray | None = None
+
+    @property
+    def pos(self):
+        """Share of positives; weighted where there are weights."""
+        return float(np.average(self.y == self.pos_label, weights=self.sample_weight))
+
+
+def matched(X, features, source):
+    """An array in the form that a model was trained on.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_samples, n_features)
+        Samples.
+    features : Features
+        What the model takes.
+    source : str
+        Where ``X`` comes from, for messages.
+
+    Returns
+    -------
+    ndarray or CSR matrix of shape (n_samples, n_features)
+        The same numbers.
+
+    Raises
+    ------
+    CliError
+        If the features are others, or too many for a dense copy.
+    """
+    if features.kind == "frame":
+        raise CliError(f"the model takes a CSV or Parquet file with named columns; {source} has none")
+    if X.shape[1] != features.n_features:
+        raise CliError(f"the model takes {features.n_features} features; {source} has {X.shape[1]}")
+    if features.kind == "sparse":
+        return sparse.csr_matrix(X)
+    return densified(X, source)
+
+
+def densified(X, source):
+    """A dense copy of a sparse matrix; dense data as it is.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_samples, n_features)
+        Samples.
+    source : str
+        Where ``X`` comes from, for messages.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_features)
+        The same numbers.
+
+    Raises
+    ------
+    CliError
+        If it would not fit into 1 GiB.
+    """
+    if not sparse.issparse(X):
+        return X
+    if X.shape[0] * X.shape[1] > _MAX_DENSE:
+        raise CliError(
+            f"the base takes dense data only, and {source} ({X.shape[0]} x {X.shape[1]}, sparse) is too large for "
+            "that; use --base linear-svc, logistic, sgd, random-forest, lightgbm or xgboost"
+        )
+    return X.toarray()
+
+
+def refuse_column_options(options, source):
+    """Raise a CliError where options name columns of a source that has no named columns."""
+    for flag, value in (("target", options.target), ("sample-weight", options.sample_weight), ("drop", options.drop)):
+        if value:
+            raise CliError(f"--{flag} names a column of a CSV or Parquet file; {source} has no named columns")

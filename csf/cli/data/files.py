@@ -1,0 +1,55 @@
+"""Plain and compressed text files."""
+
+import bz2
+import gzip
+import lzma
+from pathlib import Path
+
+__all__ = ["COMPRESSED", "first_line", "format_suffix"]
+
+COMPRESSED = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+
+
+def format_suffix(path):
+    """Suffix that tells the format, without the one of the compression.
+
+    Parameters
+    ----------
+    path : str
+        File name.
+
+    Returns
+    -------
+    str
+        In lower case, with its dot.
+
+    Examples
+    --------
+    >>> format_suffix("train.CSV.gz")
+    '.csv'
+    """
+    path = Path(path)
+    if path.suffix.lower() in COMPRESSED:
+        path = path.with_suffix("")
+    return path.suffix.lower()
+
+
+def first_line(path):
+    """First line with content, without comments that take a line.
+
+    Parameters
+    ----------
+    path : str
+        Text file, plain or compressed.
+
+    Returns
+    -------
+    str
+        The line; empty where the file is not a text file or has none.
+    """
+    open_file = COMPRESSED.get(Path(path).suffix.lower(), open)
+    try:
+        with open_file(path, "rt", encoding="utf-8-sig") as file:
+            return next((line.strip() for line in file if line.strip() and not line.startswith("#")), "")
+    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile, lzma.LZMAError):
+        return ""

@@ -1,0 +1,107 @@
+"""Data sets in the folder that ``CSF_DATA`` names.
+
+A set is a ``numpy.savez_compressed`` file ``NAME.npz`` with the labels ``y`` and the samples: ``X``, or a CSR matrix
+as ``X_data``, ``X_indices``, ``X_indptr`` and ``X_shape``. ``positive`` (labels that count as positive; empty or
+absent for multiclass sets) and ``is_test`` (the official test part) are optional.
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+from csf.cli.data.dataset import Dataset, Features, matched, refuse_column_options
+from csf.cli.data.targets import binary_target
+from csf.cli.errors import CliError
+
+__all__ = ["PREFIX", "is_npz", "read_labelled", "read_unlabelled"]
+
+PREFIX = "csf-data:"
+
+
+def is_npz(source):
+    """Whether a source is one such as ``"csf-data:adult"``."""
+    return source.startswith(PREFIX)
+
+
+def read_labelled(source, options):
+    """Set of the folder, with its official split where it has one.
+
+    Parameters
+    ----------
+    source : str
+        ``"csf-data:name"``, or ``"csf-data:name:label"`` for one label against the rest.
+    options : ReadOptions
+        ``positive`` may give the label instead.
+
+    Returns
+    -------
+    Dataset
+        Dense or sparse data.
+
+    Raises
+    ------
+    CliError
+        If there is no such set or label.
+    """
+    refuse_column_options(options, source)
+    name, _, positive = source.removeprefix(PREFIX).partition(":")
+    arrays = _load(name)
+    X, y = _samples(arrays), arrays["y"]
+    positive = positive or options.positive
+    if positive is None and arrays.get("positive", np.empty(0)).size:
+        y, pos_label = np.isin(y, arrays["positive"]).astype(np.int64), 1
+    else:
+        y, pos_label = binary_target(y, positive)
+    return Dataset(source, X, y, pos_label, _features(X), is_test=arrays.get("is_test"))
+
+
+def read_unlabelled(source, features):
+    """Samples of a set of the folder, for a trained model.
+
+    Parameters
+    ----------
+    source : str
+        As for `read_labelled`.
+    features : Features
+        What the model takes.
+
+    Returns
+    -------
+    ndarray or CSR matrix of shape (n_samples, n_features)
+        The samples.
+    """
+    arrays = _load(source.removeprefix(PREFIX).partition(":")[0])
+    return matched(_samples(arrays), features, source)
+
+
+def _load(name):
+    folder = os.environ.get("CSF_DATA")
+    if not folder:
+        raise CliError(
+            f"{PREFIX}{name} is looked up in the folder that the environment variable CSF_DATA names; set it"
+        )
+    path = Path(folder) / f"{name}.npz"
+    known = sorted(file.stem for file in Path(folder).glob("*.npz"))
+    if name not in known:
+        raise CliError(f"no data set {name!r} in CSF_DATA ({folder}); there are: {', '.join(known) or 'none'}")
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+    except (OSError, ValueError) as error:
+        raise CliError(f"cannot read {path}: {error}") from error
+    if "y" not in arrays or not ("X" in arrays or "X_data" in arrays):
+        raise CliError(f"{path} has no arrays X (or X_data, X_indices, X_indptr, X_shape) and y")
+    return arrays
+
+
+def _samples(arrays):
+    if "X" in arrays:
+        return np.asarray(arrays["X"], dtype=np.float64)
+    parts = (np.asarray(arrays["X_data"], dtype=np.float64), arrays["X_indices"], arrays["X_indptr"])
+    return sparse.csr_matrix(parts, shape=tuple(int(n) for n in arrays["X_shape"]))
+
+
+def _features(X):
+    return Features("sparse" if sparse.issparse(X) else "dense", X.shape[1])

@@ -1,0 +1,82 @@
+"""From the name of a data set to the module that reads it."""
+
+from pathlib import Path
+
+from csf.cli.data import builtin, npz, svmlight, table
+from csf.cli.data.files import format_suffix
+from csf.cli.errors import CliError
+
+__all__ = ["read_dataset", "read_samples"]
+
+
+def read_dataset(source, options):
+    """Labelled data.
+
+    Parameters
+    ----------
+    source : str
+        A CSV, Parquet or LIBSVM file, a built-in set such as ``"digits:8"``, or ``"csf-data:NAME"``.
+    options : ReadOptions
+        What the command line says about columns and classes.
+
+    Returns
+    -------
+    Dataset
+        The binary problem.
+
+    Raises
+    ------
+    CliError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> from csf.cli.data.dataset import ReadOptions
+    >>> read_dataset("digits:8", ReadOptions()).pos
+    0.097
+    """
+    return _reader(source).read_labelled(source, options)
+
+
+def read_samples(source, features):
+    """Samples for a trained model.
+
+    Parameters
+    ----------
+    source : str
+        As for `read_dataset`.
+    features : Features
+        What the model takes.
+
+    Returns
+    -------
+    DataFrame, ndarray or CSR matrix of shape (n_samples, n_features)
+        The samples, as the model takes them.
+
+    Raises
+    ------
+    CliError
+        If it cannot be read or has other features.
+    """
+    return _reader(source).read_unlabelled(source, features)
+
+
+def _reader(source):
+    """Module that reads a source."""
+    if npz.is_npz(source):
+        return npz
+    path = Path(source)
+    if not path.exists():
+        if builtin.is_builtin(source):
+            return builtin
+        raise CliError(f"there is no file {source!r}, and built-in sets are {builtin.describe()}; or csf-data:NAME")
+    if path.is_dir():
+        raise CliError(f"{source} is a folder; give a file")
+    suffix = format_suffix(source)
+    if suffix in table.SUFFIXES:
+        return table
+    if svmlight.is_svmlight(source, suffix):
+        return svmlight
+    raise CliError(
+        f"cannot tell the format of {source}; accepted: .csv, .tsv, .parquet, and LIBSVM files (label index:value ...)"
+    )

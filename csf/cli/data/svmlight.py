@@ -1,0 +1,83 @@
+"""LIBSVM (svmlight) files, plain or compressed."""
+
+import re
+
+import numpy as np
+from sklearn.datasets import load_svmlight_file
+
+from csf.cli.data.dataset import Dataset, Features, matched, refuse_column_options
+from csf.cli.data.files import first_line
+from csf.cli.data.targets import as_labels, binary_target
+from csf.cli.errors import CliError
+
+__all__ = ["is_svmlight", "read_labelled", "read_unlabelled"]
+
+_SUFFIXES = {".svm", ".svmlight", ".libsvm"}
+_LINE = re.compile(r"[+-]?[\d.]\S*(\s+qid:\d+)?(\s+\d+:\S+)+\s*(#.*)?")
+
+
+def is_svmlight(path, suffix):
+    """Whether a file is a LIBSVM file, by its suffix or by its first line."""
+    return suffix in _SUFFIXES or _LINE.fullmatch(first_line(path)) is not None
+
+
+def read_labelled(path, options):
+    """LIBSVM file with its labels.
+
+    Parameters
+    ----------
+    path : str
+        File, also ``.gz`` or ``.bz2``.
+    options : ReadOptions
+        ``positive`` names the positive label.
+
+    Returns
+    -------
+    Dataset
+        Sparse data.
+
+    Raises
+    ------
+    CliError
+        If the file cannot be read.
+    """
+    refuse_column_options(options, path)
+    X, y = _load(path, zero_based=True)
+    # Most files count features from 1; one that never uses number 0 is taken for such a file.
+    zero_based = bool(X.nnz) and int(X.indices.min()) == 0
+    X = X if zero_based else X[:, 1:]
+    if X.shape[1] == 0:
+        raise CliError(f"{path} has no features")
+    y, pos_label = binary_target(as_labels(y), options.positive)
+    return Dataset(path, X, y, pos_label, Features("sparse", X.shape[1], zero_based=zero_based))
+
+
+def read_unlabelled(path, features):
+    """Samples of a LIBSVM file, for a trained model; the labels do not matter.
+
+    Parameters
+    ----------
+    path : str
+        File.
+    features : Features
+        What the model takes.
+
+    Returns
+    -------
+    ndarray or CSR matrix of shape (n_samples, n_features)
+        The samples.
+    """
+    if features.kind == "frame":
+        return matched(None, features, path)
+    X, _ = _load(path, zero_based=features.zero_based, n_features=features.n_features)
+    return matched(X, features, path)
+
+
+def _load(path, **options):
+    try:
+        X, y = load_svmlight_file(path, dtype=np.float64, **options)
+    except (ValueError, OSError, EOFError) as error:
+        raise CliError(f"cannot read {path} as a LIBSVM file: {error}") from error
+    if X.shape[0] == 0:
+        raise CliError(f"{path} has no rows")
+    return X, y

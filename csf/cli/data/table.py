@@ -1,0 +1,192 @@
+"""CSV and Parquet files with named columns."""
+
+import difflib
+import warnings
+
+import numpy as np
+
+from csf.cli.data.dataset import Dataset, Features
+from csf.cli.data.files import first_line, format_suffix
+from csf.cli.data.targets import as_labels, binary_target
+from csf.cli.errors import CliError, require
+
+__all__ = ["SUFFIXES", "read_labelled", "read_unlabelled"]
+
+SUFFIXES = {".csv": "CSV", ".tsv": "CSV", ".parquet": "Parquet", ".pq": "Parquet"}
+_SEPARATORS = ",;\t|"
+
+
+def read_labelled(path, options):
+    """Table with a target column; numbers stay numbers, everything else becomes a category.
+
+    Parameters
+    ----------
+    path : str
+        CSV or Parquet file.
+    options : ReadOptions
+        Names of the columns and the positive class.
+
+    Returns
+    -------
+    Dataset
+        ``X`` is a DataFrame of float64 columns, and of object columns with strings and NaN.
+
+    Raises
+    ------
+    CliError
+        If the file cannot be read or a column is not there.
+    """
+    frame = _read(path)
+    columns = list(frame.columns)
+    if options.target is None:
+        raise CliError(f"name the column of the labels with --target; {path} has {_listed(columns)}")
+    for name in (options.target, options.sample_weight, *options.drop):
+        if name is not None and name not in columns:
+            close = difflib.get_close_matches(name, columns, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"it has {_listed(columns)}"
+            raise CliError(f"{path} has no column {name!r}; {hint}")
+    y, pos_label = binary_target(_target(frame[options.target]), options.positive)
+    weight = None if options.sample_weight is None else _weights(frame[options.sample_weight])
+    left_out = {options.target, options.sample_weight, *options.drop}
+    frame = frame[[name for name in columns if name not in left_out]]
+    if frame.shape[1] == 0:
+        raise CliError(f"{path} has no column left to learn from beside {_listed(columns)}")
+    numeric = tuple(name for name in frame.columns if _is_number(frame[name]))
+    categorical = tuple(name for name in frame.columns if name not in numeric)
+    _warn_of_names(frame, categorical)
+    features = Features("frame", frame.shape[1], numeric, categorical)
+    return Dataset(path, _typed(frame, features, path), y, pos_label, features, weight)
+
+
+def read_unlabelled(path, features):
+    """Columns of a table that a trained model takes, in its order; other columns do not matter.
+
+    Parameters
+    ----------
+    path : str
+        CSV or Parquet file.
+    features : Features
+        What the model takes.
+
+    Returns
+    -------
+    DataFrame of shape (n_samples, n_features)
+        The columns.
+
+    Raises
+    ------
+    CliError
+        If a column is missing, or has text where the model takes numbers.
+    """
+    if features.kind != "frame":
+        raise CliError(
+            f"the model was trained on {features.n_features} features without names, not on a table; {path} is one"
+        )
+    frame = _read(path, text=features.categorical)
+    names = [*features.numeric, *features.categorical]
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        raise CliError(f"{path} lacks {_listed(missing)}, which the model was trained on")
+    return _typed(frame[names], features, path)
+
+
+def _read(path, text=()):
+    """File as a frame; columns of a CSV file hold numbers where every entry is one, unless named in ``text``."""
+    kind = SUFFIXES[format_suffix(path)]
+    pandas = require("pandas", f"reading {kind}")
+    try:
+        if kind == "Parquet":
+            frame = pandas.read_parquet(path)
+        else:
+            frame = pandas.read_csv(
+                path,
+                sep=max(_SEPARATORS, key=first_line(path).count),
+                dtype=str,
+                na_values=["?"],
+                skipinitialspace=True,
+                encoding="utf-8-sig",
+            )
+    except ImportError as error:
+        raise CliError(f"reading {kind} needs pyarrow: pip install pyarrow") from error
+    except (ValueError, OSError) as error:
+        raise CliError(f"cannot read {path} as {kind}: {error}") from error
+    if frame.shape[0] == 0:
+        raise CliError(f"{path} has no rows")
+    frame.columns = [str(name) for name in frame.columns]
+    if kind == "CSV":
+        for name in frame.columns.difference(text):
+            try:
+                frame[name] = pandas.to_numeric(frame[name])
+            except (ValueError, TypeError):
+                continue
+    return frame
+
+
+def _is_number(column):
+    types = require("pandas", "reading tables").api.types
+    if types.is_datetime64_any_dtype(column) or types.is_timedelta64_dtype(column):
+        raise CliError(
+            f"column {column.name!r} holds dates; turn it into numbers first, or leave it out with --drop {column.name}"
+        )
+    return types.is_numeric_dtype(column) and not types.is_bool_dtype(column)
+
+
+def _typed(frame, features, path):
+    """Numbers as float64, categories as strings, missing entries as NaN, columns in the order of ``features``."""
+    columns = {}
+    for name in features.numeric:
+        if not _is_number(frame[name]):
+            bad = next(value for value in frame[name].dropna() if not _is_numeral(value))
+            raise CliError(f"column {name!r} of {path} must hold numbers, as in training; it has {bad!r}")
+        columns[name] = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+    for name in features.categorical:
+        missing = frame[name].isna().to_numpy()
+        texts = np.array([str(value) for value in frame[name]], dtype=object)
+        texts[missing] = np.nan
+        columns[name] = texts
+    pandas = require("pandas", "reading tables")
+    return pandas.DataFrame({name: pandas.Series(values, dtype=values.dtype) for name, values in columns.items()})
+
+
+def _is_numeral(value):
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return not isinstance(value, bool)
+
+
+def _target(column):
+    missing = int(column.isna().sum())
+    if missing:
+        raise CliError(f"target {column.name!r} is missing in {missing} of {column.shape[0]} rows; drop those rows")
+    types = require("pandas", "reading tables").api.types
+    if types.is_bool_dtype(column):
+        return column.to_numpy(dtype=bool)
+    if types.is_numeric_dtype(column):
+        return as_labels(column.to_numpy(dtype=np.float64))
+    return np.array([str(value) for value in column])
+
+
+def _weights(column):
+    if not _is_number(column) or column.isna().any():
+        raise CliError(f"sample weights in column {column.name!r} must be numbers >= 0, none missing")
+    return column.to_numpy(dtype=np.float64)
+
+
+def _warn_of_names(frame, categorical):
+    """Warn of text columns such as names and numbers of cases, which say nothing about a new row."""
+    for name in categorical:
+        distinct, n_rows = frame[name].nunique(), frame.shape[0]
+        if distinct > max(20, n_rows / 2):
+            warnings.warn(
+                f"column {name!r} has {distinct} distinct texts in {n_rows} rows; if it is a name or a key, leave it "
+                f"out with --drop {name!r}",
+                UserWarning,
+                stacklevel=2,
+            )
+
+
+def _listed(names, shown=12):
+    rest = f", ... ({len(names)} in all)" if len(names) > shown else ""
+    return f"the column{'s' if len(names) > 1 else ''} {', '.join(map(repr, names[:shown]))}{rest}"

@@ -1,0 +1,93 @@
+"""Labels of a data set as a binary target."""
+
+import numpy as np
+
+from csf.cli.errors import CliError
+
+__all__ = ["as_labels", "binary_target"]
+
+_SHOWN = 12
+
+
+def as_labels(values):
+    """Whole numbers as int64, other numbers as they are.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples,)
+        Numbers.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Labels.
+
+    Examples
+    --------
+    >>> as_labels(np.array([-1.0, 1.0])).tolist()
+    [-1, 1]
+    """
+    whole = np.isfinite(values).all() and (np.round(values) == values).all()
+    return values.astype(np.int64) if whole else values
+
+
+def binary_target(values, positive=None):
+    """Labels of two classes, with one of them as the positive class.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples,)
+        Numbers, booleans or strings, none missing.
+    positive : str, default=None
+        The positive class as text. ``None`` means 1 for labels {0, 1} or {-1, 1}, ``True`` for booleans. Where there
+        are more than two classes, all others are joined.
+
+    Returns
+    -------
+    y : ndarray of shape (n_samples,)
+        The labels; ``positive`` and ``"not <positive>"`` where classes were joined.
+    pos_label : label
+        The positive one.
+
+    Raises
+    ------
+    CliError
+        If there is one class only, or the positive class is not given or not there.
+
+    Examples
+    --------
+    >>> y, pos_label = binary_target(np.array(["cat", "dog", "cow"]), "dog")
+    >>> y.tolist(), pos_label
+    (['not dog', 'dog', 'not dog'], 'dog')
+    """
+    classes, counts = np.unique(values, return_counts=True)
+    if classes.size < 2:
+        raise CliError(f"the target has one value only ({classes[0]}); positives and negatives are needed")
+    if positive is None:
+        if classes.size == 2 and classes.dtype.kind in "biuf" and classes[1] == 1 and classes[0] in (0, -1):
+            return values, classes[1].item()
+        raise CliError(f"name the positive class with --positive; the target has {_listed(classes, counts)}")
+    match = [label for label in classes.tolist() if _same(label, positive)]
+    if not match:
+        raise CliError(f"--positive {positive!r} is not in the target, which has {_listed(classes, counts)}")
+    if classes.size == 2:
+        return values, match[0]
+    return np.where(values == match[0], positive, f"not {positive}"), positive
+
+
+def _same(label, text):
+    """Whether a text names a label; numbers are compared as numbers."""
+    if str(label) == text:
+        return True
+    if isinstance(label, bool):
+        return str(label).lower() == text.lower()
+    try:
+        return not isinstance(label, str) and float(text) == label
+    except ValueError:
+        return False
+
+
+def _listed(classes, counts):
+    shown = ", ".join(f"{label} ({count})" for label, count in zip(classes[:_SHOWN], counts))
+    rest = f", ... ({classes.size} values)" if classes.size > _SHOWN else ""
+    return f"{shown}{rest}"

@@ -1,0 +1,41 @@
+"""Errors that a user of the command line can mend, and packages that only the command line needs."""
+
+from importlib import import_module
+
+__all__ = ["CliError", "require"]
+
+
+class CliError(Exception):
+    """Something in the command or the data that the user can mend; shown as one line."""
+
+
+def require(module, purpose):
+    """Import a package of the extra ``csf[cli]``.
+
+    Parameters
+    ----------
+    module : str
+        Name of the package or module.
+    purpose : str
+        What it is needed for, such as ``"reading CSV"``.
+
+    Returns
+    -------
+    module
+        The imported module.
+
+    Raises
+    ------
+    CliError
+        If it is not installed.
+
+    Examples
+    --------
+    >>> require("json", "reading JSON").loads("[1]")
+    [1]
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise CliError(f"{purpose} needs {package}: pip install 'csf[cli]'") from error

@@ -1,0 +1,68 @@
+"""Figures of the commands; matplotlib is imported when one is drawn."""
+
+import os
+
+from csf.cli.errors import CliError, require
+
+__all__ = ["check_figure", "draw_comparison", "draw_search"]
+
+
+def _new_figure(height):
+    # A figure of its own works without a screen and leaves pyplot alone.
+    figure = require("matplotlib.figure", "a plot").Figure(figsize=(7.2, height), layout="constrained")
+    return figure, figure.subplots()
+
+
+def check_figure(path):
+    """Raise a CliError if a figure cannot be written in the format of its suffix."""
+    if path is None:
+        return
+    figure, _ = _new_figure(1.0)
+    known = sorted(figure.canvas.get_supported_filetypes())
+    if os.path.splitext(path)[1][1:].lower() not in known:
+        raise CliError(f"--plot {path}: the suffix must be one of {', '.join(known)}")
+
+
+def draw_search(path, search):
+    """Draw the cones of a fitted search.
+
+    Parameters
+    ----------
+    path : str
+        Figure to write.
+    search : CostSearch
+        Fitted.
+    """
+    from csf.plots import ConeDisplay
+
+    figure, ax = _new_figure(5.4)
+    ConeDisplay.from_estimator(search, ax=ax)
+    figure.savefig(path, dpi=150)
+
+
+def draw_comparison(path, names, values, metric_name):
+    """Draw the values of methods on all splits, and their means.
+
+    Parameters
+    ----------
+    path : str
+        Figure to write.
+    names : list of str
+        Methods, from the top.
+    values : ndarray of shape (n_methods, n_splits)
+        The metric.
+    metric_name : str
+        Its name.
+    """
+    figure, ax = _new_figure(1.2 + 0.4 * len(names))
+    for at, row in enumerate(values):
+        ax.plot(row, [at] * len(row), "o", color="0.65", markersize=4, zorder=1)
+        ax.plot(row.mean(), at, "|", color="tab:blue", markersize=18, markeredgewidth=2.5, zorder=2)
+    ax.set_yticks(range(len(names)), names)
+    ax.invert_yaxis()
+    ax.set_xlabel(f"{metric_name} on held-out data (points: splits, bars: means)")
+    ax.grid(axis="x", color="0.9")
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(left=False)
+    figure.savefig(path, dpi=150)

@@ -1,0 +1,138 @@
+"""Base classifiers by name, and the pipelines that bring data into a form that they take."""
+
+import ast
+from functools import partial
+
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
+from sklearn.svm import LinearSVC
+
+from csf.cli.errors import CliError, require
+
+__all__ = ["BASES", "CLASSIFIER", "make_base", "parse_grid", "takes_sparse"]
+
+# Name of the classifier's step in the pipelines.
+CLASSIFIER = "classifier"
+
+
+def _lightgbm():
+    return require("lightgbm", "--base lightgbm").LGBMClassifier(verbose=-1)
+
+
+def _xgboost():
+    return require("xgboost", "--base xgboost").XGBClassifier()
+
+
+BASES = {
+    "linear-svc": partial(LinearSVC, dual=False),
+    "logistic": partial(LogisticRegression, max_iter=1000),
+    "sgd": SGDClassifier,
+    "hist-gradient-boosting": HistGradientBoostingClassifier,
+    "random-forest": RandomForestClassifier,
+    "lightgbm": _lightgbm,
+    "xgboost": _xgboost,
+}
+# Those that need features of similar size, and those that take no sparse data.
+_LINEAR = ("linear-svc", "logistic", "sgd")
+_DENSE_ONLY = ("hist-gradient-boosting",)
+
+
+def takes_sparse(name):
+    """Whether the base of a name takes sparse data."""
+    return name not in _DENSE_ONLY
+
+
+def make_base(name, features):
+    """Pipeline of preparation and classifier.
+
+    Parameters
+    ----------
+    name : str
+        A name in ``BASES``.
+    features : Features
+        The data.
+
+    Returns
+    -------
+    Pipeline
+        Ends in the step ``"classifier"``. Columns of a frame are chosen by name; missing numbers become the median,
+        categories one column each, unknown ones none. Linear bases get scaled numbers.
+
+    Examples
+    --------
+    >>> from csf.cli.data import Features
+    >>> list(make_base("logistic", Features("sparse", 10)).named_steps)
+    ['scale', 'classifier']
+    """
+    classifier = BASES[name]()
+    linear = name in _LINEAR
+    if features.kind == "frame":
+        return Pipeline([("prepare", _columns(features, linear, takes_sparse(name))), (CLASSIFIER, classifier)])
+    if linear:
+        scaler = MaxAbsScaler() if features.kind == "sparse" else StandardScaler()
+        return Pipeline([("scale", scaler), (CLASSIFIER, classifier)])
+    return Pipeline([(CLASSIFIER, classifier)])
+
+
+def _columns(features, linear, sparse_output):
+    impute = SimpleImputer(strategy="median", keep_empty_features=True)
+    return ColumnTransformer(
+        [
+            ("numeric", make_pipeline(impute, StandardScaler()) if linear else impute, list(features.numeric)),
+            ("categorical", OneHotEncoder(handle_unknown="ignore"), list(features.categorical)),
+        ],
+        sparse_threshold=0.3 if sparse_output else 0.0,
+        verbose_feature_names_out=False,
+    )
+
+
+def parse_grid(texts, base):
+    """Grid of classifier parameters, such as ``["C=0.1,1,10"]``.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        ``NAME=VALUE,VALUE,...``; values are Python literals, or strings.
+    base : Pipeline
+        As `make_base` returns it.
+
+    Returns
+    -------
+    dict
+        From names of the pipeline's parameters to lists of values; empty for no texts.
+
+    Raises
+    ------
+    CliError
+        If a text cannot be read, or the classifier has no such parameter.
+
+    Examples
+    --------
+    >>> from csf.cli.data import Features
+    >>> parse_grid(["C=0.1,1", "penalty=l2"], make_base("linear-svc", Features("dense", 10)))
+    {'classifier__C': [0.1, 1], 'classifier__penalty': ['l2']}
+    """
+    known = base.named_steps[CLASSIFIER].get_params()
+    grid = {}
+    for text in texts:
+        name, equals, values = text.partition("=")
+        name = name.strip()
+        if not equals or not values.strip():
+            raise CliError(f"--param must be NAME=VALUE,VALUE,..., such as C=0.1,1,10; got {text!r}")
+        if name not in known:
+            raise CliError(f"--param: the base has no parameter {name!r}; it has {', '.join(sorted(known))}")
+        if f"{CLASSIFIER}__{name}" in grid:
+            raise CliError(f"--param {name} is given twice; list all its values in one")
+        grid[f"{CLASSIFIER}__{name}"] = [_literal(value.strip()) for value in values.split(",")]
+    return grid
+
+
+def _literal(text):
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return {"true": True, "false": False, "none": None}.get(text.lower(), text)

@@ -1,0 +1,208 @@
+"""The options of the command line."""
+
+import argparse
+import textwrap
+
+import csf
+from csf.bounds import BOUNDS
+from csf.cli import compare, predict, search
+from csf.cli.data.builtin import describe
+from csf.cli.errors import CliError
+from csf.cli.models import BASES
+from csf.costs import NORMALIZATIONS
+from csf.metrics import METRICS
+from csf.strategies import STRATEGIES
+
+__all__ = ["make_parser"]
+
+
+def _wrapped(title, names):
+    return textwrap.fill(f"{title}: {', '.join(names)}", 96, subsequent_indent="  ")
+
+
+_EXAMPLES = """\
+examples:
+  csf search digits:8
+  csf search train.csv --target churn --positive yes --metric f1 --strategy cone --trials 10 \\
+      --base linear-svc --param C=0.1,1,10 --plot cones.png --save model.skops
+  csf search train.csv --target fraud --metric recall --constraint "precision >= 0.8"
+  csf compare breast_cancer --metric gmean --base logistic --splits 5 --out table.csv
+  csf predict model.skops new.csv -o scores.csv
+"""
+
+_DATA = f"""\
+DATA is one of
+  a CSV or Parquet file     with --target COLUMN; text columns become categories, missing values
+                            (also "?") are imputed
+  a LIBSVM file             "label index:value ...", also .gz or .bz2
+  a built-in set            {describe()}
+  csf-data:NAME[:LABEL]     a set NAME.npz in the folder of the environment variable CSF_DATA
+
+{_wrapped("bases", BASES)}
+{_wrapped("metrics", [*METRICS, "f<beta>"])}
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Parser whose errors are one line."""
+
+    def error(self, message):
+        raise CliError(f"{message}; see {self.prog} --help")
+
+
+def make_parser():
+    """Parser of all commands.
+
+    Returns
+    -------
+    argparse.ArgumentParser
+        Parsed options hold the function of the command as ``run``.
+
+    Examples
+    --------
+    >>> make_parser().parse_args(["search", "digits:8"]).trials
+    10
+    """
+    parser = _Parser(
+        prog="csf",
+        description="Find the class costs and the threshold that maximise F1, G-mean, Jaccard and the like.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"csf {csf.__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    _add_search(commands)
+    _add_compare(commands)
+    _add_predict(commands)
+    return parser
+
+
+def _add_command(commands, name, text, run, *, operands="DATA", **options):
+    command = commands.add_parser(
+        name,
+        usage=f"csf {name} [options] {operands}",
+        help=text,
+        description=text,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        **options,
+    )
+    command.set_defaults(run=run)
+    command.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    return command
+
+
+def _add_search(commands):
+    text = "Search costs and threshold, and judge the winner on held-out data beside simpler methods."
+    command = _add_command(commands, "search", text, search.run, epilog=_DATA)
+    _add_problem_options(command)
+    group = command.add_argument_group("search")
+    group.add_argument("--strategy", choices=list(STRATEGIES), default="cone", help="where to train next (cone)")
+    group.add_argument("--checkpoint", metavar="FILE", help="keep finished trials; the same search resumes from it")
+    group = command.add_argument_group("output")
+    group.add_argument("--save", metavar="FILE", help="write the model (.skops), for csf predict")
+    group.add_argument("--plot", metavar="FILE", help="draw the trials and their bounds (.png, .pdf, ...)")
+    group.add_argument("--json", metavar="FILE", help="write all results")
+    _add_loudness(group)
+
+
+def _add_compare(commands):
+    text = "Compare all strategies, the base alone and tuners of its threshold on the same splits."
+    command = _add_command(commands, "compare", text, compare.run, epilog=_DATA)
+    _add_problem_options(command)
+    command.add_argument("--splits", type=_count(1), default=5, metavar="N", help="number of random splits (5)")
+    group = command.add_argument_group("output")
+    group.add_argument("--out", metavar="FILE", help="write the table as CSV, with the value on each split")
+    group.add_argument("--plot", metavar="FILE", help="draw the values on all splits (.png, .pdf, ...)")
+    _add_loudness(group)
+
+
+def _add_predict(commands):
+    text = "Labels and scores of new data by a model of csf search --save."
+    epilog = (
+        "The scores are above 0 where the positive class is predicted. Columns of a table are found by\n"
+        "name; their order and further columns do not matter."
+    )
+    command = _add_command(commands, "predict", text, predict.run, operands="MODEL DATA", epilog=epilog)
+    command.add_argument("model", metavar="MODEL", help="file written by csf search --save")
+    command.add_argument("data", metavar="DATA", help="rows to predict, in the format of the training data")
+    command.add_argument("-o", "--output", metavar="FILE", help="CSV file to write (standard output)")
+    command.add_argument(
+        "--trust",
+        action="append",
+        default=[],
+        metavar="TYPE",
+        help="load this type too; only for models whose origin you know (repeatable)",
+    )
+    command.set_defaults(quiet=False)
+
+
+def _add_problem_options(command):
+    """Options that search and compare share."""
+    command.add_argument("data", metavar="DATA", help="file or name of a data set, see below")
+    group = command.add_argument_group("data")
+    group.add_argument("--target", metavar="COL", help="column of the labels")
+    group.add_argument("--positive", "--pos", metavar="VALUE", help="positive class; all other values are joined")
+    group.add_argument("--sample-weight", metavar="COL", help="column of sample weights")
+    group.add_argument("--drop", action="append", default=[], metavar="COL", help="leave out a column (repeatable)")
+    group.add_argument("--test-size", type=_share, default=0.25, metavar="SHARE", help="share held out (0.25)")
+    group.add_argument("--seed", type=_count(0), default=0, metavar="N", help="seed of splits and bases (0)")
+    group = command.add_argument_group("what is searched")
+    group.add_argument("--metric", default="f1", metavar="NAME", help="what is maximised (f1), see below")
+    group.add_argument("--constraint", metavar="TEXT", help='demand such as "precision >= 0.8" or "fpr <= 0.01"')
+    group.add_argument(
+        "--base", choices=list(BASES), default="linear-svc", metavar="NAME", help="classifier (linear-svc)"
+    )
+    group.add_argument(
+        "--param",
+        action="append",
+        default=[],
+        metavar="NAME=VALUES",
+        help="values of a parameter of the base to search too, e.g. C=0.1,1,10 (repeatable)",
+    )
+    group.add_argument("--trials", type=_count(1), default=10, metavar="N", help="number of levels to train at (10)")
+    group.add_argument("--threshold", choices=["tune", "none"], default="tune", help="tune the cut of the score (tune)")
+    group.add_argument("--cv", type=_folds, default=5, metavar="CV", help="folds, or a share to hold out (5)")
+    group.add_argument("--normalize", choices=list(NORMALIZATIONS), default="none", help="scale of the weights (none)")
+    group.add_argument("--bound", choices=list(BOUNDS), default="support", help="kind of upper bound (support)")
+    group.add_argument("--tol", type=_tolerance, metavar="GAP", help="stop when the bound is this close")
+    group.add_argument("--jobs", type=_jobs, metavar="N", help="parallel workers (1; -1 for all processors)")
+
+
+def _add_loudness(group):
+    loudness = group.add_mutually_exclusive_group()
+    loudness.add_argument("-v", "--verbose", action="store_true", help="show progress")
+    loudness.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors and warnings")
+
+
+def _count(minimum):
+    def parse(text):
+        return _checked(text, int, lambda n: n >= minimum, f"a whole number >= {minimum}")
+
+    return parse
+
+
+def _share(text):
+    return _checked(text, float, lambda x: 0 <= x < 1, "a share in [0, 1)")
+
+
+def _tolerance(text):
+    return _checked(text, float, lambda x: x >= 0, "a number >= 0")
+
+
+def _jobs(text):
+    return _checked(text, int, lambda n: n != 0, "a whole number other than 0")
+
+
+def _folds(text):
+    number = _checked(text, float, lambda x: 0 < x < 1 or (x >= 2 and x == int(x)), "folds >= 2, or a share in (0, 1)")
+    return number if number < 1 else int(number)
+
+
+def _checked(text, kind, accept, accepted):
+    try:
+        value = kind(text)
+    except ValueError:
+        value = None
+    if value is None or not accept(value):
+        raise argparse.ArgumentTypeError(f"must be {accepted}, got {text!r}")
+    return value

@@ -1,0 +1,137 @@
+"""Trained models as files, read back without running code that is not on a short list."""
+
+import inspect
+import warnings
+import zipfile
+
+import sklearn
+
+import csf
+from csf import metrics, strategies
+from csf.cli.data import Features
+from csf.cli.errors import CliError, require
+from csf.hull import Hull
+from csf.metrics import rates
+
+__all__ = ["load_model", "required_trust", "save_model"]
+
+FORMAT = "csf-model"
+VERSION = 1
+
+# What models hold besides the types that skops trusts by itself: scikit-learn's estimators, numpy, scipy. Whole
+# packages are not trusted, as their functions can run code and write files.
+_PLAIN = ("numpy.dtype", "collections.OrderedDict")
+
+
+def _trusted_types():
+    """Full names of all types that a file may hold."""
+    parts = [csf.CostSearch, csf.ErrorProfile, csf.Study, csf.Trial, Hull]
+    for module in (metrics, rates, strategies):
+        parts += [part for _, part in inspect.getmembers(module, inspect.isclass)]
+    parts += strategies.STRATEGIES.values()
+    return {f"{part.__module__}.{part.__qualname__}" for part in parts} | set(_PLAIN)
+
+
+def save_model(path, search, features):
+    """Write a fitted search with its pipeline.
+
+    Parameters
+    ----------
+    path : path-like
+        File to write.
+    search : CostSearch
+        Fitted, with ``best_estimator_``.
+    features : Features
+        What it takes.
+
+    Raises
+    ------
+    CliError
+        If skops is not installed or cannot store a part of the model.
+    """
+    skops = require("skops.io", "saving a model")
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "csf": csf.__version__,
+        "sklearn": sklearn.__version__,
+        "features": features.to_dict(),
+        "search": search,
+    }
+    try:
+        skops.dump(content, path, compression=zipfile.ZIP_DEFLATED)
+    except TypeError as error:
+        raise CliError(f"cannot save this model: {error}") from error
+
+
+def required_trust(path):
+    """Types in a file that `load_model` reads only when they are named.
+
+    Parameters
+    ----------
+    path : path-like
+        File written by `save_model`.
+
+    Returns
+    -------
+    list of str
+        Full names, sorted.
+
+    Raises
+    ------
+    CliError
+        If it is not such a file.
+    """
+    skops = require("skops.io", "reading a model")
+    try:
+        return sorted(set(skops.get_untrusted_types(file=path)) - _trusted_types())
+    except OSError as error:
+        raise CliError(f"cannot read {path}: {error.strerror or error}") from error
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError) as error:
+        raise CliError(f"{path} is not a model saved by csf search --save") from error
+
+
+def load_model(path, trust=()):
+    """Read a model that `save_model` wrote.
+
+    Parameters
+    ----------
+    path : path-like
+        File.
+    trust : sequence of str, default=()
+        Full names of further types that the file may hold, such as ``"lightgbm.sklearn.LGBMClassifier"``.
+
+    Returns
+    -------
+    search : CostSearch
+        Fitted.
+    features : Features
+        What it takes.
+
+    Raises
+    ------
+    CliError
+        If the file is not a model, or holds types that are not trusted.
+    """
+    untrusted = [name for name in required_trust(path) if name not in trust]
+    if untrusted:
+        raise CliError(
+            f"{path} holds types that a crafted file could misuse: {', '.join(untrusted)}. If you know where the "
+            f"file comes from, add {' '.join(f'--trust {name}' for name in untrusted)}"
+        )
+    try:
+        content = require("skops.io", "reading a model").load(path, trusted=sorted(_trusted_types() | set(trust)))
+    except Exception as error:  # a damaged file, or one of other versions, can fail anywhere
+        raise CliError(f"cannot read {path}: {error}") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise CliError(f"{path} is not a model saved by csf search --save")
+    if content["version"] != VERSION:
+        raise CliError(f"{path} has version {content['version']} of the model format; this csf reads {VERSION}")
+    if content["sklearn"] != sklearn.__version__:
+        warnings.warn(
+            f"{path} was saved with scikit-learn {content['sklearn']}, this is {sklearn.__version__}; if predictions "
+            "matter, train it again",
+            UserWarning,
+            stacklevel=2,
+        )
+    return content["search"], Features.from_dict(content["features"])

@@ -1,0 +1,54 @@
+"""``csf predict``: labels and scores of new data."""
+
+import contextlib
+import csv
+import sys
+
+import numpy as np
+
+from csf.cli.data import read_samples
+from csf.cli.persistence import load_model
+from csf.cli.problem import check_output
+
+__all__ = ["run"]
+
+
+def run(options, say):
+    """Run the command.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The command line.
+    say : callable
+        Prints a text.
+    """
+    check_output(options.output)
+    search, features = load_model(options.model, options.trust)
+    X = read_samples(options.data, features)
+    labels, columns = search.predict(X), _columns(search, X)
+    with _opened(options.output) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["prediction", *columns])
+        writer.writerows(zip(labels.tolist(), *(values.tolist() for values in columns.values())))
+    if options.output:
+        positive = int(np.sum(labels == search.pos_label_))
+        say(f"{options.output}: {len(labels)} rows, {positive} predicted positive ({search.pos_label_})")
+
+
+def _columns(search, X):
+    """Scores above 0 where the positive class is predicted, and its probabilities where the base has them."""
+    at = list(search.classes_).index(search.pos_label_)
+    distance = search.decision_function(X)
+    # "0.0 -" and not "-": a negative zero would look odd in a file.
+    columns = {"score": distance if at == 1 else 0.0 - distance}
+    if hasattr(search, "predict_proba"):
+        columns["probability"] = search.predict_proba(X)[:, at]
+    return columns
+
+
+def _opened(path):
+    """File to write, or the standard output."""
+    if path:
+        return open(path, "w", encoding="utf-8", newline="")
+    return contextlib.nullcontext(sys.stdout)

@@ -1,0 +1,195 @@
+"""What a command works on: data, base, metric and options, checked before anything is trained."""
+
+import os
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils import check_random_state
+
+from csf import CostSearch
+from csf._validation import safe_indexing
+from csf.cli.data import Dataset, ReadOptions, densified, read_dataset
+from csf.cli.errors import CliError
+from csf.cli.models import make_base, parse_grid, takes_sparse
+from csf.cli.rivals import Setup
+from csf.evaluation import resolve_splits
+from csf.metrics import get_constraint, get_metric
+from csf.trainers import seeded
+
+__all__ = ["Part", "Problem", "check_output", "load_problem", "make_search"]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some rows of a data set.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_features)
+        Samples.
+    y : ndarray of shape (n_rows,)
+        Labels.
+    is_pos : ndarray of bool, shape (n_rows,)
+        Which of them are positive.
+    weight : ndarray of shape (n_rows,) or None
+        Sample weights.
+    """
+
+    X: object
+    y: np.ndarray
+    is_pos: np.ndarray
+    weight: np.ndarray | None
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Data, base and metric of one command.
+
+    Parameters
+    ----------
+    data : Dataset
+        All rows.
+    base : Pipeline
+        Unfitted, its seeds set.
+    grid : dict
+        Parameters of the base to choose from; may be empty.
+    metric : Metric
+        What is maximised.
+    constraint : Constraint or None
+        What must hold.
+    options : argparse.Namespace
+        The command line.
+    """
+
+    data: Dataset
+    base: object
+    grid: dict
+    metric: object
+    constraint: object
+    options: object
+
+    def part(self, rows):
+        """Rows of the data.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Row numbers.
+
+        Returns
+        -------
+        Part
+            The rows.
+        """
+        data = self.data
+        y = data.y[rows]
+        weight = None if data.sample_weight is None else data.sample_weight[rows]
+        return Part(safe_indexing(data.X, rows), y, y == data.pos_label, weight)
+
+    def setup(self, train):
+        """What all methods share that are trained on a part; the inner splits are made once."""
+        seed = self.options.seed
+        splits = resolve_splits(self.options.cv, train.X, train.y, random_state=seed)
+        return Setup(self.base, self.grid, self.metric, self.constraint, splits, self.options.jobs, seed)
+
+    def plan(self):
+        """What is searched, for the lines above the tables."""
+        options = self.options
+        demand = "" if self.constraint is None else f" with {self.constraint}"
+        settings = len(ParameterGrid(self.grid))
+        return f"{self.metric.name}{demand} of {options.base}, {options.trials} trials" + (
+            f" of each of {settings} settings" if settings > 1 else ""
+        )
+
+    def describe(self):
+        """Lines that tell what the data are.
+
+        Returns
+        -------
+        str
+            Name, rows, features and share of positives.
+        """
+        data = self.data
+        features = data.features
+        kinds = f" ({len(features.categorical)} categorical)" if features.categorical else ""
+        share = f"{100 * data.pos:.3g} % positive ({data.pos_label})"
+        weighted = ", weighted" if data.sample_weight is not None else ""
+        return f"{data.name}: {data.y.shape[0]} rows, {features.n_features} features{kinds}, {share}{weighted}"
+
+
+def make_search(setup, options, strategy, **extra):
+    """Cost search of a command.
+
+    Parameters
+    ----------
+    setup : Setup
+        Base, metric and splits.
+    options : argparse.Namespace
+        The command line.
+    strategy : str
+        Name of the strategy.
+    **extra
+        Further arguments of `CostSearch`, and those that differ from the setup.
+
+    Returns
+    -------
+    CostSearch
+        Not fitted.
+    """
+    arguments = {
+        "metric": setup.metric,
+        "strategy": strategy,
+        "n_trials": options.trials,
+        "param_grid": setup.grid or None,
+        "constraint": setup.constraint,
+        "threshold": None if options.threshold == "none" else "tune",
+        "cv": setup.splits,
+        "n_jobs": setup.n_jobs,
+        "normalize": options.normalize,
+        "bound": options.bound,
+        "tol": options.tol,
+        "random_state": setup.seed,
+    }
+    return CostSearch(setup.base, **arguments | extra)
+
+
+def load_problem(options):
+    """Read the data and check what the command line says about them.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The command line of ``search`` or ``compare``.
+
+    Returns
+    -------
+    Problem
+        Ready to be trained.
+
+    Raises
+    ------
+    CliError, ValueError, TypeError
+        If something cannot be used.
+    """
+    metric, constraint = get_metric(options.metric), get_constraint(options.constraint)
+    columns = ReadOptions(options.target, options.positive, options.sample_weight, tuple(options.drop))
+    data = read_dataset(options.data, columns)
+    if sparse.issparse(data.X) and not takes_sparse(options.base):
+        data = replace(data, X=densified(data.X, data.name), features=replace(data.features, kind="dense"))
+    base = seeded(make_base(options.base, data.features), check_random_state(options.seed))
+    return Problem(data, base, parse_grid(options.param, base), metric, constraint, options)
+
+
+def check_output(path):
+    """Raise a CliError if a file cannot be written, before hours of training."""
+    if path is None:
+        return
+    folder = os.path.dirname(path) or "."
+    if os.path.isdir(path):
+        raise CliError(f"cannot write {path}: it is a folder")
+    if not os.path.isdir(folder):
+        raise CliError(f"cannot write {path}: there is no folder {folder}")
+    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
+        raise CliError(f"cannot write {path}: permission denied")

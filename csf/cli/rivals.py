@@ -1,0 +1,136 @@
+"""What a cost search has to beat: the same base with less done to it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import ParameterGrid, TunedThresholdClassifierCV
+
+from csf._validation import safe_indexing
+from csf.cli.models import CLASSIFIER
+from csf.profiles import ErrorProfile
+from csf.thresholding import PlugInClassifier
+
+__all__ = ["POOLED", "RIVALS", "NotApplicable", "Setup"]
+
+POOLED = "exact pooled threshold"
+
+
+class NotApplicable(Exception):
+    """Why a rival cannot be run on these data."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What all methods of one comparison share.
+
+    Parameters
+    ----------
+    base : Pipeline
+        Unfitted, its seeds set.
+    grid : dict
+        Parameters of the base to choose from; may be empty.
+    metric : Metric
+        What is maximised.
+    constraint : Constraint or None
+        What must hold.
+    splits : list of tuple of ndarray
+        Train and test indices of the inner cross-validation.
+    n_jobs : int or None
+        Workers.
+    seed : int
+        Seed of what is left to chance.
+    """
+
+    base: object
+    grid: dict
+    metric: object
+    constraint: object
+    splits: list
+    n_jobs: int | None
+    seed: int
+
+    def bases(self):
+        """A clone of the base for each setting of its parameters."""
+        return [clone(self.base).set_params(**setting) for setting in ParameterGrid(self.grid)]
+
+    def weight_params(self, weight):
+        """Arguments of the base's ``fit`` that carry the sample weights."""
+        return {} if weight is None else {f"{CLASSIFIER}__sample_weight": weight}
+
+
+def fit_plain(setup, X, y, weight):
+    """The base and its own decision; its parameters chosen on pooled held-out predictions.
+
+    Parameters
+    ----------
+    setup : Setup
+        What to fit.
+    X : array-like of shape (n_samples, n_features)
+        Samples.
+    y : ndarray of int, shape (n_samples,)
+        1 for the positive class, else 0.
+    weight : ndarray of shape (n_samples,) or None
+        Weights.
+
+    Returns
+    -------
+    estimator
+        Fitted.
+    """
+    return _fit_best(setup, setup.bases(), X, y, weight)
+
+
+def fit_balanced(setup, X, y, weight):
+    """The base with ``class_weight="balanced"``; parameters as in `fit_plain`."""
+    name = f"{CLASSIFIER}__class_weight"
+    if name not in setup.base.get_params():
+        raise NotApplicable("the base has no class_weight")
+    return _fit_best(setup, [base.set_params(**{name: "balanced"}) for base in setup.bases()], X, y, weight)
+
+
+def fit_pooled(setup, X, y, weight):
+    """One vector of held-out scores and the best of all its cuts; parameters by the metric there."""
+    options = {"constraint": setup.constraint, "cv": setup.splits, "n_jobs": setup.n_jobs}
+    fitted = [PlugInClassifier(base, setup.metric, **options).fit(X, y, weight) for base in setup.bases()]
+    return max(fitted, key=lambda model: (model.feasible_, model.best_score_))
+
+
+def fit_tuned(setup, X, y, weight):
+    """scikit-learn's threshold: the mean over folds at 100 thresholds."""
+    if weight is not None:
+        raise NotApplicable("its scorer gets no sample weights without metadata routing")
+    scorer = make_scorer(setup.metric.score, pos_label=1)
+    options = {"scoring": scorer, "cv": setup.splits, "n_jobs": setup.n_jobs, "random_state": setup.seed}
+    fitted = [TunedThresholdClassifierCV(base, **options).fit(X, y) for base in setup.bases()]
+    return max(fitted, key=lambda model: model.best_score_)
+
+
+RIVALS = {
+    "base as it is": fit_plain,
+    'base, class_weight="balanced"': fit_balanced,
+    POOLED: fit_pooled,
+    "TunedThresholdClassifierCV": fit_tuned,
+}
+
+
+def _fit_best(setup, bases, X, y, weight):
+    """The best of several bases, fitted to everything; a single one needs no choice."""
+    if len(bases) > 1:
+        bases = sorted(bases, key=lambda base: _held_out_value(setup, base, X, y, weight), reverse=True)
+    return bases[0].fit(X, y, **setup.weight_params(weight))
+
+
+def _held_out_value(setup, base, X, y, weight):
+    """Metric of the pooled held-out predictions."""
+    truth, predicted, weights = [], [], []
+    for train, test in setup.splits:
+        model = clone(base)
+        model.fit(safe_indexing(X, train), y[train], **setup.weight_params(None if weight is None else weight[train]))
+        truth.append(y[test] == 1)
+        predicted.append(model.predict(safe_indexing(X, test)) == 1)
+        weights.append(None if weight is None else weight[test])
+    pooled = None if weight is None else np.concatenate(weights)
+    profile = ErrorProfile.from_masks(np.concatenate(truth), np.concatenate(predicted), sample_weight=pooled)
+    return setup.metric.of(profile)

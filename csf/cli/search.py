@@ -1,0 +1,208 @@
+"""``csf search``: find the best costs and threshold, and judge them on held-out data."""
+
+import shlex
+import time
+from dataclasses import asdict
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+import csf
+from csf._files import write_json
+from csf.cli.errors import require
+from csf.cli.evaluation import judge
+from csf.cli.figures import check_figure, draw_search
+from csf.cli.models import CLASSIFIER
+from csf.cli.persistence import required_trust, save_model
+from csf.cli.problem import check_output, load_problem, make_search
+from csf.cli.rivals import POOLED, RIVALS, NotApplicable
+from csf.cli.tables import format_number, format_table
+
+__all__ = ["run"]
+
+_RIVALS = ("base as it is", 'base, class_weight="balanced"', POOLED)
+
+
+def run(options, say):
+    """Run the command.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The command line.
+    say : callable
+        Prints a text.
+    """
+    for path in (options.save, options.json, options.plot, options.checkpoint):
+        check_output(path)
+    check_figure(options.plot)
+    if options.save:
+        require("skops.io", "saving a model")
+    problem = load_problem(options)
+    train, test, origin = _split(problem)
+    setup = problem.setup(train)
+    say(f"{problem.describe()}\n{_plan(problem, train, test, origin, setup)}\n")
+    search, seconds = _search(problem, setup, train)
+    say(f"{_trials_table(search, problem)}\n\n{_winner_text(search, problem)}\n")
+    results = []
+    if test is not None:
+        results = _judge_all(problem, setup, search, seconds, train, test)
+        say(f"On the {test.y.shape[0]} rows held out:\n\n{_results_table(results, problem)}\n")
+    _write(options, problem, search, results, say)
+
+
+def _split(problem):
+    """Training part, held-out part (or None), and where the split comes from."""
+    data, options = problem.data, problem.options
+    rows = np.arange(data.y.shape[0])
+    if options.test_size == 0:
+        return problem.part(rows), None, ""
+    if data.is_test is not None:
+        return problem.part(rows[~data.is_test]), problem.part(rows[data.is_test]), "official split"
+    train, test = train_test_split(rows, test_size=options.test_size, stratify=data.y, random_state=options.seed)
+    return problem.part(train), problem.part(test), f"stratified, seed {options.seed}"
+
+
+def _plan(problem, train, test, origin, setup):
+    held_out = "none held out" if test is None else f"{test.y.shape[0]} held out ({origin})"
+    folds = f"{len(setup.splits)} fold{'s' if len(setup.splits) > 1 else ''}"
+    return (
+        f"training on {train.y.shape[0]} rows, {held_out}\n"
+        f"maximising {problem.plan()} by the strategy {problem.options.strategy}, {folds}"
+    )
+
+
+def _search(problem, setup, train):
+    """Fitted search and its seconds."""
+    options = problem.options
+    search = make_search(
+        setup,
+        options,
+        options.strategy,
+        cv=options.cv,
+        pos_label=problem.data.pos_label,
+        verbose=int(options.verbose),
+        checkpoint=options.checkpoint,
+    )
+    start = time.perf_counter()
+    search.fit(train.X, train.y, sample_weight=train.weight)
+    return search, time.perf_counter() - start
+
+
+def _trials_table(search, problem):
+    name = problem.metric.name
+    varied = [name for name, values in problem.grid.items() if len(values) > 1]
+    constrained = problem.constraint is not None
+    header = ["", "level t", "c_fn", "c_fp", *(name.removeprefix(f"{CLASSIFIER}__") for name in varied)]
+    header += [f"own {name}", f"tuned {name}", *([problem.constraint.quantity.name] if constrained else [])]
+    header += ["threshold", "fit s"]
+    table = search.cv_results_
+    rows = []
+    for at, trial in enumerate(search.trials_):
+        row = ["*" if at == search.best_index_ else "", format_number(trial.t), format_number(trial.c_fn, ".4g")]
+        row += [format_number(trial.c_fp, ".4g"), *(str(table[f"param_{name}"][at]) for name in varied)]
+        row += ["failed" if trial.state == "failed" else format_number(trial.value), format_number(trial.score)]
+        row += [format_number(trial.rate)] if constrained else []
+        rows.append([*row, format_number(trial.threshold, ".4g"), format_number(trial.fit_time, ".2f")])
+    return format_table(header, rows)
+
+
+def _winner_text(search, problem):
+    name = problem.metric.name
+    c_fn, c_fp = search.best_cost_weights_
+    parameters = "".join(
+        f", {key.removeprefix(f'{CLASSIFIER}__')} = {value}" for key, value in search.best_params_.items()
+    )
+    lines = [
+        f"* costs c_fn = {c_fn:.4g}, c_fp = {c_fp:.4g}{parameters}; positive where the score is at least "
+        f"{search.best_threshold_:.4g}",
+        f"  out-of-fold {name} {search.best_score_:.4f}, upper bound {search.upper_bound_:.4f} "
+        f"({problem.options.bound}), gap {search.gap_:.4f}; {search.stop_reason_}",
+    ]
+    if problem.constraint is not None:
+        rate = problem.constraint.quantity.name
+        verdict = "holds" if search.feasible_ else "does NOT hold; bound and gap are those of models where it does"
+        lines.append(f"  out-of-fold {rate} {search.constraint_value_:.4f}: {problem.constraint} {verdict}")
+    return "\n".join(lines)
+
+
+def _judge_all(problem, setup, search, seconds, train, test):
+    """One record for the search and one for each rival."""
+    options = problem.options
+    predicted = search.predict(test.X) == search.pos_label_
+    results = [_record(problem, f"csf, {options.strategy}", test, predicted, seconds)]
+    for name in _RIVALS:
+        start = time.perf_counter()
+        try:
+            model = RIVALS[name](setup, train.X, train.is_pos.astype(np.int64), train.weight)
+        except NotApplicable as reason:
+            results.append({"method": name, "skipped": str(reason)})
+            continue
+        results.append(_record(problem, name, test, model.predict(test.X) == 1, time.perf_counter() - start))
+    return results
+
+
+def _record(problem, method, test, predicted, seconds):
+    judged = judge(problem.metric, problem.constraint, test.is_pos, predicted, test.weight)
+    return {"method": method, **asdict(judged), "seconds": seconds}
+
+
+def _results_table(results, problem):
+    constrained = problem.constraint is not None
+    header = ["method", problem.metric.name, *([problem.constraint.quantity.name] if constrained else []), "seconds"]
+    rows, notes = [], []
+    for result in results:
+        if "skipped" in result:
+            notes.append(f"{result['method']}: left out, {result['skipped']}")
+            continue
+        rate = [format_number(result["rate"])] if constrained else []
+        rows.append([result["method"], format_number(result["value"]), *rate, format_number(result["seconds"], ".2f")])
+    return "\n".join([format_table(header, rows), *notes])
+
+
+def _write(options, problem, search, results, say):
+    """Files that were asked for."""
+    if options.json:
+        write_json(options.json, _report(options, problem, search, results))
+        say(f"all results: {options.json}")
+    if options.save:
+        save_model(options.save, search, problem.data.features)
+        trust = "".join(f" --trust {name}" for name in required_trust(options.save))
+        say(f"model: {options.save}; use it with: csf predict {shlex.quote(options.save)} DATA{trust}")
+    if options.plot:
+        draw_search(options.plot, search)
+        say(f"plot: {options.plot}")
+
+
+def _report(options, problem, search, results):
+    """Everything as plain numbers, strings and lists."""
+    data = problem.data
+    plain = {name: value for name, value in vars(options).items() if name != "run"}
+    return {
+        "csf": csf.__version__,
+        "options": plain,
+        "data": {
+            "name": data.name,
+            "rows": int(data.y.shape[0]),
+            "features": data.features.n_features,
+            "positive": str(data.pos_label),
+            "share_of_positives": data.pos,
+        },
+        "trials": [
+            {**trial.to_dict(), "params": search.cv_results_["params"][at]} for at, trial in enumerate(search.trials_)
+        ],
+        "winner": {
+            "trial": search.best_index_,
+            "t": search.best_t_,
+            "c_fn": search.best_cost_weights_[0],
+            "c_fp": search.best_cost_weights_[1],
+            "threshold": repr(float(search.best_threshold_)),
+            "params": search.best_params_,
+            "out_of_fold": search.best_score_,
+            "upper_bound": search.upper_bound_,
+            "gap": search.gap_,
+            "feasible": search.feasible_,
+            "stop_reason": search.stop_reason_,
+        },
+        "held_out": results,
+    }

@@ -1,0 +1,112 @@
+"""csf compare."""
+
+import csv
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from csf import CostSearch
+from csf.cli.compare import FitCounter
+from csf.strategies import STRATEGIES
+
+QUICK = ("--trials", 3, "--cv", 3, "--splits", 2)
+RIVALS = ["base as it is", 'base, class_weight="balanced"', "exact pooled threshold", "TunedThresholdClassifierCV"]
+
+
+def methods_of(text):
+    """Cells of the table, by method."""
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
+    return {row[0]: row[1:] for row in rows}
+
+
+def test_all_strategies_and_rivals_are_compared(ok):
+    text = ok("compare", "breast_cancer", *QUICK)
+    assert text.startswith("breast_cancer: 569 rows, 30 features, 37.3 % positive (malignant)\n")
+    assert "f1 of linear-svc, 3 trials, cv = 3; 2 stratified splits, 25 % held out, seed 0" in text
+    methods = methods_of(text)
+    assert list(methods) == [f"csf, {name}" for name in STRATEGIES] + RIVALS
+    assert methods["exact pooled threshold"][1] == "-"
+    assert "±" in methods["csf, cone"][0]
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_fits_of_the_base_are_counted(ok):
+    fits = {name: row[2] for name, row in methods_of(ok("compare", "breast_cancer", *QUICK)).items()}
+    assert fits["csf, cone"] == fits["csf, grid"] == "10"  # 3 trials x 3 folds, and the last one on everything
+    assert fits["csf, imbalance_ratio"] == "4"
+    assert [fits[name] for name in RIVALS] == ["1", "1", "4", "4"]
+
+
+def test_a_grid_costs_fits(ok):
+    methods = methods_of(ok("compare", "iris:1", *QUICK, "--param", "C=0.1,1"))
+    assert methods["csf, cone"][2] == "19"
+    assert [methods[name][2] for name in RIVALS] == ["7", "7", "8", "8"]
+
+
+def test_fits_in_other_processes_are_counted(ok):
+    methods = methods_of(ok("compare", "iris:1", *QUICK, "--jobs", 2))
+    assert [methods[name][2] for name in ("csf, cone", *RIVALS)] == ["10", "1", "1", "4", "4"]
+
+
+def test_a_counted_base_is_the_same_base(tmp_path):
+    X, y = np.random.default_rng(0).normal(size=(80, 2)), np.arange(80) % 4 == 0
+    plain = CostSearch(make_pipeline(LogisticRegression()), n_trials=2, cv=2).fit(X, y.astype(int))
+    counter = FitCounter(str(tmp_path / "fits"))
+    counted = CostSearch(make_pipeline(counter, LogisticRegression()), n_trials=2, cv=2).fit(X, y.astype(int))
+    assert counted.trials_ == plain.trials_
+    assert (tmp_path / "fits").stat().st_size == 5
+
+
+def test_strategies_that_refuse_the_metric_are_listed(ok):
+    text = ok("compare", "iris:1", *QUICK, "--metric", "gmean")
+    assert "csf, bisection" not in methods_of(text)
+    assert "csf, bisection: left out, strategy 'bisection' needs a linear-fractional metric" in text
+
+
+def test_weights_and_constraints(ok, table):
+    options = ["--target", "outcome", "--positive", "churn", "--sample-weight", "weight", *QUICK]
+    text = ok("compare", table, *options, "--metric", "recall", "--constraint", "predicted_positive_rate <= 0.4")
+    assert "recall with predicted_positive_rate <= 0.4 of linear-svc" in text
+    assert "TunedThresholdClassifierCV: left out, its scorer gets no sample weights" in text
+    assert all(len(row) == 5 for row in methods_of(text).values())
+
+
+def test_the_table_as_csv(ok, tmp_path):
+    text = ok("compare", "breast_cancer", *QUICK, "--out", tmp_path / "t.csv")
+    with open(tmp_path / "t.csv", encoding="utf-8", newline="") as file:
+        rows = {row["method"]: row for row in csv.DictReader(file)}
+    assert list(rows) == list(methods_of(text))
+    cone, pooled = (np.array([float(rows[name][f"split_{i}"]) for i in (0, 1)]) for name in ("csf, cone", RIVALS[2]))
+    assert float(rows["csf, cone"]["mean"]) == pytest.approx(cone.mean())
+    assert float(rows["csf, cone"]["sd"]) == pytest.approx(cone.std(ddof=1))
+    assert float(rows["csf, cone"]["difference"]) == pytest.approx((cone - pooled).mean())
+    error = (cone - pooled).std(ddof=1) * np.sqrt(1 / 2 + 0.25 / 0.75)
+    assert float(rows["csf, cone"]["difference_se"]) == pytest.approx(error)
+    assert rows["csf, cone"]["rate"] == ""
+
+
+def test_a_single_split_has_no_spread(ok, tmp_path):
+    text = ok("compare", "iris:1", "--trials", 2, "--cv", 2, "--splits", 1, "--out", tmp_path / "t.csv")
+    assert all("±" not in cell for row in methods_of(text).values() for cell in row)
+
+
+def test_the_plot(ok, tmp_path):
+    ok("compare", "iris:1", *QUICK, "--plot", tmp_path / "methods.png")
+    assert (tmp_path / "methods.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_same_seed_gives_the_same_values(ok):
+    def values(seed):
+        return [
+            row[:3] for row in methods_of(ok("compare", "wine:1", *QUICK, "--base", "sgd", "--seed", seed)).values()
+        ]
+
+    assert values(3) == values(3)
+    assert values(3) != values(4)
+
+
+def test_files_that_cannot_be_written(error_of, tmp_path):
+    assert error_of("compare", "iris:1", "--out", tmp_path).endswith("it is a folder")

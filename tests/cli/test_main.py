@@ -1,0 +1,146 @@
+"""Exit codes, messages and the ways to start the command."""
+
+import subprocess
+import sys
+import warnings
+
+import pytest
+
+import csf
+from csf.cli import main
+
+
+def test_the_module_can_be_run():
+    result = subprocess.run([sys.executable, "-m", "csf", "--version"], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout, result.stderr) == (0, f"csf {csf.__version__}\n", "")
+
+
+def test_built_in_sets_need_no_extras():
+    program = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("pandas", "skops", "pyarrow"):
+            raise ImportError(name)
+
+sys.meta_path.insert(0, Missing())
+from csf.cli import main
+sys.exit(main(["search", "iris:1", "--trials", "1", "--cv", "2", "--quiet"]))
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["search", "--help"], ["compare", "--help"], ["predict", "--help"]])
+def test_help_fits_into_100_columns(argv, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    with pytest.raises(SystemExit, match="0"):
+        main(argv)
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 100
+    assert "\x1b" not in text
+
+
+def test_help_shows_examples_and_names(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(["--help"])
+    assert "csf search digits:8" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="0"):
+        main(["search", "--help"])
+    text = capsys.readouterr().out
+    assert all(name in text for name in ("breast_cancer", "digits:0 to digits:9", "csf-data:NAME", "gmean", "xgboost"))
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ([], "the following arguments are required: COMMAND; see csf --help"),
+        (["find"], "argument COMMAND: invalid choice: 'find'"),
+        (["search"], "the following arguments are required: DATA; see csf search --help"),
+        (["search", "digits:8", "--strategy", "tree"], "argument --strategy: invalid choice: 'tree'"),
+        (["search", "digits:8", "--base", "svm"], "argument --base: invalid choice: 'svm'"),
+        (["search", "digits:8", "--trials", "0"], "argument --trials: must be a whole number >= 1, got '0'"),
+        (["search", "digits:8", "--trials", "x"], "argument --trials: must be a whole number >= 1, got 'x'"),
+        (["search", "digits:8", "--cv", "1"], "argument --cv: must be folds >= 2, or a share in (0, 1), got '1'"),
+        (["search", "digits:8", "--test-size", "1"], "argument --test-size: must be a share in [0, 1), got '1'"),
+        (["search", "digits:8", "--tol", "-1"], "argument --tol: "),
+        (["search", "digits:8", "--jobs", "0"], "argument --jobs: must be a whole number other than 0"),
+        (["search", "digits:8", "-q", "-v"], "argument -v/--verbose: not allowed with argument -q/--quiet"),
+        (["search", "digits:8", "--metric", "auc"], "unknown metric 'auc'; known: f1, "),
+        (["search", "digits:8", "--constraint", "precision"], "cannot read constraint 'precision'; accepted: "),
+        (["search", "digits:8", "--metric", "recall"], "metric 'recall' gives the costs"),
+        (["search", "digits:8", "--param", "C"], "--param must be NAME=VALUE"),
+        (["search", "digits:10"], "digits has no class '10'"),
+        (["search", "nothing.csv", "--target", "y"], "there is no file 'nothing.csv'"),
+        (["search", "digits:8", "--strategy", "bisection", "--metric", "gmean"], "strategy 'bisection' needs a linear"),
+        (["compare", "digits:8", "--splits", "0"], "argument --splits: must be a whole number >= 1"),
+        (["compare", "digits:8", "--test-size", "0"], "compare needs a held-out part"),
+        (["predict", "model.skops"], "the following arguments are required: DATA; see csf predict --help"),
+        (["predict", "model.skops", "digits"], "cannot read model.skops: No such file or directory"),
+    ],
+)
+def test_errors_of_use_are_one_line(argv, message, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run(*argv)
+    assert code == 2
+    assert err.startswith(f"csf: error: {message}")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("flag", ["--save", "--json", "--plot", "--checkpoint"])
+def test_files_that_cannot_be_written_are_refused_before_the_search(flag, error_of, tmp_path):
+    assert error_of("search", "digits:8", flag, tmp_path).endswith("it is a folder")
+    assert "there is no folder" in error_of("search", "digits:8", flag, tmp_path / "no" / "file.png")
+
+
+def test_figures_need_a_known_suffix(error_of):
+    assert error_of("search", "digits:8", "--plot", "cones.xyz").startswith(
+        "--plot cones.xyz: the suffix must be one of"
+    )
+
+
+def test_debug_shows_the_traceback(run):
+    code, _, err = run("search", "digits:8", "--metric", "auc", "--debug")
+    assert code == 2
+    assert "Traceback" in err
+    assert err.endswith("or a Metric object\n")
+
+
+def fail_with(monkeypatch, error):
+    def load(options):
+        raise error
+
+    monkeypatch.setattr("csf.cli.search.load_problem", load)
+
+
+def test_other_errors_have_another_code(run, monkeypatch):
+    fail_with(monkeypatch, RuntimeError())
+    assert run("search", "digits:8") == (1, "", "csf: error: RuntimeError; --debug shows where\n")
+
+
+def test_quoted_tracebacks_are_cut_to_their_ends(run, monkeypatch):
+    fail_with(monkeypatch, ValueError("all trials failed:\nTraceback\n  File\nValueError: bad C\n"))
+    assert run("search", "digits:8") == (2, "", "csf: error: all trials failed: ValueError: bad C\n")
+
+
+def test_an_interruption(run, monkeypatch):
+    fail_with(monkeypatch, KeyboardInterrupt())
+    assert run("search", "digits:8") == (130, "", "csf: error: interrupted\n")
+
+
+def test_warnings_are_one_line(run, monkeypatch):
+    def warn(options):
+        warnings.warn("first\nmore\nlast", UserWarning, stacklevel=1)
+        raise ValueError("stop")
+
+    monkeypatch.setattr("csf.cli.search.load_problem", warn)
+    assert run("search", "digits:8") == (2, "", "csf: warning: first last\ncsf: error: stop\n")
+
+
+def test_a_reader_that_leaves_is_no_error():
+    command = [sys.executable, "-m", "csf", "search", "iris:1", "--trials", "1", "--cv", "2"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 0

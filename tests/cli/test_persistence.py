@@ -1,0 +1,167 @@
+"""Models as files that run no foreign code."""
+
+import json
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.cluster import Birch
+from sklearn.datasets import load_breast_cancer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import LinearSVC
+
+from csf import CostSearch
+from csf.cli.data import Features
+from csf.cli.errors import CliError
+from csf.cli.models import make_base
+from csf.cli.persistence import load_model, required_trust, save_model
+from csf.hull import Hull
+from csf.metrics import METRICS
+from csf.strategies import STRATEGIES
+
+pytest.importorskip("skops")
+
+X, Y = load_breast_cancer(return_X_y=True)
+FEATURES = Features("dense", X.shape[1])
+
+
+def fitted(**options):
+    base = options.pop("base", None) or make_base("linear-svc", FEATURES)
+    return CostSearch(base, **({"n_trials": 2, "cv": 2, "pos_label": 0} | options)).fit(X, Y)
+
+
+def test_a_model_comes_back_as_it_was(tmp_path):
+    search = fitted(param_grid={"classifier__C": [0.1, 1.0]}, constraint="precision >= 0.8")
+    save_model(tmp_path / "m.skops", search, FEATURES)
+    found, features = load_model(tmp_path / "m.skops")
+    assert features == FEATURES
+    assert found.trials_ == search.trials_
+    assert found.best_params_ == search.best_params_
+    np.testing.assert_array_equal(found.predict(X), search.predict(X))
+    np.testing.assert_array_equal(found.decision_function(X), search.decision_function(X))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_every_metric_is_stored(tmp_path, metric):
+    if metric in ("precision", "recall", "specificity"):
+        search = fitted(metric=metric, constraint="recall >= 0.5" if metric == "precision" else "precision >= 0.5")
+    else:
+        search = fitted(metric=metric)
+    save_model(tmp_path / "m.skops", search, FEATURES)
+    np.testing.assert_array_equal(load_model(tmp_path / "m.skops")[0].predict(X), search.predict(X))
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_strategy_is_stored(tmp_path, strategy):
+    search = fitted(strategy=strategy)
+    save_model(tmp_path / "m.skops", search, FEATURES)
+    assert load_model(tmp_path / "m.skops")[0].trials_ == search.trials_
+
+
+def test_trees_need_trust_because_crafted_ones_can_crash(tmp_path):
+    base = make_base("random-forest", FEATURES).set_params(classifier__n_estimators=2, classifier__random_state=0)
+    search, path = fitted(base=base), tmp_path / "m.skops"
+    save_model(path, search, FEATURES)
+    assert required_trust(path) == ["sklearn.tree._tree.Tree"]
+    with pytest.raises(CliError, match=r"sklearn\.tree\._tree\.Tree\. .* add --trust sklearn\.tree\._tree\.Tree$"):
+        load_model(path)
+    np.testing.assert_array_equal(load_model(path, ["sklearn.tree._tree.Tree"])[0].predict(X), search.predict(X))
+
+
+def test_foreign_code_is_not_run(tmp_path):
+    base = make_pipeline(FunctionTransformer(np.savetxt), LinearSVC(dual=False))
+    search = CostSearch(base, n_trials=1, cv=2)
+    save_model(tmp_path / "m.skops", search, FEATURES)
+    with pytest.raises(CliError, match=r"holds types that a crafted file could misuse: numpy\.savetxt\. If you know"):
+        load_model(tmp_path / "m.skops")
+
+
+def test_trust_in_one_type_is_no_trust_in_another(tmp_path):
+    base = make_pipeline(FunctionTransformer(np.savetxt), LinearSVC(dual=False))
+    save_model(tmp_path / "m.skops", CostSearch(base), FEATURES)
+    with pytest.raises(CliError, match=r"numpy\.savetxt"):
+        load_model(tmp_path / "m.skops", ["numpy.loadtxt"])
+
+
+def test_what_skops_cannot_store_is_an_error_of_one_line(tmp_path):
+    with pytest.raises(CliError, match="^cannot save this model: .*Birch"):
+        save_model(tmp_path / "m.skops", CostSearch(Birch()), FEATURES)
+
+
+@given(
+    arrays(float, st.tuples(st.integers(1, 30), st.just(2)), elements=st.floats(0, 1)),
+    st.sampled_from(range(pickle.HIGHEST_PROTOCOL + 1)),
+)
+def test_a_hull_rebuilt_from_its_corners_is_itself(points, protocol):
+    hull = Hull(points)
+    assert pickle.loads(pickle.dumps(hull, protocol)) == hull
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"no archive"])
+def test_other_files_are_no_models(tmp_path, content):
+    path = tmp_path / "m.skops"
+    path.write_bytes(content)
+    with pytest.raises(CliError, match=r"m\.skops is not a model saved by csf search --save"):
+        load_model(path)
+
+
+@pytest.mark.parametrize("name", ["other.json", "schema.json"])
+def test_other_archives_are_no_models(tmp_path, name):
+    with zipfile.ZipFile(tmp_path / "m.skops", "w") as archive:
+        archive.writestr(name, "{}")
+    with pytest.raises(CliError, match="is not a model saved by csf search --save"):
+        load_model(tmp_path / "m.skops")
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(CliError, match=r"cannot read .*m\.skops: No such file"):
+        load_model(tmp_path / "m.skops")
+
+
+def test_another_skops_file_is_no_model(tmp_path):
+    skops = pytest.importorskip("skops.io")
+    skops.dump({"format": "something else"}, tmp_path / "m.skops")
+    with pytest.raises(CliError, match="is not a model saved by csf search --save"):
+        load_model(tmp_path / "m.skops")
+
+
+def rewritten(path, old, new):
+    """The same archive with a text of its schema replaced."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    assert old.encode() in parts["schema.json"]
+    parts["schema.json"] = parts["schema.json"].replace(old.encode(), new.encode())
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, part in parts.items():
+            archive.writestr(name, part)
+
+
+def test_another_version_of_scikit_learn_is_pointed_out(tmp_path, monkeypatch):
+    path = tmp_path / "m.skops"
+    monkeypatch.setattr("sklearn.__version__", "1.5.0")
+    save_model(path, fitted(), FEATURES)
+    monkeypatch.undo()
+    with pytest.warns(UserWarning, match=r"was saved with scikit-learn 1\.5\.0, this is "):
+        load_model(path)
+
+
+def test_another_version_of_the_format_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "m.skops"
+    monkeypatch.setattr("csf.cli.persistence.VERSION", 99)
+    save_model(path, fitted(), FEATURES)
+    monkeypatch.undo()
+    with pytest.raises(CliError, match="has version 99 of the model format; this csf reads 1"):
+        load_model(path)
+
+
+def test_a_damaged_model_is_an_error_of_one_line(tmp_path):
+    path = tmp_path / "m.skops"
+    save_model(path, fitted(), FEATURES)
+    rewritten(path, json.dumps("CostSearch"), json.dumps("NoSuchSearch"))
+    with pytest.raises(CliError, match=r"holds types that a crafted file could misuse: csf\.search\.NoSuchSearch"):
+        load_model(path)

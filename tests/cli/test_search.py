@@ -1,0 +1,263 @@
+"""csf search."""
+
+import json
+import re
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.metrics import f1_score
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from csf import Trial
+from csf.cli.persistence import load_model
+from csf.metrics import METRICS
+from csf.strategies import STRATEGIES
+from csf.thresholding import PlugInClassifier
+
+QUICK = ("--trials", 3, "--cv", 3)
+
+
+def rows_of(text, first):
+    """Cells of the table whose header starts with a word."""
+    lines = text.splitlines()
+    start = next(at for at, line in enumerate(lines) if line.startswith(f"| {first}"))
+    rows = []
+    for line in lines[start + 2 :]:
+        if not line.startswith("|"):
+            break
+        rows.append([cell.strip() for cell in line.strip("|").split("|")])
+    return rows
+
+
+def methods_of(text):
+    return {row[0]: row[1:] for row in rows_of(text, "method")}
+
+
+def test_the_report_tells_the_data_the_trials_the_winner_and_the_rivals(ok):
+    text = ok("search", "digits:8", *QUICK)
+    assert text.startswith("digits:8: 1797 rows, 64 features, 9.68 % positive (8)\n")
+    assert "training on 1347 rows, 450 held out (stratified, seed 0)" in text
+    assert "maximising f1 of linear-svc, 3 trials by the strategy cone, 3 folds" in text
+    trials = [line for line in text.splitlines() if re.match(r"\| [ *] \|  ", line)]
+    assert len(trials) == 3
+    assert sum(line.startswith("| *") for line in trials) == 1
+    assert re.search(r"\* costs c_fn = 1\.\d+, c_fp = 0\.\d+; positive where the score is at least", text)
+    assert re.search(r"out-of-fold f1 0\.\d{4}, upper bound 0\.\d{4} \(support\), gap 0\.\d{4}; all 3 trials", text)
+    assert list(methods_of(text)) == [
+        "csf, cone",
+        "base as it is",
+        'base, class_weight="balanced"',
+        "exact pooled threshold",
+    ]
+    assert max(map(len, text.splitlines())) <= 100
+    assert "\x1b" not in text
+
+
+def test_the_rivals_are_what_they_are_called(ok):
+    methods = methods_of(ok("search", "digits:8", *QUICK))
+    X, digit = load_digits(return_X_y=True)
+    y = (digit == 8).astype(int)
+    labels = np.where(digit == 8, "8", "not 8")
+    train, test = train_test_split(np.arange(len(y)), test_size=0.25, stratify=labels, random_state=0)
+    scaler = StandardScaler().fit(X[train])
+    Z, new = scaler.transform(X[train]), scaler.transform(X[test])
+    # scaling within folds and on all training rows differ too little to move a printed digit here
+    models = {
+        "base as it is": LinearSVC(dual=False),
+        'base, class_weight="balanced"': LinearSVC(dual=False, class_weight="balanced"),
+        "exact pooled threshold": PlugInClassifier(LinearSVC(dual=False), cv=3),
+    }
+    for name, model in models.items():
+        expected = f1_score(y[test], model.fit(Z, y[train]).predict(new))
+        assert float(methods[name][0]) == pytest.approx(expected, abs=2e-2 if "pooled" in name else 6e-5)
+
+
+def test_the_same_seed_gives_the_same_report(ok):
+    def report(seed):
+        text = ok("search", "breast_cancer", *QUICK, "--base", "sgd", "--seed", seed)
+        return [row[:-1] for row in rows_of(text, " ")], [row[0] for row in methods_of(text).values()]
+
+    assert report(1) == report(1)
+    assert report(1) != report(2)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_strategy(ok, strategy):
+    assert f"csf, {strategy}" in methods_of(ok("search", "iris:1", *QUICK, "--strategy", strategy))
+
+
+@pytest.mark.parametrize("metric", [*METRICS, "f3"])
+def test_every_metric(ok, metric):
+    needed = {"recall": "precision >= 0.5", "precision": "recall >= 0.5", "specificity": "recall >= 0.5"}
+    options = ["--constraint", needed[metric]] if metric in needed else []
+    assert "csf, cone" in methods_of(ok("search", "wine:1", *QUICK, "--metric", metric, *options))
+
+
+def test_a_table_with_weights_and_a_grid(ok, table, tmp_path):
+    options = ["--target", "outcome", "--positive", "churn", "--sample-weight", "weight", "--param", "C=0.1,1"]
+    text = ok("search", table, *options, *QUICK, "--save", tmp_path / "m.skops")
+    assert f"{table}: 240 rows, 4 features (3 categorical), " in text
+    assert "% positive (churn), weighted" in text
+    assert "3 trials of each of 2 settings" in text
+    assert "|   C |" in text
+    assert re.search(r"c_fp = 0\.\d+, C = (0\.1|1); positive", text)
+    search, features = load_model(tmp_path / "m.skops")
+    assert features.numeric == ("age",)
+    assert search.classes_.tolist() == ["churn", "stay"]
+    assert search.pos_label_ == "churn"
+
+
+def test_weights_change_the_search(ok, table):
+    options = ["--target", "outcome", "--positive", "churn", *QUICK]
+    weighted = ok("search", table, *options, "--sample-weight", "weight")
+    plain = ok("search", table, *options, "--drop", "weight")
+    assert methods_of(weighted)["base as it is"] != methods_of(plain)["base as it is"]
+
+
+def test_a_svmlight_file(ok, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [f"{1 if a + b > 1.2 else -1} 1:{a:.3f} 7:{b:.3f}" for a, b in rng.random((90, 2))]
+    path = tmp_path / "data"
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    for base in ("linear-svc", "hist-gradient-boosting"):
+        options = ["--param", "max_iter=5"] if base.startswith("hist") else []
+        assert ": 90 rows, 7 features" in ok("search", path, "--base", base, *options, *QUICK)
+
+
+@pytest.fixture
+def official(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    y = (X[:, 0] + rng.normal(size=120) > 1).astype(int)
+    is_test = np.arange(120) >= 90
+    np.savez_compressed(tmp_path / "mine.npz", X=X, y=y, positive=np.array([1]), is_test=is_test)
+    monkeypatch.setenv("CSF_DATA", str(tmp_path))
+
+
+def test_the_official_split_is_used(ok, official):
+    assert "training on 90 rows, 30 held out (official split)" in ok("search", "csf-data:mine", *QUICK)
+
+
+def test_nothing_need_be_held_out(ok):
+    text = ok("search", "iris:1", *QUICK, "--test-size", 0)
+    assert "training on 150 rows, none held out" in text
+    assert "base as it is" not in text
+
+
+def test_a_constraint_is_reported(ok, run):
+    text = ok("search", "breast_cancer", *QUICK, "--metric", "recall", "--constraint", "precision >= 0.9")
+    assert "maximising recall with precision >= 0.9 of linear-svc" in text
+    assert re.search(r"out-of-fold precision 0\.9\d+: precision >= 0\.9 holds", text)
+    assert all(len(row) == 3 for row in methods_of(text).values())
+    options = ["--metric", "recall", "--constraint", "precision >= 0.99", "--threshold", "none", "--trials", 1]
+    code, text, err = run("search", "iris:1", "--cv", 3, *options)
+    assert code == 0
+    assert "precision >= 0.99 does NOT hold" in text
+    assert "csf: warning: no trial satisfies precision >= 0.99" in err
+
+
+def test_own_decisions(ok):
+    text = ok("search", "iris:1", *QUICK, "--threshold", "none", "--bound", "diagonal", "--normalize", "mean")
+    assert "(diagonal)" in text
+    own, tuned = zip(*(row[4:6] for row in rows_of(text, " ")))
+    assert own == tuned
+
+
+def test_a_held_out_share_instead_of_folds(ok):
+    assert "strategy cone, 1 fold\n" in ok("search", "iris:1", "--trials", 2, "--cv", 0.3)
+
+
+def test_the_search_stops_at_the_tolerance(ok):
+    assert "is at most tol=1" in ok("search", "iris:1", *QUICK, "--tol", 1)
+
+
+def test_a_base_without_class_weight(ok):
+    pytest.importorskip("xgboost")
+    text = ok("search", "iris:1", "--trials", 1, "--cv", 2, "--base", "xgboost", "--param", "n_estimators=2")
+    assert 'base, class_weight="balanced": left out, the base has no class_weight' in text
+
+
+def test_all_results_as_json(ok, tmp_path):
+    ok("search", "digits:8", *QUICK, "--param", "C=0.1,1", "--json", tmp_path / "r.json")
+    report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert report["data"] == {
+        "name": "digits:8",
+        "rows": 1797,
+        "features": 64,
+        "positive": "8",
+        "share_of_positives": pytest.approx(0.0968, abs=1e-4),
+    }
+    assert report["options"]["metric"] == "f1"
+    assert len(report["trials"]) == 6
+    winner = report["winner"]
+    trial = report["trials"][winner["trial"]]
+    assert (trial["t"], trial["score"], trial["threshold"]) == (winner["t"], winner["out_of_fold"], winner["threshold"])
+    assert trial["params"]["classifier__C"] == winner["params"]["classifier__C"]
+    assert report["held_out"][0]["method"] == "csf, cone"
+    params = trial.pop("params")
+    assert params["t"] == Trial.from_dict(trial).t
+
+
+def test_a_search_goes_on_from_its_checkpoint(ok, table, tmp_path):
+    options = ["--target", "outcome", "--positive", "churn", "--cv", 3, "--checkpoint", tmp_path / "c.json"]
+    first = rows_of(ok("search", table, *options, "--trials", 3), " ")
+    second = rows_of(ok("search", table, *options, "--trials", 3), " ")
+    # Times are kept as well, so that not even those change.
+    assert first == second
+
+
+def test_a_checkpoint_of_another_search_is_refused(ok, run, tmp_path):
+    ok("search", "iris:1", *QUICK, "--checkpoint", tmp_path / "c.json")
+    code, _, err = run("search", "iris:2", *QUICK, "--checkpoint", tmp_path / "c.json")
+    assert code == 2
+    assert "belongs to another search" in err
+
+
+def test_quiet_and_verbose(run):
+    assert run("search", "iris:1", *QUICK, "--quiet") == (0, "", "")
+    code, _, err = run("search", "iris:1", *QUICK, "--verbose")
+    assert code == 0
+    assert "3/3" in err
+
+
+def test_the_saved_model_comes_with_its_command(ok, tmp_path):
+    pytest.importorskip("skops")
+    text = ok("search", "iris:1", *QUICK, "--save", tmp_path / "m.skops")
+    assert f"use it with: csf predict {tmp_path / 'm.skops'} DATA\n" in text
+    options = ["--base", "random-forest", "--param", "n_estimators=2"]
+    text = ok("search", "iris:1", *QUICK, *options, "--save", tmp_path / "m.skops")
+    assert "DATA --trust sklearn.tree._tree.Tree\n" in text
+
+
+@pytest.mark.parametrize("metric", ["f1", "gmean"])
+def test_the_plot(ok, tmp_path, metric):
+    ok("search", "digits:8", *QUICK, "--metric", metric, "--plot", tmp_path / "cones.png")
+    assert (tmp_path / "cones.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_too_few_positives(run, tmp_path):
+    path = tmp_path / "few.csv"
+    path.write_text("a,y\n" + "".join(f"{i},{int(i < 3)}\n" for i in range(40)), encoding="utf-8")
+    code, _, err = run("search", path, "--target", "y")
+    assert code == 2
+    assert err.startswith("csf: error: cv=5 needs at least 5 samples of each class")
+
+
+def test_all_trials_failing_is_one_line(run):
+    code, _, err = run("search", "iris:1", *QUICK, "--param", "C=-1")
+    assert code == 2
+    last = err.splitlines()[-1]
+    assert last.startswith("csf: error: all 3 trials failed; the first error was: ")
+    assert "'C' parameter of LinearSVC must be" in last
+
+
+def test_missing_extras_are_named_before_the_search(error_of, table, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert error_of("search", table, "--target", "y") == "reading CSV needs pandas: pip install 'csf[cli]'"
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    message = "saving a model needs skops: pip install 'csf[cli]'"
+    assert error_of("search", "iris:1", "--save", tmp_path / "m.skops") == message
