@@ -3,14 +3,26 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["label", "new_axes", "outline", "study_of", "styled", "tidy"]
+__all__ = ["bound_title", "label", "new_axes", "place", "right_labels", "study_of", "styled", "tidy"]
 
 # Okabe and Ito's palette, and greys.
 BLUE, ORANGE, GREEN, VERMILLION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PURPLE, SKY = "#CC79A7", "#56B4E9"
 INK, GREY, PALE = "#222222", "#6B6B6B", "#D9D9D9"
-CYCLE = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY)
-LINES = ("-", "--", "-.", ":")
+
+TITLES = {
+    "support": "support lines",
+    "diagonal": "cones on the diagonal",
+    "envelope": "cones",
+    "parambath": "Parambath et al.",
+}
+# Colour and line style of each bound, the same in all displays; other bounds take the rest in turn.
+BOUND_STYLES = {
+    "support": (GREEN, "-"),
+    "diagonal": (BLUE, "--"),
+    "envelope": (ORANGE, "-."),
+    "parambath": (PURPLE, ":"),
+}
 
 
 def new_axes(ax, *, figsize=(5.4, 4.2)):
@@ -37,8 +49,111 @@ def tidy(ax):
 def label(ax, text, xy, *, color=INK, offset=(0, 0), ha="left", va="center", **text_kw):
     """Text next to a point of the data, offset in points, on a veil that keeps it readable."""
     veil = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0}
-    style = {"color": color, "fontsize": 9, "ha": ha, "va": va, "bbox": veil, "annotation_clip": False}
+    style = {"color": color, "fontsize": 9, "ha": ha, "va": va, "bbox": veil, "annotation_clip": False, "zorder": 6}
     return ax.annotate(text, xy, xytext=offset, textcoords="offset points", **(style | text_kw))
+
+
+def place(ax, text, xy, *, points, others=(), **text_kw):
+    """Label of a point that hides as few other points and labels as possible, with a line to its point.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Where to write; its limits must be set.
+    text : str
+        The text.
+    xy : tuple of float
+        The point that it names.
+    points : ndarray of shape (n_points, 2)
+        Points that should stay visible.
+    others : sequence of matplotlib Annotation, default=()
+        Labels that should stay readable.
+    **text_kw
+        Arguments of `label`.
+
+    Returns
+    -------
+    matplotlib Annotation
+        The label.
+    """
+    from matplotlib.text import Text
+
+    figure = ax.figure.figure  # that of a subfigure, too
+    if figure.get_layout_engine() is not None:  # brings the axes to where they will be
+        figure.get_layout_engine().execute(figure)
+    arrow = {"arrowstyle": "-", "color": INK, "linewidth": 0.7, "shrinkA": 0, "shrinkB": 4}
+    note = label(ax, text, xy, arrowprops=arrow, **text_kw)
+    pixels = ax.transData.transform(points)
+    boxes = [extent(other) for other in others]
+    inside = ax.get_window_extent()
+
+    def badness(place):
+        note.xyann, side = place[:2], place[2]
+        note.set_ha(side)
+        note.get_window_extent()
+        box = Text.get_window_extent(note).padded(3)
+        hidden = sum(box.contains(x, y) for x, y in pixels) + 3 * sum(box.overlaps(other) for other in boxes)
+        return hidden + 5 * (not (inside.x0 <= box.x0 and box.x1 <= inside.x1 and inside.y0 <= box.y0))
+
+    steps = [(dx, dy, "left" if dx > 0 else "right") for dy in (-26, -44, 28, -64) for dx in (12, -12)]
+    badness(min(steps, key=badness))
+    return note
+
+
+def extent(note):
+    """Box of an annotation's text in pixels, without its line."""
+    from matplotlib.text import Text
+
+    note.get_window_extent()  # brings its position up to date
+    return Text.get_window_extent(note)
+
+
+def right_labels(ax, x, heights, texts, colors, *, gap=12):
+    """Labels at the right ends of lines, pushed apart until none hides another.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Where to write; its limits must be set.
+    x : float
+        Right end of the lines, in units of the data.
+    heights : sequence of float
+        Heights of the lines there.
+    texts, colors : sequence of str
+        Labels and their colours.
+    gap : float, default=12
+        Least distance of two labels in points.
+
+    Returns
+    -------
+    list of matplotlib Annotation
+        The labels, in the order of the lines.
+    """
+    scale = 72.0 / ax.figure.dpi
+    wanted = ax.transData.transform([(x, height) for height in heights])[:, 1] * scale
+    order = np.argsort(wanted, kind="stable")
+    spread = wanted[order].copy()
+    for i in range(1, spread.size):
+        spread[i] = max(spread[i], spread[i - 1] + gap)
+    # Centre the pile on what it names.
+    spread -= np.mean(spread - wanted[order])
+    notes = [None] * len(order)
+    for at, y in zip(order, spread):
+        offset = (6, y - wanted[at])
+        notes[at] = label(ax, texts[at], (x, heights[at]), color=colors[at], offset=offset, bbox=None)
+    return notes
+
+
+def bound_title(bound):
+    """Name of a bound for readers."""
+    return TITLES.get(bound, bound) if isinstance(bound, str) else bound.__name__
+
+
+def bound_styles(names):
+    """Colour and line style of each named bound."""
+    rest = iter([(VERMILLION, "--"), (SKY, "-."), (GREY, ":"), (INK, "-")] * len(names))
+    styles = {title: BOUND_STYLES[name] for name, title in TITLES.items()}
+    return [styles[name] if name in styles else next(rest) for name in names]
 
 
 def study_of(search, setting=None):
@@ -49,8 +164,3 @@ def study_of(search, setting=None):
     if not 0 <= setting < len(search.studies_):
         raise ValueError(f"setting must be in 0..{len(search.studies_) - 1} or None for the winner's, got {setting!r}")
     return search.studies_[setting]
-
-
-def outline(polygon):
-    """Corners of a shapely polygon; none for an empty one."""
-    return np.asarray(polygon.exterior.coords) if polygon.geom_type == "Polygon" else np.empty((0, 2))

@@ -5,8 +5,8 @@ import numpy as np
 from csf.bounds import get_bound
 from csf.bounds.cone import ConeBound, DiagonalBound
 from csf.metrics import LinearFractional
-from csf.plots._style import BLUE, GREY, INK, ORANGE, PALE, VERMILLION, label, new_axes, outline, study_of, styled, tidy
-from csf.study import best_trial
+from csf.plots._style import BLUE, GREY, INK, ORANGE, PALE, VERMILLION, label, new_axes, place, study_of, styled, tidy
+from csf.trials import best_trial
 
 __all__ = ["ConeDisplay"]
 
@@ -131,7 +131,7 @@ class ConeDisplay:
         TypeError
             If the bound does not serve the metric.
         """
-        return cls(**_compute(trials, metric, pos, bound, eps)).plot(ax, **plot_kwargs)
+        return cls(**cone_data(trials, metric, pos=pos, bound=bound, eps=eps)).plot(ax, **plot_kwargs)
 
     @classmethod
     def from_study(cls, study, *, bound=None, eps="evidence", ax=None, **plot_kwargs):
@@ -235,11 +235,6 @@ class ConeDisplay:
         top = lo + max(2.0 * (highest - lo), 0.05 * (hi - lo))
         return hi if top > lo + 0.75 * (hi - lo) else top
 
-    def _winner_low(self):
-        """Whether there is no room for a label under the winner."""
-        lo = self.span[0]
-        return self.winner is not None and self.attained[self.winner] < lo + 0.2 * (self._top() - lo)
-
     def _frame(self, ax):
         (lo, hi), top = self.span, self._top()
         # A little room, so that points on an axis are seen whole.
@@ -263,23 +258,27 @@ class ConeDisplay:
             xy = self.levels[at], top - 0.4 * room
             labels.append(label(ax, "unreachable", xy, ha="center"))
         if self.diagonal:
-            s = lo + (0.35 if self._winner_low() else 0.12) * (top - lo)
+            s = lo + 0.12 * (top - lo)
             style = {"rotation": 45, "rotation_mode": "anchor", "transform_rotates_text": True, "va": "top"}
             labels.append(label(ax, f"t = {self.metric_name}", (s, s), offset=(2, -2), bbox=None, **style))
-        if self.winner is not None:
-            t, value = self.t[self.winner], self.attained[self.winner]
-            text = f"winner: t = {t:.3g}, {self.metric_name} = {value:.3f}"
-            x, y = 10 if t < middle else -10, 26 if self._winner_low() else -26
-            side = {"ha": "left" if t < middle else "right", "offset": (x, y)}
-            arrow = {"arrowstyle": "-", "color": INK, "linewidth": 0.7, "shrinkB": 4}
-            labels.append(label(ax, text, (t, value), arrowprops=arrow, **side))
         if len(self.failed):
             labels.append(label(ax, "failed", (self.failed[0], lo), offset=(5, 7)))
+        if self.winner is not None:
+            t, value = self.t[self.winner], self.attained[self.winner]
+            points = np.concatenate([np.column_stack([self.t, self.value]), np.column_stack([self.t, self.attained])])
+            text = f"winner: t = {t:.3g}, {self.metric_name} = {value:.3f}"
+            labels.append(place(ax, text, (t, value), points=points, others=labels))
         return labels
 
 
-def _compute(trials, metric, pos, bound, eps):
-    """Arrays of a `ConeDisplay`."""
+def cone_data(trials, metric, *, pos, bound=None, eps="evidence"):
+    """Arrays of a `ConeDisplay`, see `ConeDisplay.from_trials`.
+
+    Returns
+    -------
+    dict
+        Arguments of `ConeDisplay`.
+    """
     trials = sorted((trial for trial in trials if trial.t is not None), key=lambda trial: trial.number)
     told = [trial for trial in trials if trial.state == "complete"]
     if not told:
@@ -287,8 +286,8 @@ def _compute(trials, metric, pos, bound, eps):
     if bound is None:
         bound = "envelope" if isinstance(metric, LinearFractional) else "support"
     limit = get_bound(bound)(told, metric, pos=pos, eps=eps)
-    # The envelope is no proven bound on the optimum; where it meets the diagonal it is.
-    proven = DiagonalBound(told, metric, pos=pos, eps=eps) if type(limit) is ConeBound else limit
+    # Over all levels the envelope says less than where it meets the diagonal.
+    sharper = DiagonalBound(told, metric, pos=pos, eps=eps) if type(limit) is ConeBound else limit
     lo, hi = metric.range(pos)
     t = np.array([trial.t for trial in told])
     levels = np.union1d(np.linspace(lo, hi, GRID), t)
@@ -298,13 +297,20 @@ def _compute(trials, metric, pos, bound, eps):
         "t": t,
         "value": np.array([trial.value for trial in told]),
         "attained": np.array([trial.attained for trial in told]),
-        "cones": [outline(region) for region in regions],
+        "cones": [corners(region) for region in regions],
         "levels": levels,
         "envelope": np.clip(limit.upper_bound(levels), lo, hi),
-        "best_possible": proven.best_possible(),
+        "best_possible": sharper.best_possible(),
         "failed": np.array([trial.t for trial in trials if trial.state == "failed"]),
         "winner": next(i for i, trial in enumerate(told) if trial is winner),
         "span": (lo, hi),
         "diagonal": isinstance(metric, LinearFractional),
         "metric_name": metric.name,
     }
+
+
+def corners(region):
+    """Corners of a shapely polygon, the largest part of a divided one; none for an empty one."""
+    parts = [part for part in getattr(region, "geoms", [region]) if part.geom_type == "Polygon"]
+    largest = max(parts, key=lambda part: part.area, default=None)
+    return np.empty((0, 2)) if largest is None or largest.is_empty else np.asarray(largest.exterior.coords)
