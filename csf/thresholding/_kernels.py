@@ -16,7 +16,7 @@ __all__ = [
 ]
 
 _LONGEST_REPAIR = 32
-_LARGEST = np.finfo(np.float64).max
+_SIGN = np.uint64(1 << 63)
 _EPS = np.finfo(np.float64).eps
 
 
@@ -62,16 +62,28 @@ def split_weighted(score, is_pos, weight, out_score, out_weight):
 
 
 @njit(cache=True)
-def pack_keys(score_bits, index_bits, keys):
-    """Write integers that sort like the scores: their leading bits, then the index of the sample.
+def _rank(bits):
+    """Unsigned integer that orders like the number with these bits: negative numbers flipped, below positive ones."""
+    return ~bits if bits & _SIGN else bits | _SIGN
 
-    ``score_bits`` are the scores seen as int64; flipping all but the sign of negative ones makes integers that
-    are ordered like the numbers.
+
+@njit(cache=True)
+def pack_keys(score_bits, index_bits, keys):
+    """Write integers that sort like the scores: as many leading bits as fit, then the index of the sample.
+
+    ``score_bits`` are the scores seen as uint64. They are counted from the lowest score, so that scores which are
+    close together keep all their bits.
     """
+    lowest = highest = _rank(score_bits[0])
     for i in range(score_bits.shape[0]):
-        bits = score_bits[i]
-        bits ^= (bits >> 63) & 0x7FFFFFFFFFFFFFFF
-        keys[i] = ((bits >> index_bits) << index_bits) | i
+        rank = _rank(score_bits[i])
+        lowest, highest = min(lowest, rank), max(highest, rank)
+    shift, dropped = np.uint64(index_bits), np.uint64(0)
+    too_large = (highest - lowest) >> (np.uint64(64) - shift)
+    while too_large >> dropped > np.uint64(0):
+        dropped += np.uint64(1)
+    for i in range(score_bits.shape[0]):
+        keys[i] = ((_rank(score_bits[i]) - lowest) >> dropped << shift) | np.uint64(i)
 
 
 @njit(cache=True)
@@ -81,12 +93,13 @@ def unpack_keys(keys, index_bits, score, sorted_score):
     Scores that agree in their leading bits but not in all are put in order by insertion; ``False`` if there are
     too many of them in one place.
     """
-    mask = (1 << index_bits) - 1
+    shift = np.uint64(index_bits)
+    mask = (np.uint64(1) << shift) - np.uint64(1)
     n_samples = keys.shape[0]
     start = 0
     while start < n_samples:
         stop = start + 1
-        while stop < n_samples and keys[stop] >> index_bits == keys[start] >> index_bits:
+        while stop < n_samples and keys[stop] >> shift == keys[start] >> shift:
             stop += 1
         mixed = sorted_score[start] != sorted_score[stop - 1]
         if mixed and stop - start > _LONGEST_REPAIR:
@@ -185,13 +198,13 @@ def _shares(fn, fp, last):
 @njit(cache=True)
 def midpoint(upper, lower):
     """Threshold between two neighbouring scores; the upper one where rounding leaves no room between them."""
-    middle = 0.5 * upper + 0.5 * max(lower, -_LARGEST)
+    middle = 0.5 * upper + 0.5 * lower
     return middle if lower < middle <= upper else upper
 
 
 @njit(cache=True)
 def midpoints(lowest_score, out):
-    """Write the threshold of every cut: halfway down to the next distinct score, -inf counted as finite."""
+    """Write the threshold of every cut: halfway down to the next distinct score."""
     last = lowest_score.shape[0] - 1
     out[0] = np.inf
     for cut in range(1, last):

@@ -93,7 +93,10 @@ class ThresholdCurve:
 
     @cached_property
     def thresholds(self):
-        """Thresholds of the cuts, decreasing from +inf to -inf: midpoints between neighbouring distinct scores."""
+        """Thresholds of the cuts, decreasing from +inf to -inf: midpoints between neighbouring distinct scores.
+
+        The upper score itself where there is no number between them, or the lower one is -inf.
+        """
         thresholds = np.empty_like(self.lowest_score)
         midpoints(self.lowest_score, thresholds)
         thresholds.flags.writeable = False
@@ -318,12 +321,16 @@ def _sort_together(score, weight):
     Sorting integers that hold the leading bits of a score and the index of its sample is several times faster
     than an argsort; where scores are too close together for that, argsort does it.
     """
+    if score.shape[0] == 0:
+        return score, weight
     index_bits = score.shape[0].bit_length()
-    order = np.empty(score.shape[0], dtype=np.int64)
-    pack_keys(score.view(np.int64), index_bits, order)
-    order.sort()
+    keys = np.empty(score.shape[0], dtype=np.uint64)
+    pack_keys(score.view(np.uint64), index_bits, keys)
+    keys.sort()
     sorted_score = np.sort(score)
-    if not unpack_keys(order, index_bits, score, sorted_score):
+    if unpack_keys(keys, index_bits, score, sorted_score):
+        order = keys.view(np.int64)
+    else:
         order = np.argsort(score)
     return sorted_score, weight[order]
 

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from csf.thresholding import _kernels as kernels
 
@@ -21,14 +23,14 @@ def cases():
     out = [np.zeros(n + 1) for _ in range(3)]
     pos, neg = np.sort(score[is_pos]), np.sort(score[~is_pos])
     bits = n.bit_length()
-    keys = np.empty(n, dtype=np.int64)
-    kernels.pack_keys(score.view(np.int64), bits, keys)
+    keys = np.empty(n, dtype=np.uint64)
+    kernels.pack_keys(score.view(np.uint64), bits, keys)
     lowest = np.append(np.inf, np.unique(score)[-2::-1])
     fn, fp = np.linspace(0.4, 0, 12) ** 2, np.linspace(0, 0.6, 12)
     yield kernels.split, (score, is_pos, np.zeros(n))
     yield kernels.split, (np.append(score, np.nan), np.append(is_pos, True), np.zeros(n + 1))
     yield kernels.split_weighted, (score, is_pos, weight, np.zeros(n), np.zeros(n))
-    yield kernels.pack_keys, (score.view(np.int64), bits, np.zeros(n, dtype=np.int64))
+    yield kernels.pack_keys, (score.view(np.uint64), bits, np.zeros(n, dtype=np.uint64))
     yield kernels.unpack_keys, (np.sort(keys), bits, score, np.sort(score))
     yield kernels.merge_cuts, (pos, neg, *out)
     yield kernels.merge_weighted_cuts, (pos, weight[: pos.size], neg, weight[: neg.size], *out)
@@ -44,18 +46,32 @@ def test_compiled_equals_python(kernel, arguments):
         np.testing.assert_array_equal(array, other)
 
 
-@pytest.mark.parametrize("count", [2, 33, 500])
-def test_keys_sort_scores_that_agree_in_their_leading_bits(count):
-    """Few of them in one place are put in order, many are left to argsort."""
-    rng = np.random.default_rng(count)
-    score = np.append(1.0 + rng.permutation(count) * 2.0**-52, rng.standard_normal(100))
-    bits = score.shape[0].bit_length()
-    keys = np.empty(score.shape[0], dtype=np.int64)
-    kernels.pack_keys(score.view(np.int64), bits, keys)
+def order_of(score):
+    """Indices that the packed keys sort by, and whether they could be unpacked."""
+    bits, keys = score.shape[0].bit_length(), np.empty(score.shape[0], dtype=np.uint64)
+    kernels.pack_keys(score.view(np.uint64), bits, keys)
     keys.sort()
     done = kernels.unpack_keys(keys, bits, score, np.sort(score))
-    if count <= 32:
-        assert done
-        np.testing.assert_array_equal(score[keys], np.sort(score))
-    elif count > 2 * bits + 32:
-        assert not done
+    return keys.view(np.int64), done
+
+
+ENDS = np.array([-np.inf, -np.finfo(float).max, -5e-324, -0.0, 0.0, 5e-324, np.finfo(float).max, np.inf])
+
+
+@pytest.mark.parametrize("count", [2, 30, 5000])
+@pytest.mark.parametrize("others", [[], [0.5, 0.75], ENDS, np.random.default_rng(0).standard_normal(100)])
+def test_keys_sort_scores_that_agree_in_their_leading_bits(count, others):
+    """All bits fit where scores are close together; else few in one place are put in order, many left to argsort."""
+    score = np.append(1.0 + np.random.default_rng(count).permutation(count) * 2.0**-52, others)
+    order, done = order_of(score)
+    assert done == (count < 5000 or len(others) < 3)
+    if done:
+        np.testing.assert_array_equal(score[order], np.sort(score))
+        np.testing.assert_array_equal(np.sort(order), np.arange(score.shape[0]))
+
+
+@given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=60))
+def test_keys_sort_any_scores(score):
+    score = np.array(score)
+    order, done = order_of(score)
+    assert not done or (score[order] == np.sort(score)).all()
