@@ -177,13 +177,15 @@ class ConeDisplay:
         """
         return cls.from_study(study_of(search, setting), bound=bound, eps=eps, ax=ax, **plot_kwargs)
 
-    def plot(self, ax=None, *, labels=True, point_kwargs=None, cone_kwargs=None, envelope_kwargs=None):
+    def plot(self, ax=None, *, top=None, labels=True, point_kwargs=None, cone_kwargs=None, envelope_kwargs=None):
         """Draw the display.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Where to draw; ``None`` makes a figure.
+        top : float, default=None
+            Upper end of the metric's axis; ``None`` gives low values the room that they need.
         labels : bool, default=True
             Whether names are written next to what they name.
         point_kwargs, cone_kwargs, envelope_kwargs : dict, default=None
@@ -194,11 +196,20 @@ class ConeDisplay:
         ConeDisplay
             ``self``.
         """
-        from matplotlib.collections import LineCollection, PolyCollection
-        from matplotlib.lines import Line2D
-
         ax = self.ax_ = new_axes(ax)
         self.figure_ = ax.figure
+        self._draw_bound(ax, cone_kwargs, envelope_kwargs)
+        self._draw_trials(ax, point_kwargs)
+        top = self.top if top is None else top
+        self._frame(ax, top)
+        self.labels_ = self._write(ax, top) if labels else []
+        return self
+
+    def _draw_bound(self, ax, cone_kwargs, envelope_kwargs):
+        """What is unreachable, and how high that leaves the metric."""
+        from matplotlib.collections import PolyCollection
+        from matplotlib.lines import Line2D
+
         style = styled(PolyCollection, cone_kwargs, facecolor=PALE, edgecolor="none", zorder=0)
         self.union_ = ax.fill_between(self.levels, self.envelope, self.span[1], **style)
         # Overlapping cones darken towards the same grey, whatever their number.
@@ -207,16 +218,23 @@ class ConeDisplay:
         self.cones_ = ax.add_collection(PolyCollection(self.cones, **style))
         style = styled(Line2D, envelope_kwargs, color=INK, linewidth=1.0, zorder=2)
         (self.envelope_line_,) = ax.plot(self.levels, self.envelope, **style)
-        self.diagonal_line_ = self.winner_ = self.failed_ = None
+        self.diagonal_line_ = None
         if self.diagonal:
             style = {"color": INK, "linewidth": 0.9, "linestyle": ":", "zorder": 2}
             (self.diagonal_line_,) = ax.plot(self.span, self.span, **style)
         style = {"color": VERMILLION, "linewidth": 1.2, "linestyle": "--", "zorder": 3}
         (self.bound_line_,) = ax.plot(self.span, [self.best_possible] * 2, **style)
+
+    def _draw_trials(self, ax, point_kwargs):
+        """Trials with their best cuts, the winner, and failures on the axis."""
+        from matplotlib.collections import LineCollection
+        from matplotlib.lines import Line2D
+
         stems = np.stack([np.column_stack([self.t, self.value]), np.column_stack([self.t, self.attained])], axis=1)
         self.cuts_ = ax.add_collection(LineCollection(stems, color=BLUE, linewidth=1.0, zorder=3))
         style = styled(Line2D, point_kwargs, color=BLUE, marker="o", markersize=4.5, linestyle="none", zorder=4)
         (self.points_,) = ax.plot(self.t, self.value, **style)
+        self.winner_ = self.failed_ = None
         if self.winner is not None:
             at = [self.t[self.winner]], [self.attained[self.winner]]
             style = {"color": ORANGE, "marker": "o", "markersize": 8, "markeredgecolor": INK, "linestyle": "none"}
@@ -224,34 +242,33 @@ class ConeDisplay:
         if len(self.failed):
             style = {"color": INK, "marker": "x", "markersize": 6, "linestyle": "none", "zorder": 5}
             (self.failed_,) = ax.plot(self.failed, np.full(len(self.failed), self.span[0]), **style)
-        self._frame(ax)
-        self.labels_ = self._write(ax) if labels else []
-        return self
 
-    def _top(self):
-        """Upper end of the metric's axis: low values get the room that they need."""
+    @property
+    def top(self):
+        """Upper end of the metric's axis that gives low values the room that they need."""
         lo, hi = self.span
         highest = max(self.best_possible, float(np.max(self.attained)))
         top = lo + max(2.0 * (highest - lo), 0.05 * (hi - lo))
         return hi if top > lo + 0.75 * (hi - lo) else top
 
-    def _frame(self, ax):
-        (lo, hi), top = self.span, self._top()
+    def _frame(self, ax, top):
+        lo, hi = self.span
         # A little room, so that points on an axis are seen whole.
         x_room, y_room = 0.015 * (hi - lo), 0.02 * (top - lo)
         ax.set(xlabel="level t", ylabel=self.metric_name)
         ax.set(xlim=(lo - x_room, hi + x_room), ylim=(lo - y_room, top + (y_room if top == hi else 0.0)))
         tidy(ax)
 
-    def _write(self, ax):
+    def _write(self, ax, top):
         """Names, each next to what it names."""
-        (lo, hi), top = self.span, self._top()
+        lo, hi = self.span
         middle = 0.5 * (lo + hi)
         winner_left = self.winner is not None and self.t[self.winner] < middle
         far, ha, inward = (hi, "right", -3) if winner_left else (lo, "left", 3)
         best = f"best possible {self.best_possible:.3f}"
-        style = {"ha": ha, "va": "bottom", "offset": (inward, 3), "color": VERMILLION}
-        labels = [label(ax, best, (far, self.best_possible), **style)]
+        high = self.best_possible > lo + 0.9 * (top - lo)
+        style = {"ha": ha, "va": "top" if high else "bottom", "offset": (inward, -3 if high else 3)}
+        labels = [label(ax, best, (far, min(self.best_possible, top)), color=VERMILLION, **style)]
         at = np.argmin(self.envelope + 0.5 * np.abs(self.levels - middle) * (top - lo) / (hi - lo))
         room = top - max(self.envelope[at], self.best_possible)
         if room > 0.15 * (top - lo):
@@ -266,7 +283,7 @@ class ConeDisplay:
         if self.winner is not None:
             t, value = self.t[self.winner], self.attained[self.winner]
             points = np.concatenate([np.column_stack([self.t, self.value]), np.column_stack([self.t, self.attained])])
-            text = f"winner: t = {t:.3g}, {self.metric_name} = {value:.3f}"
+            text = f"winner: t = {t:.3g}\n{self.metric_name} = {value:.3f}"
             labels.append(place(ax, text, (t, value), points=points, others=labels))
         return labels
 

@@ -1,7 +1,6 @@
 """Small studies and searches that all displays are tested on."""
 
 import matplotlib
-import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.svm import LinearSVC
@@ -61,8 +60,3 @@ def grid_search(data):
 def unfitted():
     """A search before its ``fit``."""
     return CostSearch(LinearSVC())
-
-
-def points(line):
-    """Data of a line as an array of shape (n_points, 2)."""
-    return np.column_stack(line.get_data())

@@ -1,0 +1,196 @@
+"""Best value possible against the excess of the trained models over the best ones."""
+
+import numpy as np
+
+from csf.bounds import get_bound, known_profiles
+from csf.metrics import LinearFractional
+from csf.plots._style import GREY, INK, bound_styles, bound_title, label, new_axes, right_labels, study_of, styled, tidy
+
+__all__ = ["BoundEpsilonDisplay"]
+
+
+class BoundEpsilonDisplay:
+    """How the best value possible depends on how far the trained models are from the best of their class.
+
+    It is recommended to use `from_estimator` or `from_study` to create a display. All parameters are stored as
+    attributes.
+
+    Parameters
+    ----------
+    eps : ndarray of shape (n_eps,)
+        Excess weighted error that every trained model may have, as a share of all samples.
+    best_possible : ndarray of shape (n_bounds, n_eps)
+        Best value possible for each bound.
+    names : list of str
+        Names of the bounds.
+    evidence : float
+        Largest excess that the trials themselves show: of one model over a cheaper cut of it or another model.
+    attained : float
+        Best value that the trials show.
+    n_samples : int, default=None
+        Number of samples that the trials are evaluated on, to show ``eps`` in samples; ``None`` shows shares.
+    metric_name : str, default="metric"
+        Name of the metric.
+    span : tuple of float, default=(0.0, 1.0)
+        Range of the metric.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    lines_ : list of matplotlib Line2D
+        One for each bound.
+    attained_line_, evidence_line_ : matplotlib Line2D
+        Best value seen, and largest excess seen.
+    labels_ : list of matplotlib Annotation
+        Names next to what they name.
+
+    Examples
+    --------
+    >>> from csf import ErrorProfile, Study
+    >>> study = Study("f1", pos=0.2, n_trials=1)
+    >>> _ = study.tell(study.ask(), profile=ErrorProfile(fn=0.05, fp=0.1, pos=0.2))
+    >>> display = BoundEpsilonDisplay.from_study(study, eps=[0.0, 0.01], bounds=["diagonal", "support"])
+    >>> display.best_possible.round(2)
+    array([[0.75, 0.78],
+           [0.74, 0.76]])
+    """
+
+    def __init__(
+        self,
+        *,
+        eps,
+        best_possible,
+        names,
+        evidence,
+        attained,
+        n_samples=None,
+        metric_name="metric",
+        span=(0.0, 1.0),
+    ):
+        self.eps, self.best_possible, self.names = eps, best_possible, names
+        self.evidence, self.attained, self.n_samples = evidence, attained, n_samples
+        self.metric_name, self.span = metric_name, span
+
+    @classmethod
+    def from_study(cls, study, *, eps=None, bounds=None, n_samples=None, ax=None, **plot_kwargs):
+        """Compute the bounds of a study and draw them.
+
+        Parameters
+        ----------
+        study : Study
+            A study with told trials.
+        eps : array-like of shape (n_eps,), default=None
+            Excesses >= 0, as shares of all samples (not in samples). ``None`` means 41 of them, up to the largest
+            excess that the trials show, and at least a twentieth of the positives.
+        bounds : sequence of str or type, default=None
+            Names in `csf.bounds.BOUNDS`. ``None`` means all that serve the metric.
+        n_samples : int, default=None
+            Number of samples that the trials are evaluated on; with it the axis counts samples.
+        ax : matplotlib Axes, default=None
+            Where to draw; ``None`` makes a figure.
+        **plot_kwargs
+            Arguments of `plot`.
+
+        Returns
+        -------
+        BoundEpsilonDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            If no trial is complete.
+        """
+        told = [trial for trial in study.trials if trial.state == "complete"]
+        if not told:
+            raise ValueError("there is no complete trial to bound anything with; tell the study its first results")
+        if bounds is None:
+            linear = isinstance(study.metric, LinearFractional)
+            bounds = ("parambath", "envelope", "diagonal", "support") if linear else ("support",)
+        known = known_profiles(told)
+        evidence = max(
+            trial.c_fn * trial.profile.fn + trial.c_fp * trial.profile.fp - known.cheapest(*trial.costs)
+            for trial in told
+        )
+        if eps is None:
+            eps = np.linspace(0.0, max(1.25 * evidence, 0.05 * study.pos), 41)
+        eps = np.asarray(eps, dtype=float)
+        options = {"pos": study.pos}
+        return cls(
+            eps=eps,
+            best_possible=np.array(
+                [[get_bound(b)(told, study.metric, eps=e, **options).best_possible() for e in eps] for b in bounds]
+            ),
+            names=[bound_title(bound) for bound in bounds],
+            evidence=max(float(evidence), 0.0),
+            attained=max(trial.attained for trial in told),
+            n_samples=n_samples,
+            metric_name=study.metric.name,
+            span=study.metric.range(study.pos),
+        ).plot(ax, **plot_kwargs)
+
+    @classmethod
+    def from_estimator(cls, search, *, setting=None, eps=None, bounds=None, n_samples=None, ax=None, **plot_kwargs):
+        """Compute the bounds of a fitted search and draw them; nothing is trained.
+
+        Parameters
+        ----------
+        search : CostSearch
+            A fitted search.
+        setting : int, default=None
+            Which setting of its ``param_grid``; ``None`` means that of the winner.
+        eps, bounds, n_samples, ax, **plot_kwargs
+            As for `from_study`.
+
+        Returns
+        -------
+        BoundEpsilonDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        NotFittedError
+            If the search is not fitted.
+        """
+        options = {"eps": eps, "bounds": bounds, "n_samples": n_samples, "ax": ax}
+        return cls.from_study(study_of(search, setting), **options, **plot_kwargs)
+
+    def plot(self, ax=None, *, line_kwargs=None):
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; ``None`` makes a figure.
+        line_kwargs : dict, default=None
+            Arguments of matplotlib for the lines of the bounds.
+
+        Returns
+        -------
+        BoundEpsilonDisplay
+            ``self``.
+        """
+        from matplotlib.lines import Line2D
+
+        ax = self.ax_ = new_axes(ax)
+        self.figure_ = ax.figure
+        unit = 1 if self.n_samples is None else self.n_samples
+        x, styles = unit * self.eps, bound_styles(self.names)
+        self.lines_ = []
+        for heights, (color, dashes) in zip(self.best_possible, styles):
+            style = styled(Line2D, line_kwargs, color=color, linestyle=dashes, linewidth=1.8)
+            self.lines_ += ax.plot(x, heights, **style)
+        self.attained_line_ = ax.axhline(self.attained, color=INK, linewidth=0.9)
+        self.evidence_line_ = ax.axvline(unit * self.evidence, color=GREY, linewidth=0.9, linestyle=":")
+        lowest = min(self.attained, self.best_possible.min())
+        room = 0.08 * (self.span[1] - lowest)
+        ax.set(xlim=(x[0], x[-1]), ylim=(max(lowest - room, self.span[0]), self.span[1] + 0.2 * room))
+        share = "as a share of all samples" if self.n_samples is None else "in samples"
+        ax.set(xlabel=f"excess of every trained model, {share}", ylabel=f"best possible {self.metric_name}")
+        tidy(ax)
+        texts, ends = [f"best seen {self.attained:.3f}", *self.names], [self.attained, *self.best_possible[:, -1]]
+        self.labels_ = right_labels(ax, x[-1], ends, texts, [INK, *(color for color, _ in styles)])
+        style = {"va": "top", "offset": (-3, -2), "rotation": 90, "ha": "right", "color": GREY}
+        self.labels_.append(label(ax, "largest excess seen", (unit * self.evidence, self.span[1]), **style))
+        return self

@@ -1,0 +1,86 @@
+"""ErrorProfileDisplay: trials, support lines and the metric over error profiles."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from csf import ErrorProfile, Study
+from csf.bounds import SupportLineBound, known_profiles
+from csf.plots import ErrorProfileDisplay
+
+
+def xy(line):
+    return np.column_stack(line.get_data())
+
+
+@pytest.mark.parametrize("rates", [True, False])
+def test_artists_show_the_arrays_as_rates_or_shares(study, rates):
+    display = ErrorProfileDisplay.from_study(study, rates=rates)
+    told = [t for t in study.trials if t.state == "complete"]
+    unit = [0.2, 0.8] if rates else [1.0, 1.0]
+    np.testing.assert_array_equal(display.profiles, [(t.profile.fn, t.profile.fp) for t in told])
+    np.testing.assert_allclose(xy(display.points_) * unit, display.profiles)
+    np.testing.assert_allclose(xy(display.known_line_) * unit, known_profiles(told).points)
+    np.testing.assert_allclose(np.array(display.support_lines_.get_segments()) * unit, display.lines)
+    np.testing.assert_allclose(xy(display.possible_line_) * unit, display.possible)
+    np.testing.assert_allclose(xy(display.winner_)[0] * unit, display.profiles[display.winner])
+    assert told[display.winner] is study.best_trial
+    assert ("rate" in display.ax_.get_xlabel()) == rates
+
+
+def test_support_lines_pass_through_their_cheapest_profiles(search):
+    display = ErrorProfileDisplay.from_estimator(search)
+    for trial, ends in zip(search.trials_, display.lines, strict=True):
+        cheapest = known_profiles(search.trials_).cheapest(*trial.costs)
+        np.testing.assert_allclose(ends @ trial.costs, cheapest)
+        assert (ends >= -1e-9).all()
+        assert (ends <= np.array([display.pos, 1 - display.pos]) + 1e-9).all()
+
+
+def test_best_contour_touches_the_possible_profiles(search):
+    display = ErrorProfileDisplay.from_estimator(search, rates=False)
+    metric, pos = search.studies_[0].metric, search.studies_[0].pos
+    bound = SupportLineBound(search.trials_, metric, pos=pos)
+    assert display.best_possible == bound.best_possible()
+    np.testing.assert_array_equal(display.possible, bound.chain_)
+    corners = np.concatenate(display.best_contour_.allsegs[0])
+    np.testing.assert_allclose(metric.value(*corners.T, pos=pos), display.best_possible, atol=1e-3)
+
+
+def test_metric_lies_on_its_grid(concave_search):
+    display = ErrorProfileDisplay.from_estimator(concave_search)
+    value = concave_search.studies_[0].metric.value(display.grid_fn[3], display.grid_fp[5], pos=display.pos)
+    assert display.values[5, 3] == pytest.approx(value)
+
+
+@pytest.mark.parametrize(("fn", "fp"), [(0.0, 0.0), (0.2, 0.0), (0.0, 0.8)])
+def test_extreme_profiles(fn, fp):
+    study = Study("f1", pos=0.2, n_trials=1)
+    study.tell(study.ask(), profile=ErrorProfile(fn=fn, fp=fp, pos=0.2))
+    display = ErrorProfileDisplay.from_study(study)
+    display.figure_.canvas.draw()
+    assert display.profiles.tolist() == [[fn, fp]]
+
+
+def test_given_axes_are_used_and_plot_can_be_called_again(study):
+    ax = plt.subplots()[1]
+    display = ErrorProfileDisplay.from_study(study, ax=ax)
+    before = display.values.copy()
+    assert display.ax_ is ax
+    assert display.plot(labels=False, point_kwargs={"c": "red"}, line_kwargs={"lw": 3}).ax_ is not ax
+    assert display.labels_ == []
+    assert display.points_.get_color() == "red"
+    assert display.support_lines_.get_linewidth() == [3]
+    np.testing.assert_array_equal(display.values, before)
+
+
+def test_study_without_results_is_refused():
+    study = Study("gmean", pos=0.2)
+    with pytest.raises(ValueError, match="no complete trial to draw"):
+        ErrorProfileDisplay.from_study(study)
+
+
+def test_unfitted_search_is_refused(unfitted):
+    with pytest.raises(NotFittedError, match="not fitted"):
+        ErrorProfileDisplay.from_estimator(unfitted)

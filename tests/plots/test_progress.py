@@ -1,0 +1,80 @@
+"""ProgressDisplay: best value and bounds, trial by trial."""
+
+import itertools
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from csf import Study
+from csf.bounds import get_bound
+from csf.plots import ProgressDisplay
+
+
+def test_lines_show_every_beginning_of_the_study(study):
+    names = ["envelope", "support", "parambath"]
+    display = ProgressDisplay.from_study(study, bounds=names, eps=0.0)
+    np.testing.assert_array_equal(display.n_trials, np.arange(1, 7))
+    for line, heights, name in zip(display.bound_lines_, display.best_possible, names, strict=True):
+        np.testing.assert_array_equal(line.get_data(), [display.n_trials, heights])
+        bounds = [get_bound(name)(study.trials[:n], study.metric, pos=study.pos, eps=0.0) for n in display.n_trials]
+        np.testing.assert_array_equal(heights, [bound.best_possible() for bound in bounds])
+
+
+def test_best_value_starts_after_failures_and_never_falls(study):
+    display = ProgressDisplay.from_study(study)
+    attained = [t.attained for t in study.trials if t.attained is not None]
+    assert np.isnan(display.attained[0])
+    np.testing.assert_array_equal(display.attained[1:], np.maximum.accumulate(attained))
+    np.testing.assert_array_equal(display.line_.get_ydata(), display.attained)
+
+
+def test_end_of_the_lines_is_what_the_search_reports(search):
+    display = ProgressDisplay.from_estimator(search, bounds=["support"])
+    assert display.best_possible[0, -1] == search.upper_bound_
+    assert display.best_possible[0, -1] - display.attained[-1] == pytest.approx(search.gap_, abs=1e-12)
+    assert [note.get_text() for note in display.labels_] == [
+        f"best seen {display.attained[-1]:.3f}",
+        f"support lines {search.upper_bound_:.3f}",
+    ]
+
+
+def test_labels_do_not_hide_each_other(study):
+    from csf.plots._style import extent
+
+    display = ProgressDisplay.from_study(study, bounds=["support", "support", "diagonal", "envelope"])
+    display.figure_.canvas.draw()
+    boxes = sorted((extent(note) for note in display.labels_), key=lambda box: box.y0)
+    assert all(low.y1 <= high.y0 + 2 for low, high in itertools.pairwise(boxes))
+
+
+def test_metric_without_levels_has_the_support_lines_alone(concave_search):
+    assert ProgressDisplay.from_estimator(concave_search).names == ["support lines"]
+
+
+def test_one_trial(study):
+    single = Study("f1", pos=0.2, n_trials=1)
+    single.tell(single.ask(), profile=study.trials[1].profile)
+    assert ProgressDisplay.from_study(single).n_trials.tolist() == [1]
+
+
+def test_given_axes_are_used_and_plot_can_be_called_again(study):
+    ax = plt.subplots()[1]
+    display = ProgressDisplay.from_study(study, ax=ax)
+    assert display.ax_ is ax
+    assert display.plot(line_kwargs={"c": "red"}, bound_kwargs={"lw": 4}).ax_ is not ax
+    assert display.line_.get_color() == "red"
+    assert display.bound_lines_[0].get_linewidth() == 4
+
+
+def test_study_without_results_is_refused():
+    study = Study("f1", pos=0.2)
+    study.fail(study.ask(), "no memory")
+    with pytest.raises(ValueError, match="no complete trial to draw"):
+        ProgressDisplay.from_study(study)
+
+
+def test_unfitted_search_is_refused(unfitted):
+    with pytest.raises(NotFittedError, match="not fitted"):
+        ProgressDisplay.from_estimator(unfitted)
