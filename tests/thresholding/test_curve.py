@@ -143,6 +143,14 @@ def test_whole_weights_are_repetitions(data):
         np.testing.assert_array_equal(getattr(weighted, name), getattr(repeated, name))
 
 
+def test_sums_of_many_weights_do_not_drift():
+    rng = np.random.default_rng(0)
+    is_pos, score = rng.random(200_000) < 0.3, rng.random(200_000)
+    weighted, plain = sweep(is_pos, score, np.full(200_000, 0.1)), sweep(is_pos, score)
+    np.testing.assert_allclose(weighted.fn, plain.fn, rtol=0, atol=5e-16)
+    np.testing.assert_allclose(weighted.fp, plain.fp, rtol=0, atol=5e-16)
+
+
 def test_equal_weights_are_no_weights_and_order_does_not_matter():
     rng = np.random.default_rng(0)
     is_pos, score = rng.random(500) < 0.2, rng.integers(0, 100, 500) / 7

@@ -1,0 +1,125 @@
+"""ThresholdCurveDisplay: what is drawn is what was computed, and what was computed is on the curve."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+
+from csf.metrics import get_metric
+from csf.plots import ThresholdCurveDisplay
+from csf.thresholding import PlugInClassifier, threshold_curve
+
+
+@pytest.fixture(scope="module")
+def plugin(data):
+    return PlugInClassifier(GaussianNB(), "jaccard").fit(*data)
+
+
+def test_artists_show_the_arrays(plugin):
+    display = ThresholdCurveDisplay.from_estimator(plugin)
+    np.testing.assert_array_equal(display.line_.get_data(), [display.thresholds, display.values])
+    for name, values in display.companions.items():
+        np.testing.assert_array_equal(display.companion_lines_[name].get_data(), [display.thresholds, values])
+    np.testing.assert_array_equal(display.threshold_line_.get_xdata(), [plugin.threshold_] * 2)
+    assert "jaccard" in display.label_.get_text()
+    vertices = display.fill_between_.get_paths()[0].vertices[:, 1]
+    assert vertices.min() == display.fold_values.min()
+    assert vertices.max() == display.fold_values.max()
+    assert set(display.fold_marks_.get_xdata()) <= set(plugin.fold_thresholds_)
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert labels == ["5 folds", "precision", "recall", "predicted positive", "jaccard"]
+
+
+def test_without_data_it_shows_the_out_of_fold_scores(plugin):
+    display = ThresholdCurveDisplay.from_estimator(plugin)
+    assert (display.threshold, display.value) == (plugin.threshold_, plugin.best_score_)
+    profiles = [plugin.curve_.at(threshold) for threshold in display.thresholds]
+    np.testing.assert_array_equal(display.values, [get_metric("jaccard").of(profile) for profile in profiles])
+    np.testing.assert_allclose(display.companions["recall"], [profile.tpr for profile in profiles])
+    np.testing.assert_allclose(display.companions["predicted positive"], [p.predicted_pos for p in profiles])
+    assert display.values.max() == plugin.best_score_
+    fold = plugin.fold_curves_[2]
+    np.testing.assert_array_equal(
+        display.fold_values[2], [get_metric("jaccard").of(fold.at(threshold)) for threshold in display.thresholds]
+    )
+
+
+def test_on_new_data(plugin, data):
+    X, y = data[0][:200], data[1][:200]
+    display = ThresholdCurveDisplay.from_estimator(plugin, X, y)
+    assert display.value == pytest.approx(plugin.score(X, y))
+    assert display.fill_between_ is None
+
+
+def test_any_classifier_and_labels(data):
+    X, y = data[0], np.where(data[1] == 1, "spam", "ham")
+    model = LogisticRegression().fit(X, y)
+    display = ThresholdCurveDisplay.from_estimator(model, X, y, pos_label="spam")
+    best = threshold_curve(y, model.predict_proba(X)[:, 1], pos_label="spam").best("f1")
+    assert (display.threshold, display.value) == (best.threshold, best.value)
+    assert display.ax_.get_title() == "LogisticRegression"
+    marked = ThresholdCurveDisplay.from_estimator(model, X, y, pos_label="ham", metric="f2", threshold=0.5)
+    assert marked.threshold == 0.5
+    assert marked.value == pytest.approx(get_metric("f2").score(y, model.predict(X), pos_label="ham"))
+
+
+def test_weights_count(data):
+    y, score = data[1], data[0][:, 0]
+    weight = np.random.default_rng(0).exponential(size=y.size)
+    display = ThresholdCurveDisplay.from_predictions(y, score, sample_weight=weight, metric="gmean")
+    assert display.value == threshold_curve(y, score, sample_weight=weight).best("gmean").value
+
+
+def test_many_cuts_are_thinned_and_outliers_left_out():
+    rng = np.random.default_rng(0)
+    y = (rng.random(20_000) < 0.1).astype(int)
+    score = rng.standard_normal(20_000) + 2 * y
+    score[0] = -1e6
+    display = ThresholdCurveDisplay.from_predictions(y, score)
+    assert 200 < display.thresholds.shape[0] <= 501
+    assert display.thresholds[-1] > -10
+    assert (np.diff(display.thresholds) < 0).all()
+    assert display.threshold in display.thresholds
+
+
+@pytest.mark.parametrize(("metric", "text"), [("accuracy", "nothing is positive"), ("f1", "everything is positive")])
+def test_infinite_thresholds_are_written_down(metric, text):
+    """Scores that are upside down: rather all in one class than any cut."""
+    display = ThresholdCurveDisplay.from_predictions([1, 0, 0, 0], [0.0, 1.0, 2.0, 3.0], metric=metric)
+    assert np.isinf(display.threshold)
+    assert display.threshold_line_ is None
+    assert text in display.label_.get_text()
+
+
+def test_given_axes_and_styles(plugin):
+    figure, ax = plt.subplots()
+    display = ThresholdCurveDisplay.from_estimator(
+        plugin, ax=ax, name="mine", line_kwargs={"color": "black"}, fill_between_kwargs={"alpha": 0.5}
+    )
+    assert display.ax_ is ax
+    assert display.figure_ is figure
+    assert display.line_.get_color() == "black"
+    assert display.fill_between_.get_alpha() == 0.5
+    assert ax.get_title() == "mine"
+    assert display.plot() is display
+    assert display.ax_ is not ax
+
+
+def test_two_scores_are_enough():
+    display = ThresholdCurveDisplay.from_predictions([0, 1, 1], [0.0, 1.0, 1.0])
+    np.testing.assert_array_equal(display.thresholds, [0.5])
+
+
+def test_bad_input(plugin, data):
+    with pytest.raises(ValueError, match="all scores are equal"):
+        ThresholdCurveDisplay.from_predictions([0, 1], [0.5, 0.5])
+    with pytest.raises(ValueError, match="give X and y: GaussianNB"):
+        ThresholdCurveDisplay.from_estimator(plugin.estimator_)
+    with pytest.raises(ValueError, match="give X and y: PlugInClassifier"):
+        ThresholdCurveDisplay.from_estimator(plugin, data[0])
+    with pytest.raises(NotFittedError, match="not fitted"):
+        ThresholdCurveDisplay.from_estimator(PlugInClassifier(GaussianNB()))
+    with pytest.raises(ValueError, match="unknown metric"):
+        ThresholdCurveDisplay.from_predictions([0, 1], [0.1, 0.2], metric="auc")
