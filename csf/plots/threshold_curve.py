@@ -166,8 +166,12 @@ class ThresholdCurveDisplay:
             Weights >= 0.
         pos_label : label, default=None
             Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
-        name, ax, **plot_kwargs
-            As for `from_curves`.
+        name : str, default=None
+            Title.
+        ax : matplotlib Axes, default=None
+            Where to draw; ``None`` makes a figure.
+        **plot_kwargs
+            Arguments of `plot`.
 
         Returns
         -------
@@ -206,10 +210,16 @@ class ThresholdCurveDisplay:
             ``None`` takes the classifier's own, or ``"f1"``.
         threshold : float, default=None
             Threshold to mark; ``None`` takes the classifier's own, or the best for the metric on these data.
-        sample_weight, pos_label
-            As for `from_predictions`; the classifier's own ``pos_label`` where it has one.
-        name, ax, **plot_kwargs
-            As for `from_curves`; the name is that of the class by default.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0.
+        pos_label : label, default=None
+            Positive class; ``None`` means that of the classifier, or 1 for labels {0, 1} or {-1, 1}.
+        name : str, default=None
+            Title; ``None`` takes the name of the class.
+        ax : matplotlib Axes, default=None
+            Where to draw; ``None`` makes a figure.
+        **plot_kwargs
+            Arguments of `plot`.
 
         Returns
         -------

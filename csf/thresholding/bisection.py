@@ -24,6 +24,13 @@ class Bisection:
         Level above which the oracle found nothing: with expected counts no threshold has a larger value.
     levels, thresholds, values : ndarray of shape (n_steps,)
         Level tried in each step, its threshold, and the value reached.
+
+    Examples
+    --------
+    >>> from csf.thresholding import probability_curve
+    >>> result = bisection(probability_curve([0.9, 0.6, 0.3, 0.2]), "f1", tol=0.1)
+    >>> result.levels, result.values
+    (array([0.  , 0.833]), array([0.667, 0.75 ]))
     """
 
     cut: Cut

@@ -43,6 +43,12 @@ class Cut:
         Error profile of the rule.
     feasible : bool
         Whether the constraint holds; ``True`` without one.
+
+    Examples
+    --------
+    >>> cut = threshold_curve([0, 1, 1], [0.2, 0.4, 0.8]).best("recall")
+    >>> cut.threshold, cut.value, cut.profile.fpr
+    (0.3, 1.0, 0.0)
     """
 
     threshold: float

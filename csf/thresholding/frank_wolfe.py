@@ -281,13 +281,27 @@ class FrankWolfePlugIn(ProbabilityThresholdClassifier):
 class RandomizedFrankWolfePlugIn(FrankWolfePlugIn):
     """Classifier that draws one of the thresholds of a Frank-Wolfe mixture for every sample it predicts.
 
-    Same parameters and attributes as `FrankWolfePlugIn`, except for those below. It has no ``decision_function``:
-    no number decides the prediction.
+    Same parameters and attributes as `FrankWolfePlugIn`, except as said below. It has no ``decision_function``: no
+    number decides the prediction.
 
     Parameters
     ----------
-    base, metric, max_iter, tol, cv, calibration, pos_label, n_jobs
-        See `FrankWolfePlugIn`.
+    base : estimator
+        Classifier with ``predict_proba``; any score will do with ``calibration``.
+    metric : str or Concave, default="gmean"
+        What to maximise: concave in the two rates and differentiable.
+    max_iter : int, default=100
+        Largest number of steps.
+    tol : float, default=1e-6
+        Gap at which to stop, in units of the metric.
+    cv : int, float, splitter, iterable of splits, "prefit" or None, default=5
+        As for `PlugInClassifier`.
+    calibration : {None, "sigmoid", "isotonic"}, default=None
+        Map from scores to probabilities, fitted on the pooled out-of-fold scores.
+    pos_label : label, default=None
+        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+    n_jobs : int, default=None
+        Number of folds fitted at the same time; ``None`` means 1, -1 all processors.
     random_state : int, RandomState instance or None, default=None
         Seed of the hold-out when ``cv`` is a float, and of the draws: with an int every call of ``predict`` draws
         the same thresholds, in the order of the samples.
