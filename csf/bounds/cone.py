@@ -120,13 +120,15 @@ class _LineBound(Bound):
         """Corners of what lies above one V-shaped line in the range of the metric; none where it starts above."""
         if not value < self.hi:
             return []
-        levels = [self.lo, t, self.hi]
-        for height in (self.lo, self.hi):
-            levels += [t + side * (height - value) / slope for side, slope in ((-1, left), (1, right)) if slope > 0]
-        levels = np.unique([x for x in levels if self.lo <= x <= self.hi])
-        heights = value + np.where(levels < t, left, right) * np.abs(levels - t)
-        below = heights <= self.hi + 1e-12 * (self.hi - self.lo)
-        levels, heights = levels[below], np.clip(heights[below], self.lo, self.hi)
+        levels = [t]
+        # Left and right: where the line leaves by the side or the ceiling and, from below, where it meets the floor.
+        for end, side, slope in ((self.lo, -1.0, left), (self.hi, 1.0, right)):
+            top = value + slope * abs(end - t)
+            levels.append(t + side * (self.hi - value) / slope if top > self.hi else end)
+            if value < self.lo < top:
+                levels.append(t + side * (self.lo - value) / slope)
+        levels = np.unique(levels)
+        heights = np.clip(value + np.where(levels < t, left, right) * np.abs(levels - t), self.lo, self.hi)
         return [*zip(levels, heights), (levels[-1], self.hi), (levels[0], self.hi)]
 
     def region(self):

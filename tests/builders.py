@@ -1,0 +1,58 @@
+"""Trials, profiles and learners that many tests need."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from csf import ErrorProfile, Trial
+from csf.hull import Hull
+from csf.metrics import FBeta
+from csf.trials import outcome
+
+# Shares of positives, rare ones included.
+shares = st.floats(0.01, 0.99) | st.sampled_from([1e-6, 1e-3, 0.5, 1.0 - 1e-3])
+# Rates, and the corners where formulas break.
+rates = st.floats(1e-9, 1.0) | st.sampled_from([0.0, 1.0])
+betas = st.floats(0.1, 10.0) | st.just(1.0)
+
+
+def told(number, t, fnr, fpr, *, pos, metric=None, hull=None, costs=None):
+    """Complete trial with the given error rates."""
+    metric = FBeta() if metric is None else metric
+    c_fn, c_fp = metric.cost_weights(t, pos=pos) if costs is None else costs
+    profile = ErrorProfile(fn=fnr * pos, fp=fpr * (1.0 - pos), pos=pos)
+    return Trial(number=number, t=t, c_fn=c_fn, c_fp=c_fp, state="complete", **outcome(metric, profile, hull=hull))
+
+
+@st.composite
+def histories(draw, metric, pos, *, min_size=0, max_size=8, distinct=True):
+    """Lists of complete trials with any profiles at all: no learner behind them."""
+    lo, hi = metric.range(pos)
+    level = st.floats(1e-3, 1.0 - 1e-3) | st.sampled_from([0.125, 0.25, 0.5, 0.75])
+    unique = (lambda row: row[0]) if distinct else None
+    rows = draw(st.lists(st.tuples(level, rates, rates), min_size=min_size, max_size=max_size, unique_by=unique))
+    return [told(i, lo + s * (hi - lo), fnr, fpr, pos=pos, metric=metric) for i, (s, fnr, fpr) in enumerate(rows)]
+
+
+def random_profiles(rng, pos, n):
+    """Profiles anywhere in the box, the two trivial ones among them: a finite class of classifiers."""
+    points = np.concatenate([[(0.0, 1.0), (1.0, 0.0)], rng.random((n, 2)) ** rng.uniform(0.5, 4.0)])
+    return points * [pos, 1.0 - pos]
+
+
+def exact_learner(points, pos):
+    """Function from costs to the cheapest profile of a finite class."""
+
+    def learn(costs):
+        fn, fp = points[np.argmin(points @ np.array(costs))]
+        return ErrorProfile(fn=fn, fp=fp, pos=pos)
+
+    return learn
+
+
+def run(study, learn, *, known=None):
+    """Ask and tell until the study ends."""
+    while (trial := study.ask()) is not None:
+        profile = learn(trial.costs)
+        hull = None if known is None else Hull(known)
+        study.record(trial, **outcome(study.metric, profile, hull=hull))
+    return study
