@@ -1,5 +1,7 @@
 """Known error profiles, kept as the lower-left convex hull of all of them."""
 
+from threading import Lock
+
 import numpy as np
 
 __all__ = ["Hull"]
@@ -33,7 +35,9 @@ class Hull:
         points = np.asarray(points, dtype=float)
         if points.ndim != 2 or points.shape[1] != 2 or points.shape[0] == 0:
             raise ValueError(f"points must have shape (n_points, 2) with n_points >= 1, got {points.shape}")
-        self.points = _lower_left(points)
+        if not np.isfinite(points).all():
+            raise ValueError(f"points must be finite, got {points[~np.isfinite(points).all(axis=1)][0].tolist()}")
+        self.points = _lower_left(points + 0.0)  # no negative zeros: they would be equal and hash differently
         self.points.setflags(write=False)
 
     def __eq__(self, other):
@@ -85,9 +89,10 @@ class Hull:
         known = _UNIONS.get(tuple(map(id, hulls[:-1])))
         parts = hulls if known is None else (known[1], hulls[-1])
         merged = Hull(np.concatenate([hull.points for hull in parts]))
-        _UNIONS[tuple(map(id, hulls))] = (hulls, merged)  # holds the hulls, so that their ids stay theirs
-        while len(_UNIONS) > 32:
-            _UNIONS.pop(next(iter(_UNIONS)))
+        with _LOCK:
+            _UNIONS[tuple(map(id, hulls))] = (hulls, merged)  # holds the hulls, so that their ids stay theirs
+            while len(_UNIONS) > 32:
+                _UNIONS.pop(next(iter(_UNIONS)))
         return merged
 
     @staticmethod
@@ -113,11 +118,13 @@ class Hull:
         """
         start = sum(share * hull.points[0] for hull, share in zip(hulls, shares))
         edges = np.concatenate([share * np.diff(hull.points, axis=0) for hull, share in zip(hulls, shares)])
-        edges = edges[np.argsort(edges[:, 1] / edges[:, 0], kind="stable")]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # tiny edges, and folds without a share
+            edges = edges[np.argsort(edges[:, 1] / edges[:, 0], kind="stable")]
         return Hull(np.concatenate([[start], start + np.cumsum(edges, axis=0)]))
 
 
 _UNIONS = {}
+_LOCK = Lock()  # searches may run in several threads
 
 
 def _lower_left(points):
