@@ -14,9 +14,11 @@ __all__ = ["HingeProblem", "HingeSolution"]
 
 # Up to this many coefficients, Newton's equations are solved by a Cholesky factor, beyond by conjugate gradients.
 _DIRECT = 256
-_FIRST_PENALTY, _GROWTH = 0.1, 4.0
+_FIRST_PENALTY, _GROWTH, _LAST_PENALTY = 0.1, 4.0, 1e9
 # Steps in a row that rounding may swallow before the search ends.
 _PATIENCE = 3
+
+_TOO_LARGE = "the features are too large for a linear SVM to be solved; scale them, e.g. to [0, 1]"
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,11 @@ class HingeProblem:
         HingeSolution
             The solution; its gap tells whether ``tol`` was reached. A gap below 1e-12 of the objective, and steps
             that are lost in rounding, end the search as well.
+
+        Raises
+        ------
+        ValueError
+            If the features are so large that sums overflow.
         """
         if start is None:
             w, share, penalty = np.zeros(self.n_coefficients), np.zeros(self._Z.shape[0]), _FIRST_PENALTY
@@ -147,6 +154,8 @@ class HingeProblem:
             objective = 0.5 * norm + weight @ np.maximum(1.0 - margins, 0.0)
             bound = weight @ clipped - 0.5 * dual_w @ dual_w
             gap = objective - bound
+            if not np.isfinite(gap):
+                raise ValueError(_TOO_LARGE)
             if gap <= max(tol, 1e-12 * objective):
                 break
             slope = w - dual_w
@@ -163,7 +172,7 @@ class HingeProblem:
                 swallowed += 1
                 if swallowed == _PATIENCE:
                     break
-            share, penalty = clipped, penalty * _GROWTH
+            share, penalty = clipped, min(penalty * _GROWTH, _LAST_PENALTY)
         return HingeSolution(w, margins, clipped, float(objective), float(bound), penalty, steps)
 
     def _newton(self, curvature, free, slope):
@@ -182,12 +191,13 @@ class HingeProblem:
 def _factor(matrix):
     """Cholesky factor of a positive definite matrix, whose diagonal grows a little where rounding made it singular."""
     diagonal, growth = matrix.diagonal().copy(), 0.0
-    while True:
+    while growth < 1.0:
         try:
             return cho_factor(matrix, check_finite=False)[0]
         except LinAlgError:
             growth = max(10.0 * growth, 1e-14)
             matrix.flat[:: matrix.shape[0] + 1] = diagonal * (1.0 + growth)
+    raise ValueError(_TOO_LARGE)
 
 
 def _step_length(w, step, margins, along, share, weight, penalty):

@@ -128,16 +128,25 @@ def test_warm_start_saves_steps():
     assert warm.objective == pytest.approx(cold.objective, rel=1e-6)
 
 
-@pytest.mark.parametrize(("scale", "shift"), [(1e-4, 0.0), (1e4, 0.0), (1.0, 1e4), (1e6, 1e6)])
-def test_features_of_any_size_converge(scale, shift):
+@pytest.mark.parametrize(("scale", "shift", "times"), [(1e-4, 0, 1), (1e4, 0, 1), (1, 1e4, 1), (1e7, 1e7, 100)])
+def test_features_of_any_size_converge(scale, shift, times):
     """Rounding makes Newton's matrix singular in the last case."""
     X, is_pos, weight = draw(8)
+    weight = times * weight
     problem = HingeProblem(X * np.array([1.0, scale, scale, 1.0]) + shift, is_pos)
     first = problem.solve(weight, tol=1e-5 * weight.sum())
     moved = problem.solve(weight * np.where(is_pos, 1.1, 0.9), tol=1e-5 * weight.sum(), start=first)
     for found in (first, moved):
         assert found.gap <= 1e-5 * weight.sum()
         assert found.n_iter < 100
+
+
+@pytest.mark.filterwarnings("ignore:(overflow|invalid):RuntimeWarning")
+def test_features_beyond_all_bounds_are_refused():
+    X, is_pos, weight = draw(8)
+    problem = HingeProblem(1e200 * X, is_pos)
+    with pytest.raises(ValueError, match="features are too large"):
+        problem.solve(weight, tol=1e-5)
 
 
 def test_intercept_is_a_feature_of_the_given_value():

@@ -7,9 +7,6 @@ from scipy.optimize import minimize_scalar
 
 __all__ = ["Step", "alternate", "alternate_base", "best_step"]
 
-# A bracket of duals narrower than this has closed: the tangents alone go on from there.
-_CLOSED = 1e-12
-
 
 class Step(NamedTuple):
     """One weighted SVM: the best objective before it, the gap after it, its duals, the best rewards before it."""
@@ -33,7 +30,8 @@ class _Point(NamedTuple):
 
 def best_step(objective):
     """Length in [0, 1] that maximises a concave function of it; 0 unless it beats standing still."""
-    found = minimize_scalar(lambda t: -objective(t), bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-6})
+    # a rough search would leave the mixture of two SVMs too far from the optimum to be certified
+    found = minimize_scalar(lambda t: -objective(t), bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-9})
     values = {length: objective(length) for length in (0.0, float(found.x), 1.0)}
     return max(values, key=values.get)
 
@@ -65,51 +63,6 @@ class _Surrogate:
         return self.point(start.w + best_step(objective) * move)
 
 
-class _Bracket:
-    """The two SVMs whose duals are nearest to the best duals, one on each side.
-
-    Duals are ordered by the share of alpha. An SVM whose own tangent has a larger share than the duals it was
-    trained with lies on the low side. Duals are remembered by rates that have them as tangent, so that the middle of
-    two is again a tangent.
-    """
-
-    def __init__(self, metric):
-        self._metric = metric
-        self.reset()
-
-    def reset(self):
-        """Forget both sides."""
-        self._sides, self._width = [None, None], np.inf
-
-    def _share(self, rates):
-        alpha, beta = self._metric.dual(*rates)
-        return alpha / (alpha + beta)
-
-    def add(self, asked, answer):
-        """Take in the SVM trained with the duals of the rates ``asked``."""
-        self._sides[0 if self._share(answer.rates) > self._share(asked) else 1] = (asked, answer)
-
-    @property
-    def answers(self):
-        """Both SVMs, or nothing while one is missing."""
-        return None if None in self._sides else tuple(answer for _, answer in self._sides)
-
-    def propose(self, rates):
-        """Rates whose duals come next: the current ones, or the middle where these would not narrow the bracket."""
-        if None in self._sides:
-            return rates
-        (low, _), (high, _) = self._sides
-        start, end = self._share(low), self._share(high)
-        width, before = end - start, self._width
-        self._width = width
-        if width < _CLOSED:
-            self.reset()
-            return rates
-        if width <= 0.5 * before and start + 0.05 * width < self._share(rates) < end - 0.05 * width:
-            return rates
-        return tuple(0.5 * (p + q) for p, q in zip(low, high))
-
-
 def alternate(problem, metric, *, tol, max_iter, report):
     """Maximise the extension of a concave metric of hinge rewards minus the regulariser.
 
@@ -135,32 +88,36 @@ def alternate(problem, metric, *, tol, max_iter, report):
 
     Notes
     -----
-    Line searches towards the SVM of the tangent are enough to converge, but may zigzag for hundreds of steps where
-    the SVM is sensitive to its weights: its two neighbours then mix in the optimum. So the duals are bracketed as
-    well, and the segment between the SVMs of both ends is searched too.
+    Line searches towards the SVM of the tangent are enough to converge, but may zigzag for hundreds of steps where the
+    SVM is sensitive to its weights: the optimum then mixes two SVMs, one whose tangent prices the positives higher
+    than it was trained with, and one whose tangent prices them lower. So the segment between the latest two of these
+    is searched as well, which leaves about four steps.
     """
-    surrogate, bracket = _Surrogate(problem, metric), _Bracket(metric)
-    svm = problem.solve(problem.balanced(*metric.initial_dual), tol=0.1 * tol)
-    best, bound, steps = surrogate.point(svm.w), np.inf, []
-    # equal rates have equal prices as tangent
-    bracket.add((0.5, 0.5), best)
-    rates = best.rates
-    while True:
+
+    def share(rates):
         alpha, beta = metric.dual(*rates)
+        return alpha / (alpha + beta)
+
+    surrogate, sides, bound, steps = _Surrogate(problem, metric), {}, np.inf, []
+    svm = problem.solve(problem.balanced(*metric.initial_dual), tol=0.1 * tol)
+    best = surrogate.point(svm.w)
+    # it was trained with equal prices
+    sides[share(best.rates) > 0.5] = best
+    while True:
+        alpha, beta = metric.dual(*best.rates)
         svm = problem.solve(problem.balanced(alpha, beta), tol=0.1 * tol, start=svm)
         # the dual bound of the SVM, not its objective, keeps the certificate valid for an inexact solution
         bound = min(bound, alpha + beta - metric.conjugate(alpha, beta) - problem.lam * svm.bound)
         steps.append(Step(best.objective, bound - best.objective, alpha, beta, *best.rates))
         report(steps[-1])
-        if bound - best.objective <= tol or len(steps) == max_iter:
+        if steps[-1].gap <= tol or len(steps) == max_iter:
             return best.w, steps
         answer = surrogate.point(svm.w)
-        bracket.add(rates, answer)
+        sides[share(answer.rates) > share(best.rates)] = answer
         found = [best, surrogate.between(best, answer)]
-        if bracket.answers:
-            found.append(surrogate.between(*bracket.answers))
+        if len(sides) == 2:
+            found.append(surrogate.between(*sides.values()))
         best = max(found, key=lambda point: point.objective)
-        rates = bracket.propose(best.rates)
 
 
 def alternate_base(fit, metric, *, tol, max_iter, report):

@@ -159,6 +159,18 @@ def test_any_base_starts_from_a_degenerate_model():
     assert steps[-1].objective == pytest.approx(0.8)
 
 
+def test_any_base_keeps_an_early_model_that_was_better():
+    rates, asked = np.array([(0.95, 0.5), (0.5, 0.9)]), []
+
+    def fit(alpha, beta):
+        asked.append(int(np.argmax(rates @ (alpha, beta))))
+        return asked[-1], *rates[asked[-1]]
+
+    best, _ = alternate_base(fit, GMean(), tol=1e-6, max_iter=1, report=lambda step: None)
+    assert asked == [0, 1]
+    assert best == 0
+
+
 def test_any_base_stops_after_the_given_number():
     assert len(pool(GMean(), [(1.0, 0.0), (0.8, 0.1), (0.0, 1.0)], max_iter=1)[1]) == 1
 

@@ -124,15 +124,21 @@ def test_gower_legendre_is_accuracy_and_takes_one_step():
         assert model.n_iter_ <= 4
 
 
-def test_level_of_the_predictions_keeps_the_best_model():
-    X, y = draw(4)
-    model = AMP("f1").fit(X, y)
-    seen = model.history_["next_level"]
-    assert model.level_ == get_metric("f1").score(y, model.predict(X))
+@pytest.mark.parametrize("seed", [0, 4, 7, 14])
+def test_level_of_the_predictions_keeps_the_best_model(seed):
+    X, y = draw(seed, n=200)
+    model = AMP("f0.5").fit(X, y)
+    level, seen = model.history_["level"], model.history_["next_level"]
+    assert model.level_ == pytest.approx(get_metric("f0.5").score(y, model.predict(X)), rel=1e-12)
     assert model.level_ >= seen.max()
-    assert model.level_ > AMP("f1", level="surrogate").fit(X, y).level_
+    assert seen[-1] < seen.max()
     # each step aims at the metric of the predictions before it
-    np.testing.assert_array_equal(model.history_["level"][1:], seen[: model.n_iter_ - 1])
+    np.testing.assert_allclose(level[1:], seen[:-1], atol=1e-6)
+
+
+def test_levels_of_predictions_are_above_those_of_losses():
+    X, y = draw(4)
+    assert AMP("f1").fit(X, y).level_ > AMP("f1", level="surrogate").fit(X, y).level_
 
 
 def test_noise_ends_too():

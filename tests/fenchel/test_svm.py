@@ -172,6 +172,25 @@ def test_a_base_gets_the_users_weights():
     np.testing.assert_allclose(weighted.estimator_.coef_, repeated.estimator_.coef_, atol=1e-3)
 
 
+class Recording(LogisticRegression):
+    """Remembers the mean weight of each training."""
+
+    means = []  # noqa: RUF012 - shared by the clones on purpose
+
+    def fit(self, X, y, sample_weight=None):
+        self.means.append(np.mean(sample_weight))
+        return super().fit(X, y, sample_weight=sample_weight)
+
+
+def test_regularisation_of_a_base_does_not_move_with_the_duals():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 2)), np.arange(300) < 30
+    X[y] += 0.3
+    model = FenchelSVM(base=Recording(), max_iter=5).fit(X, y.astype(int))
+    assert (model.history_["alpha"] + model.history_["beta"] - 1.0).max() > 1e-5
+    assert Recording.means == pytest.approx([1.0] * len(Recording.means), rel=1e-9)
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
