@@ -87,23 +87,24 @@ def pack_keys(score_bits, index_bits, keys):
 
 
 @njit(cache=True)
-def unpack_keys(keys, index_bits, score, sorted_score):
-    """Turn sorted keys into the indices that sort the scores. Return whether that was possible.
+def unpack_keys(keys, index_bits, score, sorted_score, unsorted):
+    """Turn sorted keys into the indices that sort the scores. Return at how many places that is still to be done.
 
-    Scores that agree in their leading bits but not in all are put in order by insertion; ``False`` if there are
-    too many of them in one place.
+    Scores that agree in their leading bits but not in all are put in order by insertion. Where there are too many
+    of them in one place they stay as they are, and the place is marked in ``unsorted``.
     """
     shift = np.uint64(index_bits)
     mask = (np.uint64(1) << shift) - np.uint64(1)
-    n_samples = keys.shape[0]
-    start = 0
+    n_samples, n_unsorted, start = keys.shape[0], 0, 0
     while start < n_samples:
         stop = start + 1
         while stop < n_samples and keys[stop] >> shift == keys[start] >> shift:
             stop += 1
         mixed = sorted_score[start] != sorted_score[stop - 1]
         if mixed and stop - start > _LONGEST_REPAIR:
-            return False
+            unsorted[start:stop] = True
+            n_unsorted += stop - start
+            mixed = False
         for i in range(start, stop):
             index = keys[i] & mask
             j = i
@@ -112,7 +113,7 @@ def unpack_keys(keys, index_bits, score, sorted_score):
                 j -= 1
             keys[j] = index
         start = stop
-    return True
+    return n_unsorted
 
 
 @njit(cache=True)

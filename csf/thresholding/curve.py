@@ -334,10 +334,15 @@ def _sort_together(score, weight):
     pack_keys(score.view(np.uint64), index_bits, keys)
     keys.sort()
     sorted_score = np.sort(score)
-    if unpack_keys(keys, index_bits, score, sorted_score):
-        order = keys.view(np.int64)
-    else:
-        order = np.argsort(score)
+    unsorted = np.zeros(score.shape[0], dtype=bool)
+    n_unsorted = unpack_keys(keys, index_bits, score, sorted_score, unsorted)
+    order = keys.view(np.int64)
+    if n_unsorted > score.shape[0] // 2:
+        order[:] = np.argsort(score)
+    elif n_unsorted:
+        # Such places follow one another in the order of their scores, so one argsort serves them all.
+        samples = order[unsorted]
+        order[unsorted] = samples[np.argsort(score[samples])]
     return sorted_score, weight[order]
 
 
