@@ -1,0 +1,206 @@
+"""The polygon of support lines: literal clipping, evidence, constraints, and its place among the bounds."""
+
+import numpy as np
+import pytest
+import shapely
+from builders import exact_learner, histories, random_profiles, rates, run, shares, told
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles import half_planes
+
+from csf import Study
+from csf.bounds import DiagonalBound, SupportLineBound, known_profiles
+from csf.hull import Hull
+from csf.metrics import Constrained, FBeta, GMean, Jaccard, MinRate, Recall, Tversky, get_constraint, get_metric
+
+METRICS = [FBeta(), FBeta(3.0), Jaccard(), Tversky(2.0, 0.3), GMean(), MinRate()]
+each_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+CONSTRAINTS = [
+    "precision >= 0.6",
+    "recall >= 0.7",
+    "fpr <= 0.1",
+    "fnr <= 0.4",
+    "specificity >= 0.5",
+    "predicted_positive_rate <= 0.3",
+    "predicted_positive_rate >= 0.3",
+]
+
+
+def lines_of(bound):
+    """Support lines ``(c_fn, c_fp, rhs)`` of a bound, from its trials."""
+    own = [t.c_fn * t.profile.fn + t.c_fp * t.profile.fp for t in bound.trials]
+    return [(*t.costs, rhs - eps) for t, rhs, eps in zip(bound.trials, own, bound.excess(), strict=True)]
+
+
+def polygon_of(bound):
+    return half_planes.possible(lines_of(bound), bound.pos)
+
+
+@st.composite
+def studies(draw, metric):
+    """Trials of exact and of careless learners; some of them know all profiles of their model."""
+    pos = draw(st.floats(0.05, 0.95))
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    trials = []
+    for number, share in enumerate(draw(st.lists(st.floats(0.01, 0.99), min_size=1, max_size=6, unique=True))):
+        points = random_profiles(rng, pos, 20)
+        own = rng.integers(len(points))
+        hull = Hull(points) if draw(st.booleans()) else None
+        lo, hi = metric.range(pos)
+        fnr, fpr = np.clip(points[own] / [pos, 1.0 - pos], 0.0, 1.0)
+        trials.append(told(number, lo + share * (hi - lo), fnr, fpr, pos=pos, metric=metric, hull=hull))
+    return trials, pos
+
+
+# ---------------------------------------------------------------- the polygon
+
+
+@each_metric
+@given(data=st.data())
+def test_best_possible_is_that_of_the_clipped_box(metric, data):
+    trials, pos = data.draw(studies(metric))
+    bound = SupportLineBound(trials, metric, pos=pos)
+    corners = np.array(polygon_of(bound)).clip(0, [pos, 1 - pos])
+    if metric in METRICS[:4]:  # a linear-fractional metric is best at a corner
+        best = metric.value(corners[:, 0], corners[:, 1], pos=pos).max()
+        assert bound.best_possible() == pytest.approx(best, abs=1e-7)
+    assert bound.best_possible() >= metric.value(corners[:, 0], corners[:, 1], pos=pos).max() - 1e-7
+
+
+@given(data=st.data())
+def test_polygon_is_the_clipped_box(data):
+    trials, pos = data.draw(studies(FBeta()))
+    bound = SupportLineBound(trials, FBeta(), pos=pos)
+    polygon = bound.polygon()
+    assert polygon.is_valid
+    assert polygon.area == pytest.approx(half_planes.area(polygon_of(bound)), abs=1e-9)
+    assert polygon.distance(shapely.MultiPoint(known_profiles(trials).points)) == pytest.approx(0, abs=1e-12)
+
+
+@each_metric
+@given(data=st.data())
+def test_with_evidence_no_known_profile_is_unreachable(metric, data):
+    trials, pos = data.draw(studies(metric))
+    bound = SupportLineBound(trials, metric, pos=pos)
+    for fn, fp in known_profiles(trials).points:
+        for c_fn, c_fp, rhs in lines_of(bound):
+            assert c_fn * fn + c_fp * fp >= rhs - 1e-12 * (c_fn + c_fp)
+    assert (bound.excess() >= 0).all()
+    assert bound.best_possible() >= max(trial.attained for trial in trials)
+    # What a model trained at a level attains is possible at that level.
+    own = [t for t, eps in zip(trials, bound.excess(), strict=True) if eps == 0]
+    values = np.array([t.value for t in own])
+    assert (bound.upper_bound([t.t for t in own]) >= values - 1e-6).all()
+
+
+@each_metric
+@given(data=st.data(), share=st.floats(0.01, 0.99))
+def test_upper_bound_is_the_best_of_the_slice(metric, data, share):
+    trials, pos = data.draw(studies(metric))
+    bound = SupportLineBound(trials, metric, pos=pos)
+    lo, hi = metric.range(pos)
+    level = lo + share * (hi - lo)
+    costs = metric.cost_weights(level, pos=pos)
+    reached = half_planes.clip(polygon_of(bound), costs, known_profiles(trials).cheapest(*costs) + 1e-9 * sum(costs))
+    values = [metric.value(min(x, pos), min(y, 1 - pos), pos=pos) for x, y in reached]
+    assert bound.upper_bound([level])[0] >= max(values, default=-np.inf) - 1e-4
+    assert bound.upper_bound([level])[0] <= bound.best_possible() + 1e-6
+
+
+@pytest.mark.parametrize("metric", METRICS[:4], ids=lambda metric: metric.name)
+@given(data=st.data(), pos=shares, eps=st.just(0.0) | st.floats(0.0, 0.05))
+def test_one_support_line_implies_the_diagonal_bound(metric, data, pos, eps):
+    trials = data.draw(histories(metric, pos, min_size=1, max_size=1))
+    support, diagonal = (b(trials, metric, pos=pos, eps=eps).best_possible() for b in (SupportLineBound, DiagonalBound))
+    assert support <= diagonal + 1e-9
+
+
+@each_metric
+@pytest.mark.parametrize("seed", range(3))
+def test_an_exact_learner_is_never_above_and_closes_the_gap(metric, seed):
+    rng = np.random.default_rng(seed)
+    pos = rng.uniform(0.05, 0.6)
+    points = random_profiles(rng, pos, 200)
+    study = run(Study(metric, "cone", pos=pos, n_trials=30), exact_learner(points, pos), known=points)
+    best = metric.value(points[:, 0], points[:, 1], pos=pos).max()
+    assert best <= study.upper_bound + 1e-12
+    assert study.gap < 0.03
+
+
+# ---------------------------------------------------------------- constraints
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS)
+@given(data=st.data())
+def test_constraints_clip_the_polygon(constraint, data):
+    """The best allowed profile of the polygon, also where the constraint forbids its whole lower-left edge."""
+    metric = Constrained(FBeta(), get_constraint(constraint))
+    trials, pos = data.draw(studies(metric))
+    bound = SupportLineBound(trials, metric, pos=pos)
+    normal, rhs = metric.constraint.half_plane(pos=pos)
+    allowed = half_planes.clip(polygon_of(bound), normal, rhs)
+    if allowed:
+        best = max(metric.value(x, y, pos=pos) for x, y in allowed)
+        assert bound.best_possible() == pytest.approx(best, abs=2e-6)
+    else:
+        assert bound.best_possible() <= 1e-6
+    assert bound.best_possible() >= max(trial.attained for trial in trials)
+    assert (bound.upper_bound([0.1, 0.5, 0.9]) <= bound.best_possible() + 1e-6).all()
+
+
+@pytest.mark.parametrize(
+    ("constraint", "best"), [("predicted_positive_rate >= 0.3", 0.5), ("predicted_positive_rate <= 0.05", 2 / 3)]
+)
+def test_a_constraint_on_the_predicted_positives_leaves_profiles_off_the_edge(constraint, best):
+    """With nothing known, the edge is the perfect classifier: it is forbidden, and F1 is what the rest allows."""
+    bound = SupportLineBound([], Constrained(FBeta(), get_constraint(constraint)), pos=0.1)
+    assert bound.best_possible() == pytest.approx(best, abs=1e-6)
+
+
+def test_a_constraint_that_nothing_satisfies_leaves_the_end_of_the_range():
+    metric = Constrained(Recall(), get_constraint("precision >= 0.99"))
+    blind = told(0, 0.5, 1.0, 1.0, pos=0.1, metric=metric)
+    assert SupportLineBound([blind], metric, pos=0.1, eps=0.0).best_possible() == 0.0
+
+
+# ---------------------------------------------------------------- the rest
+
+
+def test_without_trials_everything_is_possible():
+    for metric in (FBeta(), GMean()):
+        bound = SupportLineBound([], metric, pos=0.2)
+        assert bound.best_possible() == 1.0
+        assert bound.upper_bound([[0.1], [0.5]]).tolist() == [[1.0], [1.0]]
+        assert bound.chain_.tolist() == [[0.0, 0.0]]
+
+
+@each_metric
+def test_region_lies_above_the_bound(metric):
+    rng = np.random.default_rng(0)
+    points = random_profiles(rng, 0.2, 100)
+    study = run(Study(metric, "grid", pos=0.2, n_trials=5), exact_learner(points, 0.2))
+    bound = SupportLineBound(study.trials, metric, pos=0.2)
+    region = bound.region()
+    levels = np.linspace(0.02, 0.98, 9)
+    for level, height in zip(levels, bound.upper_bound(levels), strict=True):
+        if height < 0.97:
+            assert region.covers(shapely.Point(level, height + 0.03))
+        assert not region.covers(shapely.Point(level, max(height - 0.03, 0.0)))
+
+
+def test_trials_may_carry_costs_of_no_level():
+    """The imbalance ratio has no level under F2 with half the samples positive, and still bounds."""
+    metric = get_metric("f2")
+    trial = told(0, None, 0.1, 0.2, pos=0.5, metric=metric, costs=(0.5, 0.5))
+    bound = SupportLineBound([trial], metric, pos=0.5)
+    assert bound.best_possible() < 1.0
+    assert bound.best_possible() >= trial.value
+
+
+@given(rows=st.lists(st.tuples(rates, rates), min_size=1, max_size=8), pos=shares)
+def test_known_profiles_are_the_hull_of_all_hulls(rows, pos):
+    trials = [told(i, 0.5, fnr, fpr, pos=pos) for i, (fnr, fpr) in enumerate(rows)]
+    points = [(t.profile.fn, t.profile.fp) for t in trials]
+    assert known_profiles(trials) == Hull(points)
+    assert known_profiles(trials[::-1]) == Hull(points)
+    assert known_profiles([]) is None
