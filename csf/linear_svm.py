@@ -146,7 +146,7 @@ class HingeProblem:
         else:
             w, share, penalty = start.w, start.share, max(start.penalty / _GROWTH**3, _FIRST_PENALTY)
         margins, steps, swallowed = self.margins(w), 0, 0
-        for _ in range(max_iter):
+        for count in range(max_iter + 1):
             target = share + penalty * (1.0 - margins)
             clipped = np.clip(target, 0.0, 1.0)
             dual_w = self._Zt @ (weight * clipped)
@@ -156,7 +156,7 @@ class HingeProblem:
             gap = objective - bound
             if not np.isfinite(gap):
                 raise ValueError(_TOO_LARGE)
-            if gap <= max(tol, 1e-12 * objective):
+            if gap <= max(tol, 1e-12 * objective) or count == max_iter:
                 break
             slope = w - dual_w
             # the subproblem is 1-strongly convex: half the squared slope bounds what is left in it

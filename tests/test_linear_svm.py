@@ -161,3 +161,4 @@ def test_limit_of_steps_is_kept_and_shows_in_the_gap():
     found = HingeProblem(X, is_pos).solve(weight, tol=1e-10, max_iter=3)
     assert found.n_iter <= 3
     assert found.gap > 1e-10
+    assert found.objective == pytest.approx(objective(found.w, X, is_pos, weight))
