@@ -85,7 +85,18 @@ class ThresholdCurveDisplay:
         self.metric_name, self.name = metric_name, name
 
     @classmethod
-    def from_curves(cls, curve, metric="f1", *, threshold=None, fold_curves=(), name=None, ax=None, **plot_kwargs):
+    def from_curves(
+        cls,
+        curve,
+        metric="f1",
+        *,
+        threshold=None,
+        fold_curves=(),
+        fold_thresholds=None,
+        name=None,
+        ax=None,
+        **plot_kwargs,
+    ):
         """Draw threshold curves that are there already.
 
         Parameters
@@ -98,6 +109,8 @@ class ThresholdCurveDisplay:
             Threshold to mark; ``None`` marks the best for the metric.
         fold_curves : sequence of ThresholdCurve, default=()
             Curves of held-out folds, in the same units.
+        fold_thresholds : array-like of shape (n_folds,), default=None
+            Threshold of each fold; ``None`` marks the best for the metric.
         name : str, default=None
             Title.
         ax : matplotlib Axes, default=None
@@ -133,7 +146,9 @@ class ThresholdCurveDisplay:
         if len(fold_curves):
             at = [(fold, fold.cuts_at(thresholds)) for fold in fold_curves]
             display.fold_values = np.array([metric.value(f.fn[i], f.fp[i], pos=f.pos) for f, i in at])
-            display.fold_thresholds = np.array([fold.best(metric).threshold for fold in fold_curves])
+            if fold_thresholds is None:
+                fold_thresholds = [fold.best(metric).threshold for fold in fold_curves]
+            display.fold_thresholds = np.asarray(fold_thresholds, dtype=float)
         return display.plot(ax, **plot_kwargs)
 
     @classmethod
@@ -241,7 +256,8 @@ class ThresholdCurveDisplay:
         options = {"threshold": threshold, "name": name, "ax": ax} | plot_kwargs
         metric = "f1" if metric is None else metric
         if X is None and y is None and tuned:
-            return cls.from_curves(estimator.curve_, metric, fold_curves=estimator.fold_curves_, **options)
+            folds = {"fold_curves": estimator.fold_curves_, "fold_thresholds": estimator.fold_thresholds_}
+            return cls.from_curves(estimator.curve_, metric, **folds, **options)
         if X is None or y is None:
             raise ValueError(f"give X and y: {name} keeps no scores of its own to draw")
         if tuned:

@@ -46,6 +46,21 @@ def test_without_data_it_shows_the_out_of_fold_scores(plugin):
     )
 
 
+def test_fold_thresholds_are_those_of_the_classifier_or_the_best(data):
+    model = PlugInClassifier(GaussianNB(), "recall", constraint="precision >= 0.5").fit(*data)
+    display = ThresholdCurveDisplay.from_estimator(model)
+    np.testing.assert_array_equal(display.fold_thresholds, model.fold_thresholds_)
+    display = ThresholdCurveDisplay.from_curves(model.curve_, "f1", fold_curves=model.fold_curves_)
+    np.testing.assert_array_equal(display.fold_thresholds, [c.best("f1").threshold for c in model.fold_curves_])
+
+
+def test_positive_class_is_that_of_the_classifier(data):
+    X, y = data[0], np.where(data[1] == 1, "rare", "usual")
+    model = PlugInClassifier(GaussianNB(), pos_label="rare").fit(X, y)
+    display = ThresholdCurveDisplay.from_estimator(model, X, y)
+    assert display.value == pytest.approx(model.score(X, y))
+
+
 def test_on_new_data(plugin, data):
     X, y = data[0][:200], data[1][:200]
     display = ThresholdCurveDisplay.from_estimator(plugin, X, y)
