@@ -183,14 +183,15 @@ class BoundEpsilonDisplay:
             self.lines_ += ax.plot(x, heights, **style)
         self.attained_line_ = ax.axhline(self.attained, color=INK, linewidth=0.9)
         self.evidence_line_ = ax.axvline(unit * self.evidence, color=GREY, linewidth=0.9, linestyle=":")
-        lowest = min(self.attained, self.best_possible.min())
-        room = 0.08 * (self.span[1] - lowest)
-        ax.set(xlim=(x[0], x[-1]), ylim=(max(lowest - room, self.span[0]), self.span[1] + 0.2 * room))
+        low, high = min(self.attained, self.best_possible.min()), max(self.attained, self.best_possible.max())
+        (lo, hi), room = self.span, max(0.08 * (high - low), 0.005 * (self.span[1] - self.span[0]))
+        top = min(high + room, hi + 0.2 * room)
+        ax.set(xlim=(x[0], x[-1]), ylim=(max(low - room, lo), top))
         share = "as a share of all samples" if self.n_samples is None else "in samples"
         ax.set(xlabel=f"excess of every trained model, {share}", ylabel=f"best possible {self.metric_name}")
         tidy(ax)
         texts, ends = [f"best seen {self.attained:.3f}", *self.names], [self.attained, *self.best_possible[:, -1]]
         self.labels_ = right_labels(ax, x[-1], ends, texts, [INK, *(color for color, _ in styles)])
         style = {"va": "top", "offset": (-3, -2), "rotation": 90, "ha": "right", "color": GREY}
-        self.labels_.append(label(ax, "largest excess seen", (unit * self.evidence, self.span[1]), **style))
+        self.labels_.append(label(ax, "largest excess seen", (unit * self.evidence, top), **style))
         return self

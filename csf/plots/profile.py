@@ -252,7 +252,9 @@ class ErrorProfileDisplay:
         points = self.profiles / unit
         if contour.size:
             text = f"best possible {self.metric_name} {self.best_possible:.3f}"
-            labels.append(label(ax, text, contour[contour[:, 0].argmin()], offset=(5, 6), color=VERMILLION))
+            start = contour[contour[:, 0].argmin()]
+            style = {"offset": (8, -1), "va": "top"} if start[1] > 0.9 * top else {"offset": (5, 7)}
+            labels.append(label(ax, text, start, color=VERMILLION, **style))
         if known.size:
             labels.append(place(ax, "known", known[0], points=points, others=labels, color=GREEN))
         if self.winner is not None:

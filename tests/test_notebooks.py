@@ -1,0 +1,70 @@
+"""Every notebook runs, with the real data and without, and what is stored of it is small and clean."""
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+FOLDER = Path(__file__).parents[1] / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+SECONDS = 240
+LARGEST = 300_000
+
+
+def name(path):
+    return path.stem
+
+
+def code_cells(notebook):
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def run(path, folder):
+    notebook = nbformat.read(path, as_version=4)
+    resources = {"metadata": {"path": str(folder)}}
+    NotebookClient(notebook, timeout=SECONDS, kernel_name="python3", resources=resources).execute()
+
+
+def test_there_are_notebooks():
+    assert NOTEBOOKS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
+def test_notebook_runs(path):
+    run(path, FOLDER)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
+def test_notebook_runs_without_the_real_data(path, tmp_path, monkeypatch):
+    monkeypatch.setenv("CSF_DATA", "")
+    folder = tmp_path / "project" / "notebooks"
+    folder.mkdir(parents=True)
+    run(path, folder)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
+def test_first_cell_says_which_data_are_used(path):
+    cells = nbformat.read(path, as_version=4).cells
+    assert cells[0].cell_type == "markdown"
+    assert "**Data:**" in cells[0].source
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
+def test_stored_outputs_are_complete_small_and_clean(path):
+    assert path.stat().st_size < LARGEST
+    cells = code_cells(nbformat.read(path, as_version=4))
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    outputs = [output for cell in cells for output in cell.outputs]
+    assert any("image/png" in output.get("data", {}) for output in outputs)
+    assert all(output.output_type != "error" and output.get("name") != "stderr" for output in outputs)
+    texts = [output.get("text", "") + str(output.get("data", {}).get("text/plain", "")) for output in outputs]
+    assert not re.search(r"/(root|home|tmp|work|Users)/", "".join(texts))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
+def test_notebook_is_valid(path):
+    nbformat.validate(nbformat.read(path, as_version=4))
