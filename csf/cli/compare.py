@@ -3,6 +3,7 @@
 import csv
 import os
 import tempfile
+import textwrap
 import time
 from dataclasses import dataclass, replace
 from functools import partial
@@ -99,8 +100,9 @@ def run(options, say):
         outcomes, left_out = _run_all(problem, methods, os.path.join(folder, "fits"))
     differences = _differences(outcomes, options.test_size)
     say(_table(problem, outcomes, differences))
-    say("".join(f"{note}\n" for note in [*notes, *left_out]), end="")
-    say(_legend(options))
+    say(f"\n{_legend(options)}")
+    for note in [*notes, *left_out]:
+        say(textwrap.fill(note, 100, subsequent_indent="  "))
     if options.out:
         _write(options.out, outcomes, differences)
         say(f"table: {options.out}")
@@ -213,7 +215,7 @@ def _spread(values):
 
 def _legend(options):
     return (
-        f"\nMeans over {options.splits} splits ± standard deviation; difference: paired, to the {POOLED},\n"
+        f"Means over {options.splits} splits ± standard deviation; difference: paired, to the {POOLED},\n"
         "± standard error corrected for overlapping splits; fits of the base and seconds: per split."
     )
 

@@ -64,6 +64,7 @@ def test_every_strategy_is_stored(tmp_path, strategy):
 
 
 def test_trees_need_trust_because_crafted_ones_can_crash(tmp_path):
+    pytest.importorskip("skops", minversion="0.15", reason="skops trusted trees before 0.15")
     base = make_base("random-forest", FEATURES).set_params(classifier__n_estimators=2, classifier__random_state=0)
     search, path = fitted(base=base), tmp_path / "m.skops"
     save_model(path, search, FEATURES)
@@ -84,12 +85,12 @@ def test_foreign_code_is_not_run(tmp_path):
 def test_trust_in_one_type_is_no_trust_in_another(tmp_path):
     base = make_pipeline(FunctionTransformer(np.savetxt), LinearSVC(dual=False))
     save_model(tmp_path / "m.skops", CostSearch(base), FEATURES)
-    with pytest.raises(CliError, match=r"numpy\.savetxt"):
+    with pytest.raises(CliError, match=r"could misuse: numpy\.savetxt\. .* add --trust numpy\.savetxt$"):
         load_model(tmp_path / "m.skops", ["numpy.loadtxt"])
 
 
 def test_what_skops_cannot_store_is_an_error_of_one_line(tmp_path):
-    with pytest.raises(CliError, match="^cannot save this model: .*Birch"):
+    with pytest.raises(CliError, match=r"^cannot save this model: .*Birch"):
         save_model(tmp_path / "m.skops", CostSearch(Birch()), FEATURES)
 
 

@@ -116,6 +116,7 @@ def test_weights_change_the_search(ok, table):
     weighted = ok("search", table, *options, "--sample-weight", "weight")
     plain = ok("search", table, *options, "--drop", "weight")
     assert methods_of(weighted)["base as it is"] != methods_of(plain)["base as it is"]
+    assert [row[4] for row in rows_of(weighted, " ")] != [row[4] for row in rows_of(plain, " ")]
 
 
 def test_a_svmlight_file(ok, tmp_path):
@@ -160,9 +161,17 @@ def test_a_constraint_is_reported(ok, run):
     assert "csf: warning: no trial satisfies precision >= 0.99" in err
 
 
+@pytest.mark.parametrize("option", [("--bound", "parambath"), ("--normalize", "mean"), ("--cv", 4), ("--seed", 7)])
+def test_options_reach_the_search(ok, option, tmp_path):
+    def winner(*options):
+        ok("search", "digits:8", *QUICK, "--param", "C=0.001", *options, "--json", tmp_path / "r.json")
+        return json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["winner"]
+
+    assert winner(*option) != winner()
+
+
 def test_own_decisions(ok):
-    text = ok("search", "iris:1", *QUICK, "--threshold", "none", "--bound", "diagonal", "--normalize", "mean")
-    assert "(diagonal)" in text
+    text = ok("search", "iris:1", *QUICK, "--threshold", "none")
     own, tuned = zip(*(row[4:6] for row in rows_of(text, " ")))
     assert own == tuned
 
@@ -225,7 +234,7 @@ def test_quiet_and_verbose(run):
 
 
 def test_the_saved_model_comes_with_its_command(ok, tmp_path):
-    pytest.importorskip("skops")
+    pytest.importorskip("skops", minversion="0.15", reason="skops trusted trees before 0.15")
     text = ok("search", "iris:1", *QUICK, "--save", tmp_path / "m.skops")
     assert f"use it with: csf predict {tmp_path / 'm.skops'} DATA\n" in text
     options = ["--base", "random-forest", "--param", "n_estimators=2"]

@@ -87,7 +87,7 @@ def read_unlabelled(path, features):
     missing = [name for name in names if name not in frame.columns]
     if missing:
         raise CliError(f"{path} lacks {_listed(missing)}, which the model was trained on")
-    return _typed(frame[names], features, path)
+    return _typed(frame, features, path)
 
 
 def _read(path, text=()):

@@ -82,7 +82,7 @@ def _same(label, text):
     if isinstance(label, bool):
         return str(label).lower() == text.lower()
     try:
-        return not isinstance(label, str) and float(text) == label
+        return float(text) == label
     except ValueError:
         return False
 
