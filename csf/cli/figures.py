@@ -14,7 +14,18 @@ def _new_figure(height):
 
 
 def check_figure(path):
-    """Raise a CliError if a figure cannot be written in the format of its suffix."""
+    """Refuse figures in a format that cannot be written.
+
+    Parameters
+    ----------
+    path : str or None
+        Figure to write; ``None`` for none.
+
+    Raises
+    ------
+    CliError
+        If the suffix is not that of a known format.
+    """
     if path is None:
         return
     figure, _ = _new_figure(1.0)

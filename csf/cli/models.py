@@ -42,7 +42,18 @@ _DENSE_ONLY = ("hist-gradient-boosting",)
 
 
 def takes_sparse(name):
-    """Whether the base of a name takes sparse data."""
+    """Whether the base of a name takes sparse data.
+
+    Parameters
+    ----------
+    name : str
+        A name in ``BASES``.
+
+    Returns
+    -------
+    bool
+        ``False`` where data have to be dense.
+    """
     return name not in _DENSE_ONLY
 
 

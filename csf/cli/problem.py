@@ -89,13 +89,30 @@ class Problem:
         return Part(safe_indexing(data.X, rows), y, y == data.pos_label, weight)
 
     def setup(self, train):
-        """What all methods share that are trained on a part; the inner splits are made once."""
+        """What all methods share that are trained on a part; the inner splits are made once.
+
+        Parameters
+        ----------
+        train : Part
+            Rows to train on.
+
+        Returns
+        -------
+        Setup
+            Base, metric and inner splits.
+        """
         seed = self.options.seed
         splits = resolve_splits(self.options.cv, train.X, train.y, random_state=seed)
         return Setup(self.base, self.grid, self.metric, self.constraint, splits, self.options.jobs, seed)
 
     def plan(self):
-        """What is searched, for the lines above the tables."""
+        """What is searched, for the lines above the tables.
+
+        Returns
+        -------
+        str
+            Metric, base and number of trials.
+        """
         options = self.options
         demand = "" if self.constraint is None else f" with {self.constraint}"
         settings = len(ParameterGrid(self.grid))
@@ -183,7 +200,18 @@ def load_problem(options):
 
 
 def check_output(path):
-    """Raise a CliError if a file cannot be written, before hours of training."""
+    """Refuse files that cannot be written, before hours of training.
+
+    Parameters
+    ----------
+    path : str or None
+        File to write; ``None`` for none.
+
+    Raises
+    ------
+    CliError
+        If the folder is missing or writing is not allowed.
+    """
     if path is None:
         return
     folder = os.path.dirname(path) or "."

@@ -52,11 +52,28 @@ class Setup:
     seed: int
 
     def bases(self):
-        """A clone of the base for each setting of its parameters."""
+        """The base with each setting of its parameters.
+
+        Returns
+        -------
+        list of Pipeline
+            Clones, not fitted.
+        """
         return [clone(self.base).set_params(**setting) for setting in ParameterGrid(self.grid)]
 
     def weight_params(self, weight):
-        """Arguments of the base's ``fit`` that carry the sample weights."""
+        """Arguments of the base's ``fit`` that carry the sample weights.
+
+        Parameters
+        ----------
+        weight : ndarray of shape (n_samples,) or None
+            Weights.
+
+        Returns
+        -------
+        dict
+            Empty without weights.
+        """
         return {} if weight is None else {f"{CLASSIFIER}__sample_weight": weight}
 
 

@@ -19,7 +19,18 @@ BUILTIN = {
 
 
 def is_builtin(source):
-    """Whether a source such as ``"digits:8"`` is a built-in set."""
+    """Whether a source such as ``"digits:8"`` is a built-in set.
+
+    Parameters
+    ----------
+    source : str
+        Name of a data set.
+
+    Returns
+    -------
+    bool
+        ``True`` for a built-in name, whatever the class.
+    """
     return source.partition(":")[0] in BUILTIN
 
 

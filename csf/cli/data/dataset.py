@@ -184,7 +184,20 @@ def densified(X, source):
 
 
 def refuse_column_options(options, source):
-    """Raise a CliError where options name columns of a source that has no named columns."""
+    """Refuse options that name columns, for a source that has no named columns.
+
+    Parameters
+    ----------
+    options : ReadOptions
+        What the command line says.
+    source : str
+        Where the data come from, for messages.
+
+    Raises
+    ------
+    CliError
+        If a column is named.
+    """
     for flag, value in (("target", options.target), ("sample-weight", options.sample_weight), ("drop", options.drop)):
         if value:
             raise CliError(f"--{flag} names a column of a CSV or Parquet file; {source} has no named columns")

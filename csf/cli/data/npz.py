@@ -21,7 +21,18 @@ PREFIX = "csf-data:"
 
 
 def is_npz(source):
-    """Whether a source is one such as ``"csf-data:adult"``."""
+    """Whether a source is one such as ``"csf-data:adult"``.
+
+    Parameters
+    ----------
+    source : str
+        Name of a data set.
+
+    Returns
+    -------
+    bool
+        ``True`` where it has the prefix.
+    """
     return source.startswith(PREFIX)
 
 

@@ -17,7 +17,20 @@ _LINE = re.compile(r"[+-]?[\d.]\S*(\s+qid:\d+)?(\s+\d+:\S+)+\s*(#.*)?")
 
 
 def is_svmlight(path, suffix):
-    """Whether a file is a LIBSVM file, by its suffix or by its first line."""
+    """Whether a file is a LIBSVM file, by its suffix or by its first line.
+
+    Parameters
+    ----------
+    path : str
+        File.
+    suffix : str
+        Its suffix without that of the compression.
+
+    Returns
+    -------
+    bool
+        ``True`` for a LIBSVM file.
+    """
     return suffix in _SUFFIXES or _LINE.fullmatch(first_line(path)) is not None
 
 
