@@ -113,7 +113,18 @@ class HingeProblem:
         return self._Z.shape[1]
 
     def margins(self, w):
-        """Scores of ``w`` times the signs of the classes."""
+        """Margins of coefficients.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_coefficients,)
+            Coefficients, that of the constant feature last.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Scores times the signs of the classes.
+        """
         return self._Z @ w
 
     def solve(self, weight, *, tol, start=None, max_iter=500):

@@ -50,26 +50,80 @@ class RewardProblem:
         self._hinge = HingeProblem(X, is_pos, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling)
 
     def losses(self, margins):
-        """Hinge losses summed over each class, as shares of all samples: upper bounds of ``(fn, fp)``."""
+        """Hinge losses summed over each class, as shares of all samples.
+
+        Parameters
+        ----------
+        margins : ndarray of shape (n_samples,)
+            Scores times the signs of the classes.
+
+        Returns
+        -------
+        tuple of float
+            Upper bounds of ``(fn, fp)``.
+        """
         hinge = np.maximum(1.0 - margins, 0.0)
         return float(self._of_pos @ hinge), float(self._of_neg @ hinge)
 
     def rates(self, margins):
-        """Average reward of each class, ``(P, N)``: at most 1, perhaps negative, below ``(tpr, tnr)``."""
+        """Average reward of each class.
+
+        Parameters
+        ----------
+        margins : ndarray of shape (n_samples,)
+            Scores times the signs of the classes.
+
+        Returns
+        -------
+        tuple of float
+            ``(P, N)``: at most 1, perhaps negative, not above ``(tpr, tnr)``.
+        """
         fn, fp = self.losses(margins)
         return 1.0 - fn / self.pos, 1.0 - fp / (1.0 - self.pos)
 
     def errors(self, margins):
-        """True ``(fn, fp)`` of the rule that predicts positive when the score is above 0."""
-        fn = float(self._of_pos @ (margins <= 0.0))
-        return fn, float(self._of_neg @ (margins < 0.0))
+        """True errors of the rule that predicts positive when the score is above 0.
+
+        Parameters
+        ----------
+        margins : ndarray of shape (n_samples,)
+            Scores times the signs of the classes.
+
+        Returns
+        -------
+        tuple of float
+            ``(fn, fp)``, shares of all samples.
+        """
+        return float(self._of_pos @ (margins <= 0.0)), float(self._of_neg @ (margins < 0.0))
 
     def balanced(self, alpha=0.5, beta=0.5):
-        """Class costs ``(c_fn, c_fp)`` that price the two rates at ``alpha`` and ``beta``."""
+        """Class costs that price the two rates.
+
+        Parameters
+        ----------
+        alpha, beta : float, default=0.5
+            Prices of the true positive and of the true negative rate.
+
+        Returns
+        -------
+        tuple of float
+            ``(c_fn, c_fp)``.
+        """
         return alpha / self.pos, beta / (1.0 - self.pos)
 
     def margins(self, w):
-        """Margins of coefficients."""
+        """Margins of coefficients.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_coefficients,)
+            Coefficients, that of the constant feature last.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Scores times the signs of the classes.
+        """
         return self._hinge.margins(w)
 
     def solve(self, costs, *, tol, start=None):
