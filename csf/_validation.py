@@ -4,6 +4,7 @@ import numbers
 
 import numpy as np
 import sklearn
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import type_of_target
@@ -31,10 +32,12 @@ __all__ = [
     "check_scores",
     "check_weights",
     "fit_request",
+    "last_step",
     "num_samples",
     "open_callback_context",
     "routing_enabled",
     "safe_indexing",
+    "slice_params",
     "with_callbacks",
 ]
 
@@ -176,6 +179,28 @@ def check_scores(y_score, n_samples):
     if np.isnan(score).any():
         raise ValueError(f"y_score contains NaN in {int(np.isnan(score).sum())} of {n_samples} samples")
     return score
+
+
+def last_step(base):
+    """Prefix of its parameters and object of the innermost last step of (nested) pipelines; the base itself else."""
+    prefix = ""
+    while isinstance(base, Pipeline):
+        name, base = base.steps[-1]
+        prefix += f"{name}__"
+    return prefix, base
+
+
+def slice_params(params, at, n_samples):
+    """Arguments of a ``fit``, those with one entry a sample cut to the samples ``at``."""
+
+    def part(value):
+        try:
+            one_a_sample = not isinstance(value, (str, dict)) and num_samples(value) == n_samples
+        except TypeError:
+            return value
+        return safe_indexing(value, at) if one_a_sample else value
+
+    return {name: part(value) for name, value in params.items()}
 
 
 class NoCallbackContext:

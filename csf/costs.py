@@ -4,10 +4,9 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from csf._validation import fit_request, routing_enabled
+from csf._validation import fit_request, last_step, routing_enabled
 
 __all__ = ["WeightRoute", "check_class_weight", "cost_sample_weight", "weight_route"]
 
@@ -139,7 +138,7 @@ def weight_route(base, *, sample_weight_name=None, weighted=False):
         if not isinstance(sample_weight_name, str):
             raise TypeError(f"sample_weight_name must be a str or None, got {sample_weight_name!r}")
         return WeightRoute("sample_weight", sample_weight_name)
-    prefix, last = _last_step(base)
+    prefix, last = last_step(base)
     if has_fit_parameter(last, "sample_weight"):
         return WeightRoute("sample_weight", f"{prefix}sample_weight")
     if "class_weight" not in (last.get_params() if hasattr(last, "get_params") else ()):
@@ -184,15 +183,6 @@ def check_class_weight(base):
             UserWarning,
             stacklevel=4,
         )
-
-
-def _last_step(base):
-    """Prefix and object of the innermost last step of (nested) pipelines."""
-    prefix = ""
-    while isinstance(base, Pipeline):
-        name, base = base.steps[-1]
-        prefix += f"{name}__"
-    return prefix, base
 
 
 def _request_weights(base, name):

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from csf.responses import decides_positive, positive_score
+from csf.responses import decides_positive, margin, positive_score
 
 __all__ = ["CutPredictorMixin"]
 
@@ -73,10 +73,9 @@ class CutPredictorMixin:
         """
         self._check_predicts()
         score = positive_score(self.best_estimator_, X, self._estimator_pos_label)
-        # A score that equals a tuned threshold is positive; the base's own decision leaves it negative.
-        cut = self.best_threshold_ if self.threshold is None else np.nextafter(self.best_threshold_, -np.inf)
-        distance = score - cut
-        return distance if self.classes_[1] == self.pos_label_ else -distance
+        # The base's own decision leaves a score at its threshold negative; a tuned threshold takes it in.
+        cut = np.nextafter(self.best_threshold_, np.inf) if self.threshold is None else self.best_threshold_
+        return margin(score, cut, self.classes_[1] == self.pos_label_)
 
     @available_if(_base_has("predict_proba"))
     def predict_proba(self, X):

@@ -20,13 +20,14 @@ from csf._validation import (
 )
 from csf.checkpoint import Checkpoint
 from csf.costs import NORMALIZATIONS, check_class_weight, weight_route
-from csf.evaluation import bound_share, make_folds, resolve_splits
+from csf.evaluation import bound_share, make_folds
 from csf.metrics import Constrained, get_constraint, get_metric
 from csf.prediction import CutPredictorMixin
 from csf.prefit import is_prefit, prefit_study
 from csf.responses import natural_threshold, response_method
 from csf.results import report
 from csf.runner import Runner
+from csf.splits import resolve_splits
 from csf.study import Study
 from csf.trainers import GenericTrainer, seeded
 

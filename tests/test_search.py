@@ -374,7 +374,7 @@ def test_nan_scores_are_a_failure(rare):
     search = CostSearch(Broken(), n_trials=2, cv=3)
     with (
         pytest.warns(FitFailedWarning, match="failed and is left out"),
-        pytest.raises(ValueError, match=r"all 2 trials failed(.|\n)*predicted NaN"),
+        pytest.raises(ValueError, match=r"all 2 trials failed(.|\n)*gave NaN scores"),
     ):
         search.fit(*rare)
 

@@ -14,8 +14,8 @@ from csf.cli.data import Dataset, ReadOptions, densified, read_dataset
 from csf.cli.errors import CliError
 from csf.cli.models import make_base, parse_grid, takes_sparse
 from csf.cli.rivals import Setup
-from csf.evaluation import resolve_splits
 from csf.metrics import get_constraint, get_metric
+from csf.splits import resolve_splits
 from csf.trainers import seeded
 
 __all__ = ["Part", "Problem", "check_output", "load_problem", "make_search"]

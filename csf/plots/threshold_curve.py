@@ -6,9 +6,10 @@ from sklearn.utils.validation import check_is_fitted
 from csf._validation import check_binary_target
 from csf.metrics import Precision, PredictedPositiveRate, Recall, get_metric
 from csf.plots._style import BLUE, GREEN, GREY, INK, ORANGE, VERMILLION, label, new_axes, tidy
+from csf.responses import positive_score
 from csf.thresholding import threshold_curve
 from csf.thresholding._pooled import PooledThresholdClassifier
-from csf.thresholding._scores import RESPONSE_METHODS, positive_score
+from csf.thresholding._scores import RESPONSE_METHODS
 
 __all__ = ["ThresholdCurveDisplay"]
 
@@ -264,7 +265,7 @@ class ThresholdCurveDisplay:
             score = estimator.positive_score(X)
         else:
             _, _, pos_label = check_binary_target(y, pos_label)
-            score = positive_score(estimator, X, RESPONSE_METHODS, pos_label)
+            score = positive_score(estimator, X, pos_label, RESPONSE_METHODS)
         return cls.from_predictions(
             y, score, metric=metric, sample_weight=sample_weight, pos_label=pos_label, **options
         )

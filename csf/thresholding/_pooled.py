@@ -2,29 +2,21 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from numbers import Integral, Real
 
 import numpy as np
-import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.model_selection import StratifiedShuffleSplit, check_cv
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from csf._validation import check_binary_target, check_fraction, check_weights
+from csf._validation import check_binary_target, check_weights, routing_enabled
 from csf.metrics import get_metric
+from csf.responses import margin, positive_score
+from csf.splits import resolve_splits
 from csf.thresholding._calibration import fit_calibrator
-from csf.thresholding._scores import (
-    RESPONSE_METHODS,
-    check_numbers,
-    fold_scores,
-    margin,
-    positive_score,
-    weight_argument,
-)
+from csf.thresholding._scores import RESPONSE_METHODS, fold_scores, weight_argument
 from csf.thresholding.curve import check_both_classes, sweep
 from csf.thresholding.oracle import check_probabilities
 
@@ -132,18 +124,10 @@ class PooledThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
     def _is_prefit(self):
         return isinstance(self.cv, str) and self.cv == "prefit"
 
-    def _splitter(self, y):
-        if isinstance(self.cv, bool):
-            raise TypeError(f"cv must be an int, a float, a splitter, splits, 'prefit' or None, got {self.cv!r}")
-        if isinstance(self.cv, Real) and not isinstance(self.cv, Integral):
-            share = check_fraction(self.cv, "cv")
-            return StratifiedShuffleSplit(n_splits=1, test_size=share, random_state=self.random_state)
-        return check_cv(self.cv, y, classifier=True)
-
     def _route(self, weight, params):
         """Arguments for the base's ``fit`` and for the splitter."""
         given = {} if weight is None else {"sample_weight": weight}
-        if sklearn.get_config()["enable_metadata_routing"]:
+        if routing_enabled():
             routed = process_routing(self, "fit", **given, **params)
             return routed.base.fit, routed.splitter.split
         fit_params = dict(params)
@@ -158,23 +142,20 @@ class PooledThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         methods = self._response_methods()
         if self._is_prefit():
             check_is_fitted(self.base)
-            tests, scores = [np.arange(y.shape[0])], [positive_score(self.base, X, methods, pos_label)]
+            tests, scores = [np.arange(y.shape[0])], [positive_score(self.base, X, pos_label, methods)]
         else:
-            splits = list(self._splitter(y).split(X, y, **split_params))
-            if not splits:
-                raise ValueError(f"cv={self.cv!r} gave no split; at least one (train, test) pair is needed")
-            tests = [np.asarray(test) for _, test in splits]
+            splits = resolve_splits(self.cv, X, y, random_state=self.random_state, split_params=split_params)
+            tests = [test for _, test in splits]
             scores = Parallel(n_jobs=self.n_jobs)(
                 delayed(fold_scores)(clone(self.base), X, y, train, test, fit_params, methods, pos_label)
                 for train, test in splits
             )
-        index = np.concatenate([np.flatnonzero(test) if test.dtype == bool else test for test in tests])
+        index = np.concatenate(tests)
         borders = np.cumsum([0] + [score.shape[0] for score in scores])
         return _Pooled(np.concatenate(scores), is_pos[index], None if weight is None else weight[index], borders)
 
     def _set_threshold(self, pooled):
         """Everything that is learnt from the pooled scores."""
-        check_numbers(pooled.score, self.base)
         self.calibrator_ = fit_calibrator(self.calibration, pooled.score, pooled.is_pos, pooled.sample_weight)
         self.curve_ = sweep(pooled.is_pos, self._calibrated(pooled.score), pooled.sample_weight)
         cut = self._choose(self.curve_)
@@ -209,9 +190,7 @@ class PooledThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
             The base's score, calibrated where a calibration was asked for.
         """
         check_is_fitted(self)
-        score = positive_score(self.estimator_, X, self._response_methods(), self.pos_label_)
-        check_numbers(score, self.base)
-        return self._calibrated(score)
+        return self._calibrated(positive_score(self.estimator_, X, self.pos_label_, self._response_methods()))
 
     def _positive_is_last(self):
         return self.classes_[1] == self.pos_label_

@@ -9,7 +9,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from csf.thresholding._scores import RESPONSE_METHODS, margin, positive_score, weight_argument
+from csf.responses import margin, positive_score
+from csf.thresholding._scores import RESPONSE_METHODS, weight_argument
 
 ANY = st.floats(allow_nan=False)
 
@@ -41,23 +42,23 @@ Y = np.array(["no", "no", "yes", "yes"])
 @pytest.mark.parametrize("methods", [("predict_proba",), ("decision_function",)])
 def test_score_of_either_class(methods):
     model = LogisticRegression().fit(X, Y)
-    yes, no = (positive_score(model, X, methods, label) for label in ("yes", "no"))
+    yes, no = (positive_score(model, X, label, methods) for label in ("yes", "no"))
     assert (np.diff(yes) > 0).all()
     assert (np.diff(no) < 0).all()
 
 
 def test_first_method_that_is_there():
-    proba = positive_score(LogisticRegression().fit(X, Y), X, RESPONSE_METHODS, "yes")
+    proba = positive_score(LogisticRegression().fit(X, Y), X, "yes", RESPONSE_METHODS)
     np.testing.assert_allclose(proba, LogisticRegression().fit(X, Y).predict_proba(X)[:, 1])
     ridge = RidgeClassifier().fit(X, Y)
-    np.testing.assert_allclose(positive_score(ridge, X, RESPONSE_METHODS, "no"), -ridge.decision_function(X))
+    np.testing.assert_allclose(positive_score(ridge, X, "no", RESPONSE_METHODS), -ridge.decision_function(X))
 
 
 def test_models_that_have_not_learnt_both_classes():
     with pytest.raises(ValueError, match="both classes are needed"):
-        positive_score(LogisticRegression().fit(X, Y), X, RESPONSE_METHODS, "maybe")
+        positive_score(LogisticRegression().fit(X, Y), X, "maybe", RESPONSE_METHODS)
     with pytest.raises(ValueError, match="both classes are needed"):
-        positive_score(LogisticRegression().fit(X, ["a", "b", "c", "c"]), X, RESPONSE_METHODS, "a")
+        positive_score(LogisticRegression().fit(X, ["a", "b", "c", "c"]), X, "a", RESPONSE_METHODS)
 
 
 def test_where_weights_go():

@@ -1,0 +1,74 @@
+"""Train and test parts of a ``cv`` argument."""
+
+import numpy as np
+from sklearn.model_selection import StratifiedShuffleSplit, check_cv
+
+__all__ = ["resolve_splits"]
+
+
+def resolve_splits(cv, X, y, *, random_state=None, split_params=None):
+    """Train and test indices of a ``cv`` argument.
+
+    Parameters
+    ----------
+    cv : int, float, splitter, iterable or None
+        Folds, a held-out share, a splitter, or the splits themselves; ``None`` means 5 folds.
+    X : array-like
+        Samples.
+    y : array-like of shape (n_samples,)
+        The user's labels.
+    random_state : int, RandomState or None
+        Seed of a float ``cv``.
+    split_params : dict, default=None
+        Arguments of the splitter, such as ``groups``.
+
+    Returns
+    -------
+    list of tuple of ndarray
+        Train and test indices.
+
+    Raises
+    ------
+    ValueError
+        If a class has fewer samples than there are folds, or a split leaves a training part with one class.
+    """
+    y = np.asarray(y)
+    counts = np.unique(y, return_counts=True)[1]
+    if isinstance(cv, bool):
+        raise TypeError(f"cv must be an int, a float, a splitter, an iterable of splits or 'prefit', got {cv!r}")
+    if isinstance(cv, (float, np.floating)):
+        if not 0.0 < cv < 1.0:
+            raise ValueError(f"cv={cv!r}: a float is the share held out, in (0, 1); an int is a number of folds")
+        if counts.min() < 2:
+            raise ValueError(f"cv={cv!r} needs at least 2 samples of each class, the rarer one has {counts.min()}")
+        n_test = int(np.ceil(cv * y.shape[0]))
+        if min(n_test, y.shape[0] - n_test) < 2:
+            raise ValueError(f"cv={cv!r} leaves {n_test} of {y.shape[0]} samples to test on; both parts need 2")
+        splitter = StratifiedShuffleSplit(1, test_size=cv, random_state=random_state)
+    else:
+        n_folds = 5 if cv is None else cv
+        if isinstance(n_folds, (int, np.integer)) and n_folds > counts.min():
+            raise ValueError(
+                f"cv={n_folds} needs at least {n_folds} samples of each class, the rarer one has n_samples="
+                f"{counts.min()}; use fewer folds, or a float such as cv=0.3"
+            )
+        splitter = check_cv(n_folds, y, classifier=True)
+    splits = [tuple(map(_places, split)) for split in splitter.split(X, y, **(split_params or {}))]
+    if not splits:
+        raise ValueError(f"cv={cv!r} gave no split; at least one (train, test) pair is needed")
+    if not splits:
+        raise ValueError(f"cv={cv!r} gives no splits; at least one is needed")
+    for number, (train, test) in enumerate(splits):
+        if np.unique(y[train]).shape[0] < 2 or test.shape[0] == 0:
+            raise ValueError(
+                f"split {number} of cv has {train.shape[0]} training samples of "
+                f"{np.unique(y[train]).shape[0]} class(es) and {test.shape[0]} test samples; it needs both classes "
+                "to train on and a sample to test on. Use a stratified splitter"
+            )
+    return splits
+
+
+def _places(part):
+    """Indices of a part that is given as indices or as a mask."""
+    part = np.asarray(part)
+    return np.flatnonzero(part) if part.dtype == bool else part
