@@ -56,3 +56,17 @@ def run(study, learn, *, known=None):
         hull = None if known is None else Hull(known)
         study.record(trial, **outcome(study.metric, profile, hull=hull))
     return study
+
+
+@st.composite
+def predictions(draw, *, max_size=30):
+    """True labels of both classes, any predicted ones, and weights of which each class has a positive one."""
+    size = draw(st.integers(2, max_size))
+    label = st.lists(st.integers(0, 1), min_size=size, max_size=size)
+    y_true, y_pred = np.array(draw(label)), np.array(draw(label))
+    first, second = draw(st.permutations(range(size)))[:2]
+    y_true[first], y_true[second] = 0, 1
+    weight = st.floats(1e-3, 100.0) | st.just(0.0)
+    weights = np.array(draw(st.lists(weight, min_size=size, max_size=size)))
+    weights[[first, second]] = np.maximum(weights[[first, second]], 1e-3)
+    return y_true, y_pred, draw(st.sampled_from([None, weights]))

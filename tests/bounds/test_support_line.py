@@ -103,7 +103,7 @@ def test_upper_bound_is_the_best_of_the_slice(metric, data, share):
     costs = metric.cost_weights(level, pos=pos)
     reached = half_planes.clip(polygon_of(bound), costs, known_profiles(trials).cheapest(*costs) + 1e-9 * sum(costs))
     values = [metric.value(min(x, pos), min(y, 1 - pos), pos=pos) for x, y in reached]
-    assert bound.upper_bound([level])[0] >= max(values, default=-np.inf) - 1e-4
+    assert bound.upper_bound([level])[0] >= max(values, default=-np.inf) - 1e-3
     assert bound.upper_bound([level])[0] <= bound.best_possible() + 1e-6
 
 

@@ -1,0 +1,154 @@
+"""What every metric inherits: values, generic costs, the algebra of linear-fractional ones, score on labels."""
+
+import numpy as np
+import pytest
+from builders import predictions, rates, shares
+from hypothesis import given
+from hypothesis import strategies as st
+
+from csf import ErrorProfile
+from csf.metrics import (
+    METRICS,
+    CustomMetric,
+    FalseNegativeRate,
+    FalsePositiveRate,
+    FBeta,
+    GowerLegendre,
+    LinearFractional,
+    Metric,
+    PredictedPositiveRate,
+    Tversky,
+    WeightedAccuracy,
+    get_metric,
+)
+from csf.metrics.base import LEVEL_MARGIN
+
+LINEAR = [
+    *(get_metric(name) for name in METRICS if isinstance(get_metric(name), LinearFractional)),
+    FBeta(0.1),
+    FBeta(20.0),
+    Tversky(0.0, 3.0),
+    Tversky(4.0, 0.5),
+    GowerLegendre(0.2),
+    WeightedAccuracy(7.0, 0.1),
+    FalsePositiveRate(),
+    FalseNegativeRate(),
+    PredictedPositiveRate(),
+    CustomMetric((1.0, -2.0, -1.0, 2.0, 1.0, 3.0), levels=(-1.0, 0.5)),
+]
+each_linear = pytest.mark.parametrize("metric", LINEAR, ids=repr)
+
+
+class Youden(Metric):
+    """A metric that is only known to be monotone."""
+
+    def value(self, fn, fp, *, pos):
+        return 1 - fn / pos - fp / (1 - pos)
+
+    def range(self, pos):
+        return -1.0, 1.0
+
+
+@each_linear
+@given(pos=shares, fnr=rates, fpr=rates, t=rates)
+def test_cost_weights_cut_at_the_level(metric, pos, fnr, fpr, t):
+    """<a(t), e> + b(t) <= 0 exactly when value(e) >= t."""
+    fn, fp = fnr * pos, fpr * (1 - pos)
+    if metric.denominator(fn, fp, pos=pos) < 1e-9:
+        return
+    lo, hi = metric.range(pos)
+    t = lo + t * (hi - lo)
+    c_fn, c_fp = metric.cost_weights(t, pos=pos)
+    excess = c_fn * fn + c_fp * fp + metric.offset(t, pos=pos)
+    gap = metric.value(fn, fp, pos=pos) - t
+    # The excess is minus the gap in units of the denominator.
+    expected = -gap * metric.denominator(fn, fp, pos=pos)
+    assert excess == pytest.approx(expected, rel=1e-9, abs=1e-12 * (1 + abs(t)) * (1 + c_fn + c_fp))
+    assert abs(gap) < 1e-9 or (excess < 0) == (gap > 0)
+
+
+@each_linear
+@given(pos=shares, e=st.tuples(rates, rates), other=st.tuples(rates, rates))
+def test_differences_are_weighted_errors(metric, pos, e, other):
+    """M(e') - M(e) = <a(M(e')), e - e'> / d(e), for all pairs."""
+    (fn, fp), (other_fn, other_fp) = ((x * pos, y * (1 - pos)) for x, y in (e, other))
+    denominator = metric.denominator(fn, fp, pos=pos)
+    if min(denominator, metric.denominator(other_fn, other_fp, pos=pos)) < 1e-9:
+        return
+    value, other_value = metric.value(fn, fp, pos=pos), metric.value(other_fn, other_fp, pos=pos)
+    c_fn, c_fp = metric.cost_weights(other_value, pos=pos)
+    weighted = (c_fn * (fn - other_fn) + c_fp * (fp - other_fp)) / denominator
+    assert weighted == pytest.approx(other_value - value, rel=1e-7, abs=1e-7)
+
+
+@each_linear
+@given(pos=shares, fnr=rates, fpr=rates)
+def test_values_are_ratios_of_the_six_numbers(metric, pos, fnr, fpr):
+    fn, fp = fnr * pos, fpr * (1 - pos)
+    c = metric.coefficients(pos)
+    numerator, denominator = c.n0 + c.n_fn * fn + c.n_fp * fp, c.d0 + c.d_fn * fn + c.d_fp * fp
+    assert metric.denominator(fn, fp, pos=pos) == denominator
+    assert metric.value(fn, fp, pos=pos) == (numerator / denominator if denominator > 0 else 0.0)
+
+
+@pytest.mark.parametrize("metric", [*LINEAR, get_metric("gmean"), Youden()], ids=repr)
+@given(pos=shares, rows=st.lists(st.tuples(rates, rates), min_size=1, max_size=5))
+def test_arrays_and_numbers_give_the_same(metric, pos, rows):
+    fn, fp = np.array(rows).T * [[pos], [1 - pos]]
+    values = metric.value(fn, fp, pos=pos)
+    assert values.shape == fn.shape
+    alone = [metric.value(x, y, pos=pos) for x, y in zip(fn.tolist(), fp.tolist(), strict=True)]
+    assert all(isinstance(value, float) for value in alone)
+    assert values == pytest.approx(alone, rel=1e-14)
+    profiles = [ErrorProfile(fn=x, fp=y, pos=pos) for x, y in zip(fn, fp, strict=True)]
+    assert [metric.of(profile) for profile in profiles] == pytest.approx(alone, rel=1e-9, abs=1e-12)
+    assert metric.value(fn[:, None], fp[None, :], pos=pos).shape == (fn.size, fp.size)
+
+
+@pytest.mark.parametrize("metric", [*LINEAR[:10], Youden()], ids=repr)
+@given(case=predictions())
+def test_score_is_the_value_of_the_profile(metric, case):
+    y_true, y_pred, weight = case
+    profile = ErrorProfile.from_predictions(y_true, y_pred, sample_weight=weight)
+    assert metric.score(y_true, y_pred, sample_weight=weight) == metric.of(profile)
+    labels = np.array(["no", "yes"])
+    assert metric.score(labels[y_true], labels[y_pred], sample_weight=weight, pos_label="yes") == metric.of(profile)
+
+
+# ---------------------------------------------------------------- generic costs and levels
+
+
+@pytest.mark.parametrize("metric", [get_metric("gmean"), Youden()], ids=repr)
+@given(pos=shares, share=st.floats(0.0, 1.0))
+def test_generic_costs_sweep_the_trade_off(metric, pos, share):
+    lo, hi = metric.range(pos)
+    c_fn, c_fp = metric.cost_weights(lo + share * (hi - lo), pos=pos)
+    # In units of whole classes: all positives missed costs 1 - s, all negatives called costs s.
+    assert c_fn * pos == pytest.approx(1 - share, abs=1e-12)
+    assert c_fp * (1 - pos) == pytest.approx(share, abs=1e-12)
+
+
+@pytest.mark.parametrize("metric", [FBeta(), WeightedAccuracy(5.0, 2.0), Youden()], ids=repr)
+@given(pos=shares, share=st.floats(-1.0, 2.0))
+def test_levels_are_clipped_a_millionth_inside_the_range(metric, pos, share):
+    lo, hi = metric.range(pos)
+    t = metric.clip_level(lo + share * (hi - lo), pos=pos)
+    assert lo < t < hi
+    assert min(t - lo, hi - t) >= 0.999 * LEVEL_MARGIN * (hi - lo)
+    if 1e-5 < share < 1 - 1e-5:
+        assert t == lo + share * (hi - lo)
+    assert metric.clip_level(t, pos=pos) == t
+    assert min(metric.cost_weights(t, pos=pos)) > 0
+
+
+def test_names_come_from_the_class_by_default():
+    assert Youden().name == "Youden"
+    assert Youden().value(0.0, 0.0, pos=0.5) == 1.0
+
+
+def test_a_metric_must_have_a_value():
+    class Empty(Metric):
+        """Nothing."""
+
+    with pytest.raises(TypeError, match="Can't instantiate abstract class Empty"):
+        Empty()
