@@ -52,7 +52,7 @@ def concave_search(data):
 @pytest.fixture(scope="session")
 def grid_search(data):
     """A fitted search over two settings of the base."""
-    options = {"n_trials": 3, "cv": 0.3, "random_state": 0, "param_grid": {"C": [1e-4, 1.0]}}
+    options = {"n_trials": 3, "cv": 0.3, "random_state": 0, "param_grid": {"C": [1.0, 1e-4]}}
     return CostSearch(LinearSVC(dual=False), "f1", **options).fit(*data)
 
 

@@ -6,6 +6,7 @@ import pytest
 from scipy.integrate import trapezoid
 from sklearn.exceptions import NotFittedError
 
+from csf import ErrorProfile, Study
 from csf.bounds import BOUNDS, ConeBound, get_bound
 from csf.plots import BoundComparisonDisplay
 
@@ -30,9 +31,18 @@ def test_violations_are_counted_and_told(search):
     assert (" inside" in display.axes_[0].get_title()) == any(above)
 
 
-def test_all_panels_have_one_scale_and_their_own_titles(study):
+def test_all_panels_have_the_scale_that_shows_low_values():
+    study = Study("f1", pos=0.02, n_trials=3)
+    while (trial := study.ask()) is not None:
+        study.tell(trial, profile=ErrorProfile(fn=0.012, fp=0.05, pos=0.02))
     display = BoundComparisonDisplay.from_study(study)
+    assert display.displays_[0].best_possible == 1.0  # by Parambath et al.
     assert len({ax.get_ylim() for ax in display.axes_}) == 1
+    assert display.axes_[0].get_ylim()[1] < 0.7
+
+
+def test_panels_have_their_titles(study):
+    display = BoundComparisonDisplay.from_study(study)
     titles = [ax.get_title().split(":")[0] for ax in display.axes_]
     assert titles == display.names == ["Parambath et al.", "cones", "support lines"]
 

@@ -57,6 +57,7 @@ def test_tuned_trials_show_their_best_cut(search):
     display = ConeDisplay.from_estimator(search)
     ends = np.array([segment[1] for segment in display.cuts_.get_segments()])
     np.testing.assert_array_equal(ends, [[t.t, t.attained] for t in complete(search.trials_)])
+    np.testing.assert_array_equal(display.points_.get_ydata(), [t.value for t in complete(search.trials_)])
     assert (display.attained >= display.value).all()
     assert display.winner_.get_ydata() == [search.trials_[search.best_index_].attained]
 
@@ -68,6 +69,7 @@ def test_no_point_lies_above_the_best_possible_value(search):
 
 def test_search_over_settings_shows_the_winners(grid_search):
     winner = grid_search.trials_[grid_search.best_index_].setting
+    assert winner == 1
     display = ConeDisplay.from_estimator(grid_search)
     other = ConeDisplay.from_estimator(grid_search, setting=1 - winner)
     np.testing.assert_array_equal(display.t, [t.t for t in grid_search.studies_[winner].trials])

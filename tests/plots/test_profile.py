@@ -61,6 +61,7 @@ def test_extreme_profiles(fn, fp):
     display = ErrorProfileDisplay.from_study(study)
     display.figure_.canvas.draw()
     assert display.profiles.tolist() == [[fn, fp]]
+    assert (display.best_contour_ is None) == (display.best_possible in (0.0, 1.0))
 
 
 def test_given_axes_are_used_and_plot_can_be_called_again(study):
