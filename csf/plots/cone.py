@@ -299,7 +299,10 @@ def cone_data(trials, metric, *, pos, bound=None, eps="evidence"):
     trials = sorted((trial for trial in trials if trial.t is not None), key=lambda trial: trial.number)
     told = [trial for trial in trials if trial.state == "complete"]
     if not told:
-        raise ValueError("there is no complete trial with a level to draw; tell the study its first results")
+        raise ValueError(
+            "there is no complete trial with a level to draw: tell the study its first results, or search with a cv "
+            "other than 'prefit', which trains at no level"
+        )
     if bound is None:
         bound = "envelope" if isinstance(metric, LinearFractional) else "support"
     limit = get_bound(bound)(told, metric, pos=pos, eps=eps)
