@@ -53,9 +53,10 @@ class Checkpoint:
             )
         try:
             histories = [[Trial.from_dict(record) for record in history] for history in content["studies"]]
-        except (KeyError, TypeError) as error:
+            pairs = list(zip(studies, histories, strict=True))
+        except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{self.path} is damaged ({error!r}); it was left as it is") from error
-        for study, trials in zip(studies, histories, strict=True):
+        for study, trials in pairs:
             study.trials = trials
 
     def save(self, studies):

@@ -79,8 +79,8 @@ def positive_score(estimator, X, pos_label, methods=DECISION_FIRST):
     classes = list(estimator.classes_)
     if len(classes) != 2 or pos_label not in classes:
         raise ValueError(
-            f"{name} has learnt the classes {classes}, but both classes are needed, with pos_label={pos_label!r}; "
-            "check that every training part has both, or stratify cv"
+            f"{name} has learnt the classes {np.asarray(classes).tolist()}, but both classes are needed, with "
+            f"pos_label={pos_label!r}; check that every training part has both, or stratify cv"
         )
     column = classes.index(pos_label)
     score = np.asarray(getattr(estimator, method)(X), dtype=np.float64)
@@ -88,7 +88,9 @@ def positive_score(estimator, X, pos_label, methods=DECISION_FIRST):
         score = score[:, column]
     elif column == 0:
         score = -score
-    score = np.ascontiguousarray(score).reshape(-1)
+    score = np.ascontiguousarray(score)
+    if score.ndim != 1:
+        raise ValueError(f"{name}.{method} must return shape (n_samples,) or (n_samples, 2), got {score.shape}")
     if np.isnan(score).any():
         raise ValueError(f"{name} gave NaN scores for {int(np.isnan(score).sum())} of {score.shape[0]} samples")
     return score
@@ -110,8 +112,17 @@ def decides_positive(estimator, X, pos_label):
     -------
     ndarray of bool, shape (n_samples,)
         ``True`` where ``estimator.predict`` gives ``pos_label``.
+
+    Raises
+    ------
+    ValueError
+        If a prediction is NaN.
     """
-    return np.asarray(estimator.predict(X)) == pos_label
+    predicted = np.asarray(estimator.predict(X))
+    if predicted.dtype.kind == "f" and np.isnan(predicted).any():
+        name, missing = type(estimator).__name__, int(np.isnan(predicted).sum())
+        raise ValueError(f"{name} predicted NaN for {missing} of {predicted.shape[0]} samples")
+    return predicted == pos_label
 
 
 def margin(score, threshold, positive_is_last):

@@ -56,8 +56,6 @@ def resolve_splits(cv, X, y, *, random_state=None, split_params=None):
     splits = [tuple(map(_places, split)) for split in splitter.split(X, y, **(split_params or {}))]
     if not splits:
         raise ValueError(f"cv={cv!r} gave no split; at least one (train, test) pair is needed")
-    if not splits:
-        raise ValueError(f"cv={cv!r} gives no splits; at least one is needed")
     for number, (train, test) in enumerate(splits):
         if np.unique(y[train]).shape[0] < 2 or test.shape[0] == 0:
             raise ValueError(

@@ -1,0 +1,250 @@
+"""Costs become weights, and weights reach every kind of base."""
+
+import numpy as np
+import pytest
+import sklearn
+from builders import shares
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import BaggingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+from csf.costs import WeightRoute, check_class_weight, cost_sample_weight, weight_route
+
+cost = st.floats(1e-6, 10.0)
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(80, 3))
+Y = (X[:, 0] + 0.5 * RNG.normal(size=80) > 0.5).astype(int)
+WEIGHT = RNG.uniform(0.5, 2.0, 80)
+
+
+class OnlyClassWeight(ClassifierMixin, BaseEstimator):
+    """Takes class weights, no sample weights."""
+
+    def __init__(self, class_weight=None):
+        self.class_weight = class_weight
+
+    def fit(self, X, y):
+        self.model_ = LogisticRegression(class_weight=self.class_weight).fit(X, y)
+        self.classes_ = self.model_.classes_
+        return self
+
+
+class OtherName(ClassifierMixin, BaseEstimator):
+    """Takes weights under another name."""
+
+    def fit(self, X, y, importance=None):
+        self.importance_ = importance
+        return self
+
+
+# ---------------------------------------------------------------- weights
+
+
+@given(
+    is_pos=st.lists(st.booleans(), min_size=1, max_size=20),
+    costs=st.tuples(cost, cost),
+    weighted=st.booleans(),
+    normalize=st.sampled_from(["none", "mean"]),
+)
+def test_each_sample_gets_the_cost_of_its_class(is_pos, costs, weighted, normalize):
+    is_pos = np.array(is_pos)
+    own = np.linspace(0.5, 2.0, is_pos.size) if weighted else None
+    weight = cost_sample_weight(is_pos, costs, sample_weight=own, normalize=normalize)
+    expected = np.where(is_pos, *costs) * (1.0 if own is None else own)
+    if normalize == "none":
+        assert weight == pytest.approx(expected, rel=1e-15)
+    else:
+        assert weight.sum() == pytest.approx(is_pos.size if own is None else own.sum())
+        assert weight / weight[0] == pytest.approx(expected / expected[0])
+
+
+@given(pos=shares)
+def test_user_weights_are_left_alone(pos):
+    own = np.ones(4)
+    own.flags.writeable = False
+    cost_sample_weight(np.array([True, False, False, True]), (2.0, 1.0), sample_weight=own, normalize="mean")
+    assert (own == 1).all()
+
+
+@pytest.mark.parametrize("normalize", ["sum", None, True])
+def test_normalize_is_one_of_two(normalize):
+    with pytest.raises(ValueError, match=r"normalize must be one of \('none', 'mean'\), got"):
+        cost_sample_weight(np.array([True, False]), (1.0, 1.0), normalize=normalize)
+
+
+# ---------------------------------------------------------------- routes
+
+ROUTES = {
+    "LinearSVC": (LinearSVC(), "sample_weight", "sample_weight"),
+    "LogisticRegression": (LogisticRegression(), "sample_weight", "sample_weight"),
+    "last step": (make_pipeline(StandardScaler(), LinearSVC()), "sample_weight", "linearsvc__sample_weight"),
+    "named step": (Pipeline([("s", StandardScaler()), ("clf", SVC())]), "sample_weight", "clf__sample_weight"),
+    "nested": (
+        make_pipeline(StandardScaler(), make_pipeline(StandardScaler(), LogisticRegression())),
+        "sample_weight",
+        "pipeline__logisticregression__sample_weight",
+    ),
+    "column transformer": (
+        make_pipeline(ColumnTransformer([("a", StandardScaler(), [0, 1])]), LogisticRegression()),
+        "sample_weight",
+        "logisticregression__sample_weight",
+    ),
+    "union": (
+        make_pipeline(FeatureUnion([("a", StandardScaler())]), LogisticRegression()),
+        "sample_weight",
+        "logisticregression__sample_weight",
+    ),
+    "calibrated": (CalibratedClassifierCV(LogisticRegression(), cv=2), "sample_weight", "sample_weight"),
+    "calibrated step": (
+        make_pipeline(StandardScaler(), CalibratedClassifierCV(LogisticRegression(), cv=2)),
+        "sample_weight",
+        "calibratedclassifiercv__sample_weight",
+    ),
+    "bagging": (BaggingClassifier(LogisticRegression(), random_state=0), "sample_weight", "sample_weight"),
+    "class_weight": (OnlyClassWeight(), "class_weight", "class_weight"),
+    "class_weight step": (
+        make_pipeline(StandardScaler(), OnlyClassWeight()),
+        "class_weight",
+        "onlyclassweight__class_weight",
+    ),
+    "skipped step": (Pipeline([("no", "passthrough"), ("clf", LinearSVC())]), "sample_weight", "clf__sample_weight"),
+}
+each_route = pytest.mark.parametrize("name", ROUTES)
+
+
+@each_route
+def test_routes_are_found(name):
+    base, kind, argument = ROUTES[name]
+    assert weight_route(base) == WeightRoute(kind, argument)
+
+
+def scores(model):
+    method = "decision_function" if hasattr(model, "decision_function") else "predict_proba"
+    return getattr(model, method)(X) if hasattr(model, method) else model.model_.decision_function(X)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("routing", [False, True])
+@each_route
+def test_costs_reach_the_base_with_and_without_metadata_routing(name, routing):
+    """The weighted fit is the one with the weights given by hand, and not the unweighted one."""
+    base, kind, argument = ROUTES[name]
+    weight = cost_sample_weight(Y == 1, (1.7, 0.3))
+    if kind == "class_weight":
+        expected = clone(base).set_params(**{argument: {0: 0.3, 1: 1.7}}).fit(X, Y)
+    else:
+        expected = clone(base).fit(X, Y, **{argument: weight})
+    with sklearn.config_context(enable_metadata_routing=routing):
+        model = weight_route(base).fit(clone(base), X, Y, (1.7, 0.3))
+    inner = [m.steps[-1][1] if isinstance(m, Pipeline) and kind == "class_weight" else m for m in (model, expected)]
+    assert scores(inner[0]) == pytest.approx(scores(inner[1]), rel=1e-9)
+    plain = clone(base).fit(X, Y)
+    plain = plain.steps[-1][1] if isinstance(plain, Pipeline) and kind == "class_weight" else plain
+    assert not np.allclose(scores(inner[0]), scores(plain))
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_user_weights_multiply_costs(routing):
+    base = make_pipeline(StandardScaler(), LogisticRegression())
+    weight = np.where(Y == 1, 1.7, 0.3) * WEIGHT
+    expected = clone(base).fit(X, Y, logisticregression__sample_weight=weight)
+    with sklearn.config_context(enable_metadata_routing=routing):
+        model = weight_route(base, weighted=True).fit(clone(base), X, Y, (1.7, 0.3), sample_weight=WEIGHT)
+    assert model.decision_function(X) == pytest.approx(expected.decision_function(X))
+
+
+def test_requests_of_the_user_are_kept():
+    """A scaler that asked for weights gets them; only what nobody spoke of is settled."""
+    with sklearn.config_context(enable_metadata_routing=True):
+        scaler = StandardScaler().set_fit_request(sample_weight=True)
+        base = make_pipeline(scaler, LogisticRegression())
+        model = weight_route(base).fit(clone(base), X, Y, (1.7, 0.3))
+    weight = cost_sample_weight(Y == 1, (1.7, 0.3))
+    assert model[0].mean_ == pytest.approx(np.average(X, axis=0, weights=weight))
+    assert model[0].mean_ != pytest.approx(X.mean(axis=0))
+
+
+def test_the_original_base_is_left_alone():
+    base = make_pipeline(StandardScaler(), LogisticRegression())
+    before = repr(base), base.get_metadata_routing()
+    with sklearn.config_context(enable_metadata_routing=True):
+        weight_route(base).fit(clone(base), X, Y, (1.7, 0.3))
+    assert repr(base) == before[0]
+    assert repr(base.get_metadata_routing()) == repr(before[1])
+
+
+@pytest.mark.parametrize("normalize", ["none", "mean"])
+def test_class_weights_are_normalised_too(normalize):
+    model = weight_route(OnlyClassWeight()).fit(OnlyClassWeight(), X, Y, (1.7, 0.3), normalize=normalize)
+    scale = 1.0 if normalize == "none" else Y.size / (1.7 * Y.sum() + 0.3 * (1 - Y).sum())
+    assert model.class_weight == pytest.approx({0: 0.3 * scale, 1: 1.7 * scale})
+
+
+def test_a_name_may_be_given():
+    route = weight_route(OtherName(), sample_weight_name="importance")
+    assert route == WeightRoute("sample_weight", "importance")
+    model = route.fit(OtherName(), X, Y, (2.0, 1.0))
+    assert model.importance_.tolist() == np.where(Y == 1, 2.0, 1.0).tolist()
+
+
+def test_fit_arguments_pass_through():
+    class Spy(LogisticRegression):
+        def fit(self, X, y, sample_weight=None, note=None):
+            self.note_ = note
+            return super().fit(X, y, sample_weight)
+
+    assert weight_route(Spy()).fit(Spy(), X, Y, (1.0, 1.0), fit_params={"note": "seen"}).note_ == "seen"
+
+
+# ---------------------------------------------------------------- bases that cannot be served
+
+
+@pytest.mark.parametrize(
+    ("base", "name"),
+    [
+        (KNeighborsClassifier(), "KNeighborsClassifier"),
+        (make_pipeline(StandardScaler(), KNeighborsClassifier()), "KNeighborsClassifier"),
+        (GridSearchCV(LinearSVC(), {"C": [1.0]}), "GridSearchCV"),
+        (Pipeline([("s", StandardScaler()), ("no", "passthrough")]), "str"),
+        (OtherName(), "OtherName"),
+    ],
+)
+def test_a_base_without_weights_is_refused(base, name):
+    with pytest.raises(ValueError, match=rf"{name} takes no weights.*sample_weight_name=.*PlugInClassifier"):
+        weight_route(base)
+
+
+def test_class_weight_cannot_carry_sample_weights():
+    with pytest.raises(ValueError, match="OnlyClassWeight takes class_weight but no sample_weight, so the given"):
+        weight_route(OnlyClassWeight(), weighted=True)
+
+
+@pytest.mark.parametrize("name", [3, ["sample_weight"], True])
+def test_sample_weight_name_is_a_text(name):
+    with pytest.raises(TypeError, match="sample_weight_name must be a str or None, got"):
+        weight_route(LinearSVC(), sample_weight_name=name)
+
+
+@pytest.mark.parametrize("value", ["balanced", {0: 1.0, 1: 3.0}, {1: 2.0}])
+def test_class_weights_of_the_base_are_warned_of(value):
+    for base in (LinearSVC(class_weight=value), make_pipeline(StandardScaler(), SVC(class_weight=value))):
+        with pytest.warns(UserWarning, match=r"the base has .*class_weight=.*, which multiplies the searched costs"):
+            check_class_weight(base)
+
+
+def test_class_weights_of_other_labels_are_refused():
+    with pytest.raises(ValueError, match=r"class_weight={'yes': 2.0} names labels that the base does not see"):
+        check_class_weight(LinearSVC(class_weight={"yes": 2.0}))
+
+
+def test_no_class_weights_no_warning():
+    assert check_class_weight(make_pipeline(StandardScaler(), LinearSVC())) is None
