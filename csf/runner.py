@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from sklearn.exceptions import FitFailedWarning
 from sklearn.utils.parallel import Parallel, delayed
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from csf._validation import NoCallbackContext
 from csf.checkpoint import Checkpoint

@@ -20,6 +20,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
+from csf.bounds import BOUNDS
 from csf.metrics import FBeta, Metric
 from csf.thresholding import sweep
 
@@ -208,6 +209,14 @@ def test_param_grid_is_searched_together(rare):
     assert search.best_score_ == max(s.best_score_ for s in single)
     assert search.best_params_["C"] == search.best_estimator_.C
     assert list(search.cv_results_["param_C"]) == [0.01] * 3 + [1.0] * 3
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_no_setting_of_the_base_bounds_a_better_one(rare, bound):
+    """Trials of several settings are pooled: a poor setting must not call a better one's value impossible."""
+    search = fitted(rare, param_grid={"C": [1e-6, 1.0]}, n_trials=4, bound=bound)
+    assert search.upper_bound_ >= search.best_score_ - 1e-12
+    assert search.best_params_ == {"C": 1.0}
 
 
 def test_cv_results_open_as_a_frame(rare):

@@ -38,20 +38,21 @@ class Bound(ABC):
         What the trials were trained for.
     pos : float
         Share of positives, in (0, 1).
-    eps : float, callable or "evidence", default=0.0
+    eps : float, callable or "evidence", default="evidence"
         Excess of each trained model over the cheapest model of its class, in units of the weighted error
         ``c_fn fn + c_fp fp``: a number, a function of a `Trial`, or ``"evidence"``, the excess over the cheapest
         profile known from all trials and all their cuts.
 
     Attributes
     ----------
-    sound : bool
-        Whether the bound on the best value is proven, for an ``eps`` that is not too small.
+    proven_at_levels : bool
+        Whether `upper_bound` is proven at every level. `best_possible` is proven for each bound of csf, both for an
+        ``eps`` that is not too small.
     """
 
-    sound = True
+    proven_at_levels = True
 
-    def __init__(self, trials, metric, *, pos, eps=0.0):
+    def __init__(self, trials, metric, *, pos, eps="evidence"):
         self.trials, self.metric, self.pos, self.eps = told(trials), metric, pos, eps
         self.lo, self.hi = metric.range(pos)
         is_number = isinstance(eps, numbers.Real) and eps >= 0

@@ -68,7 +68,7 @@ def _reaches(rest, cost):
 class _LineBound(Bound):
     """A bound made of one V-shaped line per trial: value and slopes at its level."""
 
-    def __init__(self, trials, metric, *, pos, eps=0.0):
+    def __init__(self, trials, metric, *, pos, eps="evidence"):
         require_linear_fractional(metric, type(self).__name__)
         super().__init__([trial for trial in trials if trial.t is not None], metric, pos=pos, eps=eps)
         self.cones = self._cones()
@@ -149,7 +149,7 @@ class ConeBound(_LineBound):
         The metric.
     pos : float
         Share of positives, in (0, 1).
-    eps : float, callable or "evidence", default=0.0
+    eps : float, callable or "evidence", default="evidence"
         Excess of the trained models, see `Bound`.
 
     Notes
@@ -158,9 +158,10 @@ class ConeBound(_LineBound):
 
     .. math:: \Phi_e\,(\max_R d \cdot e'' - d \cdot e), \qquad \Phi_e\,(d \cdot e - \min_R d \cdot e'')
 
-    to the left and to the right, where R holds the better profiles. The envelope guides a search well, but it is
-    **not** a proven bound: the published proof of it uses an identity that holds only on the diagonal, where the
-    level equals the metric. `DiagonalBound` and `SupportLineBound` are sound.
+    to the left and to the right, where R holds the better profiles. The envelope guides a search well, but its value
+    at one level is **not** a proven bound for models trained there: the published proof uses an identity that holds
+    only on the diagonal, where the level equals the metric. Its highest point does bound the best model, less sharply
+    than `DiagonalBound`.
 
     References
     ----------
@@ -177,7 +178,7 @@ class ConeBound(_LineBound):
     array([0.817, 0.667, 0.742])
     """
 
-    sound = False
+    proven_at_levels = False
 
     def _lines(self, t, fn, fp, value, excess):
         c = self.metric.coefficients(self.pos)
@@ -201,7 +202,7 @@ class DiagonalBound(ConeBound):
         The metric.
     pos : float
         Share of positives, in (0, 1).
-    eps : float, callable or "evidence", default=0.0
+    eps : float, callable or "evidence", default="evidence"
         Excess of the trained models, see `Bound`.
 
     Examples
@@ -214,7 +215,7 @@ class DiagonalBound(ConeBound):
     0.722
     """
 
-    sound = True
+    proven_at_levels = True
 
     def upper_bound(self, levels):
         """The bound on the optimum, the same at each level; see `Bound.upper_bound`."""
@@ -253,13 +254,14 @@ class ParambathBound(_LineBound):
         The metric.
     pos : float
         Share of positives, in (0, 1).
-    eps : float, callable or "evidence", default=0.0
+    eps : float, callable or "evidence", default="evidence"
         Excess of the trained models, see `Bound`.
 
     Notes
     -----
     The slope is ``4 M / min(d0 + d·e)`` for F-beta, with M the longest profile of the box; for other metrics it is
-    scaled by the length of ``d``.
+    scaled by the length of ``d``. As for `ConeBound`, only the best value is proven: the metric jumps where the
+    cheapest profile changes, and no cone of finite slope follows a jump.
 
     References
     ----------
@@ -275,6 +277,8 @@ class ParambathBound(_LineBound):
     >>> ParambathBound([trial], FBeta(), pos=0.3).upper_bound([0.49, 0.5])
     array([0.768, 0.667])
     """
+
+    proven_at_levels = False
 
     def _lines(self, t, fn, fp, value, excess):
         c = self.metric.coefficients(self.pos)

@@ -34,8 +34,12 @@ def support_chain(c_fn, c_fp, rhs, *, pos):
     if s[0] < 0:
         left = max(left, float(np.max((h - neg) / np.where(s < 0, -s, np.inf))))
     left = min(left, pos)
-    x = np.concatenate([[left], x[(x > left) & (x < pos)], [pos]])
-    y = np.clip((np.multiply.outer(x, s) + h).max(axis=1), 0.0, neg)
+    inner = (x > left) & (x < pos)
+    ends = np.array([left, pos])
+    low, high = (np.multiply.outer(ends, s) + h).max(axis=1)
+    # Of the two lines of a corner the flatter one tells its height with the smaller rounding error.
+    y = np.clip(np.concatenate([[low], (s[1:] * x + h[1:])[inner], [high]]), 0.0, neg)
+    x = np.concatenate([[left], x[inner], [pos]])
     last = np.flatnonzero(y <= y[-1])[0]
     return np.column_stack([x, y])[: last + 1]
 

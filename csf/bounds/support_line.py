@@ -81,10 +81,18 @@ class SupportLineBound(Bound):
         slices, allowed = np.empty(levels.shape), self._allowed()
         for at, t in np.ndenumerate(levels):
             costs = self.metric.cost_weights(self.metric.clip_level(t, pos=self.pos), pos=self.pos)
-            # A hair of slack: a known profile on its own support line must not be lost to rounding.
-            ceiling = self._known.cheapest(*costs) * (1.0 + 1e-12) + 1e-15
-            slices[at] = self._best(clip_chain(allowed, costs, ceiling))
+            # A hair of slack, and the cheapest known profile itself: rounding must not lose what was seen.
+            ceiling = self._known.cheapest(*costs) * (1.0 + 1e-12) + 1e-14 * sum(costs)
+            slices[at] = max(self._best(clip_chain(allowed, costs, ceiling)), self._cheapest_known(costs))
         return slices
+
+    def _cheapest_known(self, costs):
+        """Value of the known profile that is cheapest for some costs, if the constraint allows it."""
+        fn, fp = self._known.points[np.argmin(self._known.points @ costs)]
+        constraint = getattr(self.metric, "constraint", None)
+        if constraint is not None and constraint.violation(fn, fp, pos=self.pos) > 0:
+            return self.lo
+        return float(min(self.metric.value(fn, fp, pos=self.pos), self.hi))
 
     def region(self):
         """Unreachable part of the (level, metric) plane at 257 levels, see `Bound.region`."""

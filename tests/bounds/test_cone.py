@@ -107,7 +107,7 @@ def test_cone_of_f_beta_is_the_one_of_the_paper(pos, beta, fnr, fpr, t, other, e
 @given(data=st.data(), pos=shares)
 def test_cones_open_upwards_from_the_value(metric, data, pos):
     trials = data.draw(histories(metric, pos, min_size=1))
-    cones = ConeBound(trials, metric, pos=pos).cones
+    cones = ConeBound(trials, metric, pos=pos, eps=0.0).cones
     assert np.allclose(cones.value, [t.value for t in trials], rtol=0, atol=0)
     assert (cones.slope_left >= 0).all()
     assert (cones.slope_right >= 0).all()
@@ -182,7 +182,7 @@ def test_a_model_that_predicts_nothing_leaves_finite_precision_cones():
 def test_parambath_cones_have_one_slope():
     pos, beta = 0.2, 2.0
     trials = [told(i, t, t, 0.1, pos=pos, metric=FBeta(beta)) for i, t in enumerate((0.3, 0.6))]
-    cones = ParambathBound(trials, FBeta(beta), pos=pos).cones
+    cones = ParambathBound(trials, FBeta(beta), pos=pos, eps=0.0).cones
     slope = 4.0 * np.hypot(pos, 1 - pos) / (beta**2 * pos)
     for part in (cones.slope_left, cones.slope_right):
         assert part == pytest.approx([slope, slope], rel=1e-12)
@@ -236,7 +236,7 @@ def exact_area(bound):
 @given(data=st.data(), pos=st.floats(0.05, 0.95))
 def test_region_has_the_exact_area(metric, data, pos):
     trials = data.draw(histories(metric, pos, max_size=5))
-    for bound in (ConeBound(trials, metric, pos=pos), ParambathBound(trials, metric, pos=pos)):
+    for bound in (ConeBound(trials, metric, pos=pos, eps=0.0), ParambathBound(trials, metric, pos=pos, eps=0.0)):
         if max(bound.cones.slope_left.max(initial=0.0), bound.cones.slope_right.max(initial=0.0)) < 1e3:
             assert bound.region().area == pytest.approx(exact_area(bound), rel=1e-6, abs=1e-6)
 
@@ -244,7 +244,7 @@ def test_region_has_the_exact_area(metric, data, pos):
 @given(data=st.data(), pos=st.floats(0.05, 0.95), points=st.lists(st.tuples(rates, rates), min_size=1, max_size=10))
 def test_polygons_hold_exactly_the_points_above_their_cone(data, pos, points):
     trials = data.draw(histories(FBeta(), pos, min_size=1, max_size=4))
-    bound = ConeBound(trials, FBeta(), pos=pos)
+    bound = ConeBound(trials, FBeta(), pos=pos, eps=0.0)
     polygons, region = bound.polygons(), bound.region()
     assert all(isinstance(polygon, shapely.Polygon) and polygon.is_valid for polygon in polygons)
     for t, value in points:

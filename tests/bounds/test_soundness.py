@@ -184,9 +184,6 @@ def test_cones_are_those_of_the_paper():
         assert height == pytest.approx(min(expected, 1.0), abs=1e-9)
 
 
-@pytest.mark.xfail(
-    reason="a slice of the polygon is lost to rounding where support lines are nearly upright", strict=True
-)
 def test_levels_at_the_ends_of_the_range_lose_nothing():
     """One trial at the smallest or largest level that a search trains at."""
     rng = np.random.default_rng(9)

@@ -26,7 +26,7 @@ def test_panels_show_the_regions_of_their_bounds(study, eps):
 def test_violations_are_counted_and_told(search):
     display = BoundComparisonDisplay.from_estimator(search, bounds=["envelope"], eps=0.0)
     trials, metric, pos = search.trials_, search.studies_[0].metric, search.studies_[0].pos
-    above = [t.value > ConeBound(trials, metric, pos=pos).upper_bound([t.t])[0] + 1e-9 for t in trials]
+    above = [t.value > ConeBound(trials, metric, pos=pos, eps=0.0).upper_bound([t.t])[0] + 1e-9 for t in trials]
     assert display.violations.tolist() == [sum(above)]
     assert (" inside" in display.axes_[0].get_title()) == any(above)
 
