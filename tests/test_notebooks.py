@@ -21,6 +21,12 @@ def code_cells(notebook):
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
+@pytest.fixture(autouse=True)
+def few_splits(monkeypatch):
+    """Notebooks that measure over many splits measure over few here; what is stored in them took longer."""
+    monkeypatch.setenv("CSF_SPLITS", "2")
+
+
 def run(path, folder):
     notebook = nbformat.read(path, as_version=4)
     resources = {"metadata": {"path": str(folder)}}
