@@ -66,7 +66,7 @@ def predictions(draw, *, max_size=30):
     y_true, y_pred = np.array(draw(label)), np.array(draw(label))
     first, second = draw(st.permutations(range(size)))[:2]
     y_true[first], y_true[second] = 0, 1
-    weight = st.floats(1e-3, 100.0) | st.just(0.0)
+    weight = st.floats(0.1, 10.0) | st.just(0.0)
     weights = np.array(draw(st.lists(weight, min_size=size, max_size=size)))
-    weights[[first, second]] = np.maximum(weights[[first, second]], 1e-3)
+    weights[[first, second]] = np.maximum(weights[[first, second]], 0.1)
     return y_true, y_pred, draw(st.sampled_from([None, weights]))
