@@ -1,0 +1,98 @@
+"""The laws of every registered metric and strategy, and of those with other parameters."""
+
+import pytest
+from builders import rates, shares
+from hypothesis import given
+
+from csf.metrics import (
+    METRICS,
+    Constrained,
+    CustomMetric,
+    FBeta,
+    GowerLegendre,
+    LinearFractional,
+    Tversky,
+    WeightedAccuracy,
+    get_constraint,
+    get_metric,
+)
+from csf.strategies import STRATEGIES, Bisection, Cone, Dinkelbach, FunctionStrategy, Grid, get_strategy
+from csf.testing import check_metric, check_strategy
+
+NEED_LEVELS = ("bisection", "dinkelbach")
+ONE_CLASS = ("recall", "specificity")
+
+
+@pytest.mark.parametrize("name", METRICS)
+@given(pos=shares, fnr=rates, fpr=rates, t=rates)
+def test_cost_weights_cut_at_the_level(name, pos, fnr, fpr, t):
+    """<a(t), e> + b(t) <= 0 exactly when value(e) >= t."""
+    metric, fn, fp = METRICS[name](), fnr * pos, fpr * (1 - pos)
+    if not isinstance(metric, LinearFractional) or metric.denominator(fn, fp, pos=pos) < 1e-9:
+        return
+    c_fn, c_fp = metric.cost_weights(t, pos=pos)
+    gap = metric.value(fn, fp, pos=pos) - t
+    assert abs(gap) < 1e-9 or (c_fn * fn + c_fp * fp + metric.offset(t, pos=pos) < 0) == (gap > 0)
+
+
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("seed", range(3))
+def test_registered_metrics(name, seed):
+    check_metric(get_metric(name), random_state=seed)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        FBeta(1e-3),
+        FBeta(1e3),
+        Tversky(0.0, 5.0),
+        Tversky(5.0, 0.0),
+        GowerLegendre(0.01),
+        WeightedAccuracy(100.0, 0.01),
+        CustomMetric(lambda pos: (1.0, -2.0, -1.0, 1.0, 1.0, 0.0), levels=(-2.0, 1.0)),
+        Constrained(get_metric("recall"), get_constraint("precision >= 0.8")),
+    ],
+    ids=lambda metric: metric.name,
+)
+def test_other_metrics(metric):
+    check_metric(metric)
+
+
+@pytest.mark.parametrize("metric", ["f1", "f2", "jaccard", "gmean", "min_rate", "accuracy", "precision"])
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_registered_strategies(name, metric):
+    if name in NEED_LEVELS and not isinstance(get_metric(metric), LinearFractional):
+        with pytest.raises(TypeError, match=f"strategy '{name}' needs a linear-fractional metric"):
+            get_strategy(name).check_metric(get_metric(metric))
+        return
+    check_strategy(get_strategy(name), metric=metric, n_trials=12)
+
+
+@pytest.mark.parametrize("constraint", ["precision >= 0.8", "fpr <= 0.05", "predicted_positive_rate <= 0.1"])
+@pytest.mark.parametrize("name", [name for name in STRATEGIES if name not in NEED_LEVELS])
+def test_strategies_under_a_constraint(name, constraint):
+    metric = Constrained(get_metric("recall"), get_constraint(constraint))
+    check_strategy(get_strategy(name), metric=metric, n_trials=10)
+
+
+def two_levels(trials, *, metric, pos):
+    return (0.3, 0.6)[len(trials)] if len(trials) < 2 else None
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        Cone(depth=3),
+        Cone(eps="evidence"),
+        Cone(eps=0.01),
+        Cone(batch_size=4),
+        Grid(7),
+        Bisection(0.1),
+        Dinkelbach(0.01),
+        FunctionStrategy(two_levels),
+    ],
+    ids=repr,
+)
+def test_other_strategies(strategy):
+    check_strategy(strategy, n_trials=16)
