@@ -80,12 +80,14 @@ class Study:
         ----------
         y : array-like of shape (n_samples,)
             Labels that the trials will be evaluated on.
-        metric, strategy, **options
+        metric, strategy : optional
             As for `Study`.
         pos_label : label, default=None
             Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights >= 0.
+        **options
+            ``n_trials``, ``tol`` and ``bound``, as for `Study`.
 
         Returns
         -------
@@ -218,10 +220,11 @@ class Study:
         ValueError
             If the trial is not pending here, nothing or too much is told, or the share of positives is another one.
         """
-        labels = [y_true, y_pred, y_score, sample_weight, pos_label]
         if profile is None and (y_true is None or (y_pred is None and y_score is None)):
             raise ValueError("tell either profile=, or y_true with y_pred, y_score or both")
-        if profile is not None and any(part is not None for part in labels):
+        if profile is not None and any(
+            part is not None for part in (y_true, y_pred, y_score, sample_weight, pos_label)
+        ):
             raise ValueError("tell either profile= alone, or y_true with y_pred, y_score or both: not the two together")
         if profile is not None and not isinstance(profile, ErrorProfile):
             raise TypeError(f"profile must be an ErrorProfile, e.g. ErrorProfile.from_counts(...), got {profile!r}")
@@ -287,10 +290,8 @@ class Study:
             pending = [t.number for t in self.trials if t.state == "pending"]
             raise ValueError(f"trial {number!r} is {state} in this study; pending trials: {pending}")
         if isinstance(trial, Trial) and trial.costs != known.costs:
-            raise ValueError(
-                f"trial {number} has the costs {known.costs} in this study and {trial.costs} where it comes from: it "
-                "belongs to another study"
-            )
+            text = f"trial {number} has the costs {known.costs} in this study and {trial.costs} where it comes from"
+            raise ValueError(f"{text}: it belongs to another study")
         self.trials[at] = replace(known, **changes)
         return self.trials[at]
 
