@@ -222,9 +222,8 @@ class Study:
         """
         if profile is None and (y_true is None or (y_pred is None and y_score is None)):
             raise ValueError("tell either profile=, or y_true with y_pred, y_score or both")
-        if profile is not None and any(
-            part is not None for part in (y_true, y_pred, y_score, sample_weight, pos_label)
-        ):
+        labels = y_true, y_pred, y_score, sample_weight, pos_label
+        if profile is not None and any(part is not None for part in labels):
             raise ValueError("tell either profile= alone, or y_true with y_pred, y_score or both: not the two together")
         if profile is not None and not isinstance(profile, ErrorProfile):
             raise TypeError(f"profile must be an ErrorProfile, e.g. ErrorProfile.from_counts(...), got {profile!r}")
