@@ -90,7 +90,7 @@ def two_levels(trials, *, metric, pos):
         Grid(7),
         Bisection(0.1),
         Dinkelbach(0.01),
-        FunctionStrategy(two_levels),
+        pytest.param(FunctionStrategy(two_levels), id="two_levels"),
     ],
     ids=repr,
 )

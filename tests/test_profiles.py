@@ -108,9 +108,7 @@ def test_both_classes_are_needed(pos):
 
 @pytest.mark.parametrize(("fn", "fp", "name"), [(0.4, 0, "fn"), (0, 0.8, "fp"), (-0.1, 0, "fn"), (np.nan, 0, "fn")])
 def test_errors_stay_in_the_box(fn, fp, name):
-    with pytest.raises(
-        ValueError, match=rf"{name} must be a share of all samples in \[0, 0.*rates and counts go"
-    ):
+    with pytest.raises(ValueError, match=rf"{name} must be a share of all samples in \[0, 0.*rates and counts go"):
         ErrorProfile(fn=fn, fp=fp, pos=0.3)
 
 

@@ -38,7 +38,7 @@ class SecondClassPositive(CostSearch):
         given = self.pos_label
         labels = np.unique(np.asarray(y).astype(str)) if y is not None else ()
         if len(labels) == 2:
-            self.pos_label = next(label for label in np.asarray(y) if str(label) == labels[1])
+            self.pos_label = next(label for label in np.asarray(y).ravel() if str(label) == labels[1])
         try:
             return super().fit(X, y, sample_weight=sample_weight, **fit_params)
         finally:

@@ -42,6 +42,9 @@ each_linear = pytest.mark.parametrize("metric", LINEAR, ids=repr)
 class Youden(Metric):
     """A metric that is only known to be monotone."""
 
+    def __repr__(self):
+        return "Youden()"
+
     def value(self, fn, fp, *, pos):
         return 1 - fn / pos - fp / (1 - pos)
 

@@ -58,7 +58,7 @@ def test_proposal_is_next_to_a_level_of_the_highest_envelope(data, pos):
     edges = np.array(sorted([0.0, 1.0, *(trial.t for trial in trials)]))
     at = np.searchsorted(edges, t)
     levels = np.linspace(edges[at - 1], edges[at], 2001)
-    bound = ConeBound(trials, FBeta(), pos=pos)
+    bound = ConeBound(trials, FBeta(), pos=pos, eps=0.0)
     steepest = max(bound.cones.slope_left.max(), bound.cones.slope_right.max())
     assert (
         bound.upper_bound(levels).max() >= bound.best_possible() - steepest * (edges[at] - edges[at - 1]) / 2000 - 1e-9
@@ -69,7 +69,7 @@ def test_the_middle_of_the_widest_range_wins():
     """One trial whose cone reaches the ceiling at 0.3 and 0.9: [0, 0.3] is wider than [0.9, 1]."""
     pos = 0.3
     trial = told(0, 0.8, 0.3, 0.02, pos=pos)
-    bound = ConeBound([trial], FBeta(), pos=pos)
+    bound = ConeBound([trial], FBeta(), pos=pos, eps=0.0)
     assert bound.upper_bound([0.0])[0] == 1.0
     assert bound.upper_bound([1.0])[0] < 1.0
     assert Cone().propose([trial], metric=FBeta(), pos=pos) == 0.4
