@@ -86,11 +86,14 @@ class Hull:
             remembered.
         """
         hulls = tuple(hulls)
-        known = _UNIONS.get(tuple(map(id, hulls[:-1])))
+        key = tuple(map(id, hulls))
+        if (whole := _UNIONS.get(key)) is not None:
+            return whole[1]
+        known = _UNIONS.get(key[:-1])
         parts = hulls if known is None else (known[1], hulls[-1])
         merged = Hull(np.concatenate([hull.points for hull in parts]))
         with _LOCK:
-            _UNIONS[tuple(map(id, hulls))] = (hulls, merged)  # holds the hulls, so that their ids stay theirs
+            _UNIONS[key] = (hulls, merged)  # holds the hulls, so that their ids stay theirs
             while len(_UNIONS) > 32:
                 _UNIONS.pop(next(iter(_UNIONS)))
         return merged

@@ -109,21 +109,22 @@ def best_on_chain(chain, value, *, tol=1e-6):
     Notes
     -----
     On a piece of the chain the metric is at most its value at the corner that takes the smaller error of both
-    ends. Pieces that may still hold more than the best vertex are halved.
+    ends. Pieces that may still hold more than the best point so far are cut into eight.
     """
     left, right = chain[:-1], chain[1:]
     best = ceiling = float(np.max(value(chain[:, 0], chain[:, 1])))
     if not left.size:
         return best
-    for _ in range(60):
+    share = np.linspace(0.0, 1.0, 9)[:, None]
+    for _ in range(20):
         corners = value(left[:, 0], right[:, 1])
         promising = corners > best + tol
         # Pieces that are given up keep their say: the true maximum may lie on one of them.
         ceiling = max(ceiling, float(np.max(corners[~promising], initial=-np.inf)))
         if not promising.any():
             return max(best, ceiling)
-        left, right = left[promising], right[promising]
-        middle = 0.5 * (left + right)
-        best = max(best, float(np.max(value(middle[:, 0], middle[:, 1]))))
-        left, right = np.concatenate([left, middle]), np.concatenate([middle, right])
+        left, right = left[promising, None], right[promising, None]
+        points = left + share * (right - left)
+        best = max(best, float(np.max(value(points[..., 0], points[..., 1]))))
+        left, right = points[:, :-1].reshape(-1, 2), points[:, 1:].reshape(-1, 2)
     return max(ceiling, float(value(left[:, 0], right[:, 1]).max()))
