@@ -134,10 +134,8 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         Labels.
     pos_label_ : label
         Positive class.
-    n_features_in_ : int
-        Number of features, where the base tells it.
-    feature_names_in_ : ndarray of str
-        Names of the features, where the base tells them.
+    n_features_in_, feature_names_in_ : int, ndarray of str
+        Number and names of the features, where the base tells them.
 
     See Also
     --------
@@ -242,6 +240,8 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
             If an argument or the data cannot be used, or every trial failed.
         """
         self._check_arguments()
+        for name in ("best_estimator_", "refit_time_", "n_features_in_", "feature_names_in_"):
+            vars(self).pop(name, None)  # what this fit may not set must not be left from an earlier one
         X, y = indexable(X, y)
         check_consistent_length(X, y)
         self.classes_, is_pos, self.pos_label_ = check_binary_target(y, self.pos_label)

@@ -262,6 +262,31 @@ def test_refit_false_keeps_the_results_and_says_why_it_cannot_predict(rare):
         search.predict(rare[0])
 
 
+def test_nothing_is_left_of_an_earlier_fit(rare):
+    pd = pytest.importorskip("pandas")
+    X, y = rare
+    search = CostSearch(LinearSVC(), n_trials=1, cv=2).fit(pd.DataFrame(X).add_prefix("x"), y)
+    search.set_params(refit=False).fit(X, y)
+    for name in ("best_estimator_", "refit_time_", "n_features_in_", "feature_names_in_"):
+        assert not hasattr(search, name)
+
+
+def test_set_output_reaches_the_steps_of_the_base(rare):
+    pd = pytest.importorskip("pandas")
+    X, y = rare
+    seen = []
+
+    class Spy(LinearSVC):
+        def fit(self, X, y, sample_weight=None):
+            seen.append(type(X))
+            return super().fit(X, y, sample_weight=sample_weight)
+
+    base = make_pipeline(StandardScaler(), Spy()).set_output(transform="pandas")
+    search = CostSearch(base, n_trials=1, cv=2).fit(pd.DataFrame(X).add_prefix("x"), y)
+    assert set(seen) == {pd.DataFrame}
+    assert list(search.feature_names_in_)[:2] == ["x0", "x1"]
+
+
 def test_clone_pickle_and_set_params(rare):
     search = fitted(rare)
     copy = pickle.loads(pickle.dumps(search))
