@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from sklearn.svm import LinearSVC
@@ -21,7 +22,11 @@ from csf.strategies import Cone, Grid, ImbalanceRatio, Support
 
 __all__ = ["rows"]
 
-BASES = {"svc": LinearSVC(dual=False), "logistic": LogisticRegression(solver="liblinear")}
+BASES = {
+    "svc": LinearSVC(dual=False),
+    "logistic": LogisticRegression(solver="liblinear"),
+    "boosting": HistGradientBoostingClassifier(max_iter=60, random_state=0),
+}
 # strategy, largest number of trials, whether the threshold is tuned as well
 METHODS = {
     "weights only": (Cone(), 19, False),
@@ -75,7 +80,7 @@ class _Split:
         return self.trained(study.best_trial.costs)[tune][1], len(study.trials)
 
 
-def rows(names=tuple(BINARY_SETS), *, bases=tuple(BASES), metric="f1", n_splits=20, seed=0):
+def rows(names=tuple(BINARY_SETS), *, bases=("svc", "logistic"), metric="f1", n_splits=20, seed=0):
     """Mean test scores and paired differences.
 
     Parameters
@@ -133,7 +138,7 @@ def main(arguments=None):
     """Print the table: one line for each data set and base, scores x 100, differences to the rival."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", default=",".join(BINARY_SETS))
-    parser.add_argument("--base", default=",".join(BASES))
+    parser.add_argument("--base", default="svc,logistic", help=f"of {', '.join(BASES)}")
     parser.add_argument("--metric", default="f1")
     parser.add_argument("--splits", type=int, default=20)
     options = parser.parse_args(arguments)
