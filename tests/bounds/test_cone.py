@@ -6,6 +6,7 @@ import shapely
 from builders import betas, histories, rates, shares, told
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.integrate import trapezoid
 from oracles import cone as oracle
 from oracles import envelope, half_planes
 
@@ -199,6 +200,15 @@ def test_parambath_is_never_below_the_envelope(data, pos, beta):
 # ---------------------------------------------------------------- the diagonal
 
 
+@each_metric
+@given(pos=shares, fnr=rates, fpr=rates)
+def test_cones_rise_to_the_right_by_less_than_the_diagonal(metric, pos, fnr, fpr):
+    """So the diagonal never leaves a cone again, and each cone alone has its say on the optimum."""
+    lo, hi = metric.range(pos)
+    cone = ConeBound([told(0, 0.5 * (lo + hi), fnr, fpr, pos=pos, metric=metric)], metric, pos=pos).cones
+    assert cone.slope_right[0] <= 1.0 + 1e-9
+
+
 @some_metrics
 @given(data=st.data(), pos=shares, eps=st.just(0.0) | st.floats(0.0, 0.2))
 def test_diagonal_bound_is_the_largest_level_below_all_cones(metric, data, pos, eps):
@@ -229,7 +239,7 @@ def exact_area(bound):
     levels = envelope.candidates(bound.cones, lo, hi)
     levels = np.unique(np.concatenate([levels, [x for x in extra if lo <= x <= hi]]))
     free = np.clip(envelope.height(bound.cones, levels, hi), lo, hi)
-    return (hi - lo) ** 2 - np.trapezoid(free - lo, levels)
+    return (hi - lo) ** 2 - trapezoid(free - lo, levels)
 
 
 @some_metrics

@@ -309,7 +309,9 @@ def test_frames(data):
     plain = PlugInClassifier(LOGISTIC).fit(X, y)
     frame = PlugInClassifier(LOGISTIC).fit(pd.DataFrame(X, columns=columns), pd.Series(y, index=np.arange(600)[::-1]))
     other = PlugInClassifier(LOGISTIC).fit(pl.DataFrame(X, schema=columns), pl.Series(y))
-    assert plain.threshold_ == frame.threshold_ == other.threshold_
+    # A frame may hand its columns on in another memory order, and sums then round differently.
+    assert frame.threshold_ == pytest.approx(plain.threshold_, rel=1e-12)
+    assert other.threshold_ == pytest.approx(plain.threshold_, rel=1e-12)
     assert list(frame.feature_names_in_) == columns
 
 
