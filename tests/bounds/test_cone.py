@@ -6,9 +6,9 @@ import shapely
 from builders import betas, histories, rates, shares, told
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.integrate import trapezoid
 from oracles import cone as oracle
 from oracles import envelope, half_planes
+from scipy.integrate import trapezoid
 
 from csf import ErrorProfile, Trial
 from csf.bounds import BOUNDS, ConeBound, DiagonalBound, ParambathBound
