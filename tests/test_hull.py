@@ -90,6 +90,16 @@ def test_growing_and_shrinking_sequences_are_merged_right():
         assert Hull.union(hulls[:n]) == Hull(np.concatenate([hull.points for hull in hulls[:n]]))
 
 
+def test_sliding_sequences_are_merged_right():
+    rng = np.random.default_rng(3)
+    hulls = [Hull(rng.random((5, 2))) for _ in range(20)]
+    for n in range(1, 6):
+        for start in range(15):
+            part = hulls[start : start + n]
+            assert Hull.union(part) == Hull(np.concatenate([hull.points for hull in part]))
+            assert Hull.union(part[::-1]).cheapest(1.0, 1.0) == Hull.union(part).cheapest(1.0, 1.0)
+
+
 def test_memory_of_unions_is_small_and_never_mistakes_new_hulls_for_old_ones():
     """Python gives the addresses of dead objects to new ones: a key of addresses must keep its objects alive."""
     rng = np.random.default_rng(1)

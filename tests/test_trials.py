@@ -134,6 +134,14 @@ def test_outcome_without_scores_is_the_own_decision(pos, fnr, fpr):
     assert fields["hull"].points.tolist() == [[profile.fn, profile.fp]]
 
 
+def test_everything_known_is_attained():
+    """Also where no cut was chosen: bounds that read the training part know its hull alone."""
+    profile, hull = ErrorProfile(fn=0.1, fp=0.3, pos=0.3), Hull([(0.0, 0.6), (0.05, 0.1), (0.3, 0.0)])
+    fields = outcome(FBeta(), profile, hull=hull)
+    assert fields["attained"] == FBeta().value(0.05, 0.1, pos=0.3)
+    assert fields["score"] == fields["value"] == FBeta().of(profile)
+
+
 def test_where_nothing_is_allowed_the_end_of_the_range_is_attained():
     fields = outcome(PRECISE, ErrorProfile(fn=0.0, fp=0.5, pos=0.1))
     assert fields["attained"] == 0.0

@@ -224,17 +224,12 @@ class DiagonalBound(ConeBound):
     def best_possible(self):
         """Largest s in the metric's range with s below every cone at s, see `Bound.best_possible`."""
         t, value, left, right = self.cones
-        above = value < t  # the apex lies below the diagonal: (t, t) itself is in the cone
+        # A cone holds everything on the diagonal above its lower crossing: to the right it rises by less than the
+        # diagonal, because no profile has a negative denominator.
         with np.errstate(divide="ignore", invalid="ignore"):
-            enters = np.where(above, (value + left * t) / (1.0 + left), (value - right * t) / (1.0 - right))
-            leaves = np.where(above & (right > 1.0), (right * t - value) / (right - 1.0), np.inf)
-        enters = np.where(~above & (right >= 1.0), np.inf, enters)
-        level = self.hi
-        while True:
-            inside = (enters < level) & (level < leaves)
-            if not inside.any():
-                return float(max(level, self.lo))
-            level = enters[inside].min()
+            rising = np.where(right < 1.0, (value - right * t) / (1.0 - right), np.inf)
+        enters = np.where(value < t, (value + left * t) / (1.0 + left), rising)
+        return float(max(enters.min(initial=self.hi), self.lo))
 
     def region(self):
         """Everything above the bound, see `Bound.region`."""

@@ -120,16 +120,16 @@ def test_best_on_chain_is_the_maximum_or_a_little_more(metric, case, tol):
 
 
 def test_pieces_that_were_given_up_keep_their_say():
-    """Halving stops on a piece whose ceiling is just within tol; the maximum over all of them still counts."""
-    chain = np.array([[0.0, 1.0], [0.5, 0.499], [1.0, 0.0]])
-    peaks = {0.25: 0.5, 0.75: 0.6}
+    """The first edge is given up at once, its ceiling of 0.58 being within tol; it holds the maximum all the same."""
+    chain = np.array([[0.0, 1.0], [0.5, 0.4], [1.0, 0.0]])
 
-    def value(fn, fp):  # falls with both errors; steps at the peaks
+    def value(fn, fp):
         fn, fp = np.asarray(fn), np.asarray(fp)
-        steps = [np.where((fn <= x) & (fp <= 1.0 - x), height, 0.0) for x, height in peaks.items()]
-        return np.max(steps, axis=0)
+        peak, decoy = (fn <= 0.25) & (fp <= 0.7), (fn <= 0.5) & (fp <= 0.0)
+        return np.where(decoy, 0.7, np.where(peak, 0.58, 0.5))
 
-    assert best_on_chain(chain, value, tol=0.2) >= 0.6
+    assert value(0.25, 0.7) == 0.58
+    assert best_on_chain(chain, value, tol=0.1) >= 0.58
 
 
 def test_one_vertex_is_its_own_best():

@@ -53,8 +53,9 @@ def test_half_plane_holds_what_satisfies(name, side, pos, fnr, fpr, level):
 
 
 def test_rounding_is_no_violation():
-    constraint = get_constraint("recall >= 0.9")
-    assert constraint.violation(0.1 * 0.3, 0.0, pos=0.3) == 0.0
+    for percent in range(1, 100):
+        constraint = get_constraint(f"recall >= {percent / 100!r}")
+        assert constraint.violation((1 - percent / 100) * 0.3, 0.0, pos=0.3) == 0.0
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,12 @@ def test_the_middle_of_the_widest_range_wins():
     assert Cone().propose([trial], metric=FBeta(), pos=pos) == 0.4
 
 
+def test_the_widest_range_need_not_be_the_first():
+    """Two failures close the interval between them at this depth; [0.5, 1] is wider than [0, 0.375]."""
+    failed = [Trial(number=i, t=t, c_fn=2 - t, c_fp=t, state="failed", error="no") for i, t in enumerate((0.375, 0.5))]
+    assert Cone(depth=3).propose(failed, metric=FBeta(), pos=0.2) == 0.75
+
+
 @pytest.mark.parametrize("beta", [1.0, 2.0])
 def test_proposals_are_those_of_a_raster_of_the_square(beta):
     """The literal algorithm on a dense grid of bits, on histories that it can decide."""
@@ -115,10 +121,10 @@ def test_depth_ends_after_all_of_the_dyadic_grid(metric, depth):
 def test_models_that_find_nothing_leave_something_to_try(metric):
     """They say that larger levels find nothing either, and nothing about smaller ones."""
     pos = 0.05
-    study = Study(metric, "cone", pos=pos, n_trials=60)
+    study = Study(metric, "cone", pos=pos, n_trials=150)
     while (trial := study.ask()) is not None:
         study.tell(trial, profile=ErrorProfile(fn=pos, fp=0.0, pos=pos))
-    assert len(study.trials) == 60
+    assert len(study.trials) == 150
     lo, hi = metric.range(pos)
     # Nothing is refined to dust while wide intervals are left.
     gaps = np.diff([lo, *sorted(trial.t for trial in study.trials), hi])
@@ -189,6 +195,21 @@ def test_order_of_pending_and_told_trials_does_not_matter(data, pos, order):
         trials = [*trials, pending(len(trials), t, metric, pos)]
     expected = Cone().propose(trials, metric=metric, pos=pos)
     assert Cone().propose([trials[i] for i in order], metric=metric, pos=pos) == expected
+
+
+@pytest.mark.parametrize("seed", [6, 11, 13, 14])
+def test_pending_proposals_send_the_next_ones_elsewhere(seed):
+    """Each gets a provisional cone; without it all four would crowd into the first interval."""
+    rng = np.random.default_rng(seed)
+    metric, pos = FBeta(), rng.uniform(0.05, 0.5)
+    learn = exact_learner(random_profiles(rng, pos, 60), pos)
+    trials = run(Study(metric, Cone(eps=0.0), pos=pos, n_trials=int(rng.integers(1, 6))), learn).trials
+    edges = [0.0, *sorted(trial.t for trial in trials), 1.0]
+    levels = []
+    for _ in range(4):
+        levels.append(Cone(eps=0.0, batch_size=4).propose(trials, metric=metric, pos=pos))
+        trials = [*trials, pending(len(trials), levels[-1], metric, pos)]
+    assert len(set(np.searchsorted(edges, levels))) > 1
 
 
 def test_batches_reach_what_single_trials_reach():

@@ -61,3 +61,6 @@ def test_the_bound_alone_is_no_reason_to_stop():
     trials = [perfect, *(told(i, 0.5 + i / 20, 0.0, 0.0, pos=0.1) for i in (1, 2))]
     assert propose(trials) is not None
     assert propose([*trials, told(3, 0.75, 0.0, 0.0, pos=0.1)]) is None
+    # An improvement starts the count anew.
+    poor = [told(i, 0.5 + i / 20, 0.5, 0.1, pos=0.1) for i in range(3)]
+    assert propose([*poor, told(3, 0.75, 0.0, 0.0, pos=0.1)]) is not None
