@@ -12,7 +12,7 @@ from csf.bounds.envelope import highest_levels
 # Few distinct numbers make ties, touching cones and shared heights likely.
 coarse = st.sampled_from([0.0, 0.125, 0.25, 0.5, 0.75, 0.875, 1.0])
 number = coarse | st.floats(1e-9, 1.0)
-slope = st.sampled_from([0.0, 0.5, 1.0, 2.0, 1e3, 1e12]) | st.floats(0.0, 5.0, allow_subnormal=False)
+slope = st.sampled_from([0.0, 0.5, 1.0, 2.0, 1e3, 1e12]) | st.floats(1e-6, 5.0)
 
 
 @st.composite
