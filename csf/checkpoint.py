@@ -23,7 +23,7 @@ class Checkpoint:
         The file; it need not exist.
     content : tuple
         Everything that decides the results: base, metric, strategy, data, splits. A hash of it is kept in the file;
-        classes and functions count by their names.
+        classes count by their names, functions by their names and code.
     """
 
     def __init__(self, path, content):
@@ -100,6 +100,10 @@ def describe(content):
         return [describe(value) for value in content]
     if hasattr(content, "get_params") and not isinstance(content, type):
         return [_name(type(content)), describe(content.get_params(deep=False))]
+    if hasattr(content, "__code__"):  # two functions may share a name, two lambdas always do
+        return [_name(content), joblib.hash((content.__code__.co_code, repr(content.__code__.co_names)))] + [
+            describe(constant) for constant in content.__code__.co_consts if not hasattr(constant, "co_code")
+        ]
     if isinstance(content, type) or hasattr(content, "__qualname__"):
         return _name(content)
     try:

@@ -127,3 +127,11 @@ def test_descriptions_are_plain_and_the_same_again(content):
     assert Checkpoint("", content).fingerprint == Checkpoint("", content).fingerprint
     json.dumps(describe(content))
     assert "0x" not in json.dumps(describe(content))
+
+
+def test_functions_count_by_their_code():
+    """Two lambdas share a name; a search must not resume with the trials of the other one's strategy."""
+    strategies = [lambda trials, *, metric, pos: 0.2, lambda trials, *, metric, pos: 0.6]
+    assert describe(strategies[0]) != describe(strategies[1])
+    assert describe(strategies[0]) == describe(strategies[0])
+    json.dumps(describe(strategies[0]))
