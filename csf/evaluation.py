@@ -21,6 +21,7 @@ __all__ = [
     "evaluate",
     "make_folds",
     "pooled_outcome",
+    "predict",
     "run_fold",
 ]
 
@@ -134,10 +135,10 @@ def run_fold(trainer, fold, costs, *, tune, on_train, raise_errors):
         start = time.perf_counter()
         model = trainer.fit(costs)
         fitted = time.perf_counter()
-        decided, score = _predict(model, fold.X_test, tune)
+        decided, score = predict(model, fold.X_test, 1, tune=tune)
         train_outcome = None
         if on_train:
-            train_decided, train_score = _predict(model, fold.X_train, tune)
+            train_decided, train_score = predict(model, fold.X_train, 1, tune=tune)
             is_pos, weight = fold.y_train == 1, fold.weight_train
             profile = ErrorProfile.from_masks(is_pos, train_decided, sample_weight=weight)
             curve = sweep(is_pos, train_score, weight) if tune else None
@@ -149,11 +150,11 @@ def run_fold(trainer, fold, costs, *, tune, on_train, raise_errors):
         return FoldResult(error=traceback.format_exc())
 
 
-def _predict(model, X, tune):
+def predict(model, X, pos_label, *, tune):
     """Own decision, and the scores where thresholds are tuned (then the natural cut is the own decision)."""
     if not tune:
-        return decides_positive(model, X, 1), None
-    score = positive_score(model, X, 1)
+        return decides_positive(model, X, pos_label), None
+    score = positive_score(model, X, pos_label)
     return score > natural_threshold(model), score
 
 
@@ -202,7 +203,7 @@ def evaluate(metric, is_pos, decided, score, weight):
     """Fields of a trial from decisions and scores (or ``None``) on one data set."""
     profile = ErrorProfile.from_masks(is_pos, decided, sample_weight=weight)
     curve = None if score is None else sweep(is_pos, score, weight)
-    cut = None if curve is None else curve.best(metric, getattr(metric, "constraint", None))
+    cut = None if curve is None else curve.best(metric, metric.constraint)
     return outcome(metric, profile, hull=known_hull(profile, curve), cut=cut)
 
 

@@ -3,9 +3,8 @@
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from csf.evaluation import evaluate
+from csf.evaluation import evaluate, predict
 from csf.profiles import ErrorProfile
-from csf.responses import decides_positive, natural_threshold, positive_score
 from csf.strategies import ImbalanceRatio
 from csf.study import Study
 from csf.trials import Trial
@@ -68,8 +67,7 @@ def prefit_study(base, metric, X, is_pos, weight, pos_label, *, tune, bound):
     check_is_fitted(base)
     pos_label = pos_label if pos_label in list(getattr(base, "classes_", [pos_label])) else 1
     pos = ErrorProfile.from_masks(is_pos, is_pos, sample_weight=weight).pos
-    score = positive_score(base, X, pos_label) if tune else None
-    decided = score > natural_threshold(base) if tune else decides_positive(base, X, pos_label)
+    decided, score = predict(base, X, pos_label, tune=tune)
     study = Study(metric, ImbalanceRatio(), pos=pos, n_trials=1, bound=bound)
     study.trials = [Trial(number=0, t=None, c_fn=1.0, c_fp=1.0)]
     study.record(0, **evaluate(metric, is_pos, decided, score, weight))

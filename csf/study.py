@@ -235,7 +235,7 @@ class Study:
                 profile = ErrorProfile.from_predictions(y_true, y_pred, sample_weight=weight, pos_label=pos_label)
             if y_score is not None:
                 curve = sweep(is_pos, check_scores(y_score, is_pos.shape[0]), weight)
-        cut = None if curve is None else curve.best(self.metric, getattr(self.metric, "constraint", None))
+        cut = None if curve is None else curve.best(self.metric, self.metric.constraint)
         profile = profile or cut.profile
         return self.record(trial, **outcome(self.metric, profile, hull=known_hull(profile, curve), cut=cut))
 

@@ -165,7 +165,7 @@ def outcome(metric, profile, *, hull=None, cut=None):
     known = np.concatenate([hull.points, known])
     values = metric.value(known[:, 0], known[:, 1], pos=profile.pos)
     rate, violation = None, 0.0
-    constraint = getattr(metric, "constraint", None)
+    constraint = metric.constraint
     if constraint is not None:
         rate = constraint.quantity.of(chosen)
         violation = constraint.violation(chosen.fn, chosen.fp, pos=chosen.pos)

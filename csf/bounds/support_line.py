@@ -89,7 +89,7 @@ class SupportLineBound(Bound):
     def _cheapest_known(self, costs):
         """Value of the known profile that is cheapest for some costs, if the constraint allows it."""
         fn, fp = self._known.points[np.argmin(self._known.points @ costs)]
-        constraint = getattr(self.metric, "constraint", None)
+        constraint = self.metric.constraint
         if constraint is not None and constraint.violation(fn, fp, pos=self.pos) > 0:
             return self.lo
         return float(min(self.metric.value(fn, fp, pos=self.pos), self.hi))
@@ -119,7 +119,7 @@ class SupportLineBound(Bound):
 
     def _allowed(self):
         """Lower-left edge of the possible profiles that satisfy the constraint, if there is one."""
-        constraint = getattr(self.metric, "constraint", None)
+        constraint = self.metric.constraint
         if constraint is None:
             return self.chain_
         # A demand may forbid the whole chain and still leave profiles above or to the right of it.

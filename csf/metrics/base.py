@@ -41,6 +41,9 @@ class Metric(ABC):
     (2.0, 0.667)
     """
 
+    # What a profile must satisfy besides; only `csf.metrics.Constrained` has something here.
+    constraint = None
+
     @abstractmethod
     def value(self, fn, fp, *, pos):
         """Value of the metric on error profiles.

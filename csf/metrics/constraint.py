@@ -1,7 +1,7 @@
 """Constraints such as ``precision >= 0.8``, and metrics that are maximised under one."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -167,7 +167,7 @@ class Constrained(Metric):
     """
 
     metric: Metric
-    constraint: Constraint
+    constraint: Constraint = field()  # required, although the base class has None
 
     @property
     def name(self):

@@ -31,7 +31,7 @@ def corner_promise(trials, edges, metric, pos):
     # The cheapest corner of the chain for costs between two levels is where their lines meet.
     corners = _cheapest(chain, 0.5 * (edges[:-1] + edges[1:]), metric, pos)
     promise = np.asarray(metric.value(corners[:, 0], corners[:, 1], pos=pos), dtype=float)
-    known, constraint = known_profiles(trials), getattr(metric, "constraint", None)
+    known, constraint = known_profiles(trials), metric.constraint
     if constraint is None or known is None:
         return promise
     # Models that predict one class everywhere are known without training.

@@ -137,7 +137,7 @@ class PlugInClassifier(PooledThresholdClassifier):
     def _demand(self):
         """The metric and the constraint; a constrained metric brings its own."""
         metric = get_metric(self.metric)
-        own = getattr(metric, "constraint", None)
+        own = metric.constraint
         if own is not None and self.constraint is not None:
             raise ValueError(f"metric {metric.name!r} has a constraint of its own; leave out constraint=")
         given = own if self.constraint is None else self.constraint
