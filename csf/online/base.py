@@ -1,0 +1,380 @@
+"""What all online learners share: checks of chunks and labels, passes, the scale of rows, coefficients, prediction."""
+
+import math
+import numbers
+from abc import abstractmethod
+from contextlib import contextmanager
+
+import numpy as np
+from numba import njit
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from csf._validation import check_binary_target, check_count
+
+__all__ = ["LinearOnlineClassifier", "OnlineClassifier"]
+
+# How kernels want their rows.
+NUMBERS = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "order": "C"}
+# Rows that `fit` takes out of a shuffled order at a time.
+BLOCK = 4096
+# Rows that set the scale; longer rows that come later are shortened.
+WARM_UP = 1000
+
+
+class OnlineClassifier(ClassifierMixin, BaseEstimator):
+    """Base of classifiers of two classes that learn from one example after the other.
+
+    A subclass has the parameters ``passes``, ``shuffle``, ``pos_label`` and ``random_state``. It writes
+
+    - ``_check_parameters()``: raise ValueError or TypeError for a bad parameter;
+    - ``_start(n_features)``: make a fresh state; ``self._rng`` is a new generator, ``self.n_seen_`` is 0;
+    - ``_step(X, y)``: learn rows in order, ``y`` is +1.0 or -1.0, ``self.n_seen_`` rows came before;
+    - ``_numbers()``: dict of numbers to be kept in ``history_`` after 1, 2, 4, 8, ... rows;
+    - ``decision_function(X)``: above 0 exactly where ``classes_[1]`` is predicted.
+
+    The state consists of arrays, numbers and the generator, so that it can be pickled at any time. Rows may come
+    in chunks of any size: cuts between chunks leave no trace.
+    """
+
+    def fit(self, X, y):
+        """Forget everything and learn ``passes`` times over the samples, in a new random order each time.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
+            Labels of two classes.
+
+        Returns
+        -------
+        OnlineClassifier
+            Itself.
+        """
+        with self._unchanged_on_error():
+            self._check_common_parameters()
+            X, y = validate_data(self, X, y, **NUMBERS)
+            X = _canonical(X)
+            self._begin(y, X.shape[1])
+            y = self._signs(y)
+        for _ in range(self.passes):
+            order = self._order.permutation(y.size) if self.shuffle else None
+            for start in range(0, y.size, BLOCK):
+                rows = slice(start, start + BLOCK) if order is None else order[start : start + BLOCK]
+                self._learn(X[rows], y[rows])
+        return self
+
+    def partial_fit(self, X, y, classes=None):
+        """Learn from a chunk of examples, in the order given.
+
+        A chunk that is refused leaves the estimator as it was.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Examples.
+        y : array-like of shape (n_samples,)
+            Their labels. One class is enough once both labels are known.
+        classes : array-like of shape (2,), default=None
+            Both labels; needed in the first call if its ``y`` has one class only.
+
+        Returns
+        -------
+        OnlineClassifier
+            Itself.
+        """
+        first = not hasattr(self, "classes_")
+        with self._unchanged_on_error():
+            self._check_common_parameters()
+            X, y = validate_data(self, X, y, reset=first, **NUMBERS)
+            X = _canonical(X)
+            if first:
+                self._begin(_first_labels(y, classes), X.shape[1])
+            elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+                raise ValueError(
+                    f"classes={np.unique(classes).tolist()} differ from those of the first call, "
+                    f"{self.classes_.tolist()}; use a new estimator for other labels"
+                )
+            y = self._signs(y)
+        self._learn(X, y)
+        return self
+
+    def predict(self, X):
+        """Class of each sample.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels out of ``classes_``.
+        """
+        score = self.decision_function(X)
+        return self.classes_[(score > 0.0).astype(int)]
+
+    @property
+    def history_(self):
+        """Dict of arrays: ``n_seen`` = 1, 2, 4, 8, ... and what the learner tells of itself after so many rows."""
+        check_is_fitted(self)
+        return {name: np.array([row[name] for row in self._records]) for name in ("n_seen", *self._numbers())}
+
+    @abstractmethod
+    def decision_function(self, X):
+        """Score of each sample, above 0 exactly where ``predict`` gives ``classes_[1]``."""
+
+    @abstractmethod
+    def _check_parameters(self):
+        """Raise for a bad parameter."""
+
+    @abstractmethod
+    def _start(self, n_features):
+        """Make a fresh state."""
+
+    @abstractmethod
+    def _step(self, X, y):
+        """Learn rows in order."""
+
+    def _numbers(self):
+        """Numbers for the history."""
+        return {}
+
+    def _check_common_parameters(self):
+        check_count(self.passes, "passes")
+        if not isinstance(self.shuffle, bool | np.bool_):
+            raise TypeError(f"shuffle must be True or False, got {self.shuffle!r}")
+        self._check_parameters()
+
+    def _begin(self, labels, n_features):
+        """Fresh state for these labels."""
+        self.classes_, _, self.pos_label_ = check_binary_target(labels, self.pos_label)
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        self._rng, self._order = np.random.default_rng(seed).spawn(2)
+        self.n_seen_ = 0
+        self._records = []
+        self._start(n_features)
+
+    def _signs(self, y):
+        """Labels as +1.0 for the positive class and -1.0 for the other."""
+        is_pos, is_last = y == self.pos_label_, y == self.classes_[1]
+        known = is_pos | is_last | (y == self.classes_[0])
+        if not np.all(known):
+            unseen = np.unique(np.asarray(y)[~np.broadcast_to(known, y.shape)].astype(str)).tolist()
+            raise ValueError(f"y holds unseen labels {unseen[:5]}; the labels are {self.classes_.tolist()}")
+        return np.where(is_pos, 1.0, -1.0)
+
+    def _learn(self, X, y):
+        """Learn checked rows; the history gets its entries where they are due."""
+        start, n_rows = 0, y.size
+        while start < n_rows:
+            due = 1 << self.n_seen_.bit_length()  # the next power of two
+            stop = min(n_rows, start + due - self.n_seen_)
+            self._take(_rows(X, start, stop), y[start:stop])
+            if self.n_seen_ == due:
+                self._records.append({"n_seen": due, **self._numbers()})
+            start = stop
+
+    def _take(self, X, y):
+        self._step(X, y)
+        self.n_seen_ += y.size
+
+    @contextmanager
+    def _unchanged_on_error(self):
+        """Take back what checks and a first start have set, if one of them fails."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LinearOnlineClassifier(OnlineClassifier):
+    """Base of online classifiers with one vector of weights.
+
+    Beside those of `OnlineClassifier`, a subclass has the parameters ``fit_intercept`` and ``intercept_scaling``,
+    and writes ``_weights()``: the weights to predict with and those of the last step, as one pair of arrays of
+    shape (n_weights,). There ``n_weights`` is ``n_features``, plus 1 for the constant feature of value
+    ``intercept_scaling``, which comes last, with ``fit_intercept``.
+
+    Kernels multiply each row by ``self.x_scale_`` on the fly (not the constant feature) and so see rows of length
+    at most 1. The scale is the largest power of two for which that holds among the first 1000 rows, in the course
+    of which it may fall. Later rows that are too long arrive shortened. Scores are positive for ``s > 0``.
+    """
+
+    @property
+    def coef_(self):
+        """Coefficients of the score for ``classes_[1]``, of shape (1, n_features)."""
+        return self._coef(0)
+
+    @property
+    def coef_last_(self):
+        """As ``coef_``, but those of the last step, not averaged."""
+        return self._coef(1)
+
+    @property
+    def intercept_(self):
+        """Intercept of the score for ``classes_[1]``, of shape (1,)."""
+        check_is_fitted(self)
+        constant = self._weights()[0][-1] * self.intercept_scaling if self.fit_intercept else 0.0
+        return np.array([self._orientation() * constant])
+
+    def decision_function(self, X):
+        """Signed score of each sample; above 0 exactly where ``predict`` gives ``classes_[1]``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Scores.
+        """
+        check_is_fitted(self)
+        return self._scores(validate_data(self, X, reset=False, **NUMBERS))
+
+    @abstractmethod
+    def _weights(self):
+        """Weights to predict with, and those of the last step."""
+
+    def _scores(self, X):
+        """Linear scores of checked rows."""
+        return np.asarray(X @ self.coef_[0]).ravel() + self.intercept_[0]
+
+    def _coef(self, which):
+        check_is_fitted(self)
+        w = self._weights()[which][: self.n_features_in_]
+        return (self._orientation() * self.x_scale_ * w)[None, :]
+
+    def _orientation(self):
+        return 1.0 if self.pos_label_ == self.classes_[1] else -1.0
+
+    def _check_common_parameters(self):
+        if not isinstance(self.fit_intercept, bool | np.bool_):
+            raise TypeError(f"fit_intercept must be True or False, got {self.fit_intercept!r}")
+        check_positive(self.intercept_scaling, "intercept_scaling")
+        super()._check_common_parameters()
+
+    def _begin(self, labels, n_features):
+        self.x_scale_ = 1.0
+        self._longest = 0.0
+        super()._begin(labels, n_features)
+
+    def _take(self, X, y):
+        """Hand on rows in pieces of one scale."""
+        norms = _csr_norms(X.data, X.indptr) if issparse(X) else _dense_norms(X)
+        start, n_rows = 0, y.size
+        while start < n_rows and self.n_seen_ < WARM_UP:
+            stop = min(n_rows, start + WARM_UP - self.n_seen_)
+            longer = np.flatnonzero(norms[start:stop] > self._longest)
+            if longer.size and longer[0] == 0:
+                self._longest = _power_of_two_above(norms[start])
+                self.x_scale_ = 1.0 / self._longest
+                continue
+            if longer.size:
+                stop = start + int(longer[0])
+            super()._take(_rows(X, start, stop), y[start:stop])
+            start = stop
+        if start < n_rows:
+            super()._take(self._shorten(_rows(X, start, n_rows), norms[start:]), y[start:])
+
+    def _shorten(self, X, norms):
+        """Rows of length at most ``1 / x_scale_``; a copy if one is too long."""
+        limit = 1.0 / self.x_scale_
+        if not (norms > limit).any():
+            return X
+        factors = (limit / np.maximum(norms, limit)).astype(X.dtype)
+        if not issparse(X):
+            return X * factors[:, None]
+        X = X.copy()
+        X.data *= np.repeat(factors, np.diff(X.indptr))
+        return X
+
+
+def check_positive(value, name):
+    """Check that ``value`` is a finite number > 0 and return it as float."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a positive number, got {value!r}")
+    if not (value > 0 and math.isfinite(value)):
+        raise ValueError(f"{name} must be positive and finite, got {value!r}")
+    return float(value)
+
+
+def _first_labels(y, classes):
+    """Labels to start with."""
+    if classes is not None:
+        return classes
+    if np.unique(y).shape[0] == 1:
+        raise ValueError(
+            f"the first chunk has one class only ({np.unique(y).tolist()[0]!r}); give both labels in the first call, "
+            "e.g. partial_fit(X, y, classes=[0, 1])"
+        )
+    return y
+
+
+def _canonical(X):
+    """Sparse rows with sorted columns, each at most once; anything else as it is."""
+    if issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def _rows(X, start, stop):
+    return X if start == 0 and stop == X.shape[0] else X[start:stop]
+
+
+def _power_of_two_above(length):
+    """Least power of two that is not below ``length`` and has a normal inverse."""
+    fraction, exponent = math.frexp(length)
+    exponent -= fraction == 0.5
+    return math.ldexp(1.0, min(max(exponent, -1000), 1000))
+
+
+@njit(cache=True, nogil=True)
+def _norm(values):
+    """Euclidean length, without overflow."""
+    total = 0.0
+    for value in values:
+        total += np.float64(value) * np.float64(value)
+    if 1e-280 < total < 1e280:
+        return np.sqrt(total)
+    largest = 0.0
+    for value in values:
+        largest = max(largest, abs(np.float64(value)))
+    if largest == 0.0:
+        return 0.0
+    total = 0.0
+    for value in values:
+        total += (value / largest) ** 2
+    return largest * np.sqrt(total)
+
+
+@njit(cache=True, nogil=True)
+def _dense_norms(X):
+    norms = np.empty(X.shape[0])
+    for i in range(X.shape[0]):
+        norms[i] = _norm(X[i])
+    return norms
+
+
+@njit(cache=True, nogil=True)
+def _csr_norms(data, indptr):
+    norms = np.empty(indptr.shape[0] - 1)
+    for i in range(norms.shape[0]):
+        norms[i] = _norm(data[indptr[i] : indptr[i + 1]])
+    return norms
