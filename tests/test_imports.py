@@ -15,8 +15,8 @@ FILES = sorted(ROOT.rglob("*.py"))
 ORDER = [
     *("_files", "_validation", "profiles", "metrics", "hull", "responses", "splits", "linear_svm", "thresholding"),
     *("costs", "trials", "bounds", "strategies", "study", "results", "checkpoint", "evaluation", "selection"),
-    *("trainers", "runner", "prediction", "prefit", "search", "csf", "fenchel", "online", "structural", "testing"),
-    *("plots", "experiments", "benchmarks", "cli", "__main__"),
+    *("trainers", "runner", "prediction", "prefit", "search", "csf", "fenchel", "streams", "online", "structural"),
+    *("testing", "plots", "experiments", "benchmarks", "cli", "__main__"),
 ]
 # Slow to import, or not installed everywhere: only where they are used, inside functions.
 LATE = {"matplotlib", "shapely", "pandas", "polars", "skops", "IPython", "lightgbm", "xgboost", "pyarrow"}

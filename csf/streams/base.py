@@ -1,0 +1,95 @@
+"""Iterators over chunks that know their place, so that a pickle of them continues where they were."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+
+from tqdm import tqdm
+
+from csf._validation import check_count
+
+__all__ = ["ChunkIterator"]
+
+
+class ChunkIterator(Iterator):
+    """Chunks ``(X, y)`` of a source that may be larger than memory, once or in several passes.
+
+    It can be pickled at any time, also in the middle: what comes out of the pickle goes on with the chunk that
+    follows the last one given out. Subclasses write `_size` and `_read`.
+
+    Parameters
+    ----------
+    chunk_size : int
+        Rows in a chunk; the last chunk of a pass may be smaller.
+    passes : int, default=1
+        How often to go over the source.
+    progress : bool, default=False
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows given out so far, in all passes.
+    n_passes : int
+        Passes completed so far.
+
+    Examples
+    --------
+    >>> import pickle
+    >>> from csf.streams import iter_arrays
+    >>> chunks = iter_arrays([[1.0], [2.0], [3.0]], [0, 1, 0], 2)
+    >>> _ = next(chunks)
+    >>> X, y = next(pickle.loads(pickle.dumps(chunks)))
+    >>> X, y
+    (array([[3.]]), array([0]))
+    """
+
+    # What the progress bar counts, and where a pass begins.
+    _unit, _beginning = "row", 0
+
+    def __init__(self, chunk_size, *, passes=1, progress=False):
+        self.chunk_size = check_count(chunk_size, "chunk_size")
+        self.passes = check_count(passes, "passes")
+        self.progress = progress
+        self.n_rows = self.n_passes = self._done = 0
+        self._place = self._beginning
+        self._chunks = None
+
+    @abstractmethod
+    def _size(self):
+        """Size of the source, in units of the progress bar."""
+
+    @abstractmethod
+    def _read(self, place):
+        """Yield ``(X, y, place, done)`` from a place to the end of the source.
+
+        ``place`` is where the next chunk begins, ``done`` how much of `_size` lies before it.
+        """
+
+    def __next__(self):
+        """The next chunk ``(X, y)``."""
+        if self._chunks is None:
+            self._chunks = self._remaining()
+        try:
+            return next(self._chunks)
+        except StopIteration:
+            raise
+        except BaseException:
+            self._chunks = None  # asked again, it meets the same error instead of an end
+            raise
+
+    def _remaining(self):
+        size = self._size()
+        look = {"unit": self._unit, "unit_scale": self._unit == "B", "disable": not self.progress}
+        with tqdm(total=self.passes * size, initial=self.n_passes * size + self._done, **look) as bar:
+            while self.n_passes < self.passes:
+                for X, y, place, done in self._read(self._place):
+                    bar.update(done - self._done)
+                    self._place, self._done = place, done
+                    self.n_rows += y.shape[0]
+                    yield X, y
+                bar.update(size - self._done)
+                self.n_passes, self._place, self._done = self.n_passes + 1, self._beginning, 0
+
+    def __getstate__(self):
+        # an open file cannot be pickled; the place is enough to open it again
+        return self.__dict__ | {"_chunks": None}

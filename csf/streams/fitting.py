@@ -1,0 +1,141 @@
+"""Feed a learner from a stream, and keep both on disk to go on later."""
+
+import os
+import tempfile
+
+import joblib
+
+from csf._validation import check_count
+
+__all__ = ["fit_stream", "load_stream", "save_stream"]
+
+FORMAT = "csf-stream"
+
+
+def fit_stream(learner, chunks, *, classes=None, save_to=None, save_every=100):
+    """Train a learner on chunks, one ``partial_fit`` for each.
+
+    Parameters
+    ----------
+    learner : estimator
+        Anything with ``partial_fit(X, y)``. It is trained further, not anew.
+    chunks : iterable
+        Pairs ``(X, y)``, such as `iter_svmlight`, `iter_parquet` or `iter_arrays` give them. Several passes are a
+        matter of these (``passes=3``).
+    classes : array-like, default=None
+        Labels to tell the learner with the first chunk, which need not hold all of them.
+    save_to : str or Path, default=None
+        File that keeps the learner and the place in the stream, see `save_stream`; ``None`` saves nothing.
+    save_every : int, default=100
+        Chunks between two savings; the end of the stream is saved too.
+
+    Returns
+    -------
+    estimator
+        The learner.
+
+    Raises
+    ------
+    ValueError
+        If there is not a single chunk.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import SGDClassifier
+    >>> from csf.streams import iter_arrays
+    >>> chunks = iter_arrays([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1], 2, passes=5)
+    >>> fit_stream(SGDClassifier(random_state=0), chunks, classes=[0, 1]).predict([[0.0], [3.0]])
+    array([0, 1])
+    """
+    save_every = check_count(save_every, "save_every")
+    if not hasattr(learner, "partial_fit"):
+        raise TypeError(f"{learner!r} cannot learn from a stream: it has no partial_fit")
+    n_chunks = 0
+    for X, y in chunks:
+        if n_chunks == 0 and classes is not None:
+            learner.partial_fit(X, y, classes=classes)
+        else:
+            learner.partial_fit(X, y)
+        n_chunks += 1
+        if save_to is not None and n_chunks % save_every == 0:
+            save_stream(save_to, learner, chunks)
+    # a stream that was saved at its end has nothing left, rightly
+    if n_chunks == 0 and getattr(chunks, "n_rows", 0) == 0:
+        raise ValueError("the stream has no chunks: the source is empty, or an iterator is used a second time")
+    if save_to is not None and n_chunks % save_every:
+        save_stream(save_to, learner, chunks)
+    return learner
+
+
+def save_stream(path, learner, chunks):
+    """Keep a learner and its place in a stream in a file.
+
+    The file is written beside ``path`` and moved there, so that a crash leaves the one before.
+
+    Parameters
+    ----------
+    path : str or Path
+        File, written by joblib.
+    learner : estimator
+        The learner, its random state included.
+    chunks : ChunkIterator
+        The stream, at the place where the learner is to go on.
+
+    Raises
+    ------
+    TypeError
+        If the stream cannot be pickled, as a generator cannot.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.linear_model import SGDClassifier
+    >>> from csf.streams import iter_arrays
+    >>> path = os.path.join(tempfile.mkdtemp(), "state.joblib")
+    >>> chunks = iter_arrays([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1], 2)
+    >>> learner = SGDClassifier(random_state=0).partial_fit(*next(chunks), classes=[0, 1])
+    >>> save_stream(path, learner, chunks)
+    >>> learner, chunks = load_stream(path)
+    >>> fit_stream(learner, chunks).t_
+    5.0
+    """
+    path = os.fspath(path)
+    folder, name = os.path.split(path)
+    handle, temporary = tempfile.mkstemp(dir=folder or ".", prefix=name, suffix=".tmp")
+    os.close(handle)
+    try:
+        joblib.dump({"format": FORMAT, "learner": learner, "chunks": chunks}, temporary)
+        os.replace(temporary, path)
+    except BaseException as error:
+        os.unlink(temporary)
+        if isinstance(error, TypeError):
+            raise TypeError(
+                f"cannot save this stream or learner: {error}. Streams of csf.streams can be saved"
+            ) from error
+        raise
+
+
+def load_stream(path):
+    """Learner and stream of a file of `save_stream`; both go on as if they had never stopped.
+
+    Parameters
+    ----------
+    path : str or Path
+        File from a trusted source: like every pickle it can run code.
+
+    Returns
+    -------
+    learner : estimator
+        The learner.
+    chunks : ChunkIterator
+        The rest of the stream.
+
+    Raises
+    ------
+    ValueError
+        If the file is something else.
+    """
+    content = joblib.load(path)
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ValueError(f"{os.fspath(path)} was not written by csf.streams.save_stream")
+    return content["learner"], content["chunks"]

@@ -1,0 +1,203 @@
+"""Predict, then learn: how good a learner is while it learns."""
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+from csf._validation import check_count, safe_indexing
+from csf.metrics import Metric, get_metric
+from csf.profiles import ErrorProfile
+
+__all__ = ["PrequentialResult", "prequential"]
+
+
+@dataclass(frozen=True)
+class PrequentialResult:
+    """Predictions of a learner, each made before its example was learnt, counted as the stream goes by.
+
+    Parameters
+    ----------
+    n_examples : ndarray of int, shape (n_records,)
+        Examples seen at each record.
+    seconds : ndarray of shape (n_records,)
+        Time that the learner took for them, to predict and to learn.
+    counts : ndarray of int, shape (n_records, 4)
+        True positives, false positives, false negatives and true negatives among all predictions so far.
+    every : int
+        Examples between two records.
+    metric : Metric
+        What `values` shows.
+    window : int or None
+        Number of last examples that `values` looks at; ``None`` for all of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> counts = np.array([[1, 1, 2, 6], [4, 2, 2, 12]])
+    >>> result = PrequentialResult(np.array([10, 20]), np.array([0.1, 0.2]), counts, 10, get_metric("f1"), None)
+    >>> result.values
+    array([0.4 , 0.667])
+    >>> result.curve("f1", window=10), result.curve("recall")
+    (array([0.4 , 0.857]), array([0.333, 0.667]))
+    """
+
+    n_examples: np.ndarray
+    seconds: np.ndarray
+    counts: np.ndarray = field(repr=False)
+    every: int
+    metric: Metric
+    window: int | None
+
+    @property
+    def values(self):
+        """The metric at each record, ndarray of shape (n_records,); see `curve`."""
+        return self.curve(self.metric, window=self.window)
+
+    def curve(self, metric, *, window=None):
+        """Any metric at each record.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            A name in ``csf.metrics.METRICS`` or an object; ``"recall"`` and ``"specificity"`` are TPR and TNR.
+        window : int, default=None
+            Number of last examples to look at, a multiple of ``every``; ``None`` for all since the beginning. Before
+            there are so many, it is all of them; at an end between two records it is up to ``every`` more.
+
+        Returns
+        -------
+        ndarray of shape (n_records,)
+            The values; NaN where only one class was met.
+        """
+        metric, window = get_metric(metric), _check_window(window, self.every)
+        counts = self.counts
+        if window is not None:
+            before = np.searchsorted(self.n_examples, self.n_examples - window, side="right")
+            counts = counts - np.vstack([np.zeros((1, 4), dtype=counts.dtype), counts])[before]
+        return np.array([_value(metric, *row) for row in counts.tolist()])
+
+
+def prequential(learner, chunks, *, metric="f1", window=None, every=1000, classes=None, pos_label=None):
+    """Let a learner predict each chunk of a stream before it learns it, and count what it predicts.
+
+    Parameters
+    ----------
+    learner : estimator
+        Anything with ``predict(X)`` and ``partial_fit(X, y)``. As long as it cannot predict, because it has not
+        learnt anything yet, it learns only.
+    chunks : iterable
+        Pairs ``(X, y)``, such as `iter_svmlight`, `iter_parquet` or `iter_arrays` give them.
+    metric : str or Metric, default="f1"
+        What the ``values`` of the result show. All others can be had from the same result.
+    window : int, default=None
+        Number of last examples that the ``values`` look at, a multiple of ``every``; ``None`` for all.
+    every : int, default=1000
+        Examples between two records. Chunks are cut there, so that no prediction is older than this.
+    classes : array-like, default=None
+        Labels to tell the learner with the first chunk.
+    pos_label : label, default=None
+        Positive class; ``None`` means the learner's ``pos_label_``, or 1 for labels {0, 1} or {-1, 1}.
+
+    Returns
+    -------
+    PrequentialResult
+        What it counted.
+
+    Raises
+    ------
+    ValueError
+        If there are no chunks, or the positive class is not known.
+
+    Notes
+    -----
+    The seconds are those of ``predict`` and ``partial_fit``, without the reading of chunks. The first call of a
+    compiled learner includes the compilation where it is not in the cache.
+
+    References
+    ----------
+    .. [1] J. Gama, R. Sebastião, P. Rodrigues, "On evaluating stream learning algorithms", Machine Learning 90, 2013.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import SGDClassifier
+    >>> from csf.streams import iter_arrays
+    >>> X, y = make_classification(4000, weights=[0.9], random_state=0)
+    >>> chunks = iter_arrays(X, y, 100)
+    >>> result = prequential(SGDClassifier(random_state=0), chunks, every=1000, classes=[0, 1])
+    >>> result.n_examples, result.values
+    (array([1000, 2000, 3000, 4000]), array([0.447, 0.486, 0.514, 0.5  ]))
+    """
+    metric, every = get_metric(metric), check_count(every, "every")
+    window = _check_window(window, every)
+    records, counts, n_examples, seconds = [], np.zeros(4, dtype=np.int64), 0, 0.0
+    for X, y in _pieces(chunks, every):
+        start = time.perf_counter()
+        predicted = _predictions(learner, X)
+        # scikit-learn's learners want the classes at first only, and no others later
+        learner.partial_fit(X, y, **({} if n_examples or classes is None else {"classes": classes}))
+        seconds += time.perf_counter() - start
+        n_examples += y.shape[0]
+        if predicted is not None:
+            counts = counts + _confusion(y, predicted, _positive(learner, y, pos_label))
+        if records and records[-1][0] % every:
+            records.pop()
+        records.append((n_examples, seconds, counts))
+    if not records:
+        raise ValueError("the stream has no chunks: the source is empty, or an iterator is used a second time")
+    return PrequentialResult(*map(np.array, zip(*records)), every, metric, window)
+
+
+def _check_window(window, every):
+    if window is None:
+        return None
+    if check_count(window, "window") % every:
+        raise ValueError(f"window must be a multiple of every={every}, where the records are, got {window}")
+    return window
+
+
+def _pieces(chunks, every):
+    """The chunks, cut where a record is due."""
+    n_examples = 0
+    for X, y in chunks:
+        y = np.asarray(y)
+        start = 0
+        while start < y.shape[0]:
+            stop = min(y.shape[0], start + every - n_examples % every)
+            whole = stop - start == y.shape[0]
+            yield (X, y) if whole else (safe_indexing(X, slice(start, stop)), y[start:stop])
+            n_examples += stop - start
+            start = stop
+
+
+def _predictions(learner, X):
+    try:
+        return np.asarray(learner.predict(X))
+    except NotFittedError:
+        return None
+
+
+def _positive(learner, y, pos_label):
+    if pos_label is not None:
+        return pos_label
+    if hasattr(learner, "pos_label_"):
+        return learner.pos_label_
+    if not (y.dtype.kind in "biuf" and np.isin(y, (-1, 0, 1)).all()):
+        raise ValueError(f"pos_label=None stands for 1 with labels {{0, 1}} or {{-1, 1}}, y holds {y.tolist()[0]!r}")
+    return 1
+
+
+def _confusion(y, predicted, positive):
+    """Counts of true and false positives, false and true negatives."""
+    is_pos, said_pos = y == positive, predicted == positive
+    tp = int(np.count_nonzero(is_pos & said_pos))
+    n_pos, n_said = int(np.count_nonzero(is_pos)), int(np.count_nonzero(said_pos))
+    return np.array([tp, n_said - tp, n_pos - tp, y.shape[0] - n_pos - n_said + tp])
+
+
+def _value(metric, tp, fp, fn, tn):
+    if tp + fn == 0 or fp + tn == 0:
+        return float("nan")
+    return metric.of(ErrorProfile.from_counts(tp=tp, fp=fp, fn=fn, tn=tn))

@@ -1,0 +1,103 @@
+"""fit_stream, save_stream, load_stream: learners go on as if nothing had happened."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.linear_model import SGDClassifier
+
+from csf.streams import fit_stream, iter_arrays, load_stream, save_stream
+
+X, Y = make_classification(200, 5, random_state=0)
+
+
+def learner():
+    return SGDClassifier(average=True, random_state=3)
+
+
+def test_fits_every_chunk_in_turn():
+    expected = learner()
+    for _ in range(2):
+        for at in range(0, 200, 30):
+            expected.partial_fit(X[at : at + 30], Y[at : at + 30], classes=[0, 1])
+    fitted = fit_stream(learner(), iter_arrays(X, Y, 30, passes=2), classes=[0, 1])
+    np.testing.assert_array_equal(fitted.coef_, expected.coef_)
+
+
+def test_any_iterable_of_pairs_will_do():
+    fitted = fit_stream(learner(), ((X[at::2], Y[at::2]) for at in range(2)), classes=[0, 1])
+    assert fitted.t_ == 201
+
+
+def test_classes_are_needed_only_once():
+    fitted = fit_stream(learner(), [(X[:50], Y[:50])], classes=[0, 1])
+    assert fit_stream(fitted, [(X[50:], Y[50:])]).t_ == 201
+
+
+class Crash(Exception):
+    """A power cut."""
+
+
+class Crashing(SGDClassifier):
+    """Fails at its 6th chunk, once."""
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        if getattr(self, "t_", 1) > 100 and not getattr(Crashing, "crashed", False):
+            Crashing.crashed = True
+            raise Crash
+        return super().partial_fit(X, y, classes=classes, sample_weight=sample_weight)
+
+
+def test_goes_on_after_a_crash_bit_for_bit(tmp_path, monkeypatch):
+    monkeypatch.setattr(Crashing, "crashed", False, raising=False)
+    path = tmp_path / "state.joblib"
+    chunks = iter_arrays(X, Y, 20, passes=2)
+    with pytest.raises(Crash):
+        fit_stream(Crashing(average=True, random_state=3), chunks, classes=[0, 1], save_to=path, save_every=2)
+    half, rest = load_stream(path)
+    assert (half.t_, rest.n_rows) == (81, 80)
+    fit_stream(half, rest, save_to=path, save_every=2)
+    expected = fit_stream(learner(), iter_arrays(X, Y, 20, passes=2), classes=[0, 1])
+    np.testing.assert_array_equal(half.coef_, expected.coef_)
+    assert [file.name for file in tmp_path.iterdir()] == ["state.joblib"]
+
+
+def test_the_end_is_saved_and_nothing_is_left_after_it(tmp_path):
+    path = tmp_path / "state.joblib"
+    fitted = fit_stream(learner(), iter_arrays(X, Y, 30), classes=[0, 1], save_to=path)
+    again, rest = load_stream(path)
+    assert fit_stream(again, rest) is again
+    np.testing.assert_array_equal(again.coef_, fitted.coef_)
+
+
+def test_a_failed_saving_leaves_the_one_before(tmp_path):
+    path = tmp_path / "state.joblib"
+    save_stream(path, learner(), iter_arrays(X, Y, 30))
+    before = path.read_bytes()
+    generator = (pair for pair in [(X, Y)])
+    with pytest.raises(TypeError, match=r"cannot save this stream or learner: .*generator"):
+        save_stream(path, learner(), generator)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["state.joblib"]
+
+
+def test_other_files_are_refused(tmp_path):
+    import joblib
+
+    joblib.dump([1, 2], tmp_path / "list.joblib")
+    with pytest.raises(ValueError, match=r"list\.joblib was not written by csf\.streams\.save_stream"):
+        load_stream(tmp_path / "list.joblib")
+
+
+def test_empty_streams_are_refused():
+    with pytest.raises(ValueError, match="the stream has no chunks"):
+        fit_stream(learner(), [])
+
+
+def test_learners_need_partial_fit():
+    with pytest.raises(TypeError, match="cannot learn from a stream: it has no partial_fit"):
+        fit_stream(object(), [(X, Y)])
+
+
+def test_save_every_is_a_count():
+    with pytest.raises(ValueError, match="save_every must be an int >= 1, got 0"):
+        fit_stream(learner(), [(X, Y)], save_every=0)
