@@ -1,0 +1,1 @@
+"""The papers' protocols and tables on real data: methods, splits, statistics, figures."""
