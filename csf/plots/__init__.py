@@ -2,6 +2,7 @@
 
 from csf.plots.bounds import BoundComparisonDisplay
 from csf.plots.cone import ConeDisplay
+from csf.plots.critical_difference import CriticalDifferenceDisplay
 from csf.plots.epsilon import BoundEpsilonDisplay
 from csf.plots.profile import ErrorProfileDisplay
 from csf.plots.progress import ProgressDisplay
@@ -11,6 +12,7 @@ __all__ = [
     "BoundComparisonDisplay",
     "BoundEpsilonDisplay",
     "ConeDisplay",
+    "CriticalDifferenceDisplay",
     "ErrorProfileDisplay",
     "ProgressDisplay",
     "ThresholdCurveDisplay",
