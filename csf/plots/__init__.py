@@ -6,6 +6,7 @@ from csf.plots.critical_difference import CriticalDifferenceDisplay
 from csf.plots.epsilon import BoundEpsilonDisplay
 from csf.plots.profile import ErrorProfileDisplay
 from csf.plots.progress import ProgressDisplay
+from csf.plots.stream import StreamDisplay
 from csf.plots.threshold_curve import ThresholdCurveDisplay
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "CriticalDifferenceDisplay",
     "ErrorProfileDisplay",
     "ProgressDisplay",
+    "StreamDisplay",
     "ThresholdCurveDisplay",
 ]
