@@ -64,7 +64,7 @@ def test_a_single_split_has_no_interval():
 def test_wrong_arguments_of_a_difference():
     with pytest.raises(ValueError, match=r"method must be one of .*, got 'z'"):
         paired_difference([1.0], [0.5], method="z")
-    with pytest.raises(ValueError, match="needs test_train_ratio, e.g. 1/3"):
+    with pytest.raises(ValueError, match=r"needs test_train_ratio, e\.g\. 1/3"):
         paired_difference([1.0, 0.0], [0.5, 0.5])
     with pytest.raises(ValueError, match="the same splits, got 1 and 2 values"):
         paired_difference([1.0], [0.5, 0.5], method="t")

@@ -1,0 +1,315 @@
+"""The methods that are compared: one line each in ``METHODS``."""
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import expit, logit
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import TunedThresholdClassifierCV
+
+from csf.experiments.bench import BASES
+from csf.profiles import ErrorProfile
+from csf.selection import GainRule
+from csf.strategies import Grid, ImbalanceRatio, Proposal, Strategy, get_strategy
+from csf.study import Study
+from csf.thresholding import bisection, sweep
+from csf.trials import best_trial
+
+__all__ = ["METHODS", "Neutral", "NeutralFirst", "PlugInBisection", "Result", "Search", "TunedThreshold"]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a method gave on one split.
+
+    Parameters
+    ----------
+    value : float
+        Metric on the test part.
+    fn, fp, pos : float
+        Errors on the test part, as shares of all its samples, and its share of positives.
+    chosen_value : float
+        Metric on the held-out data by which it chose.
+    fits : int
+        Trainings of the base that it needs by itself.
+    seconds : float
+        Wall time that it needs by itself: trainings shared with other methods count in full.
+    C, t, threshold : float, default=None
+        What it chose: penalty, level, cut of the score; ``None`` where there is no such choice.
+    """
+
+    value: float
+    fn: float
+    fp: float
+    pos: float
+    chosen_value: float
+    fits: int
+    seconds: float
+    C: float | None = None
+    t: float | None = None
+    threshold: float | None = None
+
+
+class Bill:
+    """Trainings and seconds of one method, as if it were alone."""
+
+    def __init__(self):
+        self.fits, self._start, self._away, self._charged = 0, time.perf_counter(), 0.0, 0.0
+
+    def trained(self, bench, setting, costs):
+        """A training of the bench, with the time it took when it was made."""
+        start = time.perf_counter()
+        trained = bench.trained(setting, costs)
+        self._away += time.perf_counter() - start
+        self._charged += trained.seconds
+        self.fits += len(bench.folds)
+        return trained
+
+    def tested(self, bench, setting, costs):
+        """Test scores; without a refit their model is one that was trained before, and free."""
+        start = time.perf_counter()
+        score, seconds = bench.tested(setting, costs)
+        self._away += time.perf_counter() - start
+        self._charged += seconds if bench.refit else 0.0
+        self.fits += int(bench.refit)
+        return score
+
+    @property
+    def seconds(self):
+        """Seconds so far."""
+        return time.perf_counter() - self._start - self._away + self._charged
+
+
+class Neutral(Strategy):
+    """One training with equal costs.
+
+    Examples
+    --------
+    >>> Neutral().propose([], metric=None, pos=0.1)
+    Proposal(t=None, c_fn=1.0, c_fp=1.0)
+    """
+
+    def __repr__(self):
+        return "Neutral()"
+
+    def propose(self, trials, *, metric, pos):
+        """Equal costs, once, see `Strategy.propose`."""
+        return None if trials else Proposal(None, 1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class NeutralFirst(Strategy):
+    """Equal costs, then the proposals of another strategy.
+
+    Parameters
+    ----------
+    strategy : Strategy
+        What to do next; it does not see the first trial.
+
+    Examples
+    --------
+    >>> NeutralFirst(Grid()).with_budget(11)
+    NeutralFirst(strategy=Grid(size=10))
+    """
+
+    strategy: Strategy
+
+    def propose(self, trials, *, metric, pos):
+        """Equal costs where they are missing, else what the other strategy says, see `Strategy.propose`."""
+        others = [trial for trial in trials if trial.c_fn != trial.c_fp]
+        if len(others) == len(trials):
+            return Proposal(None, 1.0, 1.0)
+        return self.strategy.propose(others, metric=metric, pos=pos)
+
+    def with_budget(self, n_trials):
+        """The same with one trial less for the other strategy, see `Strategy.with_budget`."""
+        return replace(self, strategy=self.strategy.with_budget(max(n_trials - 1, 1)))
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search over costs and penalties, with or without the threshold.
+
+    Parameters
+    ----------
+    base : str
+        A key of ``BASES``.
+    strategy : str or Strategy
+        Where to train.
+    tune : bool, default=True
+        Whether the threshold is tuned.
+    n_trials : int, default=None
+        Trainings for each penalty; ``None`` takes the number of the protocol.
+    min_gain : float, default=None
+        Standard errors by which costs have to beat equal costs, see `csf.selection.GainRule`; ``None`` takes the best
+        trial as it is.
+    """
+
+    base: str
+    strategy: object
+    tune: bool = True
+    n_trials: int | None = None
+    min_gain: float | None = None
+
+    def run(self, lab):
+        """Search, and judge the winner on the test part.
+
+        Parameters
+        ----------
+        lab : Lab
+            Data and trained models.
+
+        Returns
+        -------
+        Result
+            The outcome.
+        """
+        bench, bill = lab.bench(self.base), Bill()
+        trials = [trial for study in self.studies(lab, bill) for trial in study.trials]
+        winner = self.winner(bench, trials)
+        threshold = winner.threshold if self.tune else np.nextafter(bench.natural_threshold, np.inf)
+        score = bill.tested(bench, winner.setting, winner.costs)
+        return judged(lab, score >= threshold, winner.score, bill, bench, winner.setting, winner.t, threshold)
+
+    def studies(self, lab, bill):
+        """One finished study for each penalty.
+
+        Parameters
+        ----------
+        lab : Lab
+            Data and trained models.
+        bill : Bill
+            Counts the trainings.
+
+        Returns
+        -------
+        list of Study
+            In the order of the penalties.
+        """
+        bench, n_trials, studies = lab.bench(self.base), self.n_trials or lab.protocol.n_trials, []
+        for setting in range(len(bench.settings)):
+            study = Study(lab.metric, get_strategy(self.strategy), pos=bench.pos, n_trials=n_trials)
+            while (trial := study.ask()) is not None:
+                trained = bill.trained(bench, setting, trial.costs)
+                study.record(trial, setting=setting, **trained.fields(tune=self.tune))
+            studies.append(study)
+        return studies
+
+    def winner(self, bench, trials):
+        """The trial that is chosen.
+
+        Parameters
+        ----------
+        bench : Bench
+            Holds the held-out scores of the trials.
+        trials : list of Trial
+            All of them.
+
+        Returns
+        -------
+        Trial
+            The best one, or the best one with equal costs where the gain of the best is too small.
+        """
+        if self.min_gain is None:
+            return best_trial(trials)
+        rule = GainRule(bench.metric, bench.is_pos, min_gain=self.min_gain)
+        trials = sorted(trials, key=lambda trial: trial.number)
+        for at, trial in enumerate(trials):
+            score = bench.trained(trial.setting, trial.costs).score
+            cut = trial.threshold if self.tune else np.nextafter(bench.natural_threshold, np.inf)
+            rule.add(at, score >= cut, neutral=trial.c_fn == trial.c_fp)
+        return trials[rule.choose().key]
+
+
+@dataclass(frozen=True)
+class PlugInBisection:
+    """Narasimhan et al.'s bisection on the probabilities of one model; the penalty is chosen by its result.
+
+    Parameters
+    ----------
+    base : str, default="logistic"
+        A key of ``BASES`` whose score is the log-odds.
+    """
+
+    base: str = "logistic"
+
+    def run(self, lab):
+        """Choose penalty and threshold, see `Search.run`."""
+        bench, bill, best = lab.bench(self.base), Bill(), None
+        for setting in range(len(bench.settings)):
+            proba = expit(bill.trained(bench, setting, (1.0, 1.0)).score)
+            cut = bisection(sweep(bench.is_pos, proba), lab.metric).cut
+            if best is None or cut.value > best[0].value:
+                best = cut, setting
+        cut, setting = best
+        score = bill.tested(bench, setting, (1.0, 1.0))
+        decided = expit(score) >= cut.threshold
+        return judged(lab, decided, cut.value, bill, bench, setting, None, float(logit(cut.threshold)))
+
+
+@dataclass(frozen=True)
+class TunedThreshold:
+    """scikit-learn's ``TunedThresholdClassifierCV`` with 100 thresholds; the penalty is chosen by its score.
+
+    Parameters
+    ----------
+    base : str
+        A key of ``BASES``.
+    """
+
+    base: str
+
+    def run(self, lab):
+        """Choose penalty and threshold, see `Search.run`."""
+        bench, split, bill, best = lab.bench(self.base), lab.split, Bill(), None
+        options = {"scoring": make_scorer(lab.metric.score, pos_label=1), "cv": split.folds, "refit": bench.refit}
+        for setting, base in enumerate(bench.bases):
+            model = TunedThresholdClassifierCV(base, **options).fit(split.X, split.y)
+            bill.fits += len(bench.folds) + int(bench.refit)
+            if best is None or model.best_score_ > best[0].best_score_:
+                best = model, setting
+        model, setting = best
+        decided = model.predict(split.X_test) == 1
+        return judged(lab, decided, model.best_score_, bill, bench, setting, None, float(model.best_threshold_))
+
+
+def judged(lab, decided, chosen_value, bill, bench, setting, t, threshold):
+    """Result of decisions on the test part."""
+    profile = ErrorProfile.from_masks(lab.split.y_test == 1, decided)
+    return Result(
+        value=lab.metric.of(profile),
+        fn=profile.fn,
+        fp=profile.fp,
+        pos=profile.pos,
+        chosen_value=float(chosen_value),
+        fits=bill.fits,
+        seconds=bill.seconds,
+        C=bench.settings[setting].get("C"),
+        t=t,
+        threshold=float(threshold),
+    )
+
+
+# The winner of the modern protocol's comparisons: one configuration for all data sets.
+DEFAULT = Search("svc", NeutralFirst(Grid()), n_trials=11, min_gain=0.5)
+
+METHODS = {
+    "SVM": Search("hinge", Neutral(), tune=False),
+    "SVM IR": Search("hinge", ImbalanceRatio(), tune=False),
+    "SVM grid": Search("hinge", "grid", tune=False),
+    "SVM CONE": Search("hinge", "cone", tune=False),
+    "SVM CONE+T": Search("hinge", "cone"),
+    "SVM support+T": Search("hinge", "support"),
+    "LR+T": Search("logistic", Neutral()),
+    "LR IR+T": Search("logistic", ImbalanceRatio()),
+    "LR grid+T": Search("logistic", "grid"),
+    "LR bisection": PlugInBisection(),
+    "pooled threshold": Search("svc", Neutral()),
+    "TunedThreshold": TunedThreshold("svc"),
+    "csf default": DEFAULT,
+    "boosting+T": Search("boosting", Neutral()),
+    "csf boosting": Search("boosting", NeutralFirst(Grid()), n_trials=6, min_gain=0.5),
+}
+# Those whose models are linear in the features.
+LINEAR = tuple(name for name, method in METHODS.items() if BASES[method.base].penalties)

@@ -1,0 +1,129 @@
+"""How data are split, scaled and used to choose: the paper's way and today's."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
+
+from csf._validation import safe_indexing
+
+__all__ = ["PROTOCOLS", "Protocol", "Split"]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """One split of one data set, scaled.
+
+    Parameters
+    ----------
+    X, X_test : ndarray or CSR array of shape (n_samples, n_features)
+        Training and test samples.
+    y, y_test : ndarray of int, shape (n_samples,)
+        1 for the positive class, else 0.
+    folds : list of tuple of ndarray
+        Indices into ``X``: to train on, and held out to choose by.
+    seed : int
+        Seed of what is left to chance in methods.
+    """
+
+    X: object
+    y: np.ndarray
+    X_test: object
+    y_test: np.ndarray
+    folds: list
+    seed: int
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Rules of an experiment.
+
+    Parameters
+    ----------
+    name : str
+        Name for tables.
+    C : tuple of float
+        Penalties of the linear learners to choose from.
+    n_trials : int, default=19
+        Trainings of a search, for each penalty.
+    n_folds : int, default=None
+        Folds whose pooled held-out predictions choose; the winner is trained once more on all training data.
+        ``None`` holds out one part: models are judged as they were trained on the rest.
+    test_size : float, default=0.25
+        Share of the samples to test on.
+    validation_size : float, default=1/3
+        Share of the training samples to hold out where ``n_folds`` is ``None``.
+    official_test : bool, default=False
+        Whether an official test part is used where there is one.
+    guided_by : {"train", "validation"}, default="validation"
+        Data whose error profiles guide the strategies.
+
+    Examples
+    --------
+    >>> PROTOCOLS["paper"].C[0], PROTOCOLS["paper"].C[-1], len(PROTOCOLS["paper"].C)
+    (0.0156, 64.0, 13)
+    """
+
+    name: str
+    C: tuple
+    n_trials: int = 19
+    n_folds: int | None = None
+    test_size: float = 0.25
+    validation_size: float = 1 / 3
+    official_test: bool = False
+    guided_by: str = "validation"
+
+    @property
+    def refit(self):
+        """Whether winners are trained once more on all training data."""
+        return self.n_folds is not None
+
+    @property
+    def test_train_ratio(self):
+        """Test samples for each training sample, for corrected intervals."""
+        return self.test_size / (1.0 - self.test_size)
+
+    def split(self, data, number, *, seed=0):
+        """One split of a data set.
+
+        Parameters
+        ----------
+        data : DataSet
+            A binary problem.
+        number : int
+            Number of the split, from 0; the same number gives the same split, however many are made.
+        seed : int, default=0
+            Seed of the experiment.
+
+        Returns
+        -------
+        Split
+            All parts stratified, features scaled by the training samples (labels and test part play no role there).
+        """
+        seeds = np.random.SeedSequence([seed, number]).generate_state(3)
+        test_seed, fold_seed, method_seed = (int(s) for s in seeds)
+        if self.official_test and data.is_test is not None:
+            train, test = np.flatnonzero(~data.is_test), np.flatnonzero(data.is_test)
+        else:
+            splitter = StratifiedShuffleSplit(1, test_size=self.test_size, random_state=test_seed)
+            train, test = next(splitter.split(np.zeros(data.y.shape[0]), data.y))
+        y = data.y.astype(np.int64)
+        if self.n_folds is None:
+            splitter = StratifiedShuffleSplit(1, test_size=self.validation_size, random_state=fold_seed)
+        else:
+            splitter = StratifiedKFold(self.n_folds, shuffle=True, random_state=fold_seed)
+        folds = list(splitter.split(np.zeros(train.size), y[train]))
+        scaler = clone(data.transformer()).fit(safe_indexing(data.X, train))
+        X, X_test = (scaler.transform(safe_indexing(data.X, part)) for part in (train, test))
+        return Split(X, y[train], X_test, y[test], folds, method_seed)
+
+
+def _powers(*exponents):
+    return tuple(2.0**exponent for exponent in exponents)
+
+
+PROTOCOLS = {
+    "paper": Protocol("paper", _powers(*range(-6, 7)), official_test=True, guided_by="train"),
+    "modern": Protocol("modern", _powers(-6, -4, -2, 0, 2, 4, 6), n_folds=5),
+}
