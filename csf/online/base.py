@@ -58,7 +58,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             self._check_common_parameters()
             X, y = validate_data(self, X, y, **NUMBERS)
             X = _canonical(X)
-            self._begin(y, X.shape[1])
+            self._begin(y, X.shape[1], n_expected=self.passes * y.size)
             y = self._signs(y)
         for _ in range(self.passes):
             order = self._order.permutation(y.size) if self.shuffle else None
@@ -150,14 +150,20 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             raise TypeError(f"shuffle must be True or False, got {self.shuffle!r}")
         self._check_parameters()
 
-    def _begin(self, labels, n_features):
-        """Fresh state for these labels."""
+    def _begin(self, labels, n_features, n_expected=None):
+        """Fresh state for these labels; ``n_expected`` examples will come, ``None`` where nobody knows."""
         self.classes_, _, self.pos_label_ = check_binary_target(labels, self.pos_label)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         self._rng, self._order = np.random.default_rng(seed).spawn(2)
-        self.n_seen_ = 0
+        self.n_seen_, self._n_expected = 0, n_expected
         self._records = []
         self._start(n_features)
+
+    def _adopt(self, classes, n_features):
+        """Begin inside another estimator, which has checked labels and features."""
+        self._check_common_parameters()
+        self.n_features_in_ = n_features
+        self._begin(classes, n_features)
 
     def _signs(self, y):
         """Labels as +1.0 for the positive class and -1.0 for the other."""
@@ -169,19 +175,21 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         return np.where(is_pos, 1.0, -1.0)
 
     def _learn(self, X, y):
-        """Learn checked rows; the history gets its entries where they are due."""
-        start, n_rows = 0, y.size
+        """Learn checked rows; the history gets its entries where they are due. List of what the steps return."""
+        results, start, n_rows = [], 0, y.size
         while start < n_rows:
             due = 1 << self.n_seen_.bit_length()  # the next power of two
             stop = min(n_rows, start + due - self.n_seen_)
-            self._take(_rows(X, start, stop), y[start:stop])
+            results += self._take(_rows(X, start, stop), y[start:stop])
             if self.n_seen_ == due:
                 self._records.append({"n_seen": due, **self._numbers()})
             start = stop
+        return results
 
     def _take(self, X, y):
-        self._step(X, y)
+        result = self._step(X, y)
         self.n_seen_ += y.size
+        return [result]
 
     @contextmanager
     def _unchanged_on_error(self):
@@ -269,15 +277,15 @@ class LinearOnlineClassifier(OnlineClassifier):
         check_positive(self.intercept_scaling, "intercept_scaling")
         super()._check_common_parameters()
 
-    def _begin(self, labels, n_features):
+    def _begin(self, labels, n_features, n_expected=None):
         self.x_scale_ = 1.0
         self._longest = 0.0
-        super()._begin(labels, n_features)
+        super()._begin(labels, n_features, n_expected)
 
     def _take(self, X, y):
         """Hand on rows in pieces of one scale."""
         norms = _csr_norms(X.data, X.indptr) if issparse(X) else _dense_norms(X)
-        start, n_rows = 0, y.size
+        results, start, n_rows = [], 0, y.size
         while start < n_rows and self.n_seen_ < WARM_UP:
             stop = min(n_rows, start + WARM_UP - self.n_seen_)
             longer = np.flatnonzero(norms[start:stop] > self._longest)
@@ -287,10 +295,11 @@ class LinearOnlineClassifier(OnlineClassifier):
                 continue
             if longer.size:
                 stop = start + int(longer[0])
-            super()._take(_rows(X, start, stop), y[start:stop])
+            results += super()._take(_rows(X, start, stop), y[start:stop])
             start = stop
         if start < n_rows:
-            super()._take(self._shorten(_rows(X, start, n_rows), norms[start:]), y[start:])
+            results += super()._take(self._shorten(_rows(X, start, n_rows), norms[start:]), y[start:])
+        return results
 
     def _shorten(self, X, norms):
         """Rows of length at most ``1 / x_scale_``; a copy if one is too long."""

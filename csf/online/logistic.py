@@ -9,6 +9,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf.online.base import NUMBERS, LinearOnlineClassifier, check_positive
+from csf.online.emitted import EmittedPredictions
 from csf.responses import margin
 
 __all__ = ["OnlineLogistic"]
@@ -17,12 +18,13 @@ AVERAGING = ("none", "uniform", "poly", "suffix")
 NONE, UNIFORM, POLY, SUFFIX = range(4)
 
 # Places in the vector of scalars. Weights: last w = A v, averaged w = P v + Q u.
-A, P, Q, SQUARED_NORM, MIXED = range(5)
+A, P, Q, SQUARED_NORM = range(4)
+# Below this the scalars are moved into the arrays.
 _SMALL = 1e-100
 _LEAST_PROBA = 1e-12
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _sigmoid(z):
     if z >= 0.0:
         return 1.0 / (1.0 + math.exp(-z))
@@ -30,73 +32,52 @@ def _sigmoid(z):
     return e / (1.0 + e)
 
 
-@njit(cache=True, nogil=True)
-def _share(t, averaging, gain):
-    """Share rho_t of the newest weights in the average."""
-    if averaging == UNIFORM:
-        return 1.0 / t
-    if averaging == POLY:
-        return (1.0 + gain) / (t + gain)
-    if averaging == SUFFIX:
-        start = 1
-        while 2 * start <= t:
-            start *= 2
-        return 1.0 / (t - start + 1)
-    return 1.0
+@njit(cache=True, nogil=True, error_model="numpy")
+def _schedule(t, n_rows, eta0, alpha, averaging, gain):
+    """Step sizes, and shares of the newest weights in the average, of the examples after the first ``t``."""
+    eta, share = np.empty(n_rows), np.ones(n_rows)
+    for i in range(n_rows):
+        now = float(t + i + 1)
+        eta[i] = eta0 / math.sqrt(now) if alpha == 0.0 else eta0 / (1.0 + eta0 * alpha * now)
+    if averaging == UNIFORM or averaging == POLY:
+        more = gain if averaging == POLY else 0.0
+        for i in range(n_rows):
+            share[i] = (1.0 + more) / (t + i + 1 + more)
+    elif averaging == SUFFIX:
+        first = 1
+        for i in range(n_rows):
+            while 2 * first <= t + i + 1:
+                first *= 2
+            share[i] = 1.0 / (t + i + 2 - first)
+    return eta, share
 
 
-@njit(cache=True, nogil=True)
-def _plan(s, v, u, vx, ux, xx, is_pos, t, options):
-    """One step but for the arrays: posterior before it, and the multiples of x that v and u gain.
+@njit(cache=True, nogil=True, error_model="numpy")
+def _advance(a, p, q, squared_norm, vx, xx, is_pos, eta, share, alpha, radius):
+    """Scalars after one step, and the multiples of x that v and u gain.
 
-    With ``v + dx`` for v, the old average ``P v + Q u`` reads ``P (v + dx) + Q (u - (P d / Q) x)``.
+    With ``v + d x`` for v, the old average ``p v + q u`` reads ``p (v + d x) + q (u - (p d / q) x)``.
     """
-    eta0, alpha, radius, averaging, gain = options
-    proba = min(max(_sigmoid(s[P] * vx + s[Q] * ux), _LEAST_PROBA), 1.0 - _LEAST_PROBA)
-    wx = s[A] * vx
-    eta = eta0 / math.sqrt(t) if alpha == 0.0 else eta0 / (1.0 + eta0 * alpha * t)
-    shrink, step = 1.0 - eta * alpha, eta * ((1.0 if is_pos else 0.0) - _sigmoid(wx))
-    s[A] *= shrink
-    d = step / s[A]
+    gain = eta * ((1.0 if is_pos else 0.0) - _sigmoid(a * vx))
+    shrink = 1.0 - alpha * eta
     if radius < np.inf:
-        s[SQUARED_NORM] = shrink * shrink * s[SQUARED_NORM] + 2.0 * shrink * step * wx + step * step * xx
-        if s[SQUARED_NORM] > radius * radius:
-            s[A] *= radius / math.sqrt(s[SQUARED_NORM])
-            s[SQUARED_NORM] = radius * radius
-    rho = _share(t, int(averaging), gain)
-    if rho == 1.0:
-        if s[MIXED]:
-            u[:] = 0.0
-        s[P], s[Q], s[MIXED] = s[A], 1.0, 0.0
-        return proba, d, 0.0
-    back = -s[P] * d / s[Q]
-    s[P] = (1.0 - rho) * s[P] + rho * s[A]
-    s[Q] *= 1.0 - rho
-    s[MIXED] = 1.0
-    return proba, d, back
+        squared_norm = shrink * shrink * squared_norm + 2.0 * shrink * gain * a * vx + gain * gain * xx
+    a *= shrink
+    d = gain / a
+    if squared_norm > radius * radius:
+        a *= radius / math.sqrt(squared_norm)
+        squared_norm = radius * radius
+    if share == 1.0:
+        return a, a, 1.0, squared_norm, d, 0.0
+    return a, (1.0 - share) * p + share * a, (1.0 - share) * q, squared_norm, d, -p * d / q
 
 
 @njit(cache=True, nogil=True)
-def _tidy(s, v, u, t, radius):
-    """Keep the scalars away from underflow and the norm free of drift."""
-    if s[A] < _SMALL:
-        v *= s[A]
-        s[P] /= s[A]
-        s[A] = 1.0
-    if s[Q] < _SMALL:
-        u *= s[Q]
-        s[Q] = 1.0
-    if radius < np.inf and t % max(1000, v.shape[0]) == 0:
-        s[SQUARED_NORM] = s[A] * s[A] * np.dot(v, v)
-
-
-@njit(cache=True, nogil=True)
-def _count(counts, proba, threshold, is_pos):
-    """Add one prediction to the counts of true and false positives, false and true negatives."""
-    if proba >= threshold:
-        counts[0 if is_pos else 1] += 1
-    else:
-        counts[2 if is_pos else 3] += 1
+def _move_scalars(v, u, a, p, q):
+    """The same weights with ``a = q = 1``."""
+    v *= a
+    u *= q
+    return 1.0, p / a, 1.0
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -109,6 +90,16 @@ def _dense_dots(x, v, u):
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _csr_dots(values, columns, v, u):
+    vx, ux = 0.0, 0.0
+    for k in range(values.shape[0]):
+        j = np.uint64(columns[k])  # unsigned: no check for negative indices
+        vx += values[k] * v[j]
+        ux += values[k] * u[j]
+    return vx, ux
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def _square(x):
     total = 0.0
     for j in range(x.shape[0]):
@@ -116,70 +107,91 @@ def _square(x):
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
+def _posterior(score, is_pos, counts):
+    """Clipped posterior; the prediction at 0.5 is counted."""
+    proba = min(max(_sigmoid(score), _LEAST_PROBA), 1.0 - _LEAST_PROBA)
+    counts[(0 if is_pos else 1) if proba >= 0.5 else (2 if is_pos else 3)] += 1
+    return proba
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def logistic_dense(X, y, x_scale, constant, v, u, s, t, options, counts, proba):
-    """Learn dense rows; ``v`` and ``u`` have one more entry for the constant feature where ``constant > 0``."""
-    radius, n_features = options[2], X.shape[1]
-    for i in range(X.shape[0]):
-        x = X[i]
+    """Write the posterior of each dense row, then learn it.
+
+    ``v`` and ``u`` have a last entry for the constant feature, which is 0 where there is none; ``s`` are the
+    scalars, ``t`` rows came before, ``options`` are eta0, alpha, radius, averaging, gain.
+    """
+    n_rows, n_features = X.shape
+    eta0, alpha, radius, averaging, more = options
+    eta, share = _schedule(t, n_rows, eta0, alpha, averaging, more)
+    a, p, q, squared_norm = s[A], s[P], s[Q], s[SQUARED_NORM]
+    last, refresh, xx = n_features, max(1000, n_features), 0.0
+    for i in range(n_rows):
+        x, is_pos = X[i], y[i] > 0.0
         vx, ux = _dense_dots(x, v, u)
-        vx, ux = vx * x_scale, ux * x_scale
-        xx = _square(x) * x_scale * x_scale if radius < np.inf else 0.0
-        if constant > 0.0:
-            vx, ux, xx = vx + v[-1] * constant, ux + u[-1] * constant, xx + constant * constant
-        t += 1
-        is_pos = y[i] > 0.0
-        proba[i], d, back = _plan(s, v, u, vx, ux, xx, is_pos, t, options)
-        _count(counts, proba[i], 0.5, is_pos)
-        dx, back_x = d * x_scale, back * x_scale
+        vx, ux = vx * x_scale + v[last] * constant, ux * x_scale + u[last] * constant
+        proba[i] = _posterior(p * vx + q * ux, is_pos, counts)
+        if radius < np.inf:
+            xx = _square(x) * x_scale * x_scale + constant * constant
+        a, p, q, squared_norm, d, back = _advance(
+            a, p, q, squared_norm, vx, xx, is_pos, eta[i], share[i], alpha, radius
+        )
+        if share[i] == 1.0 and averaging != NONE:
+            u[:] = 0.0
         for j in range(n_features):
-            v[j] += dx * x[j]
+            v[j] += d * x_scale * x[j]
         if back != 0.0:
             for j in range(n_features):
-                u[j] += back_x * x[j]
-        if constant > 0.0:
-            v[-1] += d * constant
-            u[-1] += back * constant
-        _tidy(s, v, u, t, radius)
+                u[j] += back * x_scale * x[j]
+        v[last] += d * constant
+        u[last] += back * constant
+        if a < _SMALL or q < _SMALL:
+            a, p, q = _move_scalars(v, u, a, p, q)
+        if radius < np.inf and (t + i + 1) % refresh == 0:
+            squared_norm = a * a * _square(v)
+    s[A], s[P], s[Q], s[SQUARED_NORM] = a, p, q, squared_norm
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def logistic_csr(data, indices, indptr, y, x_scale, constant, v, u, s, t, options, counts, proba):
     """`logistic_dense` for the rows of a CSR matrix; a step costs as much as its row has entries."""
-    radius = options[2]
-    for i in range(indptr.shape[0] - 1):
-        start, stop = indptr[i], indptr[i + 1]
-        vx, ux, xx = 0.0, 0.0, 0.0
-        for k in range(start, stop):
-            j = indices[k]
-            vx += data[k] * v[j]
-            ux += data[k] * u[j]
+    n_rows, last = indptr.shape[0] - 1, v.shape[0] - 1
+    eta0, alpha, radius, averaging, more = options
+    eta, share = _schedule(t, n_rows, eta0, alpha, averaging, more)
+    a, p, q, squared_norm = s[A], s[P], s[Q], s[SQUARED_NORM]
+    refresh, xx = max(1000, last), 0.0
+    for i in range(n_rows):
+        values, columns, is_pos = data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]], y[i] > 0.0
+        vx, ux = _csr_dots(values, columns, v, u)
+        vx, ux = vx * x_scale + v[last] * constant, ux * x_scale + u[last] * constant
+        proba[i] = _posterior(p * vx + q * ux, is_pos, counts)
         if radius < np.inf:
-            xx = _square(data[start:stop]) * x_scale * x_scale
-        vx, ux = vx * x_scale, ux * x_scale
-        if constant > 0.0:
-            vx, ux, xx = vx + v[-1] * constant, ux + u[-1] * constant, xx + constant * constant
-        t += 1
-        is_pos = y[i] > 0.0
-        proba[i], d, back = _plan(s, v, u, vx, ux, xx, is_pos, t, options)
-        _count(counts, proba[i], 0.5, is_pos)
-        dx, back_x = d * x_scale, back * x_scale
-        for k in range(start, stop):
-            j = indices[k]
-            v[j] += dx * data[k]
-            u[j] += back_x * data[k]
-        if constant > 0.0:
-            v[-1] += d * constant
-            u[-1] += back * constant
-        _tidy(s, v, u, t, radius)
+            xx = _square(values) * x_scale * x_scale + constant * constant
+        a, p, q, squared_norm, d, back = _advance(
+            a, p, q, squared_norm, vx, xx, is_pos, eta[i], share[i], alpha, radius
+        )
+        if share[i] == 1.0 and averaging != NONE:
+            u[:] = 0.0
+        for k in range(values.shape[0]):
+            j = np.uint64(columns[k])
+            v[j] += d * x_scale * values[k]
+            u[j] += back * x_scale * values[k]
+        v[last] += d * constant
+        u[last] += back * constant
+        if a < _SMALL or q < _SMALL:
+            a, p, q = _move_scalars(v, u, a, p, q)
+        if radius < np.inf and (t + i + 1) % refresh == 0:
+            squared_norm = a * a * _square(v)
+    s[A], s[P], s[Q], s[SQUARED_NORM] = a, p, q, squared_norm
 
 
-class OnlineLogistic(LinearOnlineClassifier):
+class OnlineLogistic(EmittedPredictions, LinearOnlineClassifier):
     r"""Logistic regression, one gradient step an example, predicting with averaged weights.
 
     Parameters
     ----------
-    eta0 : float, default=1.0
+    eta0 : float, default=16.0
         First step size, positive; ``eta0 / sqrt(t)`` at example t, or ``eta0 / (1 + eta0 * alpha * t)`` with a
         positive ``alpha``. Rows have length at most 1.
     alpha : float, default=0.0
@@ -235,7 +247,7 @@ class OnlineLogistic(LinearOnlineClassifier):
 
     def __init__(
         self,
-        eta0=1.0,
+        eta0=16.0,
         *,
         alpha=0.0,
         radius=None,
@@ -315,9 +327,8 @@ class OnlineLogistic(LinearOnlineClassifier):
 
     def _start(self, n_features):
         self.threshold_ = 0.5
-        self._v = np.zeros(n_features + bool(self.fit_intercept))
-        self._u = np.zeros_like(self._v)
-        self._scalars = np.array([1.0, 1.0, 1.0, 0.0, 0.0])
+        self._v, self._u = np.zeros((2, n_features + 1))
+        self._scalars = np.array([1.0, 1.0, 1.0, 0.0])
         self._counts = np.zeros(4, dtype=np.int64)
 
     def _step(self, X, y):
@@ -331,7 +342,12 @@ class OnlineLogistic(LinearOnlineClassifier):
             logistic_csr(X.data, X.indices, X.indptr, y, *state)
         else:
             logistic_dense(X, y, *state)
+        return proba
+
+    def _predict_then_learn(self, X, y):
+        """Probability of the positive class in each checked row before it is learnt, which it then is."""
+        return np.concatenate(self._learn(X, y))
 
     def _weights(self):
-        a, p, q, *_ = self._scalars
+        a, p, q, _ = self._scalars
         return p * self._v + q * self._u, a * self._v

@@ -1,0 +1,31 @@
+"""Predictions that a learner makes while it learns: each for the next example, before its label is seen."""
+
+from sklearn.utils.validation import check_is_fitted
+
+from csf.profiles import ErrorProfile
+
+__all__ = ["EmittedPredictions"]
+
+
+class EmittedPredictions:
+    """Counts of emitted predictions, for learners that keep them in ``self._counts``: tp, fp, fn, tn."""
+
+    @property
+    def online_counts_(self):
+        """Dict with ``tp``, ``fp``, ``fn`` and ``tn`` of all predictions emitted so far."""
+        check_is_fitted(self)
+        return dict(zip(("tp", "fp", "fn", "tn"), self._counts.tolist()))
+
+    @property
+    def online_profile_(self):
+        """Error profile of all predictions emitted so far; raises ValueError until both classes have been seen."""
+        return ErrorProfile.from_counts(**self.online_counts_)
+
+    def _numbers(self):
+        return self.online_counts_
+
+
+def value_of_counts(metric, *, tp, fp, fn, tn):
+    """Linear-fractional metric of counts, also where one class is absent; 0 where it is 0 / 0."""
+    total = max(tp + fp + fn + tn, 1)
+    return metric.value(fn / total, fp / total, pos=(tp + fn) / total)

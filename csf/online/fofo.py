@@ -1,0 +1,173 @@
+"""FOFO: the threshold by stochastic gradient descent on a strongly convex function, in stages."""
+
+import math
+
+import numpy as np
+from numba import njit
+from sklearn.utils.validation import check_is_fitted
+
+from csf._validation import check_count
+from csf.online.base import check_positive
+from csf.online.posterior import PosteriorThreshold
+
+__all__ = ["FOFO"]
+
+# First block of a stream of unknown length; each next one is twice as long.
+FIRST_BLOCK = 1000
+
+# Places in the state. A block is one run of known length; it has stages, the last of which takes what remains.
+_SEEN, _POS, _CENTRE, _ITERATE, _MEAN, _RADIUS, _BLOCK, _IN_BLOCK, _STAGE, _IN_STAGE = range(10)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def n_stages(n):
+    """Number of stages for n examples."""
+    if n <= 2:
+        return 1
+    return max(1, math.floor(0.5 * math.log2(2.0 * n / math.log2(n))) - 1)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def fofo(proba, is_pos, state, squared_beta, step_scale, doubling, counts):
+    """Emit predictions for posteriors in order, and move the threshold after each."""
+    highest = 1.0 / (1.0 + squared_beta)
+    seen, pos, radius, stage = state[_SEEN], state[_POS], state[_RADIUS], state[_STAGE]
+    centre, iterate, mean = state[_CENTRE], state[_ITERATE], state[_MEAN]
+    block, in_block, in_stage = state[_BLOCK], state[_IN_BLOCK], state[_IN_STAGE]
+    stages = n_stages(block)
+    length = block // stages
+    for i in range(proba.shape[0]):
+        if doubling and in_block == block:
+            block, in_block, stage, in_stage = 2.0 * block, 0.0, 1.0, 0.0
+            stages = n_stages(block)
+            length, radius, centre, iterate = block // stages, 0.5 * highest, mean, mean
+        elif in_stage == length and stage < stages:
+            stage, in_stage, radius, centre, iterate = stage + 1.0, 0.0, 0.5 * radius, mean, mean
+        predicted, positive = proba[i] >= mean, is_pos[i]
+        counts[(0 if positive else 1) if predicted else (2 if positive else 3)] += 1
+        seen, in_block, in_stage = seen + 1.0, in_block + 1.0, in_stage + 1.0
+        pos += ((1.0 if positive else 0.0) - pos) / seen
+        slope = squared_beta * pos * iterate - max(proba[i] - iterate, 0.0)
+        iterate -= step_scale * radius / math.sqrt(10.0 * length) * slope
+        iterate = min(max(iterate, 0.0, centre - radius), highest, centre + radius)
+        mean += (iterate - mean) / (in_stage + 1.0)
+    state[:] = np.array([seen, pos, centre, iterate, mean, radius, block, in_block, stage, in_stage])
+
+
+class FOFO(PosteriorThreshold):
+    r"""Fast online F-measure optimisation: the threshold by gradient steps whose reach shrinks from stage to stage.
+
+    Parameters
+    ----------
+    metric : str or Metric, default="f1"
+        ``"f1"``, ``"f<beta>"`` or ``"jaccard"``; the last has the threshold of ``"f1"``.
+    learner : classifier, default=None
+        Learner of probabilities, with ``partial_fit`` and ``predict_proba``; ``None`` is `OnlineLogistic`.
+    horizon : int, default=None
+        Number of examples to come, which sets the number and length of stages; the last stage goes on after that.
+        ``None`` works in blocks of 1000, 2000, 4000, ... examples, each with its own stages; in `fit` it is the
+        number of samples times ``passes``.
+    step_scale : float, default=1.0
+        Factor of the step size, positive. 1 is the published constant, which moves slowly: for known posteriors,
+        factors of 3 to 10 came closer to the best threshold within 20 000 examples.
+    batch_size : int, default=1
+        Examples that a learner from elsewhere predicts, and then learns, at a time. Larger batches are faster.
+    passes : int, default=1
+        Passes over the samples in `fit`.
+    shuffle : bool, default=True
+        Whether `fit` takes the samples in a new random order in each pass.
+    pos_label : label, default=None
+        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order in `fit`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        Labels.
+    pos_label_ : label
+        The positive class.
+    learner_ : classifier
+        The learner, trained.
+    n_seen_ : int
+        Examples learnt from.
+    n_features_in_ : int
+        Number of features.
+
+    Notes
+    -----
+    The best threshold :math:`\theta^* = F_\beta^* / (1 + \beta^2)` minimises the strongly convex
+
+    .. math:: Q(\theta) = \tfrac12 E(\eta - \theta)_+^2 + \tfrac12 \beta^2 \pi \theta^2
+
+    with :math:`\pi` the share of positives. Each stage takes projected gradient steps around the mean of the stage
+    before, in an interval half as wide. The blocks for an unknown number of examples are not in the paper.
+
+    References
+    ----------
+    .. [1] X. Zhang, M. Liu, X. Zhou, T. Yang, "Faster Online Learning of Optimal Threshold for Consistent F-measure
+       Optimization", NeurIPS 2018.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> X, y = make_classification(20000, weights=[0.9], random_state=0)
+    >>> model = FOFO(horizon=20000).partial_fit(X, y)
+    >>> model.threshold_, model.online_value_
+    (0.35, 0.71)
+    """
+
+    def __init__(
+        self,
+        metric="f1",
+        *,
+        learner=None,
+        horizon=None,
+        step_scale=1.0,
+        batch_size=1,
+        passes=1,
+        shuffle=True,
+        pos_label=None,
+        random_state=None,
+    ):
+        self.metric = metric
+        self.learner = learner
+        self.horizon = horizon
+        self.step_scale = step_scale
+        self.batch_size = batch_size
+        self.passes = passes
+        self.shuffle = shuffle
+        self.pos_label = pos_label
+        self.random_state = random_state
+
+    @property
+    def threshold_(self):
+        """Threshold for the probability of the positive class, in [0, 1 / (1 + beta^2)]."""
+        check_is_fitted(self)
+        return float(self._state[_MEAN])
+
+    @property
+    def pos_share_(self):
+        """Share of positives seen so far."""
+        check_is_fitted(self)
+        return float(self._state[_POS])
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        check_positive(self.step_scale, "step_scale")
+        if self.horizon is not None:
+            check_count(self.horizon, "horizon")
+
+    def _numbers(self):
+        return {"threshold": self.threshold_, **super()._numbers()}
+
+    def _start_threshold(self):
+        highest = 1.0 / (1.0 + self._squared_beta())
+        horizon = self._n_expected if self.horizon is None else self.horizon
+        self._doubling = horizon is None
+        block = FIRST_BLOCK if self._doubling else horizon
+        self._state = np.array([0.0, 0.0, 0.0, 0.0, 0.0, highest, block, 0.0, 1.0, 0.0])
+
+    def _move_threshold(self, proba, is_pos):
+        options = (self._squared_beta(), float(self.step_scale), self._doubling)
+        fofo(proba, is_pos, self._state, *options, self._counts)

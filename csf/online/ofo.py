@@ -1,0 +1,143 @@
+"""OFO: the threshold is half the F-measure (for beta = 1) of the predictions made so far."""
+
+import numbers
+
+import numpy as np
+from numba import njit
+from sklearn.utils.validation import check_is_fitted
+
+from csf.online.posterior import PosteriorThreshold
+
+__all__ = ["OFO"]
+
+# Places in the state.
+_NUMERATOR, _DENOMINATOR, _THRESHOLD = range(3)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def ofo(proba, is_pos, state, squared_beta, forgetting, counts):
+    """Emit predictions for posteriors in order, each with the threshold of the examples before it."""
+    a, b, threshold = state[_NUMERATOR], state[_DENOMINATOR], state[_THRESHOLD]
+    for i in range(proba.shape[0]):
+        predicted, positive = proba[i] >= threshold, is_pos[i]
+        counts[(0 if positive else 1) if predicted else (2 if positive else 3)] += 1
+        a = forgetting * a + (1.0 if predicted and positive else 0.0)
+        b = forgetting * b + (squared_beta if positive else 0.0) + (1.0 if predicted else 0.0)
+        if b > 0.0:
+            threshold = a / b
+    state[_NUMERATOR], state[_DENOMINATOR], state[_THRESHOLD] = a, b, threshold
+
+
+class OFO(PosteriorThreshold):
+    r"""Online F-measure optimisation: the threshold follows the F-measure of the predictions made so far.
+
+    Parameters
+    ----------
+    metric : str or Metric, default="f1"
+        ``"f1"``, ``"f<beta>"`` or ``"jaccard"``; the last has the threshold of ``"f1"``.
+    learner : classifier, default=None
+        Learner of probabilities, with ``partial_fit`` and ``predict_proba``; ``None`` is `OnlineLogistic`.
+    prior : tuple of float, default=(0.0, 0.0)
+        What numerator and denominator of the threshold start with. ``(0, 0)`` starts at threshold 0, where
+        everything is positive; ``(m * theta, m)`` starts at theta and counts like m predicted positives.
+    forgetting : float, default=1.0
+        Factor of the sums at each example, in (0, 1]. Below 1 the threshold forgets what early, worse models did,
+        and stays noisy: it looks back about ``1 / (1 - forgetting)`` examples.
+    batch_size : int, default=1
+        Examples that a learner from elsewhere predicts, and then learns, at a time. Larger batches are faster.
+    passes : int, default=1
+        Passes over the samples in `fit`.
+    shuffle : bool, default=True
+        Whether `fit` takes the samples in a new random order in each pass.
+    pos_label : label, default=None
+        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order in `fit`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        Labels.
+    pos_label_ : label
+        The positive class.
+    learner_ : classifier
+        The learner, trained.
+    n_seen_ : int
+        Examples learnt from.
+    n_features_in_ : int
+        Number of features.
+
+    Notes
+    -----
+    With :math:`\hat y_t = [\hat\eta_t \ge \tau_{t-1}]` and :math:`b_t` the label in {0, 1},
+
+    .. math:: \tau_t = \frac{\sum_{i \le t} b_i \hat y_i}{\sum_{i \le t} \beta^2 b_i + \hat y_i}
+              = \frac{F_\beta(\hat y_{1..t})}{1 + \beta^2}
+
+    With a consistent learner it tends to :math:`F_\beta^* / (1 + \beta^2)`, the best threshold.
+
+    References
+    ----------
+    .. [1] R. Busa-Fekete, B. Szörényi, K. Dembczyński, E. Hüllermeier, "Online F-Measure Optimization", NIPS 2015.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> X, y = make_classification(20000, weights=[0.9], random_state=0)
+    >>> model = OFO().partial_fit(X, y)
+    >>> model.threshold_, model.online_value_
+    (0.35, 0.71)
+    """
+
+    def __init__(
+        self,
+        metric="f1",
+        *,
+        learner=None,
+        prior=(0.0, 0.0),
+        forgetting=1.0,
+        batch_size=1,
+        passes=1,
+        shuffle=True,
+        pos_label=None,
+        random_state=None,
+    ):
+        self.metric = metric
+        self.learner = learner
+        self.prior = prior
+        self.forgetting = forgetting
+        self.batch_size = batch_size
+        self.passes = passes
+        self.shuffle = shuffle
+        self.pos_label = pos_label
+        self.random_state = random_state
+
+    @property
+    def threshold_(self):
+        """Threshold for the probability of the positive class, in [0, 1 / (1 + beta^2)]."""
+        check_is_fitted(self)
+        return float(self._state[_THRESHOLD])
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        if isinstance(self.forgetting, bool) or not isinstance(self.forgetting, numbers.Real):
+            raise TypeError(f"forgetting must be a number in (0, 1], got {self.forgetting!r}")
+        if not 0.0 < self.forgetting <= 1.0:
+            raise ValueError(f"forgetting must be a number in (0, 1], got {self.forgetting!r}")
+        try:
+            a, b = map(float, self.prior)
+        except (TypeError, ValueError):
+            raise TypeError(f"prior must be a pair of numbers, got {self.prior!r}") from None
+        highest = 1.0 / (1.0 + self._squared_beta())
+        if not (0.0 <= b < np.inf and 0.0 <= a <= b * highest * (1.0 + 1e-12)):
+            raise ValueError(f"prior must be (a, b) with 0 <= a <= {highest:g} * b, got {self.prior!r}")
+
+    def _numbers(self):
+        return {"threshold": self.threshold_, **super()._numbers()}
+
+    def _start_threshold(self):
+        a, b = map(float, self.prior)
+        self._state = np.array([a, b, a / b if b > 0.0 else 0.0])
+
+    def _move_threshold(self, proba, is_pos):
+        ofo(proba, is_pos, self._state, self._squared_beta(), float(self.forgetting), self._counts)

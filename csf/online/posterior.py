@@ -1,0 +1,144 @@
+"""Classifiers that learn a threshold for the probabilities of another online learner."""
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from csf._validation import check_count
+from csf.metrics import FBeta, Jaccard, get_metric
+from csf.online.base import NUMBERS, OnlineClassifier
+from csf.online.emitted import EmittedPredictions, value_of_counts
+from csf.online.logistic import OnlineLogistic
+from csf.responses import margin, positive_score
+
+__all__ = ["PosteriorThreshold"]
+
+
+class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
+    """Base of online thresholds on the posteriors of an online learner.
+
+    A subclass has the parameters ``metric``, ``learner`` and ``batch_size`` beside the common ones. It writes
+    ``_start_threshold()``, ``_move_threshold(proba, is_pos)`` for examples in order, and ``threshold_``.
+
+    Learners of csf predict each example before they learn it, in one compiled loop. Any other learner with
+    ``partial_fit`` and ``predict_proba`` predicts ``batch_size`` examples at a time and then learns them; before it
+    has learnt anything, the probability is 1/2. So labels never reach a prediction for their own example.
+    """
+
+    @property
+    def online_value_(self):
+        """Metric of the predictions emitted so far."""
+        return value_of_counts(get_metric(self.metric), **self.online_counts_)
+
+    @property
+    def coef_(self):
+        """Coefficients of the learner, where it has some."""
+        check_is_fitted(self)
+        return self.learner_.coef_
+
+    @property
+    def intercept_(self):
+        """Intercept of the learner, where it has one."""
+        check_is_fitted(self)
+        return self.learner_.intercept_
+
+    @property
+    def coef_last_(self):
+        """Coefficients of the learner's last step, where it averages them."""
+        check_is_fitted(self)
+        return self.learner_.coef_last_
+
+    @property
+    def n_updates_(self):
+        """Updates of the threshold: one for each example."""
+        check_is_fitted(self)
+        return self.n_seen_
+
+    def predict_proba(self, X):
+        """Probabilities of both classes, from the learner.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Probabilities in the order of ``classes_``. The threshold applies to that of the positive class.
+        """
+        positive = self._posteriors(X)
+        columns = [1.0 - positive, positive]
+        return np.column_stack(columns if self.pos_label_ == self.classes_[1] else columns[::-1])
+
+    def decision_function(self, X):
+        """Probability less threshold; above 0 exactly where ``predict`` gives ``classes_[1]``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Scores; their sign is turned where the positive class is ``classes_[0]``.
+        """
+        return margin(self._posteriors(X), self.threshold_, self.pos_label_ == self.classes_[1])
+
+    def _posteriors(self, X):
+        """Probabilities of the positive class."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **NUMBERS)
+        return positive_score(self.learner_, X, self.pos_label_, ("predict_proba",))
+
+    def _check_parameters(self):
+        if not isinstance(get_metric(self.metric), FBeta | Jaccard):
+            raise TypeError(
+                f"{type(self).__name__} finds thresholds for F-beta and Jaccard ('f1', 'f2', 'jaccard', ...), got "
+                f"metric={self.metric!r}. Use csf.thresholding.PlugInClassifier for other metrics"
+            )
+        for method in ("partial_fit", "predict_proba"):
+            if self.learner is not None and not hasattr(self.learner, method):
+                raise TypeError(
+                    f"learner must have partial_fit and predict_proba, {self.learner!r} has no {method}; such as "
+                    "OnlineLogistic(), SGDClassifier(loss='log_loss') or RiverClassifier(model)"
+                )
+        check_count(self.batch_size, "batch_size")
+
+    def _squared_beta(self):
+        """Squared beta of the metric; Jaccard has the threshold of F1."""
+        return float(getattr(get_metric(self.metric), "beta", 1.0)) ** 2
+
+    def _start(self, n_features):
+        self.learner_ = OnlineLogistic() if self.learner is None else clone(self.learner)
+        if self._learner_is_ours():
+            self.learner_.set_params(pos_label=self.pos_label_)._adopt(self.classes_, n_features)
+        self._counts = np.zeros(4, dtype=np.int64)
+        self._start_threshold()
+
+    def _learner_is_ours(self):
+        return hasattr(self.learner_, "_predict_then_learn")
+
+    def _take(self, X, y):
+        """Hand on rows in the batches that the learner takes."""
+        size = y.size if self._learner_is_ours() else self.batch_size
+        for start in range(0, y.size, size):
+            super()._take(X[start : start + size], y[start : start + size])
+        return []
+
+    def _step(self, X, y):
+        if self._learner_is_ours():
+            proba = self.learner_._predict_then_learn(X, y)
+        elif self.n_seen_:
+            proba = positive_score(self.learner_, X, self.pos_label_, ("predict_proba",))
+        else:
+            proba = np.full(y.size, 0.5)
+        if not self._learner_is_ours():
+            self.learner_.partial_fit(X, self._labels(y), classes=self.classes_)
+        self._move_threshold(proba, y > 0.0)
+
+    def _labels(self, y):
+        """Labels of signs."""
+        negative = self.classes_[0] if self.pos_label_ == self.classes_[1] else self.classes_[1]
+        return np.where(y > 0.0, self.pos_label_, negative)
