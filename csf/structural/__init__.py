@@ -1,0 +1,34 @@
+"""Structural losses of performances that cannot be summed over samples, and learners that lower them."""
+
+from csf.structural.losses import (
+    LOSSES,
+    ClassScores,
+    FBetaLoss,
+    PartialAUC,
+    PrecisionAtK,
+    StructuralLoss,
+    TableLoss,
+    Tangent,
+    TopPrecision,
+    get_loss,
+)
+from csf.structural.one_pass import OnePassMiniBatch
+from csf.structural.ranking import partial_auc_score, precision_at_k_score
+from csf.structural.two_pass import TwoPassMiniBatch
+
+__all__ = [
+    "LOSSES",
+    "ClassScores",
+    "FBetaLoss",
+    "OnePassMiniBatch",
+    "PartialAUC",
+    "PrecisionAtK",
+    "StructuralLoss",
+    "TableLoss",
+    "Tangent",
+    "TopPrecision",
+    "TwoPassMiniBatch",
+    "get_loss",
+    "partial_auc_score",
+    "precision_at_k_score",
+]

@@ -1,0 +1,179 @@
+"""What the mini-batch learners share: projected, averaged steps along the subgradient of a buffer, and a threshold."""
+
+import math
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from csf._validation import check_count
+from csf.online.base import NUMBERS, LinearOnlineClassifier, check_positive
+from csf.responses import margin
+from csf.structural._rows import copy_rows, cut_rows, score_rows, stack_rows
+from csf.structural._threshold import share_threshold
+from csf.structural._weights import AveragedWeights
+from csf.structural.losses import ClassScores, get_loss
+
+__all__ = ["MiniBatchLearner", "Waiting"]
+
+
+class MiniBatchLearner(LinearOnlineClassifier):
+    """Base of learners that make one subgradient step for each buffer.
+
+    Subclasses have the parameters ``loss``, ``buffer_size``, ``eta`` and ``radius`` beside those of the base. They
+    write ``_step`` and ``_finish()`` (learn from a last buffer that is not full, at the end of `fit`), and call
+    ``_descend`` with the buffer.
+    """
+
+    @property
+    def threshold_(self):
+        """Threshold of the scores of positives: 0, or for ranking losses the cut that finds their share."""
+        check_is_fitted(self)
+        if self._threshold is None:
+            self._threshold = self._choose_threshold()
+        return self._threshold
+
+    @property
+    def n_updates_(self):
+        """Steps made: one for each buffer that was used."""
+        check_is_fitted(self)
+        return self._w.n_steps
+
+    def fit(self, X, y):
+        """Forget everything and learn ``passes`` times over the samples, in a new random order each time.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
+            Labels of two classes.
+
+        Returns
+        -------
+        MiniBatchLearner
+            Itself.
+        """
+        super().fit(X, y)
+        self._finish()
+        if self._loss.ranking:
+            is_pos = np.asarray(y).ravel() == self.pos_label_
+            score = self._orientation() * self._scores(validate_data(self, X, reset=False, **NUMBERS))
+            self._threshold = share_threshold(ClassScores.equal(score[is_pos], score[~is_pos]))
+        return self
+
+    def decision_function(self, X):
+        """Signed distance of each score from the threshold; above 0 where ``predict`` gives ``classes_[1]``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Scores.
+        """
+        score = super().decision_function(X)
+        if not self._loss.ranking:
+            return score
+        sign = self._orientation()
+        return margin(sign * score, self.threshold_, sign > 0)
+
+    def _check_parameters(self):
+        get_loss(self.loss)
+        check_count(self.buffer_size, "buffer_size", minimum=2)
+        check_positive(self.eta, "eta")
+        check_positive(self.radius, "radius")
+
+    def _start(self, n_features):
+        self._loss = get_loss(self.loss)
+        self._loss.check()
+        known = self._n_expected is not None
+        self._size = min(self.buffer_size, self._n_expected // self.passes) if known else self.buffer_size
+        self._w = AveragedWeights(n_features + bool(self.fit_intercept))
+        self._threshold = None if self._loss.ranking else 0.0
+        self._buffer = None
+        self._losses = (0.0, 0)
+        self.n_skipped_ = 0
+
+    def _take(self, X, y):
+        results = super()._take(X, y)
+        if self._buffer is not None:  # no part of X: it may be large, and change
+            parts, shares = self._buffer
+            self._buffer = [(copy_rows(rows), sign.copy()) for rows, sign in parts], shares
+        return results
+
+    def _numbers(self):
+        return {"n_updates": self._w.n_steps, "loss": self._losses[0]}
+
+    def _weights(self):
+        return self._w.average(), self._w.last()
+
+    def _constant(self):
+        return float(self.intercept_scaling) if self.fit_intercept else 0.0
+
+    def _descend(self, parts, shares=None):
+        """One step. ``parts`` are pairs of rows and signs; ``shares`` are those of one positive and one negative."""
+        constant = self._constant()
+        score = np.concatenate([self._w.scores(rows, self.x_scale_, constant) for rows, _ in parts])
+        sign = np.concatenate([sign for _, sign in parts])
+        pos, neg = np.flatnonzero(sign > 0), np.flatnonzero(sign < 0)
+        tangent = self._loss.class_tangent(_class_scores(score[pos], score[neg], shares))
+        step = np.empty_like(score)
+        step[pos], step[neg] = tangent.slope[: pos.size], tangent.slope[pos.size :]
+        step *= -self.eta / math.sqrt(self._w.n_steps + 1)
+        start = 0
+        for rows, sign in parts:
+            self._w.add(rows, step[start : start + sign.size], self.x_scale_, constant)
+            start += sign.size
+        self._w.end_step(self.radius)
+        if self._loss.ranking:
+            self._threshold, self._buffer = None, (parts, shares)
+        self._losses = tangent.value, self._w.n_steps
+
+    def _choose_threshold(self):
+        """Threshold of a ranking loss on the last buffer; nothing is positive before the first."""
+        if self._buffer is None:
+            return math.inf
+        parts, shares = self._buffer
+        w = self._w.average()
+        score = np.concatenate([score_rows(rows, w, self.x_scale_, self._constant()) for rows, _ in parts])
+        sign = np.concatenate([sign for _, sign in parts])
+        return share_threshold(_class_scores(score[sign > 0], score[sign < 0], shares))
+
+
+def _class_scores(pos, neg, shares):
+    return ClassScores.equal(pos, neg) if shares is None else ClassScores(pos, neg, *shares)
+
+
+class Waiting:
+    """Rows that wait until a buffer is full."""
+
+    def __init__(self):
+        self._parts = []
+        self._n_rows = 0
+
+    def fill(self, size, rows, sign):
+        """Yield full buffers as pairs of rows and signs, and keep a copy of what remains."""
+        start = 0
+        if self._parts and self._n_rows + sign.size >= size:
+            start = size - self._n_rows
+            self._keep(cut_rows(rows, 0, start), sign[:start])
+            yield self.empty()
+        while not self._parts and start + size <= sign.size:
+            yield cut_rows(rows, start, start + size), sign[start : start + size]
+            start += size
+        if start < sign.size:
+            self._keep(cut_rows(rows, start, sign.size), sign[start:])
+
+    def empty(self):
+        """What waits, as one pair, or ``None``; nothing waits any more."""
+        parts, self._parts, self._n_rows = self._parts, [], 0
+        if not parts:
+            return None
+        return stack_rows([rows for rows, _ in parts]), np.concatenate([sign for _, sign in parts])
+
+    def _keep(self, rows, sign):
+        self._parts.append((copy_rows(rows), sign.copy()))
+        self._n_rows += sign.size

@@ -1,0 +1,39 @@
+"""Uniform sample of rows of a stream."""
+
+import numpy as np
+
+from csf.structural._rows import stack_rows, take_rows
+
+__all__ = ["Reservoir"]
+
+
+class Reservoir:
+    """Each row that was added is kept with the same probability.
+
+    Parameters
+    ----------
+    size : int
+        Rows kept.
+    """
+
+    def __init__(self, size):
+        self.size = size
+        self.rows = None
+        self.n_kept = 0
+        self.n_seen = 0
+
+    def add(self, rows, n_rows, rng):
+        """Add rows; one random number each, so that cuts between chunks leave no trace."""
+        number = self.n_seen + np.arange(1, n_rows + 1)
+        place = np.where(number <= self.size, number - 1, (rng.random(n_rows) * number).astype(np.int64))
+        kept = np.flatnonzero(place < self.size)
+        self.n_seen += n_rows
+        if kept.size == 0:
+            return
+        n_before = self.n_kept
+        self.n_kept = min(self.size, self.n_seen)
+        source = np.arange(self.n_kept)
+        for k in kept:  # in order: a later row takes the place of an earlier one
+            source[place[k]] = n_before + k
+        parts = [rows] if self.rows is None else [self.rows, rows]
+        self.rows = take_rows(stack_rows(parts), source)

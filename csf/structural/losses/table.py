@@ -1,0 +1,106 @@
+"""Structural hinge loss of any metric, by a table of its values for all counts."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numba import njit
+
+from csf.metrics import Metric, get_metric
+from csf.structural.losses.base import Labelled, labelled_tangent
+
+__all__ = ["TableLoss"]
+
+# Cells of a table of float64: 80 MB.
+_MOST_CELLS = 10_000_000
+
+
+@njit(cache=True, nogil=True)
+def best_cell(table, pos, neg, missed):
+    """Numbers of positives and negatives in the worst labelling; ``pos`` and ``neg`` are falling scores."""
+    sums = np.empty(neg.shape[0] + 1)
+    sums[0] = 0.0
+    for k in range(neg.shape[0]):
+        sums[k + 1] = sums[k] + neg[k]
+    part_pos = -missed
+    best, best_pos, best_neg = -np.inf, 0, 0
+    for a in range(pos.shape[0] + 1):
+        if a > 0:
+            part_pos += pos[a - 1]
+        for b in range(neg.shape[0] + 1):
+            value = table[a, b] + (part_pos + sums[b])
+            if value > best:
+                best, best_pos, best_neg = value, a, b
+    return best_pos, best_neg
+
+
+@lru_cache(maxsize=1)
+def _losses(metric, n_pos, n_neg, share_pos, share_neg):
+    """1 - metric for ``a`` positives (rows) and ``b`` negatives (columns) labelled positive."""
+    fn = np.minimum(share_pos * np.arange(n_pos, -1, -1.0), share_pos * n_pos)[:, None]
+    fp = (share_neg * np.arange(n_neg + 1.0))[None, :]
+    pos = share_pos * n_pos
+    table = np.ascontiguousarray(1.0 - np.broadcast_to(metric.value(fn, fp, pos=pos), (n_pos + 1, n_neg + 1)))
+    table.setflags(write=False)
+    return table
+
+
+@dataclass(frozen=True)
+class TableLoss(Labelled):
+    r"""Structural hinge loss of any metric: an upper bound of 1 - metric of the labels ``score > 0``.
+
+    Parameters
+    ----------
+    metric : str or Metric, default="gmean"
+        A name in ``csf.metrics.METRICS`` or a metric; it must be hashable, as all of csf are.
+    kappa : float, default=None
+        Factor of each sample in the linear part, positive; ``None`` means 1 / number of samples.
+
+    Raises
+    ------
+    ValueError
+        If the metric is unknown.
+
+    Notes
+    -----
+    All numbers of positives and negatives are tried: time and memory are ``n_pos * n_neg``, at most ten million. For
+    F-beta, `FBetaLoss` finds the same in O(n log n).
+
+    References
+    ----------
+    .. [1] T. Joachims, "A Support Vector Method for Multivariate Performance Measures", ICML 2005.
+
+    Examples
+    --------
+    >>> loss, is_pos = TableLoss("gmean"), np.array([True, True, False, False])
+    >>> loss.tangent([3.0, 0.5, -1.0, -2.0], is_pos)
+    Tangent(value=0.043, offset=0.293, slope=array([ 0. , -0.5, 0. , 0. ]))
+    """
+
+    metric: str | Metric = "gmean"
+    kappa: float | None = None
+
+    def __post_init__(self):
+        get_metric(self.metric)
+        self._check_kappa()
+
+    def class_tangent(self, scores):
+        """Value and subgradient, see `StructuralLoss.class_tangent`."""
+        n_pos, n_neg = scores.pos.shape[0], scores.neg.shape[0]
+        if n_pos * n_neg > _MOST_CELLS:
+            raise ValueError(
+                f"the table for {n_pos} positives and {n_neg} negatives has more than {_MOST_CELLS} cells; learn from "
+                "buffers, or use FBetaLoss or csf.fenchel.FenchelSVM"
+            )
+        kappas = self._kappas(scores)
+        table = _losses(get_metric(self.metric), n_pos, n_neg, scores.share_pos, scores.share_neg)
+        pos = np.sort(2.0 * kappas[0] * scores.pos)[::-1]
+        neg = np.sort(2.0 * kappas[1] * scores.neg)[::-1]
+        n_pos, n_neg = best_cell(table, pos, neg, pos.sum())
+        return labelled_tangent(scores, kappas, table[n_pos, n_neg], n_pos, n_neg)
+
+    def performance(self, score, is_pos):
+        """The metric of the labels ``score > 0``, see `StructuralLoss.performance`."""
+        n, found = is_pos.shape[0], score > 0.0
+        fn, fp = np.count_nonzero(is_pos & ~found) / n, np.count_nonzero(found & ~is_pos) / n
+        return float(get_metric(self.metric).value(fn, fp, pos=np.count_nonzero(is_pos) / n))

@@ -1,0 +1,103 @@
+"""Surrogate of the precision among the top k for k below the number of positives."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from csf._validation import check_fraction
+from csf.structural.losses.base import Tangent, Labelled, choose_top, largest, whole_count
+from csf.structural.ranking import precision_at_k_score
+
+__all__ = ["TopPrecision"]
+
+
+@njit(cache=True, nogil=True)
+def best_false(pos, neg, size):
+    """Number of negatives in the worst selection of ``size`` samples; ``pos`` and ``neg`` are falling scores."""
+    left = pos.sum()
+    for i in range(size):
+        left -= pos[i]
+    best, best_b, part_neg = 0.0, 0, 0.0
+    for b in range(1, min(size, neg.shape[0]) + 1):
+        part_neg += neg[b - 1]
+        left += pos[size - b]
+        value = b / size + part_neg - b * left / (pos.shape[0] - size + b)
+        if value > best:
+            best, best_b = value, b
+    return best_b
+
+
+@dataclass(frozen=True)
+class TopPrecision(Labelled):
+    r"""Convex upper bound of 1 - precision among the k largest scores, for k up to the number of positives.
+
+    Each negative among the k is compared with the mean of the positives that are not among them, so that k positives
+    at the top suffice: the others may lie anywhere.
+
+    Parameters
+    ----------
+    k : float, default=0.01
+        Share of samples to select, in (0, 1). The number of samples is rounded up, and is never more than that of
+        positives.
+    kappa : float, default=None
+        Factor of each sample in the linear part, positive; ``None`` means 1 / number of samples.
+
+    Raises
+    ------
+    ValueError
+        If ``k`` is not in (0, 1).
+
+    Notes
+    -----
+    For K selected samples, of which TP are positive,
+
+    .. math:: \ell(s) = \max_{\bar y} 1 - \frac{TP}{K} + 2 \kappa \Big( \sum_{\bar y_i = 1, y_i = -1} s_i -
+              \frac{K - TP}{n_+ - TP} \sum_{\bar y_i = -1, y_i = 1} s_i \Big)
+
+    It counts samples alike, whatever share of the data they stand for. For K equal to the number of positives it
+    is `PrecisionAtK`.
+
+    References
+    ----------
+    .. [1] P. Kar, H. Narasimhan, P. Jain, "Surrogate Functions for Maximizing Precision at the Top", ICML 2015.
+
+    Examples
+    --------
+    >>> loss, is_pos = TopPrecision(k=0.25), np.array([True, True, False, False])
+    >>> loss.tangent([3.0, 0.5, -1.0, 0.4], is_pos)
+    Tangent(value=0.325, offset=1.0, slope=array([-0.25, -0.25, 0. , 0.5 ]))
+    """
+
+    k: float = 0.01
+    kappa: float | None = None
+
+    ranking = True
+
+    def __post_init__(self):
+        check_fraction(self.k, "k")
+        self._check_kappa()
+
+    def class_tangent(self, scores):
+        """Value and subgradient, see `StructuralLoss.class_tangent`."""
+        n_pos, n_neg = scores.pos.shape[0], scores.neg.shape[0]
+        kappa = 1.0 / (n_pos + n_neg) if self.kappa is None else self.kappa
+        size = min(whole_count(self.k, n_pos + n_neg), n_pos)
+        neg = largest(scores.neg, min(size, n_neg))
+        false = best_false(np.sort(2.0 * kappa * scores.pos)[::-1], 2.0 * kappa * neg, size)
+        slope = np.zeros(n_pos + n_neg)
+        if false:
+            choose_top(scores.pos, size - false, slope[:n_pos])
+            slope[:n_pos] = (slope[:n_pos] - 1.0) * (2.0 * kappa * false / (n_pos - size + false))
+            choose_top(scores.neg, false, slope[n_pos:])
+            slope[n_pos:] *= 2.0 * kappa
+        linear = slope[:n_pos] @ scores.pos + slope[n_pos:] @ scores.neg
+        return Tangent(float(false / size + linear), false / size, slope)
+
+    def mass(self, n_pos, n_neg):
+        """Number of samples selected: the sum counts negatives among them, see `StructuralLoss.mass`."""
+        return float(min(whole_count(self.k, n_pos + n_neg), n_pos))
+
+    def performance(self, score, is_pos):
+        """Precision among the top k, see `StructuralLoss.performance`."""
+        return precision_at_k_score(is_pos, score, k=self.k, pos_label=True)

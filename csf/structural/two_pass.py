@@ -1,0 +1,242 @@
+"""2PMB: a sample of the rare class is kept, and each buffer of the other class makes one step against it."""
+
+import numpy as np
+from sklearn.base import clone
+
+from csf._validation import check_count
+from csf.structural._minibatch import MiniBatchLearner, Waiting
+from csf.structural._reservoir import Reservoir
+from csf.structural._rows import rows_of, take_rows
+
+__all__ = ["TwoPassMiniBatch"]
+
+
+class TwoPassMiniBatch(MiniBatchLearner):
+    r"""Linear classifier for a structural loss that keeps a sample of the rare class (2PMB).
+
+    A first pass samples the rare class. In later passes each buffer of the other class makes one projected
+    subgradient step of the loss of both.
+
+    Parameters
+    ----------
+    loss : str or StructuralLoss, default="pauc"
+        What to lower: ``"prbep"``, ``"pauc"``, ``"f1"``, ``"f<beta>"``, ``"top_precision"``, the name of a metric in
+        ``csf.metrics.METRICS``, or a loss of `csf.structural`.
+    buffer_size : int, default=500
+        Examples of the common class for one step, at least 2.
+    reservoir_size : int, default=500
+        Examples of the rare class that are kept, at least 1; all of them if they are fewer.
+    reweight : bool, default=True
+        Whether each example counts as the share of the data that it stands for. Without it, performances that
+        depend on the share of positives (precision, F-beta) are those of the buffer, in which the rare class is
+        more frequent.
+    eta : float, default=1.0
+        First step size, positive; step e has ``eta / sqrt(e)``. Rows have length at most 1. Try powers of ten.
+    radius : float, default=100.0
+        Largest length of the weights, positive.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept. It does not matter to losses that only rank.
+    intercept_scaling : float, default=1.0
+        Value of the constant feature behind the intercept, positive.
+    passes : int, default=25
+        Passes over the samples in `fit`, beside the first, which samples.
+    shuffle : bool, default=True
+        Whether `fit` takes the samples in a new random order in each pass.
+    pos_label : label, default=None
+        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the sample and of the order in `fit`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features)
+        Coefficients of the score for ``classes_[1]``, averaged over all steps.
+    intercept_ : ndarray of shape (1,)
+        Intercept of that score.
+    coef_last_ : ndarray of shape (1, n_features)
+        Coefficients of the last step.
+    threshold_ : float
+        Threshold of the score of the positive class: 0, or for losses that only rank the cut that predicts as many
+        positives as there are, in the training set after `fit`, else in the last buffer.
+    classes_ : ndarray of shape (2,)
+        Labels.
+    pos_label_ : label
+        The positive class.
+    n_seen_ : int
+        Examples seen, those of `collect` included.
+    n_updates_ : int
+        Steps made.
+    n_skipped_ : int
+        Buffers of the common class that came before any example of the rare class; they are discarded.
+    history_ : dict of ndarray
+        After ``n_seen`` = 1, 2, 4, 8, ... examples: ``n_updates`` and the ``loss`` of the last buffer before its step.
+    n_features_in_ : int
+        Number of features.
+
+    Notes
+    -----
+    For a stream, call `collect` with all chunks and then ``partial_fit`` with all chunks again, as often as you
+    like. Without `collect`, the positive class is taken for the rare one and its sample grows while the stream goes
+    by. Memory is that of the sample, the buffer and a few vectors.
+
+    References
+    ----------
+    .. [1] P. Kar, H. Narasimhan, P. Jain, "Online and Stochastic Gradient Methods for Non-decomposable Loss
+       Functions", NIPS 2014.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from csf.structural import partial_auc_score
+    >>> X, y = make_classification(5000, weights=[0.95], class_sep=1.5, random_state=0)
+    >>> model = TwoPassMiniBatch("pauc", random_state=0).fit(X, y)
+    >>> partial_auc_score(y, model.decision_function(X), beta=0.1)
+    0.8
+    """
+
+    def __init__(
+        self,
+        loss="pauc",
+        *,
+        buffer_size=500,
+        reservoir_size=500,
+        reweight=True,
+        eta=1.0,
+        radius=100.0,
+        fit_intercept=True,
+        intercept_scaling=1.0,
+        passes=25,
+        shuffle=True,
+        pos_label=None,
+        random_state=None,
+    ):
+        self.loss = loss
+        self.buffer_size = buffer_size
+        self.reservoir_size = reservoir_size
+        self.reweight = reweight
+        self.eta = eta
+        self.radius = radius
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.passes = passes
+        self.shuffle = shuffle
+        self.pos_label = pos_label
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        """Forget everything, sample the rare class, and learn ``passes`` times in a new random order each time.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
+            Labels of two classes.
+
+        Returns
+        -------
+        TwoPassMiniBatch
+            Itself.
+        """
+        first = clone(self).collect(X, y)
+        try:
+            self._collected = first._samples
+            super().fit(X, y)
+        finally:
+            vars(self).pop("_collected", None)
+        return self
+
+    def collect(self, X, y, classes=None):
+        """First pass over a stream: sample both classes and count them; nothing is learnt yet.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Examples.
+        y : array-like of shape (n_samples,)
+            Their labels. One class is enough once both labels are known.
+        classes : array-like of shape (2,), default=None
+            Both labels; needed in the first call if its ``y`` has one class only.
+
+        Returns
+        -------
+        TwoPassMiniBatch
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If learning has begun.
+        """
+        if getattr(self, "_rare", None) is not None:
+            raise ValueError("collect comes before partial_fit; learning has begun. Use a new estimator to sample anew")
+        try:
+            self._collecting = True
+            return self.partial_fit(X, y, classes)
+        finally:
+            vars(self).pop("_collecting", None)
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        check_count(self.reservoir_size, "reservoir_size")
+        if not isinstance(self.reweight, bool | np.bool_):
+            raise TypeError(f"reweight must be True or False, got {self.reweight!r}")
+
+    def _start(self, n_features):
+        super()._start(n_features)
+        self._waiting = Waiting()
+        self._samples = getattr(self, "_collected", None)
+        self._rare = None
+
+    def _step(self, X, y):
+        rows = rows_of(X)
+        if hasattr(self, "_collecting"):
+            if self._samples is None:
+                self._samples = {sign: Reservoir(self.reservoir_size) for sign in (1.0, -1.0)}
+            for sign, sample in self._samples.items():
+                self._add(sample, rows, y, sign)
+            return
+        if self._rare is None:
+            self._choose_rare()
+        if not self._collected_before:
+            self._add(self._sample, rows, y, self._rare)
+            self._n_common += np.count_nonzero(y != self._rare)
+        common = np.flatnonzero(y != self._rare)
+        for part in self._waiting.fill(self._size, take_rows(rows, common), y[common]):
+            self._use(*part)
+
+    def _add(self, sample, rows, y, sign):
+        places = np.flatnonzero(y == sign)
+        if places.size:
+            sample.add(take_rows(rows, places), places.size, self._rng)
+
+    def _choose_rare(self):
+        """Which class is kept, and what of it."""
+        self._collected_before = self._samples is not None
+        if not self._collected_before:
+            self._rare, self._sample, self._n_common = 1.0, Reservoir(self.reservoir_size), 0
+            return
+        rare = min((1.0, -1.0), key=lambda sign: self._samples[sign].n_seen)
+        if self._samples[rare].n_seen == 0:
+            raise ValueError("collect has met one class only; call it with the other class too, or use a new estimator")
+        self._rare, self._sample, self._n_common = rare, self._samples[rare], self._samples[-rare].n_seen
+        self._size = min(self._size, self._n_common)
+        self._samples = None
+
+    def _finish(self):
+        last = self._waiting.empty()
+        if last is not None and 2 * last[1].size >= self._size:
+            self._use(*last)
+
+    def _use(self, rows, sign):
+        n_kept, n_rare = self._sample.n_kept, self._sample.n_seen
+        if n_kept == 0:
+            self.n_skipped_ += 1
+            return
+        shares = None
+        if self.reweight:
+            pos = n_rare / (n_rare + self._n_common)
+            shares = pos / n_kept, (1.0 - pos) / sign.size
+            if self._rare < 0:
+                shares = shares[::-1]
+        self._descend([(self._sample.rows, np.full(n_kept, self._rare)), (rows, sign)], shares)
