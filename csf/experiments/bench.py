@@ -1,12 +1,15 @@
 """Trained models of one split, shared by all methods."""
 
 import time
+import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
@@ -96,6 +99,14 @@ class Trained:
         return (self.tuned if tune else self.own) | (self.guides or {})
 
 
+@contextmanager
+def _patient():
+    """LIBLINEAR's hinge loss stops after 50 000 passes, as in the paper, and need not say so each time."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
+
+
 class Bench:
     """Trainings of one base on one split; each is made once, whatever methods ask for it.
 
@@ -140,6 +151,7 @@ class Bench:
         self._final = [prepare(b, *whole) for b in self.bases]
         self._trained, self._tested = {}, {}
 
+    @_patient()
     def trained(self, setting, costs):
         """Train with given costs on all folds, or recall it.
 
@@ -172,6 +184,7 @@ class Bench:
             self._trained[key] = Trained(own, tuned, guides, score, time.perf_counter() - start)
         return self._trained[key]
 
+    @_patient()
     def tested(self, setting, costs):
         """Test scores of the model with given costs, and the seconds that its last training took.
 

@@ -16,7 +16,18 @@ from csf.study import Study
 from csf.thresholding import bisection, sweep
 from csf.trials import best_trial
 
-__all__ = ["METHODS", "Neutral", "NeutralFirst", "PlugInBisection", "Result", "Search", "TunedThreshold"]
+__all__ = [
+    "DEFAULT",
+    "METHODS",
+    "REFERENCE",
+    "Bill",
+    "Neutral",
+    "NeutralFirst",
+    "PlugInBisection",
+    "Result",
+    "Search",
+    "TunedThreshold",
+]
 
 
 @dataclass(frozen=True)
@@ -52,7 +63,13 @@ class Result:
 
 
 class Bill:
-    """Trainings and seconds of one method, as if it were alone."""
+    """Trainings and seconds of one method, as if it were alone.
+
+    Attributes
+    ----------
+    fits : int
+        Trainings of a base so far.
+    """
 
     def __init__(self):
         self.fits, self._start, self._away, self._charged = 0, time.perf_counter(), 0.0, 0.0
@@ -127,8 +144,17 @@ class NeutralFirst(Strategy):
         return replace(self, strategy=self.strategy.with_budget(max(n_trials - 1, 1)))
 
 
+class Method:
+    """What all methods have: a ``base`` and a way to run."""
+
+    @property
+    def is_linear(self):
+        """Whether the models are linear in the features."""
+        return BASES[self.base].penalties
+
+
 @dataclass(frozen=True)
-class Search:
+class Search(Method):
     """A search over costs and penalties, with or without the threshold.
 
     Parameters
@@ -223,7 +249,7 @@ class Search:
 
 
 @dataclass(frozen=True)
-class PlugInBisection:
+class PlugInBisection(Method):
     """Narasimhan et al.'s bisection on the probabilities of one model; the penalty is chosen by its result.
 
     Parameters
@@ -249,7 +275,7 @@ class PlugInBisection:
 
 
 @dataclass(frozen=True)
-class TunedThreshold:
+class TunedThreshold(Method):
     """scikit-learn's ``TunedThresholdClassifierCV`` with 100 thresholds; the penalty is chosen by its score.
 
     Parameters
@@ -296,20 +322,20 @@ DEFAULT = Search("svc", NeutralFirst(Grid()), n_trials=11, min_gain=0.5)
 
 METHODS = {
     "SVM": Search("hinge", Neutral(), tune=False),
-    "SVM IR": Search("hinge", ImbalanceRatio(), tune=False),
-    "SVM grid": Search("hinge", "grid", tune=False),
-    "SVM CONE": Search("hinge", "cone", tune=False),
-    "SVM CONE+T": Search("hinge", "cone"),
-    "SVM support+T": Search("hinge", "support"),
+    "SVM-IR": Search("hinge", ImbalanceRatio(), tune=False),
+    "SVM-grid": Search("hinge", "grid", tune=False),
+    "SVM-CONE": Search("hinge", "cone", tune=False),
+    "SVM-CONE+T": Search("hinge", "cone"),
+    "SVM-support+T": Search("hinge", "support"),
     "LR+T": Search("logistic", Neutral()),
-    "LR IR+T": Search("logistic", ImbalanceRatio()),
-    "LR grid+T": Search("logistic", "grid"),
-    "LR bisection": PlugInBisection(),
-    "pooled threshold": Search("svc", Neutral()),
+    "LR-IR+T": Search("logistic", ImbalanceRatio()),
+    "LR-grid+T": Search("logistic", "grid"),
+    "LR-bisection": PlugInBisection(),
+    "pooled-threshold": Search("svc", Neutral()),
     "TunedThreshold": TunedThreshold("svc"),
-    "csf default": DEFAULT,
+    "csf": DEFAULT,
     "boosting+T": Search("boosting", Neutral()),
-    "csf boosting": Search("boosting", NeutralFirst(Grid()), n_trials=6, min_gain=0.5),
+    "boosting-csf": Search("boosting", NeutralFirst(Grid()), n_trials=6, min_gain=0.5),
 }
-# Those whose models are linear in the features.
-LINEAR = tuple(name for name, method in METHODS.items() if BASES[method.base].penalties)
+# What all differences are taken to: one score vector of plain training and the best of all its cuts.
+REFERENCE = "pooled-threshold"

@@ -1,0 +1,246 @@
+"""The paper's Figures 4 to 7 for any data sets: bounds on training data, and test values for small budgets."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from csf.bounds import get_bound
+from csf.experiments.bench import Lab
+from csf.experiments.methods import METHODS, Bill, Search
+from csf.experiments.report import write_rows
+from csf.experiments.run import run_cells
+from csf.experiments.statistics import mean_and_error
+from csf.metrics import get_metric
+from csf.strategies import Grid
+from csf.study import Study
+
+__all__ = ["BUDGETS", "budget_methods", "draw_budgets", "draw_studies", "make_figures", "progress_rows"]
+
+# Numbers of models of Figure 7; a grid has to be trained anew for each of them.
+BUDGETS = (1, 2, 3, 4, 5, 7, 9, 12, 15, 19)
+# Searches that go on as long as the budget lasts, and single trainings beside them.
+CURVES = ("SVM-grid", "SVM-CONE", "SVM-CONE+T", "LR-grid+T")
+LINES = ("LR-bisection", "pooled-threshold")
+# Bounds of Figures 4 to 6: the paper's and the one that it improves on.
+PARAMBATH, CONES = "parambath", "envelope"
+
+
+def make_figures(plan, folder, *, n_jobs=None, verbose=False):
+    """Compute and draw Figures 4 to 7 for each data set of a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+        Data sets, protocol and splits; its methods do not matter.
+    folder : path-like
+        Where figures and their numbers are written; finished cells of Figure 7 are kept there.
+    n_jobs : int, default=None
+        Workers.
+    verbose : bool, default=False
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    list of Path
+        The files.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    plan, paths, rows = replace(plan, methods=budget_methods()), [], []
+    cells = run_cells(plan, folder, n_jobs=n_jobs, verbose=verbose)
+    for data in plan.data:
+        if data.is_multiclass:
+            continue
+        lab = Lab(plan.protocol.split(data, 0, seed=plan.seed), get_metric(plan.metric), plan.protocol)
+        grid, cone = training_studies(lab)
+        paths += draw_studies(grid, data.name, lab, folder)
+        progress = progress_rows(lab, grid, cone)
+        rows += [{"data": data.name} | row for row in progress]
+        paths.append(draw_progress(progress, data.name, plan.metric, folder))
+        own = [cell for cell in cells if cell["data"] == data.name and "value" in cell]
+        if own:
+            paths.append(draw_budgets(own, data.name, plan.metric, folder))
+    paths += write_rows(rows, folder, "figure6", ("data", "approach", "models", "attained", "bound"))
+    return paths + write_rows(cells, folder, "figure7")
+
+
+# ------------------------------------------------------------------------------------------- Figures 4, 5 and 6
+
+
+def training_studies(lab):
+    """Grid and cone search of weighted SVMs with the penalty that the grid's winner has."""
+    bench, bill = lab.bench("hinge"), Bill()
+    searches = [Search("hinge", strategy, tune=False) for strategy in ("grid", "cone")]
+    grids, cones = (search.studies(lab, bill) for search in searches)
+    trials = [trial for study in grids for trial in study.trials]
+    setting = searches[0].winner(bench, trials).setting
+    return grids[setting], cones[setting]
+
+
+def draw_studies(grid, name, lab, folder):
+    """Figures 4 and 5: bounds of the same models against their excess, and what is unreachable without one.
+
+    Parameters
+    ----------
+    grid : Study
+        Trials on a grid of levels.
+    name : str
+        Data set.
+    lab : Lab
+        Tells the number of samples that the trials are judged on.
+    folder : path-like
+        Where to write.
+
+    Returns
+    -------
+    list of Path
+        The figures.
+    """
+    from csf.plots import BoundComparisonDisplay, BoundEpsilonDisplay
+
+    bench = lab.bench("hinge")
+    n_samples = bench.folds[0].y_train.size if bench.on_train else bench.is_pos.size
+    paths = [Path(folder) / f"figure{number}_{name}.png" for number in (4, 5)]
+    ax = _figure(5.4, 4.2).subplots()
+    display = BoundEpsilonDisplay.from_study(grid, bounds=(PARAMBATH, CONES), n_samples=n_samples, ax=ax)
+    ax.set_title(name)
+    display.figure_.savefig(paths[0], dpi=150)
+    axes = _figure(8.4, 4.0).subplots(1, 2)
+    display = BoundComparisonDisplay.from_study(grid, bounds=(PARAMBATH, CONES), eps=0.0, axes=axes)
+    display.figure_.suptitle(name)
+    display.figure_.savefig(paths[1], dpi=150)
+    return paths
+
+
+def progress_rows(lab, grid, cone, budgets=BUDGETS):
+    """Figure 6: best value and bound on the training data as models are added.
+
+    Parameters
+    ----------
+    lab : Lab
+        Data and trained models.
+    grid, cone : Study
+        Finished searches with one penalty.
+    budgets : sequence of int, optional
+        Numbers of models.
+
+    Returns
+    -------
+    list of dict
+        ``approach``, ``models``, ``attained`` and ``bound``, for an excess of 0. A grid of each size is trained anew
+        and has the bound of its own paper; a cone search just goes on.
+    """
+    bench, bill, rows = lab.bench("hinge"), Bill(), []
+    for size in (k for k in budgets if k <= len(cone.trials)):
+        study = Study(lab.metric, Grid(size), pos=bench.pos, n_trials=size)
+        while (trial := study.ask()) is not None:
+            fields = bill.trained(bench, grid.trials[0].setting, trial.costs).fields(tune=False)
+            study.record(trial, setting=grid.trials[0].setting, **fields)
+        for approach, trials, bound in (("grid", study.trials, PARAMBATH), ("cone", cone.trials[:size], CONES)):
+            best = max(trial.value for trial in trials)
+            possible = get_bound(bound)(trials, lab.metric, pos=bench.pos, eps=0.0).best_possible()
+            rows.append({"approach": approach, "models": size, "attained": best, "bound": float(possible)})
+    return rows
+
+
+def draw_progress(rows, name, metric, folder):
+    """Figure 6 of one data set."""
+    from csf.plots._style import BLUE, ORANGE
+
+    ax, top = _figure(5.4, 4.2).subplots(), max(row["bound"] for row in rows if row["approach"] == "cone")
+    for approach, color in (("grid", ORANGE), ("cone", BLUE)):
+        own = [row for row in rows if row["approach"] == approach]
+        models = [row["models"] for row in own]
+        ax.plot(models, [row["attained"] for row in own], "o-", color=color, label=f"{approach}, best seen")
+        ax.plot(models, [row["bound"] for row in own], "--", color=color, label=f"{approach}, its bound")
+    low = min(row["attained"] for row in rows)
+    ax.set(xlabel="number of models", ylabel=f"{metric} on training data", title=name)
+    ax.set_ylim(max(low - 0.05, 0.0), min(max(1.25 * top, 1.5 * low), 1.02))
+    _finish(ax)
+    ax.legend(frameon=False)
+    path = Path(folder) / f"figure6_{name}.png"
+    ax.figure.savefig(path, dpi=150)
+    return path
+
+
+# ------------------------------------------------------------------------------------------------------ Figure 7
+
+
+def budget_methods(budgets=BUDGETS):
+    """Methods of Figure 7: searches with each number of models.
+
+    Parameters
+    ----------
+    budgets : sequence of int, optional
+        Numbers of models.
+
+    Returns
+    -------
+    dict
+        ``"method@models"`` to method, and the single trainings by their names.
+    """
+    searches = {f"{name}@{size}": replace(METHODS[name], n_trials=size) for name in CURVES for size in budgets}
+    return searches | {name: METHODS[name] for name in LINES}
+
+
+def draw_budgets(rows, name, metric, folder):
+    """Figure 7 of one data set: test values against the number of models.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Cells of `budget_methods` on one data set.
+    name : str
+        Data set.
+    metric : str
+        Name of the metric.
+    folder : path-like
+        Where to write.
+
+    Returns
+    -------
+    Path
+        The figure.
+    """
+    from csf.plots._style import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION, right_labels
+
+    values = {}
+    for row in rows:
+        values.setdefault(row["method"], []).append(row["value"])
+    ax, ends, texts, colors = _figure(6.4, 4.4).subplots(), [], [], []
+    for curve, color in zip(CURVES, (ORANGE, BLUE, GREEN, PURPLE)):
+        sizes = sorted(int(key.split("@")[1]) for key in values if key.startswith(f"{curve}@"))
+        if not sizes:
+            continue
+        mean, error = np.array([mean_and_error(values[f"{curve}@{size}"]) for size in sizes]).T
+        ax.plot(sizes, mean, "o-", color=color, markersize=4)
+        ax.fill_between(sizes, mean - error, mean + error, color=color, alpha=0.12, linewidth=0)
+        ends, texts, colors = [*ends, mean[-1]], [*texts, curve], [*colors, color]
+    for line, color in zip(LINES, (VERMILLION, GREY)):
+        if line in values:
+            mean = float(np.mean(values[line]))
+            ax.axhline(mean, color=color, linestyle=":", linewidth=1.5)
+            ends, texts, colors = [*ends, mean], [*texts, line], [*colors, color]
+    ax.set(xlabel="number of models, for each penalty", ylabel=f"{metric} on test data", title=name)
+    _finish(ax)
+    right_labels(ax, ax.get_xlim()[1], ends, texts, colors)
+    path = Path(folder) / f"figure7_{name}.png"
+    ax.figure.savefig(path, dpi=150)
+    return path
+
+
+def _finish(ax):
+    from matplotlib.ticker import MaxNLocator
+
+    from csf.plots._style import tidy
+
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    tidy(ax)
+
+
+def _figure(width, height):
+    # A figure of its own works without a screen and leaves pyplot alone.
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")

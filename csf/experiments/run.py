@@ -1,0 +1,262 @@
+"""Cells of a table: computed in parallel, kept on disk one by one, computed once."""
+
+import hashlib
+import platform
+import re
+import time
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from joblib import Parallel, delayed
+from scipy import sparse
+from tqdm.auto import tqdm
+
+from csf._files import read_json, stable_repr, write_json
+from csf.experiments.bench import BASES, Lab
+from csf.metrics import get_metric
+
+__all__ = ["LARGE", "Plan", "environment", "read_cells", "run_cells"]
+
+# Data sets with so many samples need fewer splits.
+LARGE = 10_000
+FORMAT, VERSION = "csf-cell", 1
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What an experiment computes.
+
+    Parameters
+    ----------
+    data : list of DataSet
+        Data sets, in the order of the tables.
+    methods : dict
+        Methods by name, in the order of the tables; those of ``METHODS``, or others like them.
+    protocol : Protocol
+        The rules.
+    n_splits : int
+        Splits of each data set.
+    n_splits_large : int, default=None
+        Splits of those with 10 000 samples and more; ``None`` takes ``n_splits``.
+    metric : str, default="f1"
+        What is maximised.
+    seed : int, default=0
+        Seed of the splits.
+    """
+
+    data: list
+    methods: dict
+    protocol: object
+    n_splits: int
+    n_splits_large: int | None = None
+    metric: str = "f1"
+    seed: int = 0
+
+    def splits_of(self, data):
+        """Number of splits of a data set.
+
+        Parameters
+        ----------
+        data : DataSet
+            One of the plan.
+
+        Returns
+        -------
+        int
+            The number.
+        """
+        large = data.y.shape[0] >= LARGE and self.n_splits_large is not None
+        return self.n_splits_large if large else self.n_splits
+
+    def applies(self, method, data):
+        """Why a method cannot be used on a data set.
+
+        Parameters
+        ----------
+        method : str
+            Name of a method.
+        data : DataSet
+            One of the plan.
+
+        Returns
+        -------
+        str or None
+            The reason; ``None`` where it can be used.
+        """
+        if data.is_multiclass:
+            return "multiclass"
+        if sparse.issparse(data.X) and not BASES[self.methods[method].base].sparse and data.X.shape[1] > 1000:
+            return "too many features for a dense copy"
+        return None
+
+    def cells(self):
+        """All cells, grouped by what they share.
+
+        Returns
+        -------
+        list of tuple
+            ``(data, split number, methods)``, large data sets first.
+        """
+        groups = []
+        for data in sorted(self.data, key=lambda data: -data.y.shape[0]):
+            methods = tuple(name for name in self.methods if self.applies(name, data) is None)
+            groups += [(data, number, methods) for number in range(self.splits_of(data))] if methods else []
+        return groups
+
+    def fingerprint(self, data, method):
+        """Short hash of everything that a cell depends on, apart from the number of its split.
+
+        Parameters
+        ----------
+        data : DataSet
+            One of the plan.
+        method : str
+            Name of a method.
+
+        Returns
+        -------
+        str
+            The hash.
+        """
+        method = self.methods[method]
+        parts = (data.digest, data.transformer(), method, BASES[method.base], self.protocol, self.metric, self.seed)
+        return hashlib.sha256(stable_repr(parts).encode()).hexdigest()[:16]
+
+
+def run_cells(plan, folder, *, n_jobs=None, verbose=False):
+    """Compute the missing cells of a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+        What to compute.
+    folder : path-like
+        Where cells are kept; made if missing. Cells of other plans may lie there too, as long as they do not claim
+        the same place with other settings.
+    n_jobs : int, default=None
+        Workers; each takes one split of one data set at a time.
+    verbose : bool, default=False
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    list of dict
+        One row a cell, see `read_cells`.
+
+    Raises
+    ------
+    ValueError
+        If the folder holds cells of other settings.
+
+    Notes
+    -----
+    A cell is written as soon as it is finished, in one step. After an interruption, the same call goes on with the
+    cells that are missing or failed. Methods of one split share their trainings; each is charged for what it would
+    have needed by itself.
+    """
+    folder, todo = Path(folder), []
+    for data, number, methods in plan.cells():
+        missing = tuple(name for name in methods if not _is_done(_read(plan, folder, data, name, number)))
+        todo += [(data, number, missing)] if missing else []
+    total = sum(len(methods) for _, _, methods in plan.cells())
+    left = sum(len(methods) for _, _, methods in todo)
+    for data in plan.data:
+        (folder / "cells" / _file_name(data.name)).mkdir(parents=True, exist_ok=True)
+    with tqdm(total=total, initial=total - left, disable=not verbose, desc="csf", unit="cell") as bar:
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        # Each task takes the one data set that it needs along.
+        tasks = (delayed(_run_group)(replace(plan, data=[data]), folder, data, *rest) for data, *rest in todo)
+        for name, n_done in parallel(tasks):
+            bar.set_postfix_str(name, refresh=False)
+            bar.update(n_done)
+    return read_cells(plan, folder)
+
+
+def read_cells(plan, folder):
+    """Finished cells of a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+        What is wanted.
+    folder : path-like
+        Where `run_cells` kept them.
+
+    Returns
+    -------
+    list of dict
+        ``data``, ``method``, ``split`` and the entries of a `Result`; in the order of the plan. Missing cells are
+        left out; a failed one has an ``error`` and no ``value``.
+    """
+    rows = []
+    for data in plan.data:
+        for method in plan.methods:
+            if plan.applies(method, data) is None:
+                found = (_read(plan, Path(folder), data, method, n) for n in range(plan.splits_of(data)))
+                rows += [row for row in found if row is not None]
+    return rows
+
+
+def environment():
+    """Versions of everything that may change a number.
+
+    Returns
+    -------
+    dict
+        Names and versions.
+    """
+    names = ("csf", "numpy", "scipy", "scikit-learn", "numba", "liblinear-official", "joblib")
+    versions = {"python": platform.python_version(), "platform": platform.platform()}
+    for name in names:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:  # liblinear is bundled by some distributions
+            versions[name] = "unknown"
+    return versions
+
+
+def _run_group(plan, folder, data, number, methods):
+    """Compute and keep the cells of one split; the name of the data set and how many they were."""
+    lab = None
+    for method in methods:
+        row = {"data": data.name, "method": method, "split": number}
+        start = time.perf_counter()
+        try:
+            if lab is None:
+                lab = Lab(plan.protocol.split(data, number, seed=plan.seed), get_metric(plan.metric), plan.protocol)
+            row |= asdict(plan.methods[method].run(lab))
+        except Exception as error:
+            row |= {"error": f"{type(error).__name__}: {error}", "seconds": time.perf_counter() - start}
+        content = {"format": FORMAT, "version": VERSION, "fingerprint": plan.fingerprint(data, method), "row": row}
+        write_json(_path(folder, data, method, number), content)
+    return data.name, len(methods)
+
+
+def _is_done(row):
+    """Whether a cell was computed and did not fail."""
+    return row is not None and "error" not in row
+
+
+def _read(plan, folder, data, method, number):
+    """Row of a finished cell, or ``None``."""
+    path = _path(folder, data, method, number)
+    if not path.exists():
+        return None
+    content = read_json(path, FORMAT, VERSION)
+    if content["fingerprint"] != plan.fingerprint(data, method):
+        raise ValueError(
+            f"{path} was made with other settings (protocol, seed, metric, data or method); give another folder, or "
+            "remove it to compute it anew"
+        )
+    return content["row"]
+
+
+def _path(folder, data, method, number):
+    return folder / "cells" / _file_name(data.name) / f"{_file_name(method)}-{number:03d}.json"
+
+
+def _file_name(name):
+    """A name with nothing in it that file systems dislike; equal for equal names only."""
+    plain = re.sub(r"[^A-Za-z0-9._+-]+", "_", name)
+    return plain if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"
