@@ -4,5 +4,7 @@ from csf.online.base import LinearOnlineClassifier, OnlineClassifier
 from csf.online.fofo import FOFO
 from csf.online.logistic import OnlineLogistic
 from csf.online.ofo import OFO
+from csf.online.omcsl import OMCSL
+from csf.online.river import RiverClassifier
 
-__all__ = ["FOFO", "OFO", "LinearOnlineClassifier", "OnlineClassifier", "OnlineLogistic"]
+__all__ = ["FOFO", "OFO", "OMCSL", "LinearOnlineClassifier", "OnlineClassifier", "OnlineLogistic", "RiverClassifier"]

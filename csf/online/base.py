@@ -2,7 +2,7 @@
 
 import math
 import numbers
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from contextlib import contextmanager
 
 import numpy as np
@@ -24,7 +24,7 @@ BLOCK = 4096
 WARM_UP = 1000
 
 
-class OnlineClassifier(ClassifierMixin, BaseEstimator):
+class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
     """Base of classifiers of two classes that learn from one example after the other.
 
     A subclass has the parameters ``passes``, ``shuffle``, ``pos_label`` and ``random_state``. It writes

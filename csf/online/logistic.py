@@ -39,7 +39,7 @@ def _schedule(t, n_rows, eta0, alpha, averaging, gain):
     for i in range(n_rows):
         now = float(t + i + 1)
         eta[i] = eta0 / math.sqrt(now) if alpha == 0.0 else eta0 / (1.0 + eta0 * alpha * now)
-    if averaging == UNIFORM or averaging == POLY:
+    if averaging in (UNIFORM, POLY):
         more = gain if averaging == POLY else 0.0
         for i in range(n_rows):
             share[i] = (1.0 + more) / (t + i + 1 + more)
@@ -291,8 +291,8 @@ class OnlineLogistic(EmittedPredictions, LinearOnlineClassifier):
         ndarray of shape (n_samples,)
             Scores.
         """
-        sign = self._orientation()
-        return margin(sign * super().decision_function(X), 0.0, sign > 0)
+        score, sign = super().decision_function(X), self._orientation()
+        return margin(sign * score, 0.0, sign > 0)
 
     def predict_proba(self, X):
         """Probabilities of both classes, none below 1e-12.

@@ -1,6 +1,7 @@
 """Classifiers that learn a threshold for the probabilities of another online learner."""
 
 import numpy as np
+from scipy.special import logit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -12,6 +13,8 @@ from csf.online.logistic import OnlineLogistic
 from csf.responses import margin, positive_score
 
 __all__ = ["PosteriorThreshold"]
+
+_TINY = np.finfo(np.float64).tiny
 
 
 class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
@@ -72,7 +75,7 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
         return np.column_stack(columns if self.pos_label_ == self.classes_[1] else columns[::-1])
 
     def decision_function(self, X):
-        """Probability less threshold; above 0 exactly where ``predict`` gives ``classes_[1]``.
+        """Log-odds less those of the threshold; above 0 exactly where ``predict`` gives ``classes_[1]``.
 
         Parameters
         ----------
@@ -82,9 +85,15 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
         Returns
         -------
         ndarray of shape (n_samples,)
-            Scores; their sign is turned where the positive class is ``classes_[0]``.
+            Scores; their sign is turned where the positive class is ``classes_[0]``. At threshold 0, where all are
+            positive, only their order has a meaning.
         """
-        return margin(self._posteriors(X), self.threshold_, self.pos_label_ == self.classes_[1])
+        proba, threshold, is_last = self._posteriors(X), self.threshold_, self.pos_label_ == self.classes_[1]
+        log_odds = logit(proba.clip(_TINY, 1.0 - np.finfo(np.float64).epsneg))
+        distance = margin(log_odds, logit(threshold), is_last)
+        # The rule is about probabilities: log-odds of neighbouring numbers may be equal.
+        last = margin(proba, threshold, is_last) > 0.0
+        return np.where(last, np.maximum(distance, _TINY), np.minimum(distance, 0.0))
 
     def _posteriors(self, X):
         """Probabilities of the positive class."""
@@ -112,29 +121,29 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
 
     def _start(self, n_features):
         self.learner_ = OnlineLogistic() if self.learner is None else clone(self.learner)
-        if self._learner_is_ours():
+        if self._learner_predicts_first():
             self.learner_.set_params(pos_label=self.pos_label_)._adopt(self.classes_, n_features)
         self._counts = np.zeros(4, dtype=np.int64)
         self._start_threshold()
 
-    def _learner_is_ours(self):
+    def _learner_predicts_first(self):
         return hasattr(self.learner_, "_predict_then_learn")
 
     def _take(self, X, y):
         """Hand on rows in the batches that the learner takes."""
-        size = y.size if self._learner_is_ours() else self.batch_size
+        size = y.size if self._learner_predicts_first() else self.batch_size
         for start in range(0, y.size, size):
             super()._take(X[start : start + size], y[start : start + size])
         return []
 
     def _step(self, X, y):
-        if self._learner_is_ours():
+        if self._learner_predicts_first():
             proba = self.learner_._predict_then_learn(X, y)
         elif self.n_seen_:
             proba = positive_score(self.learner_, X, self.pos_label_, ("predict_proba",))
         else:
             proba = np.full(y.size, 0.5)
-        if not self._learner_is_ours():
+        if not self._learner_predicts_first():
             self.learner_.partial_fit(X, self._labels(y), classes=self.classes_)
         self._move_threshold(proba, y > 0.0)
 
