@@ -8,6 +8,7 @@ from csf.bounds import BOUNDS
 from csf.cli import compare, predict, search
 from csf.cli.data.builtin import describe
 from csf.cli.errors import CliError
+from csf.cli.experiment import add_experiment
 from csf.cli.models import BASES
 from csf.costs import NORMALIZATIONS
 from csf.metrics import METRICS
@@ -28,6 +29,7 @@ examples:
   csf search train.csv --target fraud --metric recall --constraint "precision >= 0.8"
   csf compare breast_cancer --metric gmean --base logistic --splits 5 --out table.csv
   csf predict model.skops new.csv -o scores.csv
+  csf experiment table2 --data data --splits 20 --out table2
 """
 
 _DATA = f"""\
@@ -74,13 +76,14 @@ def make_parser():
     _add_search(commands)
     _add_compare(commands)
     _add_predict(commands)
+    add_experiment(commands, _add_command)
     return parser
 
 
-def _add_command(commands, name, text, run, *, operands="DATA", **options):
+def _add_command(commands, name, text, run, *, operands="DATA", group="", **options):
     command = commands.add_parser(
         name,
-        usage=f"csf {name} [options] {operands}",
+        usage=f"csf {group}{name} [options] {operands}",
         help=text,
         description=text,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -130,15 +130,16 @@ class Report:
 
     def _means(self):
         ranks = [ranking for ranking in (self.ranking(), self.ranking(linear=True)) if ranking is not None]
+        published = TABLE_2 if (self.plan.protocol.name, self.plan.metric) == ("paper", "f1") else {}
         header = ["method", *self.sets, "mean", *["rank", "rank among linear"][: len(ranks)]]
         body = []
         for name in self.methods:
-            cells = [_mean_cell(self.values(data, name), TABLE_2.get(data, {}).get(name)) for data in self.sets]
+            cells = [_mean_cell(self.values(data, name), published.get(data, {}).get(name)) for data in self.sets]
             means = [self.values(data, name) for data in self.sets]
             mean = f"{100 * np.mean([v.mean() for v in means]):.1f}" if all(v.size for v in means) else "-"
             places = [dict(zip(ranking.names, ranking.ranks)).get(name) for ranking in ranks]
             body.append([name, *cells, mean, *("-" if place is None else f"{place:.2f}" for place in places)])
-        note = "Mean over splits ± standard error; in brackets the paper's mean."
+        note = f"Mean over splits ± standard error{'; in brackets the paper’s mean' if published else ''}."
         if ranks and np.isfinite(ranks[0].critical_difference):
             note += f" Critical difference of ranks (Nemenyi, 5 %): {ranks[0].critical_difference:.2f}"
             note += f", among linear methods {ranks[-1].critical_difference:.2f}."
