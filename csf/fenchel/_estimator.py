@@ -94,9 +94,8 @@ class LinearAlternation(ClassifierMixin, BaseEstimator):
         """Store coefficients of a score that is high for the positive class."""
         sign = 1.0 if self.pos_label_ == self.classes_[1] else -1.0
         w = sign * w
-        coef, constant = (w[:-1], w[-1]) if self.fit_intercept else (w, 0.0)
-        self.coef_ = coef[None, :].copy()
-        self.intercept_ = np.array([constant * self.intercept_scaling])
+        self.coef_ = w[None, :-1].copy()
+        self.intercept_ = np.array([w[-1] * self.intercept_scaling])
 
     def _report(self, step):
         if self.verbose:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from csf.linear_svm import HingeProblem
+from csf.linear import Hinge, Rows
 
 __all__ = ["RewardProblem"]
 
@@ -47,7 +47,8 @@ class RewardProblem:
         self._of_neg = self._unit - self._of_pos
         self.pos = float(self._of_pos.sum())
         self.lam = 1.0 / (C * total)
-        self._hinge = HingeProblem(X, is_pos, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling)
+        rows = Rows(X, constant=intercept_scaling if fit_intercept else 0.0)
+        self._hinge = Hinge(rows, np.where(is_pos, 1.0, -1.0))
 
     def losses(self, margins):
         """Hinge losses summed over each class, as shares of all samples.

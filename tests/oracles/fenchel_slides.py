@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 
-from csf.linear_svm import HingeProblem
+from csf.linear import Hinge, Rows
 
 
 def gmean(tpr, tnr):
@@ -71,7 +71,7 @@ def margin_svm(X, is_pos, alpha, beta, C):
     margin = np.where(is_pos, alpha * n / (2 * n_pos), beta * n / (2 * n_neg))
     scaled = np.column_stack([X, np.ones(n)]) / margin[:, None]
     weight = C * np.where(is_pos, alpha / n_pos, beta / n_neg)
-    return HingeProblem(scaled, is_pos, fit_intercept=False).solve(weight, tol=1e-9).w
+    return Hinge(Rows(scaled, constant=0.0), np.where(is_pos, 1.0, -1.0)).solve(weight, tol=1e-9).w[:-1]
 
 
 def alternate_struct(X, is_pos, C, steps=15):

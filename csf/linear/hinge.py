@@ -1,4 +1,4 @@
-"""Linear support vector machine with a weight for each sample: exact, deterministic, warm-started, certified.
+"""Linear support vector machine with the hinge loss and a weight for each sample.
 
 LIBLINEAR's solver of the same problem stops after a fixed number of passes, takes no weights for single samples and
 does not return its dual variables, so that neither warm starts nor a certificate are possible with it.
@@ -7,28 +7,27 @@ does not return its dual variables, so that neither warm starts nor a certificat
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from numba import njit
 
-__all__ = ["HingeProblem", "HingeSolution"]
+from csf.linear._solve import check_finite, conjugate_gradients, newton_step
+
+__all__ = ["Hinge", "HingeSolution"]
 
 # Up to this many coefficients, Newton's equations are solved by a Cholesky factor, beyond by conjugate gradients.
-_DIRECT = 256
+_DIRECT = 512
 _FIRST_PENALTY, _GROWTH, _LAST_PENALTY = 0.1, 4.0, 1e9
 # Steps in a row that rounding may swallow before the search ends.
 _PATIENCE = 3
 
-_TOO_LARGE = "the features are too large for a linear SVM to be solved; scale them, e.g. to [0, 1]"
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HingeSolution:
     """A weighted linear SVM and a proof of how good it is.
 
     Parameters
     ----------
     w : ndarray of shape (n_coefficients,)
-        Coefficients; the last one belongs to the constant feature, where there is one.
+        Coefficients; the last one belongs to the constant feature.
     margins : ndarray of shape (n_samples,)
         Scores times the sign of the class, at least 1 where there is no loss.
     share : ndarray of shape (n_samples,)
@@ -40,7 +39,7 @@ class HingeSolution:
     penalty : float
         Penalty reached by the method, for a warm start.
     n_iter : int
-        Newton steps.
+        Newton steps, or passes.
     """
 
     w: np.ndarray
@@ -56,20 +55,21 @@ class HingeSolution:
         """Largest possible distance of ``objective`` from the optimum."""
         return self.objective - self.bound
 
+    @property
+    def relative_gap(self):
+        """``gap`` as a share of ``objective``."""
+        return self.gap / self.objective if self.objective > 0 else 0.0
 
-class HingeProblem:
+
+class Hinge:
     r"""Data of a linear SVM, arranged once and solved for any weights.
 
     Parameters
     ----------
-    X : ndarray or CSR array of shape (n_samples, n_features)
-        Training data.
-    is_pos : ndarray of bool, shape (n_samples,)
-        ``True`` for the positive class.
-    fit_intercept : bool, default=True
-        Whether to add a constant feature, which is regularised like the others.
-    intercept_scaling : float, default=1.0
-        Value of the constant feature, positive; a large value regularises the intercept less.
+    rows : Rows
+        Training data with the constant feature, which is regularised like the others.
+    sign : ndarray of shape (n_samples,)
+        +1 for the positive class and -1 for the other.
 
     Notes
     -----
@@ -89,7 +89,8 @@ class HingeProblem:
 
     Examples
     --------
-    >>> problem = HingeProblem(np.array([[0.0], [1.0], [3.0]]), np.array([False, False, True]))
+    >>> from csf.linear import Rows
+    >>> problem = Hinge(Rows(np.array([[0.0], [1.0], [3.0]])), np.array([-1.0, -1.0, 1.0]))
     >>> solution = problem.solve(np.full(3, 10.0), tol=1e-9)
     >>> solution.w
     array([ 1., -2.])
@@ -97,20 +98,8 @@ class HingeProblem:
     True
     """
 
-    def __init__(self, X, is_pos, *, fit_intercept=True, intercept_scaling=1.0):
-        sign = np.where(is_pos, 1.0, -1.0)[:, None]
-        constant = np.full((X.shape[0], int(fit_intercept)), float(intercept_scaling))
-        if sparse.issparse(X):
-            signed = sparse.hstack([sparse.csr_array(X), sparse.csr_array(constant)], format="csr")
-            self._Z = sparse.csr_array(signed.multiply(sign))
-        else:
-            self._Z = np.hstack([X, constant]) * sign
-        self._Zt = self._Z.T.tocsr() if sparse.issparse(X) else self._Z.T
-
-    @property
-    def n_coefficients(self):
-        """Number of features, with the constant one."""
-        return self._Z.shape[1]
+    def __init__(self, rows, sign):
+        self.rows, self.sign = rows, sign
 
     def margins(self, w):
         """Margins of coefficients.
@@ -125,7 +114,7 @@ class HingeProblem:
         ndarray of shape (n_samples,)
             Scores times the signs of the classes.
         """
-        return self._Z @ w
+        return self.sign * self.rows.scores(w)
 
     def solve(self, weight, *, tol, start=None, max_iter=500):
         """Minimise the weighted objective.
@@ -153,28 +142,25 @@ class HingeProblem:
             If the features are so large that sums overflow.
         """
         if start is None:
-            w, share, penalty = np.zeros(self.n_coefficients), np.zeros(self._Z.shape[0]), _FIRST_PENALTY
+            w, share, penalty = np.zeros(self.rows.n_coefficients), np.zeros(self.rows.n_rows), _FIRST_PENALTY
         else:
             w, share, penalty = start.w, start.share, max(start.penalty / _GROWTH**3, _FIRST_PENALTY)
-        margins, steps, swallowed = self.margins(w), 0, 0
+        margins, steps, swallowed, newton = self.margins(w), 0, 0, _Newton(self.rows, weight)
         for count in range(max_iter + 1):
             target = share + penalty * (1.0 - margins)
             clipped = np.clip(target, 0.0, 1.0)
-            dual_w = self._Zt @ (weight * clipped)
-            norm = w @ w
-            objective = 0.5 * norm + weight @ np.maximum(1.0 - margins, 0.0)
+            dual_w = self.rows.combine(self.sign * weight * clipped)
+            objective = 0.5 * w @ w + weight @ np.maximum(1.0 - margins, 0.0)
             bound = weight @ clipped - 0.5 * dual_w @ dual_w
             gap = objective - bound
-            if not np.isfinite(gap):
-                raise ValueError(_TOO_LARGE)
+            check_finite(gap)
             if gap <= max(tol, 1e-12 * objective) or count == max_iter:
                 break
             slope = w - dual_w
             # the subproblem is 1-strongly convex: half the squared slope bounds what is left in it
             if 0.5 * slope @ slope > 0.02 * gap:
-                free = (target > 0.0) & (target < 1.0)
-                step = self._newton(penalty * weight[free], free, slope)
-                along = self._Z @ step
+                step = newton.step((target > 0.0) & (target < 1.0), penalty, slope)
+                along = self.margins(step)
                 length = _step_length(w, step, margins, along, share, weight, penalty)
                 if length > 0.0:
                     w, margins = w + length * step, margins + length * along
@@ -186,46 +172,60 @@ class HingeProblem:
             share, penalty = clipped, min(penalty * _GROWTH, _LAST_PENALTY)
         return HingeSolution(w, margins, clipped, float(objective), float(bound), penalty, steps)
 
-    def _newton(self, curvature, free, slope):
-        """Newton step: minus the inverse of ``I + Z_J' diag(curvature) Z_J`` times the slope."""
-        rows = self._Z[free]
-        if slope.shape[0] <= _DIRECT:
-            scaled = rows.multiply(curvature[:, None]) if sparse.issparse(rows) else rows * curvature[:, None]
-            matrix = rows.T @ scaled
-            matrix = matrix.toarray() if sparse.issparse(matrix) else matrix
-            matrix.flat[:: slope.shape[0] + 1] += 1.0
-            return -cho_solve((_factor(matrix), False), slope, check_finite=False)
-        columns = rows.T.tocsr() if sparse.issparse(rows) else rows.T
-        return _conjugate_gradients(lambda v: v + columns @ (curvature * (rows @ v)), -slope)
+
+class _Newton:
+    """Solves ``I + penalty * Z_J' diag(weight) Z_J`` for changing sets J of free samples."""
+
+    def __init__(self, rows, weight):
+        self.rows, self.weight = rows, weight
+        if rows.n_coefficients <= _DIRECT:
+            self._gram = np.zeros((rows.n_coefficients, rows.n_coefficients))
+            self._free = np.zeros(rows.n_rows, dtype=bool)
+
+    def step(self, free, penalty, slope):
+        """Minus the solution for a slope."""
+        if self.rows.n_coefficients > _DIRECT:
+            return self._conjugate(np.flatnonzero(free), penalty, slope)
+        changed = np.flatnonzero(free != self._free)
+        if 2 * changed.size > np.count_nonzero(free):
+            self._gram[:], changed = 0.0, np.flatnonzero(free)
+        self.rows.add_gram(changed, np.where(free[changed], 1.0, -1.0) * self.weight[changed], self._gram)
+        self._free = free
+        return newton_step(penalty * self._gram + np.eye(slope.shape[0]), slope)
+
+    def _conjugate(self, places, penalty, slope):
+        block, curvature = self.rows.block(places), penalty * self.weight[places]
+        step, rhs = -slope, -slope[block.columns]
+        goal = 1e-6 * rhs @ rhs
+        step[block.columns] = conjugate_gradients(
+            lambda v: v + block.combine(curvature * block.scores(v)), rhs, stop=lambda _, r: r @ r <= goal, max_iter=500
+        )[0]
+        return step
 
 
-def _factor(matrix):
-    """Cholesky factor of a positive definite matrix, whose diagonal grows a little where rounding made it singular."""
-    diagonal, growth = matrix.diagonal().copy(), 0.0
-    while growth < 1.0:
-        try:
-            return cho_factor(matrix, check_finite=False)[0]
-        except LinAlgError:
-            growth = max(10.0 * growth, 1e-14)
-            matrix.flat[:: matrix.shape[0] + 1] = diagonal * (1.0 + growth)
-    raise ValueError(_TOO_LARGE)
+@njit(cache=True, nogil=True)
+def _derivatives(length, margins, along, share, weight, penalty, w_step, step_step):
+    """First and second derivative of the augmented Lagrangian along a step."""
+    first, curvature = w_step + length * step_step, 0.0
+    for i in range(margins.size):
+        target = share[i] + penalty * (1.0 - margins[i] - length * along[i])
+        if target >= 1.0:
+            first -= weight[i] * along[i]
+        elif target > 0.0:
+            first -= weight[i] * along[i] * target
+            curvature += weight[i] * along[i] * along[i]
+    return first, step_step + penalty * curvature
 
 
 def _step_length(w, step, margins, along, share, weight, penalty):
     """Length of a Newton step that about minimises the augmented Lagrangian, or 0 where rounding hides descent."""
-
-    def derivatives(length):
-        target = share + penalty * (1.0 - margins - length * along)
-        free = (target > 0.0) & (target < 1.0)
-        first = (w + length * step) @ step - (weight * along) @ np.clip(target, 0.0, 1.0)
-        return first, square + penalty * (weight[free] @ along[free] ** 2)
-
-    square, low, high, length = step @ step, 0.0, np.inf, 1.0
-    initial = derivatives(0.0)[0]
+    parts = (margins, along, share, weight, penalty, w @ step, step @ step)
+    low, high, length = 0.0, np.inf, 1.0
+    initial = _derivatives(0.0, *parts)[0]
     if initial >= 0.0:
         return 0.0
     for _ in range(60):
-        first, second = derivatives(length)
+        first, second = _derivatives(length, *parts)
         if abs(first) <= 0.1 * abs(initial):
             return length
         low, high = (length, high) if first < 0.0 else (low, length)
@@ -233,21 +233,3 @@ def _step_length(w, step, margins, along, share, weight, penalty):
         if not low < length < high:
             length = 2.0 * low if high == np.inf else 0.5 * (low + high)
     return low
-
-
-def _conjugate_gradients(product, rhs, *, rtol=1e-3, max_iter=500):
-    """Solve ``A x = rhs`` roughly, for the matrix A >= I given by its products."""
-    x, residual = np.zeros_like(rhs), rhs.copy()
-    direction, norm = residual.copy(), residual @ residual
-    goal = rtol**2 * norm
-    for _ in range(max_iter):
-        if norm <= goal:
-            break
-        image = product(direction)
-        length = norm / (direction @ image)
-        x += length * direction
-        residual -= length * image
-        new = residual @ residual
-        direction = residual + (new / norm) * direction
-        norm = new
-    return x

@@ -1,0 +1,117 @@
+"""Compiled loops over the rows of a CSR matrix; its columns are followed by one constant feature.
+
+``rows`` names the rows of the matrix that take part, in order; arrays of results and multipliers are indexed by the
+place in ``rows``. The last coefficient belongs to the constant feature and counts where ``constant`` is not 0.
+"""
+
+import numpy as np
+from numba import njit
+
+__all__ = ["add_rows", "add_squares", "compact", "gram", "norms", "scores"]
+
+_FAST = {"contract", "reassoc", "nsz"}
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def scores(data, indices, indptr, constant, rows, w, out):
+    """Products of the rows with the coefficients."""
+    shift = constant * w[w.size - 1]
+    for place in range(rows.size):
+        row = rows[place]
+        total = 0.0
+        for k in range(indptr[row], indptr[row + 1]):
+            total += data[k] * w[indices[k]]
+        out[place] = total + shift
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def add_rows(data, indices, indptr, constant, rows, factor, out):
+    """Add each row times its factor to ``out``."""
+    shift = 0.0
+    for place in range(rows.size):
+        v = factor[place]
+        if v != 0.0:
+            row = rows[place]
+            for k in range(indptr[row], indptr[row + 1]):
+                out[indices[k]] += v * data[k]
+            shift += v
+    out[out.size - 1] += constant * shift
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def add_squares(data, indices, indptr, constant, rows, factor, out):
+    """Add the squares of each row times its factor to ``out``."""
+    shift = 0.0
+    for place in range(rows.size):
+        v = factor[place]
+        if v != 0.0:
+            row = rows[place]
+            for k in range(indptr[row], indptr[row + 1]):
+                out[indices[k]] += v * data[k] * data[k]
+            shift += v
+    out[out.size - 1] += constant * constant * shift
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def norms(data, indptr, constant, rows, out):
+    """Squared lengths of the rows, with the constant feature."""
+    for place in range(rows.size):
+        row = rows[place]
+        total = constant * constant
+        for k in range(indptr[row], indptr[row + 1]):
+            total += float(data[k]) * data[k]
+        out[place] = total
+
+
+@njit(cache=True, nogil=True)
+def gram(data, indices, indptr, constant, rows, factor, out):
+    """Add factor times the outer product of each row to the upper triangle of ``out``."""
+    last = out.shape[0] - 1
+    for place in range(rows.size):
+        v = factor[place]
+        if v == 0.0:
+            continue
+        row = rows[place]
+        for k in range(indptr[row], indptr[row + 1]):
+            i = indices[k]
+            scaled = v * data[k]
+            out[i, i] += scaled * data[k]
+            for q in range(k + 1, indptr[row + 1]):
+                j = indices[q]
+                if i < j:
+                    out[i, j] += scaled * data[q]
+                else:
+                    out[j, i] += scaled * data[q]
+            out[i, last] += scaled * constant
+        out[last, last] += v * constant * constant
+
+
+@njit(cache=True, nogil=True)
+def compact(data, indices, indptr, rows, mark, columns):
+    """Copy of the rows with the columns that they use numbered anew.
+
+    ``mark`` is -1 everywhere, and so again at the end; ``columns`` receives the old numbers. Returns the three arrays
+    of the copy and the number of its columns.
+    """
+    count = 0
+    for row in rows:
+        count += indptr[row + 1] - indptr[row]
+    values = np.empty(count)
+    places = np.empty(count, np.int32)
+    starts = np.zeros(rows.size + 1, np.int64)
+    n_columns, q = 0, 0
+    for place in range(rows.size):
+        row = rows[place]
+        for k in range(indptr[row], indptr[row + 1]):
+            column = indices[k]
+            if mark[column] < 0:
+                mark[column] = n_columns
+                columns[n_columns] = column
+                n_columns += 1
+            values[q] = data[k]
+            places[q] = mark[column]
+            q += 1
+        starts[place + 1] = q
+    for column in columns[:n_columns]:
+        mark[column] = -1
+    return values, places, starts, n_columns

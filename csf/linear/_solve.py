@@ -1,0 +1,90 @@
+"""Linear systems and step lengths that the solvers share."""
+
+import numpy as np
+from numba import njit
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+__all__ = ["check_finite", "conjugate_gradients", "hinge_step", "newton_step"]
+
+_TOO_LARGE = "the features are too large for a linear model to be solved; scale them, e.g. to [0, 1]"
+
+
+def check_finite(value):
+    """Say so where sums have overflown."""
+    if not np.isfinite(value):
+        raise ValueError(_TOO_LARGE)
+
+
+def newton_step(matrix, slope):
+    """Minus the inverse of a positive definite matrix times the slope; ``matrix`` is overwritten.
+
+    Only its upper triangle counts; the diagonal grows a little where rounding made it singular.
+    """
+    diagonal, growth = matrix.diagonal().copy(), 0.0
+    while growth < 1.0:
+        try:
+            return -cho_solve(cho_factor(matrix, check_finite=False), slope, check_finite=False)
+        except LinAlgError:
+            growth = max(10.0 * growth, 1e-14)
+            matrix.flat[:: matrix.shape[0] + 1] = diagonal * (1.0 + growth)
+    raise ValueError(_TOO_LARGE)
+
+
+def conjugate_gradients(product, rhs, *, diagonal=None, start=None, stop, max_iter):
+    """Solve ``A x = rhs`` roughly for the positive definite matrix A that ``product`` multiplies with.
+
+    ``diagonal`` is the diagonal of A, or alike, that evens its scales; ``stop(x, residual)`` ends the search. Returns
+    the solution and the number of products.
+    """
+    scale = 1.0 if diagonal is None else 1.0 / diagonal
+    x = np.zeros_like(rhs) if start is None else start.copy()
+    residual = rhs.copy() if start is None else rhs - product(x)
+    direction = scale * residual
+    norm = residual @ direction
+    count = int(start is not None)
+    while count < max_iter and norm > 0.0 and not stop(x, residual):
+        image = product(direction)
+        length = norm / (direction @ image)
+        x += length * direction
+        residual -= length * image
+        scaled = scale * residual
+        new = residual @ scaled
+        direction = scaled + (new / norm) * direction
+        norm = new
+        count += 1
+    return x, count
+
+
+@njit(cache=True, nogil=True)
+def _slope_and_curvature(length, margins, along, weight, w_step, step_step):
+    slope, curvature = w_step + length * step_step, step_step
+    for i in range(margins.size):
+        slack = 1.0 - margins[i] - length * along[i]
+        if slack > 0.0:
+            slope -= 2.0 * weight[i] * slack * along[i]
+            curvature += 2.0 * weight[i] * along[i] * along[i]
+    return slope, curvature
+
+
+@njit(cache=True, nogil=True)
+def hinge_step(margins, along, weight, w_step, step_step):
+    """Length that minimises the squared-hinge objective along a step, or 0 where rounding hides descent.
+
+    ``w_step`` and ``step_step`` are the products of the coefficients and of the step with the step.
+    """
+    initial = _slope_and_curvature(0.0, margins, along, weight, w_step, step_step)[0]
+    if not initial < 0.0:
+        return 0.0
+    low, high, length = 0.0, np.inf, 1.0
+    for _ in range(60):
+        slope, curvature = _slope_and_curvature(length, margins, along, weight, w_step, step_step)
+        if abs(slope) <= 1e-2 * abs(initial):
+            return length
+        if slope < 0.0:
+            low = length
+        else:
+            high = length
+        length -= slope / curvature
+        if not low < length < high:
+            length = 2.0 * low if high == np.inf else 0.5 * (low + high)
+    return low

@@ -1,0 +1,259 @@
+"""Rows of a dense or CSR matrix, as the linear solvers see them: never copied whole, extended by a constant feature."""
+
+import numpy as np
+from scipy import sparse
+
+from csf.linear import _csr, _dense
+from csf.linear._descent import descend_csr, descend_dense
+
+__all__ = ["Block", "Rows"]
+
+# Rows of a dense matrix that are copied at a time for an outer product.
+_CHUNK = 4096
+
+
+class Rows:
+    """Some rows of a matrix, with a constant feature behind the others.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n_total, n_features)
+        Finite float32 or float64 values; kept as it is, whatever the rows.
+    at : ndarray of int of shape (n_rows,), default=None
+        The rows; ``None`` for all.
+    constant : float, default=1.0
+        Value of the constant feature; with 0 its coefficient stays 0.
+
+    Examples
+    --------
+    >>> rows = Rows(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), at=np.array([2, 0]))
+    >>> rows.scores(np.array([1.0, 0.0, 0.5]))
+    array([5.5, 1.5])
+    >>> rows.combine(np.array([1.0, -1.0]))
+    array([4., 4., 0.])
+    """
+
+    def __init__(self, X, at=None, *, constant=1.0):
+        self.constant = float(constant)
+        self.X = X
+        if sparse.issparse(X):
+            if X.format != "csr" or not X.has_canonical_format:
+                X = self.X = sparse.csr_array(X, copy=X.format == "csr")
+                X.sum_duplicates()
+            self._kernels, self._parts = _csr, (X.data, X.indices, X.indptr)
+        else:
+            self.X = np.ascontiguousarray(X)
+            self._kernels, self._parts = _dense, (self.X,)
+        self.at = np.arange(X.shape[0]) if at is None else np.asarray(at, dtype=np.int64)
+
+    def take(self, at):
+        """Other rows of the same matrix.
+
+        Parameters
+        ----------
+        at : ndarray of int
+            Rows of the whole matrix.
+
+        Returns
+        -------
+        Rows
+            The view; nothing is copied.
+        """
+        return Rows(self.X, at, constant=self.constant)
+
+    @property
+    def is_sparse(self):
+        """Whether the matrix is CSR."""
+        return self._kernels is _csr
+
+    @property
+    def n_rows(self):
+        """Number of rows."""
+        return self.at.shape[0]
+
+    @property
+    def n_coefficients(self):
+        """Number of features, with the constant one."""
+        return self.X.shape[1] + 1
+
+    @property
+    def stored(self):
+        """Mean number of stored values of a row of the matrix."""
+        return (self.X.nnz if self.is_sparse else self.X.size) / max(1, self.X.shape[0])
+
+    def scores(self, w):
+        """Products of all rows with the coefficients.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_coefficients,)
+            Coefficients, that of the constant feature last.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            float64 products.
+        """
+        out = np.empty(self.n_rows)
+        self._kernels.scores(*self._parts, self.constant, self.at, w, out)
+        return out
+
+    def combine(self, factor, *, squares=False):
+        """Sum of the rows, or of their squares, times a factor each.
+
+        Parameters
+        ----------
+        factor : ndarray of shape (n_rows,)
+            Factors; rows with 0 cost nothing.
+        squares : bool, default=False
+            Whether to add the squared features.
+
+        Returns
+        -------
+        ndarray of shape (n_coefficients,)
+            The sum.
+        """
+        out = np.zeros(self.n_coefficients)
+        kernel = self._kernels.add_squares if squares else self._kernels.add_rows
+        kernel(*self._parts, self.constant, self.at, factor, out)
+        return out
+
+    def descend(self, sign, squares, ridge, upper, dual, w, violation, max_iter):
+        """Passes of dual coordinate descent over the rows; see `csf.linear._descent`.
+
+        Parameters
+        ----------
+        sign, squares, ridge, upper : ndarray of shape (n_rows,)
+            Classes as +1 and -1, squared lengths of the rows, added diagonal and upper bounds of the dual variables.
+        dual, w : ndarray
+            Dual variables and their coefficients, changed in place.
+        violation : float
+            Largest range of projected gradients at the end.
+        max_iter : int
+            Limit of passes.
+
+        Returns
+        -------
+        int
+            Passes used.
+        """
+        kernel = descend_csr if self.is_sparse else descend_dense
+        return kernel(
+            *self._parts, self.constant, self.at, sign, squares, ridge, upper, dual, w, violation, max_iter
+        )
+
+    def squared_norms(self):
+        """Squared lengths of the rows, with the constant feature.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The squares.
+        """
+        out = np.empty(self.n_rows)
+        parts = (self.X.data, self.X.indptr) if self.is_sparse else (self.X,)
+        self._kernels.norms(*parts, self.constant, self.at, out)
+        return out
+
+    def add_gram(self, places, factor, out):
+        """Add outer products of rows to the upper triangle of a matrix.
+
+        Parameters
+        ----------
+        places : ndarray of int
+            Rows, as places in these rows.
+        factor : ndarray of the same shape
+            A factor for each.
+        out : ndarray of shape (n_coefficients, n_coefficients)
+            Changed in place.
+        """
+        at = self.at[places]
+        if self.is_sparse:
+            _csr.gram(*self._parts, self.constant, at, factor, out)
+            return
+        for start in range(0, at.shape[0], _CHUNK):
+            part = np.full((min(_CHUNK, at.shape[0] - start), self.n_coefficients), self.constant)
+            part[:, :-1] = self.X[at[start : start + _CHUNK]]
+            out += (part * factor[start : start + _CHUNK, None]).T @ part
+
+    def block(self, places):
+        """Copy of some rows that is fast to multiply with many times.
+
+        Parameters
+        ----------
+        places : ndarray of int
+            Rows, as places in these rows.
+
+        Returns
+        -------
+        Block
+            The copy; it numbers the columns that it uses anew.
+        """
+        if not self.is_sparse:
+            part = np.full((places.shape[0], self.n_coefficients), self.constant)
+            part[:, :-1] = self.X[self.at[places]]
+            return Block(np.arange(self.n_coefficients), dense=part)
+        mark = np.full(self.X.shape[1], -1, dtype=np.int32)
+        columns = np.empty(self.n_coefficients, dtype=np.int64)
+        *parts, count = _csr.compact(*self._parts, self.at[places], mark, columns)
+        columns[count] = self.X.shape[1]
+        return Block(columns[: count + 1].copy(), parts=parts, constant=self.constant)
+
+
+class Block:
+    """A few rows with the columns that they use.
+
+    Parameters
+    ----------
+    columns : ndarray of int of shape (n_columns,)
+        Coefficients that the rows use, the constant one last.
+    dense : ndarray of shape (n_rows, n_columns), default=None
+        The rows.
+    parts : tuple of ndarray, default=None
+        Values, columns and starts of the rows of a CSR matrix without the constant feature.
+    constant : float, default=1.0
+        Value of the constant feature of ``parts``.
+    """
+
+    def __init__(self, columns, *, dense=None, parts=None, constant=1.0):
+        self.columns, self._dense, self._parts, self._constant = columns, dense, parts, constant
+        if parts is not None:
+            self._all = np.arange(parts[2].shape[0] - 1)
+
+    def scores(self, v):
+        """Products of the rows with coefficients of ``columns``.
+
+        Parameters
+        ----------
+        v : ndarray of shape (n_columns,)
+            Coefficients.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The products.
+        """
+        if self._dense is not None:
+            return self._dense @ v
+        out = np.empty(self._all.shape[0])
+        _csr.scores(*self._parts, self._constant, self._all, v, out)
+        return out
+
+    def combine(self, factor):
+        """Sum of the rows times a factor each.
+
+        Parameters
+        ----------
+        factor : ndarray of shape (n_rows,)
+            Factors.
+
+        Returns
+        -------
+        ndarray of shape (n_columns,)
+            The sum, in the order of ``columns``.
+        """
+        if self._dense is not None:
+            return factor @ self._dense
+        out = np.zeros(self.columns.shape[0])
+        _csr.add_rows(*self._parts, self._constant, self._all, factor, out)
+        return out

@@ -1,0 +1,90 @@
+"""What a solver returns, and how several of its solutions make a start for the next one."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lstsq
+
+__all__ = ["Solution", "best_mixture"]
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Coefficients and a proof of how good they are.
+
+    Parameters
+    ----------
+    w : ndarray of shape (n_coefficients,)
+        Coefficients; the last one belongs to the constant feature.
+    objective : float
+        Value of the minimised function.
+    gap : float
+        Largest possible distance of ``objective`` from the optimum.
+    n_iter : int
+        Newton steps, or passes.
+    goal : float
+        Relative gap that solutions started from this one are solved to at least.
+    margins : ndarray of shape (n_samples,)
+        Scores times the sign of the class.
+    dual : ndarray of shape (n_samples,), default=None
+        Dual variables, where the method needs them for a warm start.
+    """
+
+    w: np.ndarray
+    objective: float
+    gap: float
+    n_iter: int
+    goal: float
+    margins: np.ndarray
+    dual: np.ndarray | None = None
+
+    @property
+    def relative_gap(self):
+        """``gap`` as a share of ``objective``."""
+        return self.gap / self.objective if self.objective > 0 else 0.0
+
+
+def best_mixture(solutions, weight, *, max_iter=15):
+    """Mixture of solutions with the smallest squared-hinge objective for new weights.
+
+    Parameters
+    ----------
+    solutions : sequence of Solution
+        Solutions with dual variables, the nearest first.
+    weight : ndarray of shape (n_samples,)
+        The new weights.
+    max_iter : int, default=15
+        Limit of Newton steps in the few factors.
+
+    Returns
+    -------
+    w, dual, margins : ndarray
+        The mixture.
+    """
+    coefficients = np.array([solution.w for solution in solutions])
+    margins = np.array([solution.margins for solution in solutions])
+    products = coefficients @ coefficients.T
+
+    def value(factor):
+        return 0.5 * factor @ products @ factor + weight @ np.maximum(1.0 - factor @ margins, 0.0) ** 2
+
+    factor = np.zeros(len(solutions))
+    factor[0] = 1.0
+    best = value(factor)
+    for _ in range(max_iter):
+        slack = 1.0 - factor @ margins
+        inside = np.flatnonzero(slack > 0.0)
+        part = margins[:, inside]
+        slope = products @ factor - 2.0 * part @ (weight[inside] * slack[inside])
+        matrix = products + 2.0 * (part * weight[inside]) @ part.T
+        step, length = -lstsq(matrix, slope, cond=1e-12, check_finite=False)[0], 1.0
+        while length > 1e-3 and value(factor + length * step) >= best:
+            length *= 0.5
+        if length <= 1e-3:
+            break
+        factor = factor + length * step
+        before, best = best, value(factor)
+        if before - best <= 1e-4 * best:
+            break
+    dual = factor @ np.array([solution.dual for solution in solutions])
+    return factor @ coefficients, dual, factor @ margins
