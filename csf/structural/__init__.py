@@ -1,5 +1,7 @@
 """Structural losses of performances that cannot be summed over samples, and learners that lower them."""
 
+from csf.structural.cutting_plane import CuttingPlane
+from csf.structural.ftrl import FTRL
 from csf.structural.losses import (
     LOSSES,
     ClassScores,
@@ -14,15 +16,19 @@ from csf.structural.losses import (
 )
 from csf.structural.one_pass import OnePassMiniBatch
 from csf.structural.ranking import partial_auc_score, precision_at_k_score
+from csf.structural.subgradient import ProjectedSubgradient
 from csf.structural.two_pass import TwoPassMiniBatch
 
 __all__ = [
+    "FTRL",
     "LOSSES",
     "ClassScores",
+    "CuttingPlane",
     "FBetaLoss",
     "OnePassMiniBatch",
     "PartialAUC",
     "PrecisionAtK",
+    "ProjectedSubgradient",
     "StructuralLoss",
     "TableLoss",
     "Tangent",

@@ -6,31 +6,23 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._validation import check_count
-from csf.online.base import NUMBERS, LinearOnlineClassifier, check_positive
-from csf.responses import margin
-from csf.structural._rows import copy_rows, cut_rows, score_rows, stack_rows
+from csf.online.base import NUMBERS, check_positive
+from csf.structural._online import StructuralOnlineClassifier
+from csf.structural._rows import copy_rows, cut_rows, score_rows, split_classes, stack_rows
 from csf.structural._threshold import share_threshold
 from csf.structural._weights import AveragedWeights
-from csf.structural.losses import ClassScores, get_loss
+from csf.structural.losses import ClassScores
 
 __all__ = ["MiniBatchLearner", "Waiting"]
 
 
-class MiniBatchLearner(LinearOnlineClassifier):
+class MiniBatchLearner(StructuralOnlineClassifier):
     """Base of learners that make one subgradient step for each buffer.
 
     Subclasses have the parameters ``loss``, ``buffer_size``, ``eta`` and ``radius`` beside those of the base. They
     write ``_step`` and ``_finish()`` (learn from a last buffer that is not full, at the end of `fit`), and call
     ``_descend`` with the buffer.
     """
-
-    @property
-    def threshold_(self):
-        """Threshold of the scores of positives: 0, or for ranking losses the cut that finds their share."""
-        check_is_fitted(self)
-        if self._threshold is None:
-            self._threshold = self._choose_threshold()
-        return self._threshold
 
     @property
     def n_updates_(self):
@@ -61,40 +53,18 @@ class MiniBatchLearner(LinearOnlineClassifier):
             self._threshold = share_threshold(ClassScores.equal(score[is_pos], score[~is_pos]))
         return self
 
-    def decision_function(self, X):
-        """Signed distance of each score from the threshold; above 0 where ``predict`` gives ``classes_[1]``.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Scores.
-        """
-        score = super().decision_function(X)
-        if not self._loss.ranking:
-            return score
-        sign = self._orientation()
-        return margin(sign * score, self.threshold_, sign > 0)
-
     def _check_parameters(self):
-        get_loss(self.loss)
+        super()._check_parameters()
         check_count(self.buffer_size, "buffer_size", minimum=2)
         check_positive(self.eta, "eta")
-        check_positive(self.radius, "radius")
 
     def _start(self, n_features):
-        self._loss = get_loss(self.loss)
-        self._loss.check()
+        super()._start(n_features)
         known = self._n_expected is not None
         self._size = min(self.buffer_size, self._n_expected // self.passes) if known else self.buffer_size
         self._w = AveragedWeights(n_features + bool(self.fit_intercept))
-        self._threshold = None if self._loss.ranking else 0.0
         self._buffer = None
-        self._losses = (0.0, 0)
+        self._last_loss = math.nan
         self.n_skipped_ = 0
 
     def _take(self, X, y):
@@ -105,46 +75,49 @@ class MiniBatchLearner(LinearOnlineClassifier):
         return results
 
     def _numbers(self):
-        return {"n_updates": self._w.n_steps, "loss": self._losses[0]}
+        return {"n_updates": self._w.n_steps, "loss": self._last_loss}
 
     def _weights(self):
         return self._w.average(), self._w.last()
 
-    def _constant(self):
-        return float(self.intercept_scaling) if self.fit_intercept else 0.0
-
     def _descend(self, parts, shares=None):
-        """One step. ``parts`` are pairs of rows and signs; ``shares`` are those of one positive and one negative."""
-        constant = self._constant()
-        score = np.concatenate([self._w.scores(rows, self.x_scale_, constant) for rows, _ in parts])
-        sign = np.concatenate([sign for _, sign in parts])
-        pos, neg = np.flatnonzero(sign > 0), np.flatnonzero(sign < 0)
-        tangent = self._loss.class_tangent(_class_scores(score[pos], score[neg], shares))
-        step = np.empty_like(score)
-        step[pos], step[neg] = tangent.slope[: pos.size], tangent.slope[pos.size :]
-        step *= -self.eta / math.sqrt(self._w.n_steps + 1)
-        start = 0
+        """One step. ``parts`` are pairs of rows and signs; ``shares`` are those of one positive and one negative.
+
+        Returns whether there was one: without one of the classes there is none.
+        """
+        scores, places = self._split(parts, self._w.scores, shares)
+        if not (scores.pos.size and scores.neg.size):
+            return False
+        tangent = self._loss.class_tangent(scores)
+        steps = (-self.eta / math.sqrt(self._w.n_steps + 1)) * tangent.slope[places]
+        constant, start = self._constant(), 0
         for rows, sign in parts:
-            self._w.add(rows, step[start : start + sign.size], self.x_scale_, constant)
+            self._w.add(rows, steps[start : start + sign.size], self.x_scale_, constant)
             start += sign.size
         self._w.end_step(self.radius)
+        self._last_loss = tangent.value
         if self._loss.ranking:
             self._threshold, self._buffer = None, (parts, shares)
-        self._losses = tangent.value, self._w.n_steps
+        return True
 
     def _choose_threshold(self):
         """Threshold of a ranking loss on the last buffer; nothing is positive before the first."""
         if self._buffer is None:
             return math.inf
         parts, shares = self._buffer
-        w = self._w.average()
-        score = np.concatenate([score_rows(rows, w, self.x_scale_, self._constant()) for rows, _ in parts])
-        sign = np.concatenate([sign for _, sign in parts])
-        return share_threshold(_class_scores(score[sign > 0], score[sign < 0], shares))
+        average = self._w.average()
+        return share_threshold(self._split(parts, lambda rows, *how: score_rows(rows, average, *how), shares)[0])
 
-
-def _class_scores(pos, neg, shares):
-    return ClassScores.equal(pos, neg) if shares is None else ClassScores(pos, neg, *shares)
+    def _split(self, parts, scores_of, shares):
+        """Scores by class, and the place of each row in them."""
+        constant = self._constant()
+        score = [scores_of(rows, self.x_scale_, constant) for rows, _ in parts]
+        sign = [sign for _, sign in parts]
+        score, sign = (score[0], sign[0]) if len(parts) == 1 else (np.concatenate(score), np.concatenate(sign))
+        by_class, places = np.empty(score.size), np.empty(score.size, dtype=np.int64)
+        n_pos = split_classes(score, sign, by_class, places)
+        pos, neg = by_class[:n_pos], by_class[n_pos:]
+        return (ClassScores.equal(pos, neg) if shares is None else ClassScores(pos, neg, *shares)), places
 
 
 class Waiting:

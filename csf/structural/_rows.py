@@ -7,7 +7,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-__all__ = ["add_rows", "copy_rows", "cut_rows", "rows_of", "score_rows", "stack_rows", "take_rows"]
+__all__ = ["add_rows", "copy_rows", "cut_rows", "rows_of", "score_rows", "split_classes", "stack_rows", "take_rows"]
 
 
 def rows_of(X):
@@ -67,6 +67,27 @@ def add_rows(rows, factors, x_scale, constant, out):
         add_csr(*rows, factors, x_scale, constant, out)
     else:
         add_dense(rows, factors, x_scale, constant, out)
+
+
+@njit(cache=True, nogil=True)
+def split_classes(score, sign, out, places):
+    """Write the scores of positives to the front of ``out`` and those of negatives behind, all in their order.
+
+    ``places`` gets the place of each sample in ``out``. Returns the number of positives.
+    """
+    n_pos = 0
+    for i in range(sign.shape[0]):
+        n_pos += sign[i] > 0.0
+    front, back = 0, n_pos
+    for i in range(sign.shape[0]):
+        if sign[i] > 0.0:
+            places[i] = front
+            front += 1
+        else:
+            places[i] = back
+            back += 1
+        out[places[i]] = score[i]
+    return n_pos
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})

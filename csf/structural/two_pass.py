@@ -91,7 +91,7 @@ class TwoPassMiniBatch(MiniBatchLearner):
     >>> X, y = make_classification(5000, weights=[0.95], class_sep=1.5, random_state=0)
     >>> model = TwoPassMiniBatch("pauc", random_state=0).fit(X, y)
     >>> partial_auc_score(y, model.decision_function(X), beta=0.1)
-    0.8
+    0.915
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Structural losses: what a learner lowers, one file each."""
 
-from csf.structural.losses.base import ClassScores, Tangent, StructuralLoss
+from csf.structural.losses.base import ClassScores, StructuralLoss, Tangent
 from csf.structural.losses.fbeta import FBetaLoss
 from csf.structural.losses.partial_auc import PartialAUC
 from csf.structural.losses.precision_at_k import PrecisionAtK

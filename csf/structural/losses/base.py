@@ -2,10 +2,10 @@
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from csf.online.base import check_positive
 
@@ -107,8 +107,8 @@ class StructuralLoss(ABC):
             In [0, 1]; larger is better.
         """
 
-    def mass(self, n_pos, n_neg):
-        """Factor between the loss, an average, and the sum that `FTRL` lowers.
+    def total(self, n_pos, n_neg):
+        """The loss as a sum over samples, which grows with their number: what `FTRL` lowers.
 
         Parameters
         ----------
@@ -117,12 +117,14 @@ class StructuralLoss(ABC):
 
         Returns
         -------
-        float
-            The number of samples, unless a loss says otherwise.
+        loss : StructuralLoss
+            This loss, perhaps of other parameters.
+        factor : float
+            The sum is so many times ``loss``.
         """
-        return float(n_pos + n_neg)
+        return self, float(n_pos + n_neg)
 
-    def check(self):
+    def check(self):  # noqa: B027 - most losses promise what they can keep
         """Raise or warn where parameters promise less than a learner needs; it is called once before learning."""
 
     def tangent(self, score, is_pos):
@@ -173,6 +175,16 @@ class StructuralLoss(ABC):
 class Labelled(StructuralLoss):
     """Base of losses that are a maximum over labellings; they have the parameter ``kappa``."""
 
+    def total(self, n_pos, n_neg):
+        """Factors of samples in the sum are 1 (``kappa`` times the samples), see `StructuralLoss.total`."""
+        factor = self._count(n_pos, n_neg)
+        unit = 1.0 if self.kappa is None else self.kappa * (n_pos + n_neg)
+        return replace(self, kappa=unit / factor), factor
+
+    def _count(self, n_pos, n_neg):
+        """What a loss of 1 counts."""
+        return float(n_pos + n_neg)
+
     def _check_kappa(self):
         if self.kappa is not None:
             check_positive(self.kappa, "kappa")
@@ -185,54 +197,17 @@ class Labelled(StructuralLoss):
         return self.kappa * n_samples * scores.share_pos, self.kappa * n_samples * scores.share_neg
 
 
-def labelled_tangent(scores, kappas, delta, n_pos, n_neg):
-    """Tangent of the labelling whose positives are the best ``n_pos`` positives and the best ``n_neg`` negatives."""
-    size = scores.pos.shape[0]
-    slope = np.empty(size + scores.neg.shape[0])
-    choose_top(scores.pos, n_pos, slope[:size])
-    choose_top(scores.neg, n_neg, slope[size:])
-    slope[:size] -= 1.0
-    slope[:size] *= 2.0 * kappas[0]
-    slope[size:] *= 2.0 * kappas[1]
-    return Tangent(float(delta + slope[:size] @ scores.pos + slope[size:] @ scores.neg), float(delta), slope)
-
-
-def choose_top(score, count, out):
-    """Write 1 for the ``count`` largest scores and 0 for others; those tied with the last share what is left."""
-    if count <= 0:
-        out[:] = 0.0
-    elif count >= score.shape[0]:
-        out[:] = 1.0
-    else:
-        last = score.shape[0] - math.ceil(count)
-        share_top(score, count, np.partition(score, last)[last], out)
-
-
 def largest(score, count):
-    """The ``count`` largest scores, falling."""
+    """The ``count`` largest scores, or all if they are fewer, rising."""
     n = score.shape[0]
     if count < n:
         score = np.partition(score, n - count)[n - count :]
-    return np.sort(score)[::-1]
+    return np.sort(score)
 
 
 def whole_count(share, n_samples):
     """Least whole number that is not below ``share * n_samples``, but for rounding."""
     return math.ceil(share * n_samples * (1.0 - 1e-12))
-
-
-@njit(cache=True, nogil=True)
-def share_top(score, count, last, out):
-    """`choose_top` where the ``ceil(count)``-th largest score is known."""
-    above, tied = 0, 0
-    for i in range(score.shape[0]):
-        if score[i] > last:
-            above += 1
-        elif score[i] == last:
-            tied += 1
-    share = (count - above) / tied
-    for i in range(score.shape[0]):
-        out[i] = 1.0 if score[i] > last else (share if score[i] == last else 0.0)
 
 
 def _check_scores(score, is_pos):

@@ -3,47 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from csf.metrics import FBeta
 from csf.online.base import check_positive
-from csf.structural.losses.base import Labelled, labelled_tangent
+from csf.structural.losses._kernels import fbeta_tangent
+from csf.structural.losses.base import Labelled, Tangent
 
 __all__ = ["FBetaLoss"]
-
-
-@njit(cache=True, nogil=True)
-def best_counts(pos, neg, weight_pos, weight_neg, b2, missed):
-    """Numbers of positives and negatives, and the loss, of the labelling that is worst for F-beta.
-
-    ``pos`` and ``neg`` are falling scores, times what a label costs. For a fixed number of positives the objective
-    is concave in that of negatives, so that halving finds the best.
-    """
-    total = b2 * weight_pos * pos.shape[0]
-    part_pos = -missed
-    best, best_pos, best_neg, best_delta = -np.inf, 0, 0, 0.0
-    sums = np.empty(neg.shape[0] + 1)
-    sums[0] = 0.0
-    for k in range(neg.shape[0]):
-        sums[k + 1] = sums[k] + neg[k]
-    for a in range(pos.shape[0] + 1):
-        if a > 0:
-            part_pos += pos[a - 1]
-        found = (1.0 + b2) * weight_pos * a
-        base = weight_pos * a + total
-        lo, hi = 0, neg.shape[0]
-        while lo < hi:
-            b = (lo + hi) // 2
-            below = base + weight_neg * b
-            if found * weight_neg / (below * (below + weight_neg)) + neg[b] > 0.0:
-                lo = b + 1
-            else:
-                hi = b
-        delta = 1.0 - found / (base + weight_neg * lo)
-        value = delta + part_pos + sums[lo]
-        if value > best:
-            best, best_pos, best_neg, best_delta = value, a, lo, delta
-    return best_pos, best_neg, best_delta
 
 
 @dataclass(frozen=True)
@@ -91,16 +57,18 @@ class FBetaLoss(Labelled):
     def class_tangent(self, scores):
         """Value and subgradient, see `StructuralLoss.class_tangent`."""
         kappas = self._kappas(scores)
-        pos = np.sort(2.0 * kappas[0] * scores.pos)[::-1]
         b2 = float(self.beta) ** 2
-        neg = 2.0 * kappas[1] * scores.neg
+        pos, neg = 2.0 * kappas[0] * scores.pos, 2.0 * kappas[1] * scores.neg
         # what one more negative can add to the loss of F-beta, at most: lower ones never come into the labelling
         total = pos.shape[0] * scores.share_pos
         found = min(total, b2 * total)
         gain = (1.0 + b2) * scores.share_neg * found / (found + b2 * total) ** 2
-        neg = np.sort(neg[neg > -gain])[::-1]
-        n_pos, n_neg, delta = best_counts(pos, neg, scores.share_pos, scores.share_neg, b2, pos.sum())
-        return labelled_tangent(scores, kappas, delta, n_pos, n_neg)
+        near = np.sort(neg[neg > -gain])
+        slope = np.empty(pos.shape[0] + neg.shape[0])
+        delta, linear = fbeta_tangent(
+            pos, neg, np.sort(pos), near, scores.share_pos, scores.share_neg, *kappas, b2, slope
+        )
+        return Tangent(delta + linear, delta, slope)
 
     def performance(self, score, is_pos):
         """F-beta of the labels ``score > 0``, see `StructuralLoss.performance`."""

@@ -1,38 +1,16 @@
 """Tight hinge loss of the partial area under the ROC curve."""
 
+import math
 import numbers
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
-from csf.structural.losses.base import Tangent, StructuralLoss, choose_top, whole_count
+from csf.structural.losses._kernels import pair_hinges, share_top
+from csf.structural.losses.base import StructuralLoss, Tangent, whole_count
 from csf.structural.ranking import AREAS, partial_auc_score
 
 __all__ = ["PartialAUC"]
-
-
-@njit(cache=True, nogil=True)
-def pair_hinges(pos, neg, weight, of_pos, of_neg):
-    """Sum over pairs of ``max(0, 1 - pos + neg)``, times the weight of the negative; and its slopes, but for signs.
-
-    ``pos`` and ``neg`` rise. Returns the sum and the weight of all pairs with a loss.
-    """
-    n_pos = pos.shape[0]
-    of_pos[:] = 0.0
-    loss, active, c, part = 0.0, 0.0, 0, 0.0
-    for k in range(neg.shape[0]):
-        while c < n_pos and pos[c] < neg[k] + 1.0:
-            part += pos[c]
-            c += 1
-        of_neg[k] = weight[k] * c
-        active += of_neg[k]
-        loss += weight[k] * (c * (1.0 + neg[k]) - part)
-        if c > 0:
-            of_pos[c - 1] += weight[k]
-    for i in range(n_pos - 2, -1, -1):
-        of_pos[i] += of_pos[i + 1]
-    return loss, active
 
 
 @dataclass(frozen=True)
@@ -83,9 +61,7 @@ class PartialAUC(StructuralLoss):
         if isinstance(self.beta, bool) or not isinstance(self.beta, numbers.Real):
             raise TypeError(f"beta must be a number in (0, 1], got {self.beta!r}")
         if not 0.0 < self.beta <= 1.0:
-            raise ValueError(
-                f"beta must be in (0, 1], got {self.beta!r}: at least one negative has to be in the range"
-            )
+            raise ValueError(f"beta must be in (0, 1], got {self.beta!r}: at least one negative has to be in the range")
         if self.mode not in AREAS:
             raise ValueError(f"mode must be one of {AREAS}, got {self.mode!r}")
 
@@ -93,22 +69,24 @@ class PartialAUC(StructuralLoss):
         """Value and subgradient, see `StructuralLoss.class_tangent`."""
         n_pos, n_neg = scores.pos.shape[0], scores.neg.shape[0]
         count = whole_count(self.beta, n_neg) if self.mode == "count" else self.beta * n_neg
-        slope = np.empty(n_pos + n_neg)
-        share = slope[n_pos:]
-        choose_top(scores.neg, count, share)
+        share = np.ones(n_neg)
+        if count < n_neg:
+            last = n_neg - math.ceil(count)
+            share_top(scores.neg, count, np.partition(scores.neg, last)[last], share)
         top = np.flatnonzero(share)
         top = top[np.argsort(scores.neg[top])]
         order = np.argsort(scores.pos)
-        of_pos, of_neg = np.empty(n_pos), np.empty(top.shape[0])
-        loss, active = pair_hinges(scores.pos[order], scores.neg[top], share[top], of_pos, of_neg)
-        pairs = n_pos * count
-        slope[order] = 0.0 - of_pos / pairs
-        share[top] = of_neg / pairs
-        return Tangent(loss / pairs, active / pairs, slope)
+        sums = np.empty(n_pos + top.shape[0])
+        loss, active = pair_hinges(scores.pos[order], scores.neg[top], share[top], sums)
+        sums /= n_pos * count
+        slope = np.zeros(n_pos + n_neg)
+        slope[order], slope[n_pos + top] = sums[:n_pos], sums[n_pos:]
+        return Tangent(loss / (n_pos * count), active / (n_pos * count), slope)
 
-    def mass(self, n_pos, n_neg):
-        """Number of pairs divided by that of samples, see `StructuralLoss.mass`."""
-        return n_pos * max(self.beta * n_neg, 1.0) / (n_pos + n_neg)
+    def total(self, n_pos, n_neg):
+        """Sum over pairs, see `StructuralLoss.total`."""
+        count = whole_count(self.beta, n_neg) if self.mode == "count" else self.beta * n_neg
+        return self, float(n_pos * count)
 
     def performance(self, score, is_pos):
         """Partial AUC, divided by ``beta``, see `StructuralLoss.performance`."""

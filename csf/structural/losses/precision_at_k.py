@@ -4,40 +4,13 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from csf._validation import check_fraction
-from csf.structural.losses.base import Labelled, labelled_tangent, largest, whole_count
+from csf.structural.losses._kernels import precision_tangent
+from csf.structural.losses.base import Labelled, Tangent, largest, whole_count
 from csf.structural.ranking import precision_at_k_score
 
 __all__ = ["PrecisionAtK"]
-
-
-@njit(cache=True, nogil=True)
-def best_found(pos, neg, share_pos, share_neg, top, missed, n_neg):
-    """Numbers of positives and negatives in the worst selection of a share ``top`` of the data.
-
-    ``pos`` and ``neg`` are falling scores, times what a label costs; of the negatives only those that can be needed.
-    """
-    sums = np.empty(neg.shape[0] + 1)
-    sums[0] = 0.0
-    for k in range(neg.shape[0]):
-        sums[k + 1] = sums[k] + neg[k]
-    part_pos = -missed
-    slack = 0.5 * max(1.0, share_pos / share_neg)
-    best, best_pos, best_neg = -np.inf, 0, 0
-    for a in range(pos.shape[0] + 1):
-        if a > 0:
-            part_pos += pos[a - 1]
-        rest = (top - a * share_pos) / share_neg
-        if rest < -slack:
-            break
-        if rest <= n_neg + slack:
-            b = min(max(int(round(rest)), 0), n_neg)
-            value = 1.0 - a * share_pos / top + part_pos + sums[b]
-            if value > best:
-                best, best_pos, best_neg = value, a, b
-    return best_pos, best_neg
 
 
 @dataclass(frozen=True)
@@ -108,19 +81,21 @@ class PrecisionAtK(Labelled):
                 stacklevel=2,
             )
 
-    def mass(self, n_pos, n_neg):
-        """Number of samples selected: the sum counts positives that are missed, see `StructuralLoss.mass`."""
+    def _count(self, n_pos, n_neg):
+        """Samples selected: the sum counts those that are negative."""
         return float(n_pos if self.k is None else whole_count(self.k, n_pos + n_neg))
 
     def class_tangent(self, scores):
         """Value and subgradient, see `StructuralLoss.class_tangent`."""
         kappas = self._kappas(scores)
         top = self._top(scores)
-        n_neg = scores.neg.shape[0]
-        pos = np.sort(2.0 * kappas[0] * scores.pos)[::-1]
-        neg = largest(2.0 * kappas[1] * scores.neg, min(n_neg, int(top / scores.share_neg + 1.0)))
-        found, false = best_found(pos, neg, scores.share_pos, scores.share_neg, top, pos.sum(), n_neg)
-        return labelled_tangent(scores, kappas, 1.0 - found * scores.share_pos / top, found, false)
+        pos, neg = 2.0 * kappas[0] * scores.pos, 2.0 * kappas[1] * scores.neg
+        near = largest(neg, int(top / scores.share_neg + 1.0))
+        slope = np.empty(pos.shape[0] + neg.shape[0])
+        delta, linear = precision_tangent(
+            pos, neg, np.sort(pos), near, scores.share_pos, scores.share_neg, *kappas, top, slope
+        )
+        return Tangent(delta + linear, delta, slope)
 
     def _top(self, scores):
         """Share of the data to select."""

@@ -4,34 +4,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numba import njit
 
 from csf.metrics import Metric, get_metric
-from csf.structural.losses.base import Labelled, labelled_tangent
+from csf.structural.losses._kernels import table_tangent
+from csf.structural.losses.base import Labelled, Tangent
 
 __all__ = ["TableLoss"]
 
 # Cells of a table of float64: 80 MB.
 _MOST_CELLS = 10_000_000
-
-
-@njit(cache=True, nogil=True)
-def best_cell(table, pos, neg, missed):
-    """Numbers of positives and negatives in the worst labelling; ``pos`` and ``neg`` are falling scores."""
-    sums = np.empty(neg.shape[0] + 1)
-    sums[0] = 0.0
-    for k in range(neg.shape[0]):
-        sums[k + 1] = sums[k] + neg[k]
-    part_pos = -missed
-    best, best_pos, best_neg = -np.inf, 0, 0
-    for a in range(pos.shape[0] + 1):
-        if a > 0:
-            part_pos += pos[a - 1]
-        for b in range(neg.shape[0] + 1):
-            value = table[a, b] + (part_pos + sums[b])
-            if value > best:
-                best, best_pos, best_neg = value, a, b
-    return best_pos, best_neg
 
 
 @lru_cache(maxsize=1)
@@ -94,10 +75,10 @@ class TableLoss(Labelled):
             )
         kappas = self._kappas(scores)
         table = _losses(get_metric(self.metric), n_pos, n_neg, scores.share_pos, scores.share_neg)
-        pos = np.sort(2.0 * kappas[0] * scores.pos)[::-1]
-        neg = np.sort(2.0 * kappas[1] * scores.neg)[::-1]
-        n_pos, n_neg = best_cell(table, pos, neg, pos.sum())
-        return labelled_tangent(scores, kappas, table[n_pos, n_neg], n_pos, n_neg)
+        pos, neg = 2.0 * kappas[0] * scores.pos, 2.0 * kappas[1] * scores.neg
+        slope = np.empty(n_pos + n_neg)
+        delta, linear = table_tangent(table, pos, neg, np.sort(pos), np.sort(neg), *kappas, slope)
+        return Tangent(delta + linear, delta, slope)
 
     def performance(self, score, is_pos):
         """The metric of the labels ``score > 0``, see `StructuralLoss.performance`."""

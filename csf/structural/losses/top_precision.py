@@ -3,29 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from csf._validation import check_fraction
-from csf.structural.losses.base import Tangent, Labelled, choose_top, largest, whole_count
+from csf.structural.losses._kernels import top_precision_tangent
+from csf.structural.losses.base import Labelled, Tangent, largest, whole_count
 from csf.structural.ranking import precision_at_k_score
 
 __all__ = ["TopPrecision"]
-
-
-@njit(cache=True, nogil=True)
-def best_false(pos, neg, size):
-    """Number of negatives in the worst selection of ``size`` samples; ``pos`` and ``neg`` are falling scores."""
-    left = pos.sum()
-    for i in range(size):
-        left -= pos[i]
-    best, best_b, part_neg = 0.0, 0, 0.0
-    for b in range(1, min(size, neg.shape[0]) + 1):
-        part_neg += neg[b - 1]
-        left += pos[size - b]
-        value = b / size + part_neg - b * left / (pos.shape[0] - size + b)
-        if value > best:
-            best, best_b = value, b
-    return best_b
 
 
 @dataclass(frozen=True)
@@ -83,19 +67,13 @@ class TopPrecision(Labelled):
         n_pos, n_neg = scores.pos.shape[0], scores.neg.shape[0]
         kappa = 1.0 / (n_pos + n_neg) if self.kappa is None else self.kappa
         size = min(whole_count(self.k, n_pos + n_neg), n_pos)
-        neg = largest(scores.neg, min(size, n_neg))
-        false = best_false(np.sort(2.0 * kappa * scores.pos)[::-1], 2.0 * kappa * neg, size)
-        slope = np.zeros(n_pos + n_neg)
-        if false:
-            choose_top(scores.pos, size - false, slope[:n_pos])
-            slope[:n_pos] = (slope[:n_pos] - 1.0) * (2.0 * kappa * false / (n_pos - size + false))
-            choose_top(scores.neg, false, slope[n_pos:])
-            slope[n_pos:] *= 2.0 * kappa
-        linear = slope[:n_pos] @ scores.pos + slope[n_pos:] @ scores.neg
-        return Tangent(float(false / size + linear), false / size, slope)
+        pos, neg = 2.0 * kappa * scores.pos, 2.0 * kappa * scores.neg
+        slope = np.empty(n_pos + n_neg)
+        delta, linear = top_precision_tangent(pos, neg, np.sort(pos), largest(neg, size), size, kappa, slope)
+        return Tangent(delta + linear, delta, slope)
 
-    def mass(self, n_pos, n_neg):
-        """Number of samples selected: the sum counts negatives among them, see `StructuralLoss.mass`."""
+    def _count(self, n_pos, n_neg):
+        """Samples selected: the sum counts those that are negative."""
         return float(min(whole_count(self.k, n_pos + n_neg), n_pos))
 
     def performance(self, score, is_pos):

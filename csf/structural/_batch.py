@@ -1,0 +1,111 @@
+"""What the learners of a whole training set share: checks, coefficients, threshold, prediction."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from csf._validation import check_binary_target
+from csf.online.base import NUMBERS, check_positive
+from csf.responses import margin
+from csf.structural._problem import StructuralProblem, longest_scale
+from csf.structural._rows import rows_of
+from csf.structural._threshold import share_threshold
+from csf.structural.losses import get_loss
+
+__all__ = ["BatchLearner"]
+
+
+class BatchLearner(ClassifierMixin, BaseEstimator):
+    """Base of learners of a whole training set.
+
+    Subclasses have the parameters ``loss``, ``fit_intercept``, ``intercept_scaling`` and ``pos_label``. They write
+    ``_check_parameters()`` and ``_solve(problem)``: best and last weights of a `StructuralProblem`.
+    """
+
+    def fit(self, X, y):
+        """Train.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
+            Labels of two classes.
+
+        Returns
+        -------
+        BatchLearner
+            Itself.
+        """
+        self._check_common_parameters()
+        X, y = validate_data(self, X, y, **NUMBERS)
+        self.classes_, is_pos, self.pos_label_ = check_binary_target(y, self.pos_label)
+        loss = get_loss(self.loss)
+        loss.check()
+        constant = float(self.intercept_scaling) if self.fit_intercept else 0.0
+        how = {"n_features": X.shape[1], "constant": constant, "x_scale": longest_scale(X)}
+        problem = StructuralProblem(rows_of(X), is_pos, loss.class_tangent, **how)
+        best, last = self._solve(problem)
+        sign = self._orientation()
+        self.coef_ = sign * problem.x_scale * best[None, : X.shape[1]]
+        self.coef_last_ = sign * problem.x_scale * last[None, : X.shape[1]]
+        self.intercept_ = np.array([sign * constant * best[-1]])
+        self.threshold_ = share_threshold(problem.scores(best)) if loss.ranking else 0.0
+        self.n_seen_ = X.shape[0]
+        return self
+
+    def decision_function(self, X):
+        """Signed distance of each score from the threshold; above 0 where ``predict`` gives ``classes_[1]``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Scores.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **NUMBERS)
+        score = np.asarray(X @ self.coef_[0]).ravel() + self.intercept_[0]
+        if not get_loss(self.loss).ranking:
+            return score
+        sign = self._orientation()
+        return margin(sign * score, self.threshold_, sign > 0)
+
+    def predict(self, X):
+        """Class of each sample.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels out of ``classes_``.
+        """
+        score = self.decision_function(X)
+        return self.classes_[(score > 0.0).astype(int)]
+
+    def _orientation(self):
+        return 1.0 if self.pos_label_ == self.classes_[1] else -1.0
+
+    def _check_common_parameters(self):
+        get_loss(self.loss)
+        if not isinstance(self.fit_intercept, bool | np.bool_):
+            raise TypeError(f"fit_intercept must be True or False, got {self.fit_intercept!r}")
+        check_positive(self.intercept_scaling, "intercept_scaling")
+        self._check_parameters()
+
+    def _watch(self, objective, best, last):
+        """Called after each iteration; does nothing but serve those who measure."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags

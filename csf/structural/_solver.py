@@ -1,0 +1,119 @@
+"""The one-slack cutting-plane method: a model of the loss from its tangent planes, and a certificate."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from csf.structural._simplex_qp import solve_simplex_qp
+
+__all__ = ["Bounds", "CuttingPlaneSolver"]
+
+# The small quadratic program is solved to this part of the gap asked for.
+_INNER = 1e-3
+
+
+class Bounds(NamedTuple):
+    """Best objective met and largest lower bound, after one more tangent plane."""
+
+    objective: float
+    bound: float
+    n_cuts: int
+
+
+class CuttingPlaneSolver:
+    r"""Minimise :math:`\frac12 \|w\|^2 + C \ell(w)` for one loss and any C; planes are kept from one C to the next.
+
+    Parameters
+    ----------
+    problem : StructuralProblem
+        Loss, not negative.
+    drop_after : int, default=50
+        Rounds after which a plane that carries no weight is dropped.
+    """
+
+    def __init__(self, problem, *, drop_after=50):
+        self._problem = problem
+        self._drop_after = drop_after
+        # the first plane is 0: the loss is not negative
+        self._planes = np.zeros((1, problem.n_weights))
+        self._gram, self._offsets, self._alpha = np.zeros((1, 1)), np.zeros(1), np.ones(1)
+        self._idle = np.zeros(1, dtype=np.int64)
+        self._size = 1
+
+    def solve(self, C, *, eps, max_iter, watch=None):
+        """Solve for one ``C``.
+
+        Parameters
+        ----------
+        C : float
+            Weight of the loss.
+        eps : float
+            Gap at which to stop, relative to the larger of 1 and ``C``.
+        max_iter : int
+            Limit of tangent planes.
+        watch : callable, default=None
+            Called with ``(bounds, best, last)`` after each plane.
+
+        Returns
+        -------
+        tuple
+            Best weights, weights of the model's minimum, and the list of `Bounds`.
+        """
+        tol = eps * max(1.0, C)
+        steps, best, objective, bound = [], None, np.inf, 0.0
+        w, lower = self._model_minimum(C, _INNER * tol)
+        while True:
+            bound = max(bound, lower)
+            plane = self._problem.plane(w)
+            value = 0.5 * (w @ w) + C * max(plane.value, 0.0)
+            # the minimum of the model is preferred to an earlier point where both are good enough
+            if value < objective or value - bound <= tol:
+                best, objective = w, value
+            steps.append(Bounds(objective, bound, self._size - 1))
+            if watch is not None:
+                watch(steps[-1], best, w)
+            if objective - bound <= tol or len(steps) == max_iter:
+                return best, w, steps
+            self._add(plane)
+            w, lower = self._model_minimum(C, _INNER * tol)
+
+    def _model_minimum(self, C, tol):
+        """Minimum of the model: weights, and the value, which is a lower bound."""
+        size = self._size
+        alpha, gram, offsets = C * self._alpha[:size], self._gram[:size, :size], self._offsets[:size]
+        solve_simplex_qp(np.ascontiguousarray(gram), offsets, C, alpha, tol)
+        self._alpha[:size] = alpha / C
+        used = np.flatnonzero(alpha)
+        w = -(alpha[used] @ self._planes[used])
+        self._idle[:size] += 1
+        self._idle[used] = 0
+        return w, float(alpha @ offsets - 0.5 * (w @ w))
+
+    def _add(self, plane):
+        """Add a plane; forget those that have been idle for long."""
+        size = self._size
+        if (self._idle[1:size] >= self._drop_after).any():
+            self._keep(np.flatnonzero((self._idle[:size] < self._drop_after) | (np.arange(size) == 0)))
+            size = self._size
+        if size == self._offsets.shape[0]:
+            self._grow()
+        self._planes[size], self._offsets[size] = plane.gradient, plane.offset
+        self._alpha[size], self._idle[size] = 0.0, 0
+        row = self._planes[: size + 1] @ plane.gradient
+        self._gram[size, : size + 1] = self._gram[: size + 1, size] = row
+        self._size = size + 1
+
+    def _keep(self, kept):
+        size = kept.size
+        self._planes[:size] = self._planes[kept]
+        self._gram[:size, :size] = self._gram[np.ix_(kept, kept)]
+        for array in (self._offsets, self._alpha, self._idle):
+            array[:size] = array[kept]
+        self._size = size
+
+    def _grow(self):
+        more = max(16, self._size)
+        self._planes = np.pad(self._planes, ((0, more), (0, 0)))
+        self._gram = np.pad(self._gram, (0, more))
+        for name in ("_offsets", "_alpha", "_idle"):
+            setattr(self, name, np.pad(getattr(self, name), (0, more)))

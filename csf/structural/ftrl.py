@@ -1,0 +1,263 @@
+"""FTRL for structural losses: the regularised minimum over all examples so far, found anew as they come."""
+
+import math
+import numbers
+
+import numpy as np
+
+from csf._validation import check_count
+from csf.online.base import check_positive
+from csf.structural._online import StructuralOnlineClassifier
+from csf.structural._problem import StructuralProblem
+from csf.structural._rows import copy_rows, cut_rows, rows_of, stack_rows
+from csf.structural._solver import CuttingPlaneSolver
+from csf.structural._threshold import share_threshold
+
+__all__ = ["FTRL"]
+
+SCHEDULES = ("geometric", "every")
+# Growth of the stream between two fits of the geometric schedule.
+_GROWTH = 1.2
+# Bound of the slope of one penalty, for precision among the top k.
+_LIPSCHITZ = 8.0
+# Relative precision of the length of weights that the ball holds back.
+_LENGTH_TOL = 1e-3
+
+
+class FTRL(StructuralOnlineClassifier):
+    r"""Linear classifier that follows the regularised leader for a structural loss.
+
+    After t examples its weights minimise the loss of all of them, as a sum, plus a regulariser. Everything is kept:
+    memory grows with the stream. It is a reference for small streams.
+
+    Parameters
+    ----------
+    loss : str or StructuralLoss, default="prbep"
+        What to lower: ``"prbep"``, ``"pauc"``, ``"f1"``, ``"f<beta>"``, ``"top_precision"``, the name of a metric in
+        ``csf.metrics.METRICS``, or a loss of `csf.structural`.
+    eta : float, default=None
+        Strength of the regulariser, positive. ``None`` means ``8 * sqrt(2 t) / radius`` after t examples, for which
+        the regret for precision among the top k is bounded.
+    radius : float, default=100.0
+        Largest length of the weights, positive, for rows of length at most 1.
+    refit : {"geometric", "every"} or int, default="geometric"
+        When to find the minimum anew. ``"geometric"``: after 1, 2, 3, ... examples, ever more rarely, when their
+        number has grown by a fifth; the work is then linear in the stream. ``"every"``: after each example, as the
+        theory has it. A number: after so many examples.
+    eps : float, default=1e-3
+        Gap of each minimisation, in units of the mean loss.
+    max_iter : int, default=1000
+        Limit of tangent planes of each minimisation.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept. It does not matter to losses that only rank.
+    intercept_scaling : float, default=1.0
+        Value of the constant feature behind the intercept, positive.
+    shuffle : bool, default=True
+        Whether `fit` takes the samples in a random order.
+    pos_label : label, default=None
+        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order in `fit`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features)
+        Coefficients of the score for ``classes_[1]``.
+    intercept_ : ndarray of shape (1,)
+        Intercept of that score.
+    coef_last_ : ndarray of shape (1, n_features)
+        The same as ``coef_``: nothing is averaged.
+    threshold_ : float
+        Threshold of the score of the positive class: 0, or for losses that only rank the cut that predicts as many
+        positives as there were.
+    penalty_ : float
+        Sum of the penalties so far, see the notes.
+    n_seen_ : int
+        Examples seen.
+    n_updates_ : int
+        Minimisations made.
+    history_ : dict of ndarray
+        After ``n_seen`` = 1, 2, 4, 8, ... examples: ``n_updates`` and ``penalty``.
+    classes_ : ndarray of shape (2,)
+        Labels.
+    pos_label_ : label
+        The positive class.
+    n_features_in_ : int
+        Number of features.
+
+    Notes
+    -----
+    With the loss as a sum over the first t examples, 0 while one class is missing, the weights are
+
+    .. math:: w_{t+1} = \arg\min_{\|w\| \le R} \ell(x_{1:t}; w) + \frac{\eta}{2} \|w\|^2
+
+    and example t costs the penalty :math:`L_t(w_t) = \ell(x_{1:t}; w_t) - \ell(x_{1:t-1}; w_t)`. The sum counts
+    selected negatives for precision among the top k, pairs for partial AUC, samples for the others. The bound of the
+    regret needs ``refit="every"``; for partial AUC it means nothing while positives are few.
+
+    References
+    ----------
+    .. [1] P. Kar, H. Narasimhan, P. Jain, "Online and Stochastic Gradient Methods for Non-decomposable Loss
+       Functions", NIPS 2014.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from csf.structural import precision_at_k_score
+    >>> X, y = make_classification(2000, weights=[0.9], class_sep=1.5, random_state=0)
+    >>> model = FTRL("prbep", random_state=0).fit(X, y)
+    >>> precision_at_k_score(y, model.decision_function(X))
+    0.9
+    """
+
+    # A leader sees each example once.
+    passes = 1
+
+    def __init__(
+        self,
+        loss="prbep",
+        *,
+        eta=None,
+        radius=100.0,
+        refit="geometric",
+        eps=1e-3,
+        max_iter=1000,
+        fit_intercept=True,
+        intercept_scaling=1.0,
+        shuffle=True,
+        pos_label=None,
+        random_state=None,
+    ):
+        self.loss = loss
+        self.eta = eta
+        self.radius = radius
+        self.refit = refit
+        self.eps = eps
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.shuffle = shuffle
+        self.pos_label = pos_label
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        """Forget everything and go over the samples once; the last weights are the minimum over all.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
+            Labels of two classes.
+
+        Returns
+        -------
+        FTRL
+            Itself.
+        """
+        super().fit(X, y)
+        if self._n_fitted < self.n_seen_:
+            self._refit()
+        return self
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        if self.eta is not None:
+            check_positive(self.eta, "eta")
+        check_positive(self.eps, "eps")
+        check_count(self.max_iter, "max_iter")
+        if isinstance(self.refit, str):
+            if self.refit not in SCHEDULES:
+                raise ValueError(f"refit must be one of {SCHEDULES} or a number of examples, got {self.refit!r}")
+        elif isinstance(self.refit, bool) or not isinstance(self.refit, numbers.Integral):
+            raise TypeError(f"refit must be one of {SCHEDULES} or a number of examples, got {self.refit!r}")
+        else:
+            check_count(self.refit, "refit")
+
+    def _start(self, n_features):
+        super()._start(n_features)
+        self._w = np.zeros(n_features + bool(self.fit_intercept))
+        self._kept = []
+        self._n_fitted = 0
+        self._due = self.refit if isinstance(self.refit, numbers.Integral) else 1
+        self.penalty_, self.n_updates_ = 0.0, 0
+
+    def _step(self, X, y):
+        rows, start, stop = rows_of(X), 0, self._due - self.n_seen_
+        while stop <= y.size:
+            self._keep(rows, y, start, stop)
+            self._refit()
+            start, stop = stop, self._due - self.n_seen_
+        self._keep(rows, y, start, y.size)
+
+    def _keep(self, rows, y, start, stop):
+        if start < stop:
+            self._kept.append((copy_rows(cut_rows(rows, start, stop)), y[start:stop].copy()))
+
+    def _refit(self):
+        """Charge the penalty of the examples since the last time, and follow the leader of all."""
+        rows, sign = stack_rows([rows for rows, _ in self._kept]), np.concatenate([sign for _, sign in self._kept])
+        self._kept = [(rows, sign)]
+        n_rows = sign.size
+        self.penalty_ += self._total(rows, sign, n_rows) - self._total(rows, sign, self._n_fitted)
+        self._n_fitted = n_rows
+        self._due = self._next(n_rows)
+        problem, factor = self._problem(rows, sign, n_rows)
+        if problem is None:
+            return
+        self._w = self._minimise(problem, factor, n_rows)
+        self.n_updates_ += 1
+        if self._loss.ranking:
+            self._threshold = share_threshold(problem.scores(self._w))
+
+    def _next(self, n_rows):
+        if isinstance(self.refit, numbers.Integral):
+            return n_rows - n_rows % self.refit + self.refit
+        return n_rows + 1 if self.refit == "every" else max(n_rows + 1, math.ceil(_GROWTH * n_rows))
+
+    def _problem(self, rows, sign, n_rows):
+        """Problem of the first rows and the factor of its loss; ``None`` while one class is missing."""
+        is_pos = sign[:n_rows] > 0.0
+        n_pos = int(np.count_nonzero(is_pos))
+        if n_pos in (0, n_rows):
+            return None, 0.0
+        loss, factor = self._loss.total(n_pos, n_rows - n_pos)
+        how = {"constant": self._constant(), "x_scale": self.x_scale_, "n_features": self.n_features_in_}
+        return StructuralProblem(cut_rows(rows, 0, n_rows), is_pos, loss.class_tangent, **how), factor
+
+    def _total(self, rows, sign, n_rows):
+        """Loss of the first rows at the present weights, as a sum."""
+        problem, factor = self._problem(rows, sign, n_rows)
+        return 0.0 if problem is None else factor * max(problem.value(self._w), 0.0)
+
+    def _minimise(self, problem, factor, n_rows):
+        """Regularised minimum in the ball. Its length falls with the regulariser, so that halving finds it."""
+        eta = _LIPSCHITZ * math.sqrt(2.0 * n_rows) / self.radius if self.eta is None else self.eta
+        solver = CuttingPlaneSolver(problem)
+
+        def solve(C):
+            w = solver.solve(C, eps=self.eps, max_iter=self.max_iter)[0]
+            return w, float(np.linalg.norm(w))
+
+        high = factor / eta
+        w, length = solve(high)
+        if length <= self.radius:
+            return w
+        low, best = 0.0, np.zeros_like(w)
+        while high - low > _LENGTH_TOL * high:
+            middle = 0.5 * (low + high)
+            w, length = solve(middle)
+            if length > self.radius:
+                high = middle
+                continue
+            low, best = middle, w
+            if length >= (1.0 - _LENGTH_TOL) * self.radius:
+                break
+        return best
+
+    def _choose_threshold(self):
+        """Nothing is positive before the first minimisation."""
+        return math.inf
+
+    def _weights(self):
+        return self._w, self._w
