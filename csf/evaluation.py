@@ -1,13 +1,11 @@
-"""Splits, trainings on them, and what the pooled held-out predictions say."""
+"""Trainings on folds, and what the pooled held-out predictions say."""
 
 import time
 import traceback
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from csf._validation import safe_indexing, slice_params
 from csf.hull import Hull
 from csf.profiles import ErrorProfile
 from csf.responses import decides_positive, natural_threshold, positive_score
@@ -15,32 +13,12 @@ from csf.thresholding import sweep
 from csf.trials import known_hull, outcome
 
 __all__ = [
-    "Fold",
     "FoldResult",
-    "bound_share",
     "evaluate",
-    "make_folds",
     "pooled_outcome",
     "predict",
     "run_fold",
 ]
-
-
-class Fold(NamedTuple):
-    """Slices of one split; made once, shared by all trials."""
-
-    X_train: object
-    y_train: np.ndarray
-    weight_train: np.ndarray | None
-    fit_params: dict
-    X_test: object
-    y_test: np.ndarray
-    weight_test: np.ndarray | None
-
-    @property
-    def training_part(self):
-        """``(X, y, sample_weight, fit_params)`` to train on."""
-        return self[:4]
 
 
 @dataclass(frozen=True)
@@ -59,6 +37,10 @@ class FoldResult:
         Seconds.
     error : str, default=None
         Traceback of a failure; then nothing else is set.
+    state : object, default=None
+        What a later training with other costs can start from.
+    duality_gap : float, default=None
+        How far the model's objective is from its optimum at most, as a share of it; where the trainer knows.
     """
 
     decided: np.ndarray | None = None
@@ -67,58 +49,23 @@ class FoldResult:
     fit_time: float = 0.0
     score_time: float = 0.0
     error: str | None = None
+    state: object = None
+    duality_gap: float | None = None
 
 
-def make_folds(X, y, sample_weight, splits, fit_params=None):
-    """Slices of the data for each split.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        Samples.
-    y : ndarray of shape (n_samples,)
-        Targets, 1 for the positive class and 0 for the other.
-    sample_weight : ndarray of shape (n_samples,) or None
-        The user's weights.
-    splits : list of tuple of ndarray
-        Train and test indices.
-    fit_params : dict, default=None
-        Arguments of the base's ``fit``; those with one entry a sample are sliced too.
-
-    Returns
-    -------
-    list of Fold
-        In the order of the splits.
-    """
-
-    def part(values, at):
-        return None if values is None else values[at]
-
-    return [
-        Fold(
-            safe_indexing(X, train),
-            y[train],
-            part(sample_weight, train),
-            slice_params(fit_params or {}, train, y.shape[0]),
-            safe_indexing(X, test),
-            y[test],
-            part(sample_weight, test),
-        )
-        for train, test in splits
-    ]
-
-
-def run_fold(trainer, fold, costs, *, tune, on_train, raise_errors):
+def run_fold(trainer, fold, costs, starts=(), *, tune, on_train, raise_errors):
     """Train on one fold and predict its held-out samples.
 
     Parameters
     ----------
-    trainer : GenericTrainer or alike
-        Holds the base and the training part of the fold.
+    trainer : Trainer
+        Trains on the fold's training part and predicts its parts.
     fold : Fold
-        The held-out part.
+        The fold.
     costs : tuple of float
         ``(c_fn, c_fp)``.
+    starts : sequence, default=()
+        States of earlier trainings, the nearest first.
     tune : bool
         Whether scores are needed, or the base's own predictions.
     on_train : bool
@@ -133,17 +80,18 @@ def run_fold(trainer, fold, costs, *, tune, on_train, raise_errors):
     """
     try:
         start = time.perf_counter()
-        model = trainer.fit(costs)
+        training = trainer.fit(costs, starts)
         fitted = time.perf_counter()
-        decided, score = predict(model, fold.X_test, 1, tune=tune)
+        decided, score = trainer.predict(training, "test", tune=tune)
         train_outcome = None
         if on_train:
-            train_decided, train_score = predict(model, fold.X_train, 1, tune=tune)
+            train_decided, train_score = trainer.predict(training, "train", tune=tune)
             is_pos, weight = fold.y_train == 1, fold.weight_train
             profile = ErrorProfile.from_masks(is_pos, train_decided, sample_weight=weight)
             curve = sweep(is_pos, train_score, weight) if tune else None
             train_outcome = profile, known_hull(profile, curve)
-        return FoldResult(decided, score, train_outcome, fitted - start, time.perf_counter() - fitted)
+        times = fitted - start, time.perf_counter() - fitted
+        return FoldResult(decided, score, train_outcome, *times, state=training.state, duality_gap=training.gap)
     except Exception:
         if raise_errors:
             raise
@@ -194,6 +142,8 @@ def pooled_outcome(metric, folds, results, *, tune):
     fields["fold_scores"] = tuple(
         _fold_score(metric, fold, result, fields["threshold"]) for fold, result in zip(folds, results)
     )
+    gaps = [result.duality_gap for result in results]
+    fields["duality_gap"] = None if None in gaps else max(gaps)
     if results[0].train_outcome is not None:
         fields |= _train_fields(metric, folds, results)
     return fields | times
@@ -227,16 +177,3 @@ def _train_fields(metric, folds, results):
     )
     fields = outcome(metric, profile, hull=Hull.mean(hulls, shares))
     return {name: fields[name] for name in ("profile", "value", "attained", "hull")}
-
-
-def bound_share(folds, *, on_train):
-    """Share of positives in the data that the bounds read: all held-out parts, or the training parts."""
-    parts = [(f.y_train, f.weight_train) if on_train else (f.y_test, f.weight_test) for f in folds]
-    total = float(sum(y.size if weight is None else weight.sum() for y, weight in parts))
-    positive = float(sum(y.sum() if weight is None else weight[y == 1].sum() for y, weight in parts))
-    if not 0.0 < positive < total:
-        raise ValueError(
-            f"the {'training' if on_train else 'held-out'} parts of cv hold a weight of {positive:g} in the positive "
-            f"class of {total:g} in all; both classes are needed. Use a stratified splitter"
-        )
-    return positive / total

@@ -81,7 +81,8 @@ def cv_results(trials, settings, n_folds):
         One entry a trial in each array: ``params`` and ``param_*``, ``split{i}_test_score``, their ``mean_`` and
         ``std_``, the ``pooled_test_score`` that selects, its ``rank_test_score`` (after the constraint), the
         tuned ``threshold``, the
-        ``value`` and errors ``fn``, ``fp`` of the classifier's own decision, times in seconds, ``state`` and
+        ``value`` and errors ``fn``, ``fp`` of the classifier's own decision, the
+        ``duality_gap`` of linear models, times in seconds, ``state`` and
         ``error``. It opens as a DataFrame.
     """
 
@@ -115,6 +116,7 @@ def cv_results(trials, settings, n_folds):
     table["value"] = column(lambda t: t.value)
     table["fn"] = column(lambda t: t.profile and t.profile.fn)
     table["fp"] = column(lambda t: t.profile and t.profile.fp)
+    table["duality_gap"] = column(lambda t: t.duality_gap)
     table["fit_time"] = column(lambda t: t.fit_time)
     table["score_time"] = column(lambda t: t.score_time)
     table["state"] = np.array([t.state for t in trials])

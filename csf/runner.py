@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import dataclass, field
 
+from joblib import effective_n_jobs
 from sklearn.exceptions import FitFailedWarning
 from sklearn.utils.parallel import Parallel, delayed
 from tqdm import tqdm
@@ -10,6 +11,7 @@ from tqdm import tqdm
 from csf._validation import NoCallbackContext
 from csf.checkpoint import Checkpoint
 from csf.evaluation import pooled_outcome, run_fold
+from csf.trainers.starts import Starts
 
 __all__ = ["Runner"]
 
@@ -22,7 +24,7 @@ class Runner:
     ----------
     studies : list of Study
         One for each setting of the base's parameters.
-    trainers : list of list of GenericTrainer
+    trainers : list of list of Trainer
         One for each study and fold.
     folds : list of Fold
         The folds.
@@ -56,6 +58,9 @@ class Runner:
     context: object = field(default_factory=NoCallbackContext)
     verbose: int = 0
 
+    def __post_init__(self):
+        self._starts = [Starts() for _ in self.folds]
+
     def run(self):
         """Run all studies to their ends.
 
@@ -68,10 +73,11 @@ class Runner:
         done = sum(trial.state != "pending" for study in self.studies for trial in study.trials)
         bar = tqdm(total=total, initial=done, disable=not self.verbose, desc="csf", unit="trial")
         try:
-            with bar, Parallel(n_jobs=self.n_jobs, return_as="generator") as parallel:
+            with bar, self._workers() as parallel:
                 while batch := self._next_batch():
-                    if self._run_batch(batch, parallel, bar):
-                        return "a callback ended the search"
+                    for wave in self._waves(batch):
+                        if self._run_wave(wave, parallel, bar):
+                            return "a callback ended the search"
         except KeyboardInterrupt:
             if not any(trial.state == "complete" for study in self.studies for trial in study.trials):
                 raise
@@ -94,13 +100,27 @@ class Runner:
             self.checkpoint.save(self.studies)
         return batch
 
-    def _run_batch(self, batch, parallel, bar):
+    def _workers(self):
+        """Threads where all trainers are compiled, so that they share the data; else as joblib is set."""
+        threads = all(trainer.releases_gil for trainers in self.trainers for trainer in trainers)
+        return Parallel(n_jobs=self.n_jobs, return_as="generator", prefer="threads" if threads else None)
+
+    def _waves(self, batch):
+        """Trials that are trained at once: one by one where each can start from those before it."""
+        alone = all(trainers[0].family is not None for trainers in self.trainers)
+        return [[item] for item in batch] if alone else [batch]
+
+    def _run_wave(self, batch, parallel, bar):
         options = {"tune": self.tune, "on_train": self.on_train, "raise_errors": self.raise_errors}
-        results = parallel(
-            delayed(run_fold)(trainer, fold, trial.costs, **options)
+        tasks = [
+            (trainer, fold, trial.costs, self._nearest(trainer, starts, trial.costs))
             for number, trial in batch
-            for trainer, fold in zip(self.trainers[number], self.folds)
-        )
+            for trainer, fold, starts in zip(self.trainers[number], self.folds, self._starts)
+        ]
+        if effective_n_jobs(self.n_jobs) == 1:
+            results = (run_fold(*task, **options) for task in tasks)
+        else:
+            results = parallel(delayed(run_fold)(*task, **options) for task in tasks)
         stop = False
         for number, trial in batch:
             task = self.context.subcontext(task_name=f"trial-{number}-{trial.number}")
@@ -118,7 +138,14 @@ class Runner:
                 return True
         return False
 
+    @staticmethod
+    def _nearest(trainer, starts, costs):
+        return () if trainer.family is None else starts.nearest(trainer.family, trainer.position(costs))
+
     def _tell(self, study, trial, results, number):
+        for trainer, starts, result in zip(self.trainers[number], self._starts, results):
+            if result.state is not None:
+                starts.add(trainer.family, trainer.position(trial.costs), result.state)
         fields = pooled_outcome(study.metric, self.folds, results, tune=self.tune)
         if "profile" in fields:
             return study.record(trial, setting=number, **fields)

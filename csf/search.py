@@ -2,7 +2,6 @@
 
 import time
 import warnings
-from functools import partial
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
@@ -20,7 +19,7 @@ from csf._validation import (
 )
 from csf.checkpoint import Checkpoint
 from csf.costs import NORMALIZATIONS, check_class_weight, weight_route
-from csf.evaluation import bound_share, make_folds
+from csf.folds import Data, Fold, bound_share, make_folds
 from csf.metrics import Constrained, get_constraint, get_metric
 from csf.prediction import CutPredictorMixin
 from csf.prefit import is_prefit, prefit_study
@@ -29,7 +28,7 @@ from csf.results import report
 from csf.runner import Runner
 from csf.splits import resolve_splits
 from csf.study import Study
-from csf.trainers import GenericTrainer, seeded
+from csf.trainers import ENGINES, make_trainers, seeded
 
 __all__ = ["CostSearch"]
 
@@ -69,6 +68,9 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         Train the winner on all data; needed to predict.
     n_jobs : int, default=None
         Workers for folds and proposals; the result does not depend on it.
+    engine : {"auto", "generic"}, default="auto"
+        ``"auto"`` solves LinearSVC and LogisticRegression from earlier solutions, and fits the steps of a pipeline
+        before its last one once; ``"generic"`` trains a clone of the base each time. See `csf.trainers`.
     pos_label : label, default=None
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
     normalize : {"none", "mean"}, default="none"
@@ -179,6 +181,7 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         cv=5,
         refit=True,
         n_jobs=None,
+        engine="auto",
         pos_label=None,
         normalize="none",
         sample_weight_name=None,
@@ -201,6 +204,7 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         self.cv = cv
         self.refit = refit
         self.n_jobs = n_jobs
+        self.engine = engine
         self.pos_label = pos_label
         self.normalize = normalize
         self.sample_weight_name = sample_weight_name
@@ -259,6 +263,7 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         if isinstance(self.base, type) or not hasattr(self.base, "fit"):
             raise TypeError(f"base must be a classifier object with fit, e.g. LinearSVC(), got {self.base!r}")
         choices = {"threshold": ("tune", None), "normalize": NORMALIZATIONS, "bound_on": ("validation", "train")}
+        choices["engine"] = ENGINES
         for name, accepted in choices.items():
             value = getattr(self, name)
             if not any(value is choice or value == choice for choice in accepted):
@@ -280,16 +285,17 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         bases = [clone(base).set_params(**clone(setting, safe=False)) for setting in settings]
         target = is_pos.astype(np.int64)
         splits = resolve_splits(self.cv, X, y, random_state=random_state, split_params=split_params)
-        folds = make_folds(X, target, weight, splits, fit_params)
+        data = Data(X, target, weight, fit_params)
+        folds = make_folds(data, splits)
         pos = bound_share(folds, on_train=self.bound_on == "train")
         options = {"pos": pos, "n_trials": self.n_trials, "tol": self.tol, "bound": self.bound}
         self.studies_ = [Study(metric, self.strategy, **options) for _ in settings]
         route = weight_route(base, sample_weight_name=self.sample_weight_name, weighted=weight is not None)
-        prepare = partial(GenericTrainer, route=route, normalize=self.normalize)
+        how = {"route": route, "normalize": self.normalize, "shared": {}, "engine": self.engine}
         context = open_callback_context(self, max_subtasks=None)
         runner = Runner(
             studies=self.studies_,
-            trainers=[[prepare(base, *fold.training_part) for fold in folds] for base in bases],
+            trainers=[make_trainers(base, folds, **how) for base in bases],
             folds=folds,
             tune=self.threshold == "tune",
             on_train=self.bound_on == "train",
@@ -305,8 +311,9 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         if self.refit:
             start = time.perf_counter()
             winner = bases[self.trials_[self.best_index_].setting]
-            trainer = prepare(winner, X, target, weight, fit_params)
-            self._adopt(trainer.fit(self.best_cost_weights_), 1)
+            everything = np.arange(target.size)
+            (trainer,) = make_trainers(winner, [Fold(data, everything, everything)], **how)
+            self._adopt(trainer.estimator(trainer.fit(self.best_cost_weights_)), 1)
             self.refit_time_ = time.perf_counter() - start
         context.end()
 

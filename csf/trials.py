@@ -49,6 +49,9 @@ class Trial:
         Which setting of the base's parameters was trained.
     error : str, default=None
         Why a failed trial failed.
+    duality_gap : float, default=None
+        How far the objective of the model, on the worst fold, can be from its optimum, as a share of it; known for
+        the linear models of `csf.linear`.
     fit_time, score_time : float, default=0.0
         Seconds spent in the base, summed over folds; not part of equality.
 
@@ -74,6 +77,7 @@ class Trial:
     fold_scores: tuple = ()
     setting: int = 0
     error: str | None = None
+    duality_gap: float | None = field(default=None, compare=False)
     fit_time: float = field(default=0.0, compare=False)
     score_time: float = field(default=0.0, compare=False)
 

@@ -34,7 +34,7 @@ class HingeDescent:
         self.rows, self.sign = rows, sign
         self._squares = rows.squared_norms()
 
-    def solve(self, weight, *, tol, start=None, max_iter=1000):
+    def solve(self, weight, *, tol, rtol=0.0, start=None, max_iter=1000):
         """Minimise the weighted objective of `Hinge`.
 
         Parameters
@@ -43,6 +43,8 @@ class HingeDescent:
             Weights >= 0 of the hinge losses.
         tol : float
             Duality gap to reach, in units of the objective.
+        rtol : float, default=0.0
+            Duality gap to reach, as a share of the objective; the larger of the two counts.
         start : HingeSolution, default=None
             Solution for other weights of the same problem.
         max_iter : int, default=1000
@@ -68,7 +70,7 @@ class HingeDescent:
             bound = dual.sum() - 0.5 * w @ w
             gap = objective - bound
             check_finite(gap)
-            if gap <= max(tol, 1e-12 * objective) or used >= max_iter or violation < 1e-13:
+            if gap <= max(tol, rtol * objective, 1e-12 * objective) or used >= max_iter or violation < 1e-13:
                 break
             passes = rows.descend(sign, self._squares, ridge, weight, dual, w, violation, max_iter - used)
             used, violation = used + passes, 0.2 * violation

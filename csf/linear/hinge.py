@@ -116,7 +116,7 @@ class Hinge:
         """
         return self.sign * self.rows.scores(w)
 
-    def solve(self, weight, *, tol, start=None, max_iter=500):
+    def solve(self, weight, *, tol, rtol=0.0, start=None, max_iter=500):
         """Minimise the weighted objective.
 
         Parameters
@@ -125,6 +125,8 @@ class Hinge:
             Weights c >= 0 of the hinge losses.
         tol : float
             Duality gap to reach, in units of the objective.
+        rtol : float, default=0.0
+            Duality gap to reach, as a share of the objective; the larger of the two counts.
         start : HingeSolution, default=None
             Solution for other weights of the same problem.
         max_iter : int, default=500
@@ -154,7 +156,7 @@ class Hinge:
             bound = weight @ clipped - 0.5 * dual_w @ dual_w
             gap = objective - bound
             check_finite(gap)
-            if gap <= max(tol, 1e-12 * objective) or count == max_iter:
+            if gap <= max(tol, rtol * objective, 1e-12 * objective) or count == max_iter:
                 break
             slope = w - dual_w
             # the subproblem is 1-strongly convex: half the squared slope bounds what is left in it

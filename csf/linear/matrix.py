@@ -138,9 +138,7 @@ class Rows:
             Passes used.
         """
         kernel = descend_csr if self.is_sparse else descend_dense
-        return kernel(
-            *self._parts, self.constant, self.at, sign, squares, ridge, upper, dual, w, violation, max_iter
-        )
+        return kernel(*self._parts, self.constant, self.at, sign, squares, ridge, upper, dual, w, violation, max_iter)
 
     def squared_norms(self):
         """Squared lengths of the rows, with the constant feature.

@@ -132,7 +132,14 @@ class SquaredHinge:
             if gap <= goal * objective or left <= 0:
                 break
             step_dual, used = self._step(
-                slack > 0.0, dual, weight, inverse, squares, objective=objective, goal=goal * objective, max_products=left
+                slack > 0.0,
+                dual,
+                weight,
+                inverse,
+                squares,
+                objective=objective,
+                goal=goal * objective,
+                max_products=left,
             )
             left, count = left - used, count + 1
             step = rows.combine(step_dual * sign)

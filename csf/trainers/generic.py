@@ -1,31 +1,23 @@
 """Training any base classifier many times, with other costs each time."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from sklearn.base import clone
 
-from csf.costs import WeightRoute
+from csf.evaluation import predict
+from csf.trainers.base import Trainer, Training
 
 __all__ = ["GenericTrainer", "seeded"]
 
 
-@dataclass(frozen=True, eq=False)
-class GenericTrainer:
+class GenericTrainer(Trainer):
     """Clone and fit: serves every base that takes weights.
 
     Parameters
     ----------
     base : estimator
         Unfitted classifier with its parameters set.
-    X : array-like of shape (n_samples, n_features)
-        Training data; never copied here.
-    y : ndarray of shape (n_samples,)
-        Targets, 1 for the positive class and 0 for the other.
-    sample_weight : ndarray of shape (n_samples,) or None
-        The user's weights.
-    fit_params : dict
-        Further arguments of the base's ``fit``.
+    fold : Fold
+        Data to train on and to predict.
     route : WeightRoute
         How costs reach the base.
     normalize : {"none", "mean"}, default="none"
@@ -34,42 +26,39 @@ class GenericTrainer:
     Examples
     --------
     >>> from sklearn.svm import LinearSVC
-    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
-    >>> trainer = GenericTrainer(LinearSVC(), X, y, None, {}, WeightRoute("sample_weight", "sample_weight"))
-    >>> trainer.fit((1.5, 0.5)).predict([[3.0]])
-    array([1])
+    >>> from csf.costs import WeightRoute
+    >>> from csf.folds import Data, Fold
+    >>> data = Data(np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1]))
+    >>> fold = Fold(data, np.array([0, 1, 2]), np.array([3]))
+    >>> trainer = GenericTrainer(LinearSVC(), fold, WeightRoute("sample_weight", "sample_weight"))
+    >>> decided, score = trainer.predict(trainer.fit((1.5, 0.5)), "test", tune=False)
+    >>> bool(decided[0])
+    True
     """
 
-    base: object
-    X: object
-    y: np.ndarray
-    sample_weight: np.ndarray | None
-    fit_params: dict
-    route: WeightRoute
-    normalize: str = "none"
+    def __init__(self, base, fold, route, normalize="none"):
+        self.base, self.fold, self.route, self.normalize = base, fold.sliced, route, normalize
 
-    def fit(self, costs):
-        """Train a fresh clone of the base.
-
-        Parameters
-        ----------
-        costs : tuple of float
-            ``(c_fn, c_fp)``.
-
-        Returns
-        -------
-        estimator
-            A fitted object of the base's class, with ``classes_`` 0 and 1.
-        """
-        return self.route.fit(
+    def fit(self, costs, starts=()):
+        """Train a fresh clone of the base; see `Trainer.fit`."""
+        model = self.route.fit(
             clone(self.base),
-            self.X,
-            self.y,
+            self.fold.X_train,
+            self.fold.y_train,
             costs,
-            sample_weight=self.sample_weight,
+            sample_weight=self.fold.weight_train,
             normalize=self.normalize,
-            fit_params=self.fit_params,
+            fit_params=self.fold.fit_params,
         )
+        return Training(model)
+
+    def predict(self, training, part, *, tune):
+        """Ask the fitted model; see `Trainer.predict`."""
+        return predict(training.model, self.fold.X_test if part == "test" else self.fold.X_train, 1, tune=tune)
+
+    def estimator(self, training):
+        """The model itself; see `Trainer.estimator`."""
+        return training.model
 
 
 def seeded(base, random_state):

@@ -1,0 +1,257 @@
+"""Fast trainers of scikit-learn's linear models: the same objective, solved from the last solution on shared data."""
+
+from dataclasses import replace
+from math import isfinite, log
+from numbers import Real
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+from sklearn.utils.validation import validate_data
+
+from csf.costs import cost_sample_weight
+from csf.linear import Hinge, HingeDescent, Logistic, Rows, SquaredHinge
+from csf.trainers.base import Trainer, Training
+
+__all__ = ["LinearSVCTrainer", "LinearTrainer", "LogisticTrainer", "linear_trainers"]
+
+# Up to this many coefficients the hinge loss is minimised by Newton steps, beyond by coordinate descent.
+_FEW = 512
+
+
+class LinearTrainer(Trainer):
+    """What the fast trainers of linear models share.
+
+    Parameters
+    ----------
+    base : estimator
+        Unfitted classifier with its parameters set.
+    fold : Fold
+        Data to train on and to predict; never sliced.
+    rows : Rows
+        All samples of the data; folds and settings share them.
+    names : dict
+        What scikit-learn keeps of the features: ``n_features_in_`` and perhaps ``feature_names_in_``.
+    normalize : {"none", "mean"}, default="none"
+        See `csf.costs.cost_sample_weight`.
+    """
+
+    releases_gil = True
+
+    def __init__(self, base, fold, rows, names, normalize="none"):
+        self.base, self.names, self.normalize = base, names, normalize
+        self._train, self._test = rows.take(fold.train), rows.take(fold.test)
+        self._same = np.array_equal(fold.train, fold.test)
+        self._is_pos, self._weight = fold.y_train == 1, fold.weight_train
+        self._sign = np.where(self._is_pos, 1.0, -1.0)
+        self._solver = self._prepare()
+
+    @staticmethod
+    def constant(base):
+        """Value of the constant feature that stands for the intercept; 0 without one."""
+        return float(base.intercept_scaling) if base.fit_intercept else 0.0
+
+    def _costs(self, costs):
+        """Costs times the class weights and the C of the base."""
+        own = self.base.class_weight or {}
+        return costs[0] * own.get(1, 1.0), costs[1] * own.get(0, 1.0)
+
+    def fit(self, costs, starts=()):
+        """Solve the base's problem for the costs; see `Trainer.fit`."""
+        weight = cost_sample_weight(self._is_pos, self._costs(costs), sample_weight=self._weight)
+        if self.normalize == "mean":
+            plain = cost_sample_weight(self._is_pos, costs, sample_weight=self._weight)
+            weight *= (plain.size if self._weight is None else self._weight.sum()) / plain.sum()
+        solution = self._solve(self.base.C * weight, starts)
+        return Training(solution, self._state(solution), max(0.0, solution.relative_gap))
+
+    def _state(self, solution):
+        return solution
+
+    def position(self, costs):
+        """Logarithms of the weights of both classes; see `Trainer.position`."""
+        return tuple(log(self.base.C * cost) for cost in self._costs(costs))
+
+    def predict(self, training, part, *, tune):
+        """Scores of the coefficients; see `Trainer.predict`."""
+        if part == "train" or self._same:
+            score = self._sign * training.model.margins
+        else:
+            score = self._test.scores(training.model.w)
+        return score > 0.0, score if tune else None
+
+    def estimator(self, training):
+        """The base with the coefficients found; see `Trainer.estimator`."""
+        model, w = clone(self.base), training.model.w
+        model.coef_ = w[None, :-1].copy()
+        model.intercept_ = np.array([w[-1] * self._train.constant])
+        model.classes_ = np.array([0, 1])
+        vars(model).update(self.names)
+        return model
+
+
+class LinearSVCTrainer(LinearTrainer):
+    """Trains `sklearn.svm.LinearSVC` with either loss."""
+
+    @staticmethod
+    def serves(base):
+        """Whether this trainer solves what the base documents.
+
+        Parameters
+        ----------
+        base : LinearSVC
+            The base with its parameters.
+
+        Returns
+        -------
+        bool
+            ``False`` for an L1 penalty, for balanced class weights, and for parameters that the base refuses.
+        """
+        losses = {"squared_hinge": (True, False, "auto"), "hinge": (True, "auto")}
+        return (
+            _usual(base)
+            and base.penalty == "l2"
+            and base.multi_class == "ovr"
+            and any(base.dual is dual or base.dual == dual for dual in losses.get(base.loss, ()))
+        )
+
+    @property
+    def family(self):
+        """Settings with the same loss help each other."""
+        return self.base.loss
+
+    def _prepare(self):
+        if self.base.loss == "squared_hinge":
+            return SquaredHinge(self._train, self._sign)
+        few = self._train.n_coefficients <= _FEW
+        return (Hinge if few else HingeDescent)(self._train, self._sign)
+
+    def _solve(self, weight, starts):
+        if self.base.loss == "squared_hinge":
+            return self._solver.solve(weight, tol=1e-3 * self.base.tol, starts=starts)
+        return self._solver.solve(weight, tol=0.0, rtol=self.base.tol, start=starts[0] if starts else None)
+
+    def _state(self, solution):
+        """Margins are as large as the data has samples, and only needed with the dual variables."""
+        direct = self.base.loss == "squared_hinge" and solution.dual is None
+        return replace(solution, margins=None) if direct else solution
+
+    def estimator(self, training):
+        """The base with the coefficients found; see `Trainer.estimator`."""
+        model = super().estimator(training)
+        model.n_iter_ = training.model.n_iter
+        return model
+
+
+class LogisticTrainer(LinearTrainer):
+    """Trains `sklearn.linear_model.LogisticRegression` with its L2 penalty, whatever its solver."""
+
+    @staticmethod
+    def constant(base):
+        """Value of the constant feature; the solvers that leave the intercept free have no scaling for it."""
+        scaling = base.intercept_scaling if base.solver == "liblinear" else 1.0
+        return float(scaling) if base.fit_intercept else 0.0
+
+    @staticmethod
+    def serves(base):
+        """Whether this trainer solves what the base documents.
+
+        Parameters
+        ----------
+        base : LogisticRegression
+            The base with its parameters.
+
+        Returns
+        -------
+        bool
+            ``False`` for other penalties, for balanced class weights, and for parameters that the base refuses.
+        """
+        solvers = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
+        return (
+            _usual(base)
+            and base.penalty in ("l2", "deprecated")
+            and not base.l1_ratio
+            and base.dual is False
+            and base.warm_start is False
+            and getattr(base, "multi_class", "auto") in ("auto", "deprecated", "ovr")
+            and base.solver in solvers
+        )
+
+    @property
+    def family(self):
+        """Settings that treat the intercept alike help each other."""
+        return f"logistic {self.base.solver == 'liblinear'}"
+
+    def _prepare(self):
+        return Logistic(self._train, self._sign, penalise_constant=self.base.solver == "liblinear")
+
+    def _solve(self, weight, starts):
+        return self._solver.solve(weight, tol=1e-3 * self.base.tol, starts=starts)
+
+    def _state(self, solution):
+        return replace(solution, margins=None)
+
+    def estimator(self, training):
+        """The base with the coefficients found; see `Trainer.estimator`."""
+        model = super().estimator(training)
+        model.n_iter_ = np.array([training.model.n_iter], dtype=np.int32)
+        return model
+
+
+def _usual(base):
+    """Parameters that both models have, with values that both accept."""
+    numbers = {"C": base.C, "tol": base.tol, "intercept_scaling": base.intercept_scaling}
+    return (
+        all(isinstance(v, Real) and not isinstance(v, bool) and v > 0 and isfinite(v) for v in numbers.values())
+        and isinstance(base.fit_intercept, (bool, np.bool_))
+        and (base.class_weight is None or _positive(base.class_weight))
+        and isinstance(base.max_iter, (int, np.integer))
+        and base.max_iter > 0
+    )
+
+
+def _positive(class_weight):
+    return isinstance(class_weight, dict) and all(isinstance(v, Real) and v > 0 for v in class_weight.values())
+
+
+def _checked_matrix(base, X):
+    """The samples as LinearSVC and LogisticRegression check them, and a template with the names of the features."""
+    template = clone(base)
+    X = validate_data(template, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+    names = ("n_features_in_", "feature_names_in_")
+    return X, {name: getattr(template, name) for name in names if hasattr(template, name)}
+
+
+def linear_trainers(base, folds, route, normalize, shared):
+    """Fast trainers for a linear base, one for each fold.
+
+    Parameters
+    ----------
+    base : estimator
+        The base of one setting.
+    folds : list of Fold
+        Folds of the same data.
+    route : WeightRoute
+        How costs would reach the base.
+    normalize : {"none", "mean"}
+        See `csf.costs.cost_sample_weight`.
+    shared : dict
+        Keeps the checked samples between calls.
+
+    Returns
+    -------
+    list of Trainer or None
+        ``None`` where the base is not served, or refuses the data.
+    """
+    kind = {LinearSVC: LinearSVCTrainer, LogisticRegression: LogisticTrainer}[type(base)]
+    if not kind.serves(base) or route.name != "sample_weight" or folds[0].data.fit_params:
+        return None
+    try:
+        if "X" not in shared:
+            shared["X"], shared["names"] = _checked_matrix(base, folds[0].data.X)
+        rows = Rows(shared["X"], constant=kind.constant(base))
+        shared["X"] = rows.X
+    except (ValueError, TypeError):
+        return None
+    return [kind(base, fold, rows, shared["names"], normalize) for fold in folds]

@@ -1,0 +1,70 @@
+"""Which trainer serves which base."""
+
+from functools import partial
+
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+from sklearn.svm import LinearSVC
+
+from csf.trainers.generic import GenericTrainer
+from csf.trainers.linear import linear_trainers
+from csf.trainers.pipeline import pipeline_trainers
+
+__all__ = ["ENGINES", "make_trainers", "register_trainer"]
+
+ENGINES = ("auto", "generic")
+
+
+def make_trainers(base, folds, route, normalize="none", shared=None, *, engine="auto"):
+    """Trainers of one base, one for each fold.
+
+    Parameters
+    ----------
+    base : estimator
+        Unfitted classifier with its parameters set.
+    folds : list of Fold
+        Folds of the same data.
+    route : WeightRoute
+        How costs reach the base.
+    normalize : {"none", "mean"}, default="none"
+        See `csf.costs.cost_sample_weight`.
+    shared : dict, default=None
+        What several settings on the same folds share; the same dict for all of them.
+    engine : {"auto", "generic"}, default="auto"
+        ``"auto"`` takes the fast trainer registered for the base's exact type, where it serves the base;
+        ``"generic"`` trains a clone of the base each time.
+
+    Returns
+    -------
+    list of Trainer
+        In the order of the folds.
+    """
+    maker = _MAKERS.get(type(base)) if engine == "auto" else None
+    made = None if maker is None else maker(base, folds, route, normalize, {} if shared is None else shared)
+    return made or [GenericTrainer(base, fold, route, normalize) for fold in folds]
+
+
+def register_trainer(base_type, maker):
+    """Have bases of one type trained by a trainer of your own.
+
+    Parameters
+    ----------
+    base_type : type
+        Exact type of the base; subclasses may learn something else and are not served.
+    maker : callable
+        ``maker(base, folds, route, normalize, shared)`` returns a list of `Trainer`, one for each fold, or ``None``
+        where it cannot serve this base.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> register_trainer(GaussianNB, lambda base, folds, route, normalize, shared: None)
+    """
+    _MAKERS[base_type] = maker
+
+
+_MAKERS = {
+    LinearSVC: linear_trainers,
+    LogisticRegression: linear_trainers,
+    Pipeline: partial(pipeline_trainers, trainers=make_trainers),
+}
