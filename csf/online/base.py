@@ -120,7 +120,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     @property
     def history_(self):
-        """Dict of arrays: ``n_seen`` = 1, 2, 4, 8, ... and what the learner tells of itself after so many rows."""
+        """Dict of arrays: ``n_seen`` (1, 2, 4, 8, ...) and what the learner tells of itself after so many rows."""
         check_is_fitted(self)
         return {name: np.array([row[name] for row in self._records]) for name in ("n_seen", *self._numbers())}
 
@@ -179,12 +179,16 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
         results, start, n_rows = [], 0, y.size
         while start < n_rows:
             due = 1 << self.n_seen_.bit_length()  # the next power of two
-            stop = min(n_rows, start + due - self.n_seen_)
+            stop = min(n_rows, start + self._piece(due - self.n_seen_))
             results += self._take(_rows(X, start, stop), y[start:stop])
-            if self.n_seen_ == due:
-                self._records.append({"n_seen": due, **self._numbers()})
+            if self.n_seen_ >= due:
+                self._records.append({"n_seen": self.n_seen_, **self._numbers()})
             start = stop
         return results
+
+    def _piece(self, n_left):
+        """Rows to take at a time, ``n_left`` before the history is due."""
+        return n_left
 
     def _take(self, X, y):
         result = self._step(X, y)

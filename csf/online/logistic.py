@@ -19,8 +19,8 @@ NONE, UNIFORM, POLY, SUFFIX = range(4)
 
 # Places in the vector of scalars. Weights: last w = A v, averaged w = P v + Q u.
 A, P, Q, SQUARED_NORM = range(4)
-# Below this the scalars are moved into the arrays.
-_SMALL = 1e-100
+# Where they are moved into the arrays: P v and Q u cancel up to P / A, and Q must not vanish.
+_SHRUNK, _FADED = 1e-3, 1e-100
 _LEAST_PROBA = 1e-12
 
 
@@ -73,11 +73,15 @@ def _advance(a, p, q, squared_norm, vx, xx, is_pos, eta, share, alpha, radius):
 
 
 @njit(cache=True, nogil=True)
-def _move_scalars(v, u, a, p, q):
-    """The same weights with ``a = q = 1``."""
-    v *= a
-    u *= q
-    return 1.0, p / a, 1.0
+def _restart(v, u, a, p, q, averaging):
+    """The same weights with ``a = q = 1``: ``u`` is the average itself, or stays 0 where nothing is averaged."""
+    if averaging == NONE:
+        v *= a
+        return 1.0, 1.0, 1.0
+    for j in range(v.shape[0]):
+        u[j] = p * v[j] + q * u[j]
+        v[j] *= a
+    return 1.0, 0.0, 1.0
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -146,8 +150,8 @@ def logistic_dense(X, y, x_scale, constant, v, u, s, t, options, counts, proba):
                 u[j] += back * x_scale * x[j]
         v[last] += d * constant
         u[last] += back * constant
-        if a < _SMALL or q < _SMALL:
-            a, p, q = _move_scalars(v, u, a, p, q)
+        if a < _SHRUNK or q < _FADED:
+            a, p, q = _restart(v, u, a, p, q, averaging)
         if radius < np.inf and (t + i + 1) % refresh == 0:
             squared_norm = a * a * _square(v)
     s[A], s[P], s[Q], s[SQUARED_NORM] = a, p, q, squared_norm
@@ -179,8 +183,8 @@ def logistic_csr(data, indices, indptr, y, x_scale, constant, v, u, s, t, option
             u[j] += back * x_scale * values[k]
         v[last] += d * constant
         u[last] += back * constant
-        if a < _SMALL or q < _SMALL:
-            a, p, q = _move_scalars(v, u, a, p, q)
+        if a < _SHRUNK or q < _FADED:
+            a, p, q = _restart(v, u, a, p, q, averaging)
         if radius < np.inf and (t + i + 1) % refresh == 0:
             squared_norm = a * a * _square(v)
     s[A], s[P], s[Q], s[SQUARED_NORM] = a, p, q, squared_norm

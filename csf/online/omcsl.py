@@ -21,7 +21,8 @@ LOSSES = ("logistic", "hinge")
 A, P, Q, SQUARED_NORM, VALUE, TP, FP, TP_NEW, FP_NEW, TP_OLD, FP_OLD = range(11)
 # Positives at the same three times.
 POS, POS_NEW, POS_OLD = range(3)
-_SMALL = 1e-100
+# Where scalars are moved into the arrays: P v and Q u cancel up to P / A, and Q must not vanish.
+_SHRUNK, _FADED = 1e-3, 1e-100
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -86,13 +87,13 @@ def _advance(state, z, xx, y, t, costs, eta0, radius, hinge, d, back):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _tidy(state, V, U, t):
-    """Keep the scalars away from underflow, and the norms free of drift."""
+    """Move scalars into the arrays before digits are lost, and keep the norms free of drift."""
     for k in range(V.shape[1]):
-        if state[A, k] < _SMALL or state[Q, k] < _SMALL:
-            V[:, k] *= state[A, k]
-            U[:, k] *= state[Q, k]
-            state[P, k] /= state[A, k]
-            state[A, k] = state[Q, k] = 1.0
+        if state[A, k] < _SHRUNK or state[Q, k] < _FADED:
+            for j in range(V.shape[0]):
+                U[j, k] = state[P, k] * V[j, k] + state[Q, k] * U[j, k]
+                V[j, k] *= state[A, k]
+            state[A, k], state[P, k], state[Q, k] = 1.0, 0.0, 1.0
     if t % max(1000, V.shape[0]) == 0:
         for k in range(V.shape[1]):
             state[SQUARED_NORM, k] = state[A, k] ** 2 * np.sum(V[:, k] ** 2)

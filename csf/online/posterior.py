@@ -70,9 +70,8 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
         ndarray of shape (n_samples, 2)
             Probabilities in the order of ``classes_``. The threshold applies to that of the positive class.
         """
-        positive = self._posteriors(X)
-        columns = [1.0 - positive, positive]
-        return np.column_stack(columns if self.pos_label_ == self.classes_[1] else columns[::-1])
+        check_is_fitted(self)
+        return self.learner_.predict_proba(validate_data(self, X, reset=False, **NUMBERS))
 
     def decision_function(self, X):
         """Log-odds less those of the threshold; above 0 exactly where ``predict`` gives ``classes_[1]``.
@@ -129,12 +128,8 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
     def _learner_predicts_first(self):
         return hasattr(self.learner_, "_predict_then_learn")
 
-    def _take(self, X, y):
-        """Hand on rows in the batches that the learner takes."""
-        size = y.size if self._learner_predicts_first() else self.batch_size
-        for start in range(0, y.size, size):
-            super()._take(X[start : start + size], y[start : start + size])
-        return []
+    def _piece(self, n_left):
+        return n_left if self._learner_predicts_first() else self.batch_size
 
     def _step(self, X, y):
         if self._learner_predicts_first():
