@@ -6,10 +6,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._validation import check_binary_target
 from csf.online.base import NUMBERS, check_positive
-from csf.responses import margin
 from csf.structural._problem import StructuralProblem, longest_scale
 from csf.structural._rows import rows_of
-from csf.structural._threshold import share_threshold
+from csf.structural._threshold import check_tuning, choose_threshold, decision
 from csf.structural.losses import get_loss
 
 __all__ = ["BatchLearner"]
@@ -18,7 +17,8 @@ __all__ = ["BatchLearner"]
 class BatchLearner(ClassifierMixin, BaseEstimator):
     """Base of learners of a whole training set.
 
-    Subclasses have the parameters ``loss``, ``fit_intercept``, ``intercept_scaling`` and ``pos_label``. They write
+    Subclasses have the parameters ``loss``, ``fit_intercept``, ``intercept_scaling``,
+    ``tune_threshold`` and ``pos_label``. They write
     ``_check_parameters()`` and ``_solve(problem)``: best and last weights of a `StructuralProblem`.
     """
 
@@ -50,7 +50,8 @@ class BatchLearner(ClassifierMixin, BaseEstimator):
         self.coef_ = sign * problem.x_scale * best[None, : X.shape[1]]
         self.coef_last_ = sign * problem.x_scale * last[None, : X.shape[1]]
         self.intercept_ = np.array([sign * constant * best[-1]])
-        self.threshold_ = share_threshold(problem.scores(best)) if loss.ranking else 0.0
+        chosen = loss.ranking or self.tune_threshold
+        self.threshold_ = choose_threshold(loss, problem.scores(best)) if chosen else 0.0
         self.n_seen_ = X.shape[0]
         return self
 
@@ -70,10 +71,7 @@ class BatchLearner(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **NUMBERS)
         score = np.asarray(X @ self.coef_[0]).ravel() + self.intercept_[0]
-        if not get_loss(self.loss).ranking:
-            return score
-        sign = self._orientation()
-        return margin(sign * score, self.threshold_, sign > 0)
+        return decision(score, self.threshold_, self._orientation())
 
     def predict(self, X):
         """Class of each sample.
@@ -95,7 +93,7 @@ class BatchLearner(ClassifierMixin, BaseEstimator):
         return 1.0 if self.pos_label_ == self.classes_[1] else -1.0
 
     def _check_common_parameters(self):
-        get_loss(self.loss)
+        check_tuning(get_loss(self.loss), self.tune_threshold)
         if not isinstance(self.fit_intercept, bool | np.bool_):
             raise TypeError(f"fit_intercept must be True or False, got {self.fit_intercept!r}")
         check_positive(self.intercept_scaling, "intercept_scaling")

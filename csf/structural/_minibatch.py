@@ -8,12 +8,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from csf._validation import check_count
 from csf.online.base import NUMBERS, check_positive
 from csf.structural._online import StructuralOnlineClassifier
-from csf.structural._rows import copy_rows, cut_rows, score_rows, split_classes, stack_rows
-from csf.structural._threshold import share_threshold
+from csf.structural._rows import add_rows, copy_rows, cut_rows, score_rows, split_classes, stack_rows
+from csf.structural._threshold import choose_threshold
 from csf.structural._weights import AveragedWeights
 from csf.structural.losses import ClassScores
 
 __all__ = ["MiniBatchLearner", "Waiting"]
+
+# Length of the first step relative to the radius, where no step size is given.
+FIRST_STEP = 0.1
 
 
 class MiniBatchLearner(StructuralOnlineClassifier):
@@ -47,23 +50,24 @@ class MiniBatchLearner(StructuralOnlineClassifier):
         """
         super().fit(X, y)
         self._finish()
-        if self._loss.ranking:
+        if self._chooses:
             is_pos = np.asarray(y).ravel() == self.pos_label_
             score = self._orientation() * self._scores(validate_data(self, X, reset=False, **NUMBERS))
-            self._threshold = share_threshold(ClassScores.equal(score[is_pos], score[~is_pos]))
+            self._threshold = choose_threshold(self._loss, ClassScores.equal(score[is_pos], score[~is_pos]))
         return self
 
     def _check_parameters(self):
         super()._check_parameters()
         check_count(self.buffer_size, "buffer_size", minimum=2)
-        check_positive(self.eta, "eta")
+        if self.eta is not None:
+            check_positive(self.eta, "eta")
 
     def _start(self, n_features):
         super()._start(n_features)
         known = self._n_expected is not None
         self._size = min(self.buffer_size, self._n_expected // self.passes) if known else self.buffer_size
         self._w = AveragedWeights(n_features + bool(self.fit_intercept))
-        self._buffer = None
+        self._eta, self._buffer = self.eta, None
         self._last_loss = math.nan
         self.n_skipped_ = 0
 
@@ -89,16 +93,27 @@ class MiniBatchLearner(StructuralOnlineClassifier):
         if not (scores.pos.size and scores.neg.size):
             return False
         tangent = self._loss.class_tangent(scores)
-        steps = (-self.eta / math.sqrt(self._w.n_steps + 1)) * tangent.slope[places]
-        constant, start = self._constant(), 0
+        slopes, constant, start = tangent.slope[places], self._constant(), 0
+        if self._eta is None:
+            self._eta = self._first_eta(parts, slopes)
+        steps = (-(self._eta or 0.0) / math.sqrt(self._w.n_steps + 1)) * slopes
         for rows, sign in parts:
             self._w.add(rows, steps[start : start + sign.size], self.x_scale_, constant)
             start += sign.size
         self._w.end_step(self.radius)
         self._last_loss = tangent.value
-        if self._loss.ranking:
+        if self._chooses:
             self._threshold, self._buffer = None, (parts, shares)
         return True
+
+    def _first_eta(self, parts, slopes):
+        """Step size with which the first step is long enough; ``None`` where there is no direction yet."""
+        gradient, start = np.zeros(self._w.v.size), 0
+        for rows, sign in parts:
+            add_rows(rows, slopes[start : start + sign.size], self.x_scale_, self._constant(), gradient)
+            start += sign.size
+        length = float(np.linalg.norm(gradient))
+        return FIRST_STEP * self.radius / length if length > 0.0 else None
 
     def _choose_threshold(self):
         """Threshold of a ranking loss on the last buffer; nothing is positive before the first."""
@@ -106,7 +121,8 @@ class MiniBatchLearner(StructuralOnlineClassifier):
             return math.inf
         parts, shares = self._buffer
         average = self._w.average()
-        return share_threshold(self._split(parts, lambda rows, *how: score_rows(rows, average, *how), shares)[0])
+        scores, _ = self._split(parts, lambda rows, *how: score_rows(rows, average, *how), shares)
+        return choose_threshold(self._loss, scores)
 
     def _split(self, parts, scores_of, shares):
         """Scores by class, and the place of each row in them."""

@@ -5,22 +5,22 @@ from abc import abstractmethod
 from sklearn.utils.validation import check_is_fitted
 
 from csf.online.base import LinearOnlineClassifier, check_positive
-from csf.responses import margin
+from csf.structural._threshold import check_tuning, decision
 from csf.structural.losses import get_loss
 
 __all__ = ["StructuralOnlineClassifier"]
 
 
 class StructuralOnlineClassifier(LinearOnlineClassifier):
-    """Base of streaming learners with the parameters ``loss`` and ``radius``.
+    """Base of streaming learners with the parameters ``loss``, ``radius`` and ``tune_threshold``.
 
-    Subclasses write ``_choose_threshold()``, the threshold of positive scores for a loss that only ranks, and set
-    ``self._threshold`` to ``None`` where it has to be chosen anew.
+    Subclasses write ``_choose_threshold()``, the threshold of positive scores, and set ``self._threshold`` to
+    ``None`` where it has to be chosen anew; ``self._chooses`` tells whether it is chosen at all.
     """
 
     @property
     def threshold_(self):
-        """Threshold of the scores of positives: 0, or for ranking losses the cut that finds their share."""
+        """Threshold of the scores of positives: 0, tuned, or for ranking losses the cut that finds their share."""
         check_is_fitted(self)
         if self._threshold is None:
             self._threshold = self._choose_threshold()
@@ -39,24 +39,21 @@ class StructuralOnlineClassifier(LinearOnlineClassifier):
         ndarray of shape (n_samples,)
             Scores.
         """
-        score = super().decision_function(X)
-        if not self._loss.ranking:
-            return score
-        sign = self._orientation()
-        return margin(sign * score, self.threshold_, sign > 0)
+        return decision(super().decision_function(X), self.threshold_, self._orientation())
 
     @abstractmethod
     def _choose_threshold(self):
-        """Threshold of a ranking loss."""
+        """Threshold, where it is chosen."""
 
     def _check_parameters(self):
-        get_loss(self.loss)
+        check_tuning(get_loss(self.loss), self.tune_threshold)
         check_positive(self.radius, "radius")
 
     def _start(self, n_features):
         self._loss = get_loss(self.loss)
         self._loss.check()
-        self._threshold = None if self._loss.ranking else 0.0
+        self._chooses = self._loss.ranking or self.tune_threshold
+        self._threshold = None if self._chooses else 0.0
 
     def _constant(self):
         return float(self.intercept_scaling) if self.fit_intercept else 0.0

@@ -1,17 +1,41 @@
-"""Threshold for losses that see the order of scores only."""
+"""Threshold of scores after learning."""
+
+import numbers
 
 import numpy as np
 
-__all__ = ["share_threshold"]
+from csf.metrics import get_metric
+from csf.responses import margin
+from csf.thresholding import sweep
+
+__all__ = ["check_tuning", "choose_threshold", "decision"]
 
 
-def share_threshold(scores):
-    """Threshold at which the share that is predicted positive is nearest to that of positives, from above."""
+def check_tuning(loss, tune_threshold):
+    """Check the parameter ``tune_threshold`` of a learner."""
+    if not isinstance(tune_threshold, bool | np.bool_):
+        raise TypeError(f"tune_threshold must be True or False, got {tune_threshold!r}")
+    if tune_threshold and not loss.ranking and loss.metric is None:
+        raise ValueError(f"tune_threshold=True needs a loss with a metric to be tuned, got {loss!r}; leave it False")
+
+
+def choose_threshold(loss, scores):
+    """Threshold of scores: the share of positives for a loss that only ranks, else the best for its metric."""
     score = np.concatenate([scores.pos, scores.neg])
     share = np.repeat([scores.share_pos, scores.share_neg], [scores.pos.shape[0], scores.neg.shape[0]])
+    if not loss.ranking:
+        is_pos = np.arange(score.shape[0]) < scores.pos.shape[0]
+        return float(sweep(is_pos, score, share).best(get_metric(loss.metric)).threshold)
     order = np.argsort(-score, kind="stable")
     target = scores.pos.shape[0] * scores.share_pos * (1.0 - 1e-9)
-    last = int(np.searchsorted(np.cumsum(share[order]), target))
+    last = min(int(np.searchsorted(np.cumsum(share[order]), target)), score.shape[0] - 1)
     upper, lower = score[order[last]], score[order[min(last + 1, score.shape[0] - 1)]]
     middle = 0.5 * upper + 0.5 * lower
     return float(middle if middle > lower else upper)
+
+
+def decision(score, threshold, sign):
+    """Decision function from scores of ``classes_[1]``; ``sign`` is -1 where that is the negative class."""
+    if isinstance(threshold, numbers.Real) and threshold == 0.0:
+        return score
+    return margin(sign * score, threshold, sign > 0)

@@ -11,7 +11,8 @@ __all__ = ["AveragedWeights"]
 
 # Places in the vector of scalars: w = A v; the sum of all w so far is S v - u.
 A, S, SQUARED_NORM, TOUCHED = range(4)
-_SMALL = 1e-100
+# Scale below which v and u are written anew: the difference S v - u loses as many digits as A has lost.
+_SMALL = 1e-3
 
 
 class AveragedWeights:
@@ -41,7 +42,7 @@ class AveragedWeights:
 
     def end_step(self, radius):
         """Shorten the last weights to the radius, and add them to the average."""
-        _end_step(self.v, self.scalars, radius)
+        _end_step(self.v, self.u, self.scalars, radius)
         self.n_steps += 1
 
     def last(self):
@@ -92,7 +93,7 @@ def _add_csr(data, indices, indptr, factors, x_scale, constant, v, u, s):
 
 
 @njit(cache=True, nogil=True)
-def _end_step(v, s, radius):
+def _end_step(v, u, s, radius):
     if s[TOUCHED] >= v.shape[0]:  # free of drift, at no more than the cost of the steps since the last time
         s[SQUARED_NORM] = s[A] * s[A] * np.dot(v, v)
         s[TOUCHED] = 0.0
@@ -100,7 +101,8 @@ def _end_step(v, s, radius):
         s[A] *= radius / math.sqrt(s[SQUARED_NORM])
         s[SQUARED_NORM] = radius * radius
     if s[A] < _SMALL:
-        v *= s[A]
-        s[S] /= s[A]
-        s[A] = 1.0
+        for j in range(v.shape[0]):
+            u[j] -= s[S] * v[j]
+            v[j] *= s[A]
+        s[A], s[S] = 1.0, 0.0
     s[S] += s[A]

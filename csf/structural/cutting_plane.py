@@ -34,6 +34,9 @@ class CuttingPlane(BatchLearner):
         Whether to learn an intercept. It does not matter to losses that only rank.
     intercept_scaling : float, default=1.0
         Value of the constant feature behind the intercept, positive; it is regularised like the others.
+    tune_threshold : bool, default=False
+        Whether the threshold of a loss of labels is chosen anew after learning, where its metric is best: on the
+        training set. Weights that have a small loss need not cut best at 0.
     pos_label : label, default=None
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
     verbose : int, default=0
@@ -48,7 +51,7 @@ class CuttingPlane(BatchLearner):
     coef_last_ : ndarray of shape (1, n_features)
         Coefficients at the minimum of the last model of the loss.
     threshold_ : float
-        Threshold of the score of the positive class: 0, or for losses that only rank the cut that predicts as many
+        Threshold of the score of the positive class: 0 (or tuned), or for losses that only rank the cut that predicts as many
         positives as there are in the training set.
     objective_ : float
         ``1/2 ||w||^2 + C * loss``, for rows scaled to length at most 1.
@@ -107,6 +110,7 @@ class CuttingPlane(BatchLearner):
         drop_after=50,
         fit_intercept=True,
         intercept_scaling=1.0,
+        tune_threshold=False,
         pos_label=None,
         verbose=0,
     ):
@@ -117,6 +121,7 @@ class CuttingPlane(BatchLearner):
         self.drop_after = drop_after
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
+        self.tune_threshold = tune_threshold
         self.pos_label = pos_label
         self.verbose = verbose
 

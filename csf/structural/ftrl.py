@@ -11,7 +11,7 @@ from csf.structural._online import StructuralOnlineClassifier
 from csf.structural._problem import StructuralProblem
 from csf.structural._rows import copy_rows, cut_rows, rows_of, stack_rows
 from csf.structural._solver import CuttingPlaneSolver
-from csf.structural._threshold import share_threshold
+from csf.structural._threshold import choose_threshold
 
 __all__ = ["FTRL"]
 
@@ -54,6 +54,9 @@ class FTRL(StructuralOnlineClassifier):
         Value of the constant feature behind the intercept, positive.
     shuffle : bool, default=True
         Whether `fit` takes the samples in a random order.
+    tune_threshold : bool, default=False
+        Whether the threshold of a loss of labels is chosen anew after learning, where its metric is best: on the
+        examples so far. Weights that have a small loss need not cut best at 0.
     pos_label : label, default=None
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
     random_state : int, RandomState instance or None, default=None
@@ -68,7 +71,7 @@ class FTRL(StructuralOnlineClassifier):
     coef_last_ : ndarray of shape (1, n_features)
         The same as ``coef_``: nothing is averaged.
     threshold_ : float
-        Threshold of the score of the positive class: 0, or for losses that only rank the cut that predicts as many
+        Threshold of the score of the positive class: 0 (or tuned), or for losses that only rank the cut that predicts as many
         positives as there were.
     penalty_ : float
         Sum of the penalties so far, see the notes.
@@ -125,6 +128,7 @@ class FTRL(StructuralOnlineClassifier):
         fit_intercept=True,
         intercept_scaling=1.0,
         shuffle=True,
+        tune_threshold=False,
         pos_label=None,
         random_state=None,
     ):
@@ -137,6 +141,7 @@ class FTRL(StructuralOnlineClassifier):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.shuffle = shuffle
+        self.tune_threshold = tune_threshold
         self.pos_label = pos_label
         self.random_state = random_state
 
@@ -207,8 +212,8 @@ class FTRL(StructuralOnlineClassifier):
             return
         self._w = self._minimise(problem, factor, n_rows)
         self.n_updates_ += 1
-        if self._loss.ranking:
-            self._threshold = share_threshold(problem.scores(self._w))
+        if self._chooses:
+            self._threshold = choose_threshold(self._loss, problem.scores(self._w))
 
     def _next(self, n_rows):
         if isinstance(self.refit, numbers.Integral):

@@ -33,6 +33,9 @@ class ProjectedSubgradient(BatchLearner):
         Whether to learn an intercept. It does not matter to losses that only rank.
     intercept_scaling : float, default=1.0
         Value of the constant feature behind the intercept, positive.
+    tune_threshold : bool, default=False
+        Whether the threshold of a loss of labels is chosen anew after learning, where its metric is best: on the
+        training set. Weights that have a small loss need not cut best at 0.
     pos_label : label, default=None
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
 
@@ -45,7 +48,7 @@ class ProjectedSubgradient(BatchLearner):
     coef_last_ : ndarray of shape (1, n_features)
         Coefficients of the last step.
     threshold_ : float
-        Threshold of the score of the positive class: 0, or for losses that only rank the cut that predicts as many
+        Threshold of the score of the positive class: 0 (or tuned), or for losses that only rank the cut that predicts as many
         positives as there are in the training set.
     loss_ : float
         Loss of the training set.
@@ -90,6 +93,7 @@ class ProjectedSubgradient(BatchLearner):
         tol=1e-5,
         fit_intercept=True,
         intercept_scaling=1.0,
+        tune_threshold=False,
         pos_label=None,
     ):
         self.loss = loss
@@ -100,6 +104,7 @@ class ProjectedSubgradient(BatchLearner):
         self.tol = tol
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
+        self.tune_threshold = tune_threshold
         self.pos_label = pos_label
 
     def _check_parameters(self):

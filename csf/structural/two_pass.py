@@ -30,10 +30,11 @@ class TwoPassMiniBatch(MiniBatchLearner):
         Whether each example counts as the share of the data that it stands for. Without it, performances that
         depend on the share of positives (precision, F-beta) are those of the buffer, in which the rare class is
         more frequent.
-    eta : float, default=1.0
-        First step size, positive; step e has ``eta / sqrt(e)``. Rows have length at most 1. Try powers of ten.
-    radius : float, default=100.0
-        Largest length of the weights, positive.
+    eta : float, default=None
+        First step size, positive; step e has ``eta / sqrt(e)``. ``None`` makes the first step a tenth of ``radius``
+        long. Powers of ten are worth a try.
+    radius : float, default=1000.0
+        Largest length of the weights, positive, for rows scaled to length at most 1.
     fit_intercept : bool, default=True
         Whether to learn an intercept. It does not matter to losses that only rank.
     intercept_scaling : float, default=1.0
@@ -42,6 +43,9 @@ class TwoPassMiniBatch(MiniBatchLearner):
         Passes over the samples in `fit`, beside the first, which samples.
     shuffle : bool, default=True
         Whether `fit` takes the samples in a new random order in each pass.
+    tune_threshold : bool, default=False
+        Whether the threshold of a loss of labels is chosen anew after learning, where its metric is best: on the
+        training set after `fit`, else on the last buffer. Weights that have a small loss need not cut best at 0.
     pos_label : label, default=None
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
     random_state : int, RandomState instance or None, default=None
@@ -56,7 +60,7 @@ class TwoPassMiniBatch(MiniBatchLearner):
     coef_last_ : ndarray of shape (1, n_features)
         Coefficients of the last step.
     threshold_ : float
-        Threshold of the score of the positive class: 0, or for losses that only rank the cut that predicts as many
+        Threshold of the score of the positive class: 0 (or tuned), or for losses that only rank the cut that predicts as many
         positives as there are, in the training set after `fit`, else in the last buffer.
     classes_ : ndarray of shape (2,)
         Labels.
@@ -91,7 +95,7 @@ class TwoPassMiniBatch(MiniBatchLearner):
     >>> X, y = make_classification(5000, weights=[0.95], class_sep=1.5, random_state=0)
     >>> model = TwoPassMiniBatch("pauc", random_state=0).fit(X, y)
     >>> partial_auc_score(y, model.decision_function(X), beta=0.1)
-    0.915
+    0.917
     """
 
     def __init__(
@@ -101,12 +105,13 @@ class TwoPassMiniBatch(MiniBatchLearner):
         buffer_size=500,
         reservoir_size=500,
         reweight=True,
-        eta=1.0,
-        radius=100.0,
+        eta=None,
+        radius=1000.0,
         fit_intercept=True,
         intercept_scaling=1.0,
         passes=25,
         shuffle=True,
+        tune_threshold=False,
         pos_label=None,
         random_state=None,
     ):
@@ -120,6 +125,7 @@ class TwoPassMiniBatch(MiniBatchLearner):
         self.intercept_scaling = intercept_scaling
         self.passes = passes
         self.shuffle = shuffle
+        self.tune_threshold = tune_threshold
         self.pos_label = pos_label
         self.random_state = random_state
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from csf.metrics import get_metric
 from csf.online.base import check_positive
 
 __all__ = ["ClassScores", "Tangent", "StructuralLoss"]
@@ -44,7 +45,7 @@ class ClassScores(NamedTuple):
 class StructuralLoss(ABC):
     r"""A convex upper bound of 1 - performance, for performances that cannot be summed over samples.
 
-    Subclasses write `class_tangent` and `performance`. Learners need nothing else.
+    Subclasses write `class_tangent`, and have a ``metric`` or write `performance`. Learners need nothing else.
 
     Notes
     -----
@@ -74,6 +75,8 @@ class StructuralLoss(ABC):
 
     # Whether only the order of the scores counts; a learner then has to choose a threshold.
     ranking = False
+    # Metric of the labels ``score > 0``, as a name or object; a loss that only ranks has none.
+    metric = None
 
     @abstractmethod
     def class_tangent(self, scores):
@@ -90,9 +93,8 @@ class StructuralLoss(ABC):
             Value, offset and slope; the slopes of positives come first.
         """
 
-    @abstractmethod
     def performance(self, score, is_pos):
-        """Performance that the loss is a surrogate of.
+        """Performance that the loss is a surrogate of: the metric of the labels ``score > 0``, unless overridden.
 
         Parameters
         ----------
@@ -106,6 +108,9 @@ class StructuralLoss(ABC):
         float
             In [0, 1]; larger is better.
         """
+        n, found = is_pos.shape[0], score > 0.0
+        fn, fp = np.count_nonzero(is_pos & ~found) / n, np.count_nonzero(found & ~is_pos) / n
+        return float(get_metric(self.metric).value(fn, fp, pos=np.count_nonzero(is_pos) / n))
 
     def total(self, n_pos, n_neg):
         """The loss as a sum over samples, which grows with their number: what `FTRL` lowers.

@@ -54,6 +54,11 @@ class FBetaLoss(Labelled):
         check_positive(self.beta, "beta")
         self._check_kappa()
 
+    @property
+    def metric(self):
+        """F-beta."""
+        return FBeta(self.beta)
+
     def class_tangent(self, scores):
         """Value and subgradient, see `StructuralLoss.class_tangent`."""
         kappas = self._kappas(scores)
@@ -69,9 +74,3 @@ class FBetaLoss(Labelled):
             pos, neg, np.sort(pos), near, scores.share_pos, scores.share_neg, *kappas, b2, slope
         )
         return Tangent(delta + linear, delta, slope)
-
-    def performance(self, score, is_pos):
-        """F-beta of the labels ``score > 0``, see `StructuralLoss.performance`."""
-        n, found = is_pos.shape[0], score > 0.0
-        fn, fp = np.count_nonzero(is_pos & ~found) / n, np.count_nonzero(found & ~is_pos) / n
-        return float(FBeta(self.beta).value(fn, fp, pos=np.count_nonzero(is_pos) / n))

@@ -79,9 +79,3 @@ class TableLoss(Labelled):
         slope = np.empty(n_pos + n_neg)
         delta, linear = table_tangent(table, pos, neg, np.sort(pos), np.sort(neg), *kappas, slope)
         return Tangent(delta + linear, delta, slope)
-
-    def performance(self, score, is_pos):
-        """The metric of the labels ``score > 0``, see `StructuralLoss.performance`."""
-        n, found = is_pos.shape[0], score > 0.0
-        fn, fp = np.count_nonzero(is_pos & ~found) / n, np.count_nonzero(found & ~is_pos) / n
-        return float(get_metric(self.metric).value(fn, fp, pos=np.count_nonzero(is_pos) / n))
