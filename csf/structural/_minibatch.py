@@ -8,15 +8,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from csf._validation import check_count
 from csf.online.base import NUMBERS, check_positive
 from csf.structural._online import StructuralOnlineClassifier
-from csf.structural._rows import add_rows, copy_rows, cut_rows, score_rows, split_classes, stack_rows
+from csf.structural._rows import copy_rows, cut_rows, score_rows, split_classes, stack_rows
 from csf.structural._threshold import choose_threshold
 from csf.structural._weights import AveragedWeights
 from csf.structural.losses import ClassScores
 
 __all__ = ["MiniBatchLearner", "Waiting"]
 
-# Length of the first step relative to the radius, where no step size is given.
-FIRST_STEP = 0.1
+# Length of the longest step relative to the radius, where no step size is given.
+LONGEST_STEP = 0.1
 
 
 class MiniBatchLearner(StructuralOnlineClassifier):
@@ -67,7 +67,7 @@ class MiniBatchLearner(StructuralOnlineClassifier):
         known = self._n_expected is not None
         self._size = min(self.buffer_size, self._n_expected // self.passes) if known else self.buffer_size
         self._w = AveragedWeights(n_features + bool(self.fit_intercept))
-        self._eta, self._buffer = self.eta, None
+        self._squares, self._buffer = 0.0, None
         self._last_loss = math.nan
         self.n_skipped_ = 0
 
@@ -93,27 +93,22 @@ class MiniBatchLearner(StructuralOnlineClassifier):
         if not (scores.pos.size and scores.neg.size):
             return False
         tangent = self._loss.class_tangent(scores)
-        slopes, constant, start = tangent.slope[places], self._constant(), 0
-        if self._eta is None:
-            self._eta = self._first_eta(parts, slopes)
-        steps = (-(self._eta or 0.0) / math.sqrt(self._w.n_steps + 1)) * slopes
+        slopes, constant, start, moved = tangent.slope[places], self._constant(), 0, []
         for rows, sign in parts:
-            self._w.add(rows, steps[start : start + sign.size], self.x_scale_, constant)
+            moved.append((rows, slopes[start : start + sign.size]))
+            self._squares += self._w.add(*moved[-1], self.x_scale_, constant)
             start += sign.size
-        self._w.end_step(self.radius)
+        self._w.step(moved, self._step_size(), self.radius)
         self._last_loss = tangent.value
         if self._chooses:
             self._threshold, self._buffer = None, (parts, shares)
         return True
 
-    def _first_eta(self, parts, slopes):
-        """Step size with which the first step is long enough; ``None`` where there is no direction yet."""
-        gradient, start = np.zeros(self._w.v.size), 0
-        for rows, sign in parts:
-            add_rows(rows, slopes[start : start + sign.size], self.x_scale_, self._constant(), gradient)
-            start += sign.size
-        length = float(np.linalg.norm(gradient))
-        return FIRST_STEP * self.radius / length if length > 0.0 else None
+    def _step_size(self):
+        """Factor of the next subgradient."""
+        if self.eta is not None:
+            return self.eta / math.sqrt(self._w.n_steps + 1)
+        return LONGEST_STEP * self.radius / math.sqrt(self._squares) if self._squares > 0.0 else 0.0
 
     def _choose_threshold(self):
         """Threshold of a ranking loss on the last buffer; nothing is positive before the first."""

@@ -28,20 +28,25 @@ class AveragedWeights:
         self.v, self.u = np.zeros(n_weights), np.zeros(n_weights)
         self.scalars = np.array([1.0, 0.0, 0.0, 0.0])
         self.n_steps = 0
+        self._gradient = np.zeros(n_weights)  # of the step that is being made, else 0
 
     def scores(self, rows, x_scale, constant):
         """Scores of rows by the last weights, see `score_rows`."""
         return self.scalars[A] * score_rows(rows, self.v, x_scale, constant)
 
-    def add(self, rows, factors, x_scale, constant):
-        """Add the sum of scaled rows, each times its factor, to the last weights; `end_step` ends the step."""
-        if isinstance(rows, tuple):
-            _add_csr(*rows, factors, x_scale, constant, self.v, self.u, self.scalars)
-        else:
-            _add_dense(rows, factors, x_scale, constant, self.v, self.u, self.scalars)
+    def add(self, rows, slopes, x_scale, constant):
+        """Add the sum of scaled rows, each times its slope, to the gradient; returns what its squared length gains."""
+        kernel = _add_csr if isinstance(rows, tuple) else _add_dense
+        rows = rows if isinstance(rows, tuple) else (rows,)
+        return kernel(*rows, slopes, x_scale, constant, self._gradient)
 
-    def end_step(self, radius):
-        """Shorten the last weights to the radius, and add them to the average."""
+    def step(self, parts, eta, radius):
+        """Go down the gradient, whose rows and slopes are ``parts``; shorten to the radius; add to the average."""
+        if any(not isinstance(rows, tuple) for rows, _ in parts):
+            _move_dense(self._gradient, eta, self.v, self.u, self.scalars)
+        else:
+            for rows, slopes in parts:
+                _move_csr(*rows[1:], slopes, self._gradient, eta, self.v, self.u, self.scalars)
         _end_step(self.v, self.u, self.scalars, radius)
         self.n_steps += 1
 
@@ -55,41 +60,62 @@ class AveragedWeights:
 
 
 @njit(cache=True, nogil=True)
-def _gain(j, amount, v, u, s):
-    """Add ``amount`` to one last weight."""
+def _add_dense(X, slopes, x_scale, constant, gradient):
+    before = np.dot(gradient, gradient)
+    for i in range(X.shape[0]):
+        if slopes[i] != 0.0:
+            factor = slopes[i] * x_scale
+            for j in range(X.shape[1]):
+                gradient[j] += factor * X[i, j]
+            if constant > 0.0:
+                gradient[-1] += slopes[i] * constant
+    return np.dot(gradient, gradient) - before
+
+
+@njit(cache=True, nogil=True)
+def _add_csr(data, indices, indptr, slopes, x_scale, constant, gradient):
+    gain, bias = 0.0, 0.0
+    for i in range(indptr.shape[0] - 1):
+        if slopes[i] != 0.0:
+            factor = slopes[i] * x_scale
+            for k in range(indptr[i], indptr[i + 1]):
+                j, change = indices[k], factor * data[k]
+                gain += change * (2.0 * gradient[j] + change)
+                gradient[j] += change
+            bias += slopes[i] * constant
+    if constant > 0.0:
+        gain += bias * (2.0 * gradient[-1] + bias)
+        gradient[-1] += bias
+    return gain
+
+
+@njit(cache=True, nogil=True)
+def _move(j, gradient, eta, v, u, s):
+    """Move one weight and forget its gradient."""
+    amount = -eta * gradient[j]
     change = amount / s[A]
     s[SQUARED_NORM] += amount * (2.0 * s[A] * v[j] + amount)
     v[j] += change
     u[j] += s[S] * change
+    gradient[j] = 0.0
 
 
 @njit(cache=True, nogil=True)
-def _add_dense(X, factors, x_scale, constant, v, u, s):
-    total = np.zeros(v.shape[0])
-    for i in range(X.shape[0]):
-        if factors[i] != 0.0:
-            factor = factors[i] * x_scale
-            for j in range(X.shape[1]):
-                total[j] += factor * X[i, j]
-            if constant > 0.0:
-                total[-1] += factors[i] * constant
+def _move_dense(gradient, eta, v, u, s):
     for j in range(v.shape[0]):
-        _gain(j, total[j], v, u, s)
+        _move(j, gradient, eta, v, u, s)
     s[TOUCHED] += v.shape[0]
 
 
 @njit(cache=True, nogil=True)
-def _add_csr(data, indices, indptr, factors, x_scale, constant, v, u, s):
-    bias = 0.0
+def _move_csr(indices, indptr, slopes, gradient, eta, v, u, s):
     for i in range(indptr.shape[0] - 1):
-        if factors[i] != 0.0:
-            factor = factors[i] * x_scale
+        if slopes[i] != 0.0:
             for k in range(indptr[i], indptr[i + 1]):
-                _gain(indices[k], factor * data[k], v, u, s)
+                if gradient[indices[k]] != 0.0:
+                    _move(indices[k], gradient, eta, v, u, s)
             s[TOUCHED] += indptr[i + 1] - indptr[i]
-            bias += factors[i] * constant
-    if constant > 0.0:
-        _gain(v.shape[0] - 1, bias, v, u, s)
+    _move(v.shape[0] - 1, gradient, eta, v, u, s)
 
 
 @njit(cache=True, nogil=True)

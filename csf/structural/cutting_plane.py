@@ -51,8 +51,8 @@ class CuttingPlane(BatchLearner):
     coef_last_ : ndarray of shape (1, n_features)
         Coefficients at the minimum of the last model of the loss.
     threshold_ : float
-        Threshold of the score of the positive class: 0 (or tuned), or for losses that only rank the cut that predicts as many
-        positives as there are in the training set.
+        Threshold of the score of the positive class: 0, or tuned, or for losses that only rank the cut that predicts as
+        many positives as there are in the training set.
     objective_ : float
         ``1/2 ||w||^2 + C * loss``, for rows scaled to length at most 1.
     bound_ : float

@@ -71,8 +71,8 @@ class FTRL(StructuralOnlineClassifier):
     coef_last_ : ndarray of shape (1, n_features)
         The same as ``coef_``: nothing is averaged.
     threshold_ : float
-        Threshold of the score of the positive class: 0 (or tuned), or for losses that only rank the cut that predicts as many
-        positives as there were.
+        Threshold of the score of the positive class: 0, or tuned, or for losses that only rank the cut that predicts as
+        many positives as there were.
     penalty_ : float
         Sum of the penalties so far, see the notes.
     n_seen_ : int

@@ -48,8 +48,8 @@ class ProjectedSubgradient(BatchLearner):
     coef_last_ : ndarray of shape (1, n_features)
         Coefficients of the last step.
     threshold_ : float
-        Threshold of the score of the positive class: 0 (or tuned), or for losses that only rank the cut that predicts as many
-        positives as there are in the training set.
+        Threshold of the score of the positive class: 0, or tuned, or for losses that only rank the cut that predicts as
+        many positives as there are in the training set.
     loss_ : float
         Loss of the training set.
     n_iter_ : int

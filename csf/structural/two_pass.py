@@ -31,8 +31,8 @@ class TwoPassMiniBatch(MiniBatchLearner):
         depend on the share of positives (precision, F-beta) are those of the buffer, in which the rare class is
         more frequent.
     eta : float, default=None
-        First step size, positive; step e has ``eta / sqrt(e)``. ``None`` makes the first step a tenth of ``radius``
-        long. Powers of ten are worth a try.
+        First step size, positive; step e has ``eta / sqrt(e)``. ``None`` takes a tenth of ``radius``, divided by
+        the length of all subgradients so far, as one vector: no step is longer than a tenth of ``radius``.
     radius : float, default=1000.0
         Largest length of the weights, positive, for rows scaled to length at most 1.
     fit_intercept : bool, default=True
@@ -60,8 +60,8 @@ class TwoPassMiniBatch(MiniBatchLearner):
     coef_last_ : ndarray of shape (1, n_features)
         Coefficients of the last step.
     threshold_ : float
-        Threshold of the score of the positive class: 0 (or tuned), or for losses that only rank the cut that predicts as many
-        positives as there are, in the training set after `fit`, else in the last buffer.
+        Threshold of the score of the positive class: 0, or tuned, or for losses that only rank the cut that predicts as
+        many positives as there are, in the training set after `fit`, else in the last buffer.
     classes_ : ndarray of shape (2,)
         Labels.
     pos_label_ : label
