@@ -65,6 +65,8 @@ class GainRule:
         Truth of the held-out samples.
     sample_weight : ndarray of shape (n_samples,), default=None
         Weights >= 0.
+    samples : ndarray of int, shape (n_samples,), default=None
+        Which sample each entry is, where some were held out more than once, as in repeated cross-validation.
     min_gain : float, default=0.5
         Gain that is asked for, in standard errors, >= 0; with 0 the best candidate wins unless it only ties.
     n_bootstrap : int, default=200
@@ -88,10 +90,13 @@ class GainRule:
     ('all found', 0.333)
     """
 
-    def __init__(self, metric, is_pos, sample_weight=None, *, min_gain=0.5, n_bootstrap=200, random_state=0):
+    def __init__(
+        self, metric, is_pos, sample_weight=None, *, samples=None, min_gain=0.5, n_bootstrap=200, random_state=0
+    ):
         if not 0.0 <= min_gain < np.inf:
             raise ValueError(f"min_gain must be a number of standard errors >= 0, got {min_gain!r}")
-        self.metric, self.is_pos, self.sample_weight = get_metric(metric), is_pos, sample_weight
+        self.metric, self.is_pos = get_metric(metric), is_pos
+        self.sample_weight, self.samples = sample_weight, samples
         self.min_gain, self.random_state = float(min_gain), random_state
         self.n_bootstrap = check_count(n_bootstrap, "n_bootstrap")
         self._best = self._neutral = None
@@ -153,6 +158,7 @@ class GainRule:
             best.decided,
             neutral.decided,
             self.sample_weight,
+            samples=self.samples,
             n_bootstrap=self.n_bootstrap,
             random_state=self.random_state,
         )
@@ -160,7 +166,9 @@ class GainRule:
         return Choice(winner.key, best.key, gain, error)
 
 
-def gain_error(metric, is_pos, decided, reference, sample_weight=None, *, n_bootstrap=200, random_state=0):
+def gain_error(
+    metric, is_pos, decided, reference, sample_weight=None, *, samples=None, n_bootstrap=200, random_state=0
+):
     """Bootstrap standard error of the difference of a metric between two decisions on the same samples.
 
     Parameters
@@ -171,6 +179,9 @@ def gain_error(metric, is_pos, decided, reference, sample_weight=None, *, n_boot
         Truth and the two decisions.
     sample_weight : ndarray of shape (n_samples,), default=None
         Weights >= 0.
+    samples : ndarray of int, shape (n_samples,), default=None
+        Which sample each entry is, where some appear more than once; ``None`` means that all differ. Entries of one
+        sample are drawn together: repeating a cross-validation does not make more samples of it.
     n_bootstrap : int, default=200
         Number of bootstrap samples, each of which counts every sample a Poisson(1) number of times.
     random_state : int, default=0
@@ -184,37 +195,38 @@ def gain_error(metric, is_pos, decided, reference, sample_weight=None, *, n_boot
 
     Notes
     -----
-    Samples of equal weight, truth and decisions are drawn together, as a Poisson number with their count as its
-    mean: without weights the time does not depend on the number of samples.
+    Samples that add the same to all sums are drawn together, as a Poisson number with their count as its mean:
+    without weights the time does not depend on the number of samples.
 
     Examples
     --------
     >>> is_pos = np.arange(100) < 20
     >>> gain_error("f1", is_pos, np.arange(100) < 15, np.arange(100) < 10)
-    0.08
+    0.09
     """
     metric, rng = get_metric(metric), np.random.default_rng(random_state)
     weight = np.ones(is_pos.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    values, at = np.unique(weight, return_inverse=True)
-    kinds = 4 * is_pos.astype(np.int64) + 2 * decided + reference
-    groups, counts = np.unique(kinds * values.size + at, return_counts=True)
-    kind, weight = groups // values.size, values[groups % values.size]
-    sums_of = (kind[:, None] == np.arange(8)) * weight[:, None]
-    block = max(_BLOCK // groups.size, 1)
-    gains = []
+    # What each entry adds to the weights of both classes and of both errors of both decisions.
+    errors = [part for d in (decided, reference) for part in (is_pos & ~d, ~is_pos & d)]
+    added = np.column_stack([is_pos, ~is_pos, *errors]) * weight[:, None]
+    if samples is not None:
+        at = np.unique(samples, return_inverse=True)[1].ravel()
+        added = np.column_stack([np.bincount(at, column) for column in added.T])
+    added, counts = np.unique(added, axis=0, return_counts=True)
+    block, gains = max(_BLOCK // counts.size, 1), []
     for start in range(0, n_bootstrap, block):
         drawn = rng.poisson(counts, size=(min(block, n_bootstrap - start), counts.size))
-        gains += [_gain(metric, sums) for sums in drawn @ sums_of]
+        gains += [_gain(metric, *sums) for sums in drawn @ added]
     gains = np.array(gains)[np.isfinite(gains)]
     return float(gains.std(ddof=1)) if gains.size > 1 else np.inf
 
 
-def _gain(metric, sums):
-    """Difference of the metric from the weights of the eight kinds (truth, decision, reference) of samples."""
-    negative, positive = sums.reshape(2, 2, 2)
-    total, pos = sums.sum(), positive.sum()
-    if pos <= 0.0 or pos >= total:
+def _gain(metric, pos, neg, *errors):
+    """Difference of the metric from the weights of both classes, and of errors (fn, fp) of both decisions."""
+    if pos <= 0.0 or neg <= 0.0:
         return np.nan
-    fp, fn = (negative[1].sum(), negative[:, 1].sum()), (positive[0].sum(), positive[:, 0].sum())
-    value, reference = (metric.value(n / total, p / total, pos=pos / total) for n, p in zip(fn, fp))
+    total = pos + neg
+    value, reference = (
+        metric.value(fn / total, fp / total, pos=pos / total) for fn, fp in zip(errors[::2], errors[1::2])
+    )
     return float(value - reference)

@@ -44,6 +44,33 @@ def test_error_of_the_accuracy_is_the_textbook_one():
     assert found == pytest.approx(gain.std() / np.sqrt(is_pos.size), rel=0.05)
 
 
+def test_entries_of_one_sample_are_drawn_together():
+    """Three equal repeats of a cross-validation know no more than one."""
+    is_pos, decided, reference, _ = problem(4)
+    samples = np.tile(np.arange(is_pos.size), 3)
+    tripled = [np.tile(part, 3) for part in (is_pos, decided, reference)]
+    once = gain_error("f1", is_pos, decided, reference, n_bootstrap=3000)
+    assert gain_error("f1", *tripled, samples=samples, n_bootstrap=3000) == pytest.approx(once, rel=1e-9)
+    assert gain_error("f1", *tripled, n_bootstrap=3000) == pytest.approx(once / np.sqrt(3), rel=0.1)
+    weight = np.random.default_rng(0).random(is_pos.size)
+    once = gain_error("f1", is_pos, decided, reference, weight, n_bootstrap=100)
+    again = gain_error("f1", *tripled, np.tile(weight, 3), samples=samples, n_bootstrap=100)
+    assert again == pytest.approx(once, rel=1e-9)
+
+
+def test_rule_passes_samples_on():
+    is_pos = np.arange(400) < 40
+    neutral, better = np.arange(400) < 20, np.arange(400) < 23
+    tripled = [np.tile(part, 3) for part in (is_pos, neutral, better)]
+    errors = []
+    for samples in (None, np.tile(np.arange(400), 3)):
+        told = GainRule("f1", tripled[0], samples=samples)
+        told.add("n", tripled[1], neutral=True)
+        told.add("b", tripled[2], neutral=False)
+        errors.append(told.choose().error)
+    assert errors[1] > 1.5 * errors[0]
+
+
 def test_equal_decisions_differ_by_nothing():
     is_pos, decided, _, _ = problem(2)
     assert gain_error("f1", is_pos, decided, decided) == 0.0
