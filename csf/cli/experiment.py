@@ -49,8 +49,8 @@ methods (--methods; all without it)
 
 examples:
   csf experiment table2 --data data --splits 20 --large-splits 5 --jobs 2 --out table2
-  csf experiment table2 --data data --sets wine,churn.csv:outcome=yes --methods SVM-CONE,csf --splits 10 \\
-      --protocol modern --out small
+  csf experiment table2 --data data --sets wine,churn.csv:outcome=yes --methods SVM-CONE,csf \\
+      --splits 10 --protocol modern --out small
 
 {_SETS}"""
 _FIGURES = f"""\

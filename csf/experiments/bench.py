@@ -1,22 +1,19 @@
 """Trained models of one split, shared by all methods."""
 
 import time
-import warnings
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from csf.costs import weight_route
-from csf.evaluation import bound_share, make_folds, pooled_outcome, run_fold
+from csf.evaluation import pooled_outcome, run_fold
+from csf.folds import Data, Fold, bound_share, make_folds
 from csf.responses import natural_threshold, positive_score
-from csf.trainers import GenericTrainer
+from csf.trainers import make_trainers
 
 __all__ = ["BASES", "Base", "Bench", "Lab", "Trained"]
 
@@ -49,7 +46,7 @@ class Base:
 
 # LIBLINEAR adds a constant feature of 1 for the intercept to all linear ones, as the paper does.
 BASES = {
-    "hinge": Base(LinearSVC(loss="hinge", max_iter=50_000, random_state=0)),
+    "hinge": Base(LinearSVC(loss="hinge")),
     "svc": Base(LinearSVC(dual=False), guided_by_protocol=False),
     "logistic": Base(LogisticRegression(solver="liblinear")),
     "boosting": Base(
@@ -99,16 +96,10 @@ class Trained:
         return (self.tuned if tune else self.own) | (self.guides or {})
 
 
-@contextmanager
-def _patient():
-    """LIBLINEAR's hinge loss stops after 50 000 passes, as in the paper, and need not say so each time."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        yield
-
-
 class Bench:
     """Trainings of one base on one split; each is made once, whatever methods ask for it.
+
+    Every training starts anew, so that its result does not depend on which methods were run before.
 
     Parameters
     ----------
@@ -120,6 +111,8 @@ class Bench:
         What is maximised.
     protocol : Protocol
         Penalties, and what guides strategies.
+    n_repeats : int, default=1
+        Number of partitions into folds, where the protocol has folds.
 
     Attributes
     ----------
@@ -129,29 +122,34 @@ class Bench:
         Share of positives in the data that guides strategies.
     is_pos : ndarray of bool, shape (n_held_out,)
         Truth of the held-out samples, fold after fold.
+    samples : ndarray of int, shape (n_held_out,)
+        Which samples those are.
     folds : list of Fold
         One training each.
     refit : bool
         Whether the model that is tested is one more training.
     """
 
-    def __init__(self, base, split, metric, protocol):
+    def __init__(self, base, split, metric, protocol, n_repeats=1):
         self.split, self.metric = split, metric
         self.settings = [{"C": C} for C in protocol.C] if base.penalties else [{}]
         self.bases = [clone(base.estimator).set_params(**setting) for setting in self.settings]
         self.on_train = base.guided_by_protocol and protocol.guided_by == "train"
-        self.folds = make_folds(split.X, split.y, None, split.folds)
+        data = Data(split.X, split.y)
+        self.folds = make_folds(data, split.repeated(n_repeats))
         self.pos = bound_share(self.folds, on_train=self.on_train)
         self.is_pos = np.concatenate([fold.y_test for fold in self.folds]) == 1
+        self.samples = np.concatenate([fold.test for fold in self.folds])
         self.refit = protocol.refit
-        prepare = partial(GenericTrainer, route=weight_route(base.estimator))
-        self._trainers = [[prepare(b, *fold.training_part) for fold in self.folds] for b in self.bases]
+        how = {"route": weight_route(base.estimator), "shared": {}}
+        self._trainers = [make_trainers(b, self.folds, **how) for b in self.bases]
         # Without a refit, the model that is tested is the one that was judged.
-        whole = (split.X, split.y, None, {}) if protocol.refit else self.folds[0].training_part
-        self._final = [prepare(b, *whole) for b in self.bases]
+        self._final = [trainers[0] for trainers in self._trainers]
+        if self.refit:
+            everything = np.arange(split.y.size)
+            self._final = [make_trainers(b, [Fold(data, everything, everything)], **how)[0] for b in self.bases]
         self._trained, self._tested = {}, {}
 
-    @_patient()
     def trained(self, setting, costs):
         """Train with given costs on all folds, or recall it.
 
@@ -184,7 +182,6 @@ class Bench:
             self._trained[key] = Trained(own, tuned, guides, score, time.perf_counter() - start)
         return self._trained[key]
 
-    @_patient()
     def tested(self, setting, costs):
         """Test scores of the model with given costs, and the seconds that its last training took.
 
@@ -205,7 +202,8 @@ class Bench:
         key = setting, *(round(float(cost), 12) for cost in costs)
         if key not in self._tested:
             start = time.perf_counter()
-            model = self._final[setting].fit(costs)
+            trainer = self._final[setting]
+            model = trainer.estimator(trainer.fit(costs))
             score = positive_score(model, self.split.X_test, 1)
             self._tested[key] = score, time.perf_counter() - start
         return self._tested[key]
@@ -233,19 +231,22 @@ class Lab:
         self.split, self.metric, self.protocol = split, metric, protocol
         self._benches = {}
 
-    def bench(self, name):
+    def bench(self, name, n_repeats=1):
         """Bench of a base.
 
         Parameters
         ----------
         name : str
             A key of ``BASES``.
+        n_repeats : int, default=1
+            Number of partitions into folds.
 
         Returns
         -------
         Bench
             Shared by all methods.
         """
-        if name not in self._benches:
-            self._benches[name] = Bench(BASES[name], self.split, self.metric, self.protocol)
-        return self._benches[name]
+        key = name, n_repeats if self.protocol.refit else 1
+        if key not in self._benches:
+            self._benches[key] = Bench(BASES[name], self.split, self.metric, self.protocol, n_repeats)
+        return self._benches[key]

@@ -170,6 +170,8 @@ class Search(Method):
     min_gain : float, default=None
         Standard errors by which costs have to beat equal costs, see `csf.selection.GainRule`; ``None`` takes the best
         trial as it is.
+    n_repeats : int, default=1
+        Number of partitions into folds whose held-out predictions are pooled, where the protocol has folds.
     """
 
     base: str
@@ -177,6 +179,7 @@ class Search(Method):
     tune: bool = True
     n_trials: int | None = None
     min_gain: float | None = None
+    n_repeats: int = 1
 
     def run(self, lab):
         """Search, and judge the winner on the test part.
@@ -191,7 +194,7 @@ class Search(Method):
         Result
             The outcome.
         """
-        bench, bill = lab.bench(self.base), Bill()
+        bench, bill = lab.bench(self.base, self.n_repeats), Bill()
         trials = [trial for study in self.studies(lab, bill) for trial in study.trials]
         winner = self.winner(bench, trials)
         threshold = winner.threshold if self.tune else np.nextafter(bench.natural_threshold, np.inf)
@@ -213,7 +216,8 @@ class Search(Method):
         list of Study
             In the order of the penalties.
         """
-        bench, n_trials, studies = lab.bench(self.base), self.n_trials or lab.protocol.n_trials, []
+        bench, studies = lab.bench(self.base, self.n_repeats), []
+        n_trials = self.n_trials or lab.protocol.n_trials
         for setting in range(len(bench.settings)):
             study = Study(lab.metric, get_strategy(self.strategy), pos=bench.pos, n_trials=n_trials)
             while (trial := study.ask()) is not None:
@@ -239,7 +243,7 @@ class Search(Method):
         """
         if self.min_gain is None:
             return best_trial(trials)
-        rule = GainRule(bench.metric, bench.is_pos, min_gain=self.min_gain)
+        rule = GainRule(bench.metric, bench.is_pos, samples=bench.samples, min_gain=self.min_gain)
         trials = sorted(trials, key=lambda trial: trial.number)
         for at, trial in enumerate(trials):
             score = bench.trained(trial.setting, trial.costs).score

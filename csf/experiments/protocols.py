@@ -25,6 +25,8 @@ class Split:
         Indices into ``X``: to train on, and held out to choose by.
     seed : int
         Seed of what is left to chance in methods.
+    n_folds : int or None
+        As in the `Protocol`.
     """
 
     X: object
@@ -33,6 +35,25 @@ class Split:
     y_test: np.ndarray
     folds: list
     seed: int
+    n_folds: int | None
+
+    def repeated(self, n_repeats):
+        """Folds of several partitions of the training samples; the first one is ``folds``.
+
+        Parameters
+        ----------
+        n_repeats : int
+            Number of partitions.
+
+        Returns
+        -------
+        list of tuple of ndarray
+            Just ``folds`` where the protocol holds out one part.
+        """
+        if self.n_folds is None:
+            return self.folds
+        seeds = np.random.SeedSequence(self.seed).generate_state(n_repeats - 1)
+        return self.folds + [pair for seed in seeds for pair in _folds(self.n_folds, int(seed), self.y)]
 
 
 @dataclass(frozen=True)
@@ -111,12 +132,17 @@ class Protocol:
         y = data.y.astype(np.int64)
         if self.n_folds is None:
             splitter = StratifiedShuffleSplit(1, test_size=self.validation_size, random_state=fold_seed)
+            folds = list(splitter.split(np.zeros(train.size), y[train]))
         else:
-            splitter = StratifiedKFold(self.n_folds, shuffle=True, random_state=fold_seed)
-        folds = list(splitter.split(np.zeros(train.size), y[train]))
+            folds = _folds(self.n_folds, fold_seed, y[train])
         scaler = clone(data.transformer()).fit(safe_indexing(data.X, train))
         X, X_test = (scaler.transform(safe_indexing(data.X, part)) for part in (train, test))
-        return Split(X, y[train], X_test, y[test], folds, method_seed)
+        return Split(X, y[train], X_test, y[test], folds, method_seed, self.n_folds)
+
+
+def _folds(n_folds, seed, y):
+    splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    return list(splitter.split(np.zeros(y.size), y))
 
 
 def _powers(*exponents):

@@ -1,0 +1,175 @@
+"""csf experiment."""
+
+import json
+import shlex
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+
+from csf.cli.experiment import FIGURE_SETS, STREAM_SETS
+from csf.experiments.datasets import TABLE_SETS
+from csf.experiments.methods import METHODS
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Folder with two data sets."""
+    for seed, name in enumerate(("wine", "other")):
+        X, y = make_classification(160, 4, weights=[0.8], class_sep=0.8, flip_y=0.05, random_state=seed)
+        np.savez(tmp_path / f"{name}.npz", X=X, y=y)
+    np.savez(tmp_path / "many.npz", X=np.eye(12), y=np.arange(12) % 3)
+    return tmp_path
+
+
+def table(folder, *more, sets="wine,other", methods="svm-ir,pooled-threshold"):
+    options = ["--sets", sets, "--methods", methods, "--splits", 2]
+    return ["experiment", "table2", "--data", folder, "--out", folder / "out", *options, *more]
+
+
+def test_table_is_printed_and_written(run, folder):
+    code, out, _ = run(*table(folder))
+    assert code == 0
+    assert "wine: 160 rows, 4 features" in out
+    assert "| SVM-IR |" in out
+    assert "## Difference to pooled-threshold" in out
+    text = (folder / "out" / "table.md").read_text(encoding="utf-8")
+    assert "--methods SVM-IR,pooled-threshold" in text
+    assert (folder / "out" / "ranks.png").exists()
+    assert "numpy" in json.loads((folder / "out" / "environment.json").read_text(encoding="utf-8"))
+
+
+def test_printed_command_repeats_the_run(run, ok, folder):
+    _, out, _ = run(*table(folder, "--jobs", 1, "--seed", 3, "--large-splits", 1))
+    command = shlex.split(out.splitlines()[0].removeprefix("repeat with: "))
+    assert command[:3] == ["csf", "experiment", "table2"]
+    first = (folder / "out" / "results.csv").read_text(encoding="utf-8")
+    assert ok(*command[1:], "--quiet") == ""
+    assert (folder / "out" / "results.csv").read_text(encoding="utf-8") == first
+
+
+def test_bar_shows_cells(run, folder):
+    _, _, err = run(*table(folder))
+    assert "8/8" in err
+
+
+def test_tables_with_categories_are_data_sets_too(run, folder, table_file):
+    code, out, _ = run(*table(folder, sets=f"wine,{table_file}:outcome=churn"))
+    assert code == 0
+    assert "customers: 240 rows, 5 features" in out
+    assert "- [" not in out
+
+
+@pytest.fixture
+def table_file(customers, tmp_path):
+    path = tmp_path / "customers.csv"
+    customers.drop(columns="weight").assign(note=1.0).to_csv(path, index=False)
+    return path
+
+
+def test_multiclass_sets_are_told(run, folder):
+    _, out, _ = run(*table(folder, sets="wine,many"))
+    assert "many: 12 rows, 12 features, multiclass" in out
+    assert "Left out: SVM-IR on many (multiclass)" in out
+
+
+def test_one_label_of_many(run, folder):
+    _, out, _ = run(*table(folder, sets="wine,many:1", methods="svm-ir"))
+    assert "many:1: 12 rows, 12 features, 33.3 % positive" in out
+
+
+def test_usual_sets_are_those_of_the_folder(run, folder):
+    argv = table(folder, methods="lr-bisection")
+    at = argv.index("--sets")
+    _, out, _ = run(*argv[:at], *argv[at + 2 :])
+    assert "--sets wine " in out
+    (folder / "wine.npz").unlink()
+    (folder / "many.npz").unlink()
+    _, out, _ = run(*argv[:at], *argv[at + 2 :], "--out", folder / "next")
+    assert "--sets other " in out
+
+
+@pytest.mark.slow
+def test_all_methods_and_protocols(run, folder):
+    for protocol in ("paper", "modern"):
+        argv = ["experiment", "table2", "--data", folder, "--out", folder / protocol, "--sets", "wine", "--splits", 1]
+        _, out, _ = run(*argv, "--protocol", protocol)
+        assert all(f"| {name} |" in out for name in METHODS)
+        assert "Failed" not in out
+
+
+@pytest.mark.slow
+def test_figures(ok, folder):
+    argv = ["experiment", "figures", "--data", folder, "--out", folder / "f", "--sets", "wine", "--splits", 1]
+    assert ok(*argv, "--quiet") == ""
+    assert {f"figure{n}_wine.png" for n in (4, 5, 6, 7)} <= {path.name for path in (folder / "f").iterdir()}
+
+
+def test_streams(run, folder):
+    argv = ["experiment", "stream", "--data", folder, "--out", folder / "s", "--sets", "wine", "--splits", 2]
+    code, out, _ = run(*argv, "--methods", "ofo,sgd", "--every", 50)
+    assert code == 0
+    assert "| OFO |" in out
+    assert (folder / "s" / "stream_wine_examples.png").exists()
+
+
+def test_interruption_says_how_to_go_on(run, folder, monkeypatch):
+    def interrupt(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("csf.cli.experiment.run_cells", interrupt)
+    code, out, err = run(*table(folder))
+    assert code == 130
+    assert "the same command goes on from there" in out
+    assert err == "csf: error: interrupted\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--methods", "svm-ir,magic"], "--methods: unknown 'magic'; known: SVM, SVM-IR"),
+        (["--sets", "nowhere"], "no data set 'nowhere' in"),
+        (["--sets", "wine,wine"], "--sets names a data set twice"),
+        (["--sets", "none.csv:y=1"], "there is no file 'none.csv'"),
+        (["--splits", "0"], "--splits must be at least 1, got 0"),
+        (["--large-splits", "0"], "--large-splits must be at least 1"),
+        (["--seed", "-1"], "--seed must be at least 0"),
+        (["--jobs", "0"], "--jobs must not be 0"),
+        (["--metric", "magic"], "unknown metric 'magic'"),
+        (["--data", "/nowhere"], "--data /nowhere: there is no such folder"),
+        (["--protocol", "magic"], "invalid choice: 'magic'"),
+    ],
+)
+def test_mistakes(error_of, folder, more, message):
+    assert message in error_of(*table(folder, "--quiet"), *more)
+
+
+def test_out_that_is_a_file(error_of, folder):
+    assert error_of(*table(folder, "--quiet", "--out", folder / "wine.npz")).endswith("is a file; give a folder")
+
+
+def test_cells_of_another_run(run, error_of, folder):
+    run(*table(folder))
+    assert "was made with other settings" in error_of(*table(folder, "--quiet", "--seed", 5))
+
+
+def test_empty_folder(error_of, tmp_path):
+    (tmp_path / "empty").mkdir()
+    argv = ["experiment", "table2", "--data", tmp_path / "empty", "--out", tmp_path / "o"]
+    assert "holds no data set" in error_of(*argv)
+
+
+def test_usual_sets_are_known():
+    assert set(FIGURE_SETS) | set(STREAM_SETS) <= set(TABLE_SETS)
+
+
+@pytest.mark.parametrize("kind", ["table2", "figures", "stream"])
+def test_help(kind, capsys):
+    from csf.cli import main
+
+    with pytest.raises(SystemExit, match="0"):
+        main(["experiment", kind, "--help"])
+    text = capsys.readouterr().out
+    assert text.startswith(f"usage: csf experiment {kind} [options] --data DIR --out DIR\n")
+    assert "FILE:COLUMN=VALUE" in text
+    assert max(map(len, text.splitlines())) <= 100

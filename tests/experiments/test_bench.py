@@ -1,0 +1,81 @@
+"""Shared trainings: each is made once, and equal to the plain one."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from csf.experiments.bench import BASES, Bench, Lab
+from csf.metrics import get_metric
+from csf.profiles import ErrorProfile
+from csf.thresholding import sweep
+
+F1 = get_metric("f1")
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_held_out_scores_are_those_of_plain_trainings(data, modern, base):
+    split = modern.split(data, 0)
+    bench = Bench(BASES[base], split, F1, modern)
+    trained = bench.trained(0, (1.6, 0.4))
+    weight, expected = np.where(split.y == 1, 1.6, 0.4), []
+    for train, held_out in split.folds:
+        model = clone(BASES[base].estimator).set_params(**bench.settings[0])
+        expected.append(model.fit(split.X[train], split.y[train], weight[train]).decision_function(split.X[held_out]))
+    # The hinge loss is solved to a relative gap, and LIBLINEAR's solution is not exact either.
+    np.testing.assert_allclose(trained.score, np.concatenate(expected), atol=0.05 if base == "hinge" else 1e-3)
+    truth = np.concatenate([split.y[held_out] for _, held_out in split.folds]) == 1
+    np.testing.assert_array_equal(bench.is_pos, truth)
+    best = sweep(truth, trained.score).best(F1)
+    assert (trained.tuned["score"], trained.tuned["threshold"]) == (best.value, best.threshold)
+    assert trained.own["score"] == F1.of(ErrorProfile.from_masks(truth, trained.score > 0))
+
+
+def test_tested_model_is_trained_on_everything_or_is_the_judged_one(data, modern, paper):
+    for protocol in (modern, paper):
+        split = protocol.split(data, 0)
+        bench = Bench(BASES["svc"], split, F1, protocol)
+        rows = np.arange(split.y.size) if protocol.refit else split.folds[0][0]
+        model = clone(BASES["svc"].estimator).set_params(C=4.0)
+        weight = np.where(split.y == 1, 1.5, 0.5)
+        model.fit(split.X[rows], split.y[rows], weight[rows])
+        score, seconds = bench.tested(1, (1.5, 0.5))
+        np.testing.assert_allclose(score, model.decision_function(split.X_test), atol=1e-3)
+        assert seconds > 0
+
+
+def test_paper_guides_by_the_training_part(data, paper):
+    split = paper.split(data, 0)
+    train, held_out = split.folds[0]
+    bench = Bench(BASES["hinge"], split, F1, paper)
+    fields = bench.trained(1, (1.2, 0.8)).fields(tune=False)
+    model = clone(bench.bases[1]).fit(split.X[train], split.y[train], np.where(split.y[train] == 1, 1.2, 0.8))
+    for part, name in ((train, "value"), (held_out, "score")):
+        profile = ErrorProfile.from_masks(split.y[part] == 1, model.decision_function(split.X[part]) > 0)
+        assert fields[name] == pytest.approx(F1.of(profile), abs=0.05)
+    assert fields["value"] != fields["score"]
+    assert bench.pos == pytest.approx(split.y[train].mean())
+    assert fields["profile"].pos == pytest.approx(bench.pos)
+
+
+@pytest.mark.parametrize("base", ["svc", "boosting"])
+def test_flexible_learners_are_guided_by_held_out_data(data, paper, base):
+    split = paper.split(data, 0)
+    bench = Bench(BASES[base], split, F1, paper)
+    fields = bench.trained(0, (1.0, 1.0)).fields(tune=True)
+    assert fields["profile"].pos == bench.pos == pytest.approx(split.y[split.folds[0][1]].mean())
+
+
+def test_trainings_are_made_once(data, modern, monkeypatch):
+    bench = Lab(modern.split(data, 0), F1, modern).bench("svc")
+    first = bench.trained(0, (1.5, 0.5)), bench.tested(0, (1.5, 0.5))
+    monkeypatch.setattr(bench, "_trainers", None)
+    monkeypatch.setattr(bench, "_final", None)
+    assert bench.trained(0, (1.5, 0.5 + 1e-15)) is first[0]
+    assert bench.tested(0, (1.5, 0.5)) is first[1]
+
+
+def test_lab_keeps_one_bench_a_base(data, modern):
+    lab = Lab(modern.split(data, 0), F1, modern)
+    assert lab.bench("svc") is lab.bench("svc")
+    assert lab.bench("boosting").settings == [{}]
+    assert lab.bench("svc").settings == [{"C": 0.25}, {"C": 4.0}]

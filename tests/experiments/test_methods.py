@@ -1,0 +1,180 @@
+"""The compared methods, against the estimators that users have."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from csf import CostSearch
+from csf.experiments.bench import BASES, Lab
+from csf.experiments.methods import DEFAULT, METHODS, REFERENCE, Neutral, NeutralFirst, Search
+from csf.metrics import get_metric
+from csf.selection import GainRule
+from csf.strategies import Cone, Grid
+from csf.testing import check_strategy
+from csf.thresholding import BisectionPlugIn, PlugInClassifier
+
+F1 = get_metric("f1")
+
+
+@pytest.fixture
+def lab(data, modern):
+    return Lab(modern.split(data, 0), F1, modern)
+
+
+def value_of(model, split):
+    """F1 of a fitted estimator on the test part."""
+    return F1.score(split.y_test, model.predict(split.X_test), pos_label=1)
+
+
+@pytest.fixture
+def cold(monkeypatch):
+    """Cost searches that start every training anew, as experiments do."""
+    monkeypatch.setattr("csf.trainers.starts.Starts.nearest", lambda self, family, position: [])
+
+
+@pytest.mark.usefixtures("cold")
+@pytest.mark.parametrize("strategy", ["cone", "grid", "support", "imbalance_ratio"])
+@pytest.mark.parametrize("tune", [True, False])
+def test_searches_equal_cost_search(lab, strategy, tune):
+    split = lab.split
+    search = CostSearch(
+        LinearSVC(dual=False),
+        strategy=strategy,
+        n_trials=4,
+        param_grid={"C": [0.25, 4.0]},
+        cv=split.folds,
+        threshold="tune" if tune else None,
+    ).fit(split.X, split.y)
+    result = Search("svc", strategy, tune=tune).run(lab)
+    assert result.chosen_value == search.best_score_
+    assert (result.C, result.t) == (search.best_params_["C"], search.best_t_)
+    assert result.value == value_of(search, split)
+    assert result.fits == 3 * search.n_trials_ + 1
+    if tune:
+        assert result.threshold == search.best_threshold_
+
+
+@pytest.mark.usefixtures("cold")
+def test_repeated_folds_equal_cost_search_on_them(lab):
+    split = lab.split
+    options = {"strategy": "grid", "n_trials": 4, "param_grid": {"C": [0.25, 4.0]}, "cv": split.repeated(2)}
+    search = CostSearch(LinearSVC(dual=False), **options).fit(split.X, split.y)
+    result = Search("svc", "grid", n_repeats=2).run(lab)
+    assert (result.chosen_value, result.C, result.t) == (
+        search.best_score_,
+        search.best_params_["C"],
+        search.best_t_,
+    )
+    assert result.value == value_of(search, split)
+    assert result.fits == 6 * 8 + 1
+
+
+@pytest.mark.usefixtures("cold")
+def test_paper_protocol_equals_cost_search_guided_by_training_data(data, paper):
+    split = paper.split(data, 1)
+    search = CostSearch(
+        BASES["hinge"].estimator,
+        strategy="cone",
+        n_trials=4,
+        param_grid={"C": [0.25, 4.0]},
+        cv=split.folds,
+        threshold=None,
+        bound_on="train",
+        refit=False,
+    ).fit(split.X, split.y)
+    result = METHODS["SVM-CONE"].run(Lab(split, F1, paper))
+    assert (result.chosen_value, result.C, result.t) == (
+        search.best_score_,
+        search.best_params_["C"],
+        search.best_t_,
+    )
+    train = split.folds[0][0]
+    weight = np.where(split.y[train] == 1, *search.best_cost_weights_)
+    model = clone(search.base).set_params(**search.best_params_).fit(split.X[train], split.y[train], weight)
+    assert result.value == pytest.approx(value_of(model, split), abs=0.02)
+    assert result.fits == search.n_trials_
+
+
+def test_pooled_threshold_equals_the_plug_in_classifier(lab):
+    split, result = lab.split, METHODS[REFERENCE].run(lab)
+    models = [PlugInClassifier(LinearSVC(dual=False, C=C), cv=split.folds).fit(split.X, split.y) for C in (0.25, 4.0)]
+    best = max(models, key=lambda model: model.best_score_)
+    assert (result.chosen_value, result.threshold) == pytest.approx((best.best_score_, best.threshold_), abs=0.01)
+    assert result.value == pytest.approx(value_of(best, split), abs=0.02)
+    assert result.fits == 2 * 3 + 1
+
+
+def test_bisection_equals_the_plug_in_by_bisection(lab):
+    split, result = lab.split, METHODS["LR-bisection"].run(lab)
+    bases = [LogisticRegression(solver="liblinear", C=C) for C in (0.25, 4.0)]
+    models = [BisectionPlugIn(base, cv=split.folds).fit(split.X, split.y) for base in bases]
+    best = max(models, key=lambda model: model.best_score_)
+    assert result.chosen_value == pytest.approx(best.best_score_, abs=0.01)
+    assert expit(result.threshold) == pytest.approx(best.threshold_, abs=0.01)
+    assert result.value == pytest.approx(value_of(best, split), abs=0.02)
+
+
+def test_tuned_threshold_is_that_of_scikit_learn(data, modern, paper):
+    for protocol, fits in ((modern, 8), (paper, 2)):
+        lab = Lab(protocol.split(data, 0), F1, protocol)
+        result = METHODS["TunedThreshold"].run(lab)
+        assert result.fits == fits
+        assert result.value > 0.4
+        assert result.C in (0.25, 4.0)
+
+
+def test_default_asks_for_a_gain_over_equal_costs(lab):
+    bench = lab.bench(DEFAULT.base, DEFAULT.n_repeats)
+    free = replace(DEFAULT, min_gain=0.0).run(lab)
+    timid = replace(DEFAULT, min_gain=1e6).run(lab)
+    neutral = Search(DEFAULT.base, Neutral(), n_repeats=DEFAULT.n_repeats).run(lab)
+    assert (timid.value, timid.C, timid.threshold) == (neutral.value, neutral.C, neutral.threshold)
+    assert free.chosen_value >= timid.chosen_value
+    rule = GainRule(F1, bench.is_pos, samples=bench.samples, min_gain=0.5)
+    trials = [trial for study in replace(DEFAULT, min_gain=None).studies(lab, _NoBill()) for trial in study.trials]
+    for trial in sorted(trials, key=lambda trial: trial.number):
+        decided = bench.trained(trial.setting, trial.costs).score >= trial.threshold
+        rule.add(trial, decided, neutral=trial.c_fn == trial.c_fp)
+    winner = rule.choose().key
+    result = replace(DEFAULT, min_gain=0.5).run(lab)
+    assert (result.t, result.threshold) == (winner.t, winner.threshold)
+
+
+class _NoBill:
+    def trained(self, bench, setting, costs):
+        return bench.trained(setting, costs)
+
+
+def test_every_method_gives_the_same_result_alone_and_after_others(data, paper):
+    split = paper.split(data, 2)
+    shared = Lab(split, F1, paper)
+    together = [method.run(shared) for method in METHODS.values()]
+    alone = [method.run(Lab(split, F1, paper)) for method in METHODS.values()]
+    assert [replace(result, seconds=0.0) for result in together] == [replace(result, seconds=0.0) for result in alone]
+    assert all(result.seconds > 0 and result.fits >= 1 for result in alone)
+
+
+def test_shared_trainings_count_with_the_time_they_took(data, modern):
+    lab = Lab(modern.split(data, 0), F1, modern)
+    first, again = (METHODS["SVM-grid"].run(lab) for _ in range(2))
+    assert again.fits == first.fits == 2 * 4 * 3 + 1
+    bench = lab.bench("hinge")
+    in_trainings = sum(trained.seconds for trained in bench._trained.values())
+    assert min(first.seconds, again.seconds) >= in_trainings
+
+
+def test_neutral_first_is_a_strategy():
+    check_strategy(NeutralFirst(Cone()))
+    check_strategy(NeutralFirst(Grid(5)))
+    check_strategy(Neutral())
+
+
+def test_neutral_first_leaves_the_rest_to_the_other_strategy(lab):
+    study = Search("svc", NeutralFirst(Grid()), n_trials=5).studies(lab, _NoBill())[0]
+    assert [trial.t for trial in study.trials] == [None, 0.125, 0.375, 0.625, 0.875]
+    assert study.trials[0].costs == (1.0, 1.0)
