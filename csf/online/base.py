@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._validation import check_binary_target, check_count
+from csf.responses import margin
 
 __all__ = ["LinearOnlineClassifier", "OnlineClassifier"]
 
@@ -150,20 +151,21 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
             raise TypeError(f"shuffle must be True or False, got {self.shuffle!r}")
         self._check_parameters()
 
-    def _begin(self, labels, n_features, n_expected=None):
+    def _begin(self, labels, n_features, *, n_expected=None, rng=None):
         """Fresh state for these labels; ``n_expected`` examples will come, ``None`` where nobody knows."""
         self.classes_, _, self.pos_label_ = check_binary_target(labels, self.pos_label)
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        self._rng, self._order = np.random.default_rng(seed).spawn(2)
+        if rng is None:
+            rng = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        self._rng, self._order = rng.spawn(2)
         self.n_seen_, self._n_expected = 0, n_expected
         self._records = []
         self._start(n_features)
 
-    def _adopt(self, classes, n_features):
-        """Begin inside another estimator, which has checked labels and features."""
+    def _adopt(self, classes, n_features, rng):
+        """Begin inside another estimator, which has checked labels and features and has a generator."""
         self._check_common_parameters()
         self.n_features_in_ = n_features
-        self._begin(classes, n_features)
+        self._begin(classes, n_features, rng=rng)
 
     def _signs(self, y):
         """Labels as +1.0 for the positive class and -1.0 for the other."""
@@ -226,6 +228,9 @@ class LinearOnlineClassifier(OnlineClassifier):
     of which it may fall. Later rows that are too long arrive shortened. Scores are positive for ``s > 0``.
     """
 
+    # Least score of a prediction of the positive class.
+    _cut = np.nextafter(0.0, np.inf)
+
     @property
     def coef_(self):
         """Coefficients of the score for ``classes_[1]``, of shape (1, n_features)."""
@@ -257,7 +262,9 @@ class LinearOnlineClassifier(OnlineClassifier):
             Scores.
         """
         check_is_fitted(self)
-        return self._scores(validate_data(self, X, reset=False, **NUMBERS))
+        sign = self._orientation()
+        score = sign * self._scores(validate_data(self, X, reset=False, **NUMBERS))
+        return margin(score, self._cut, sign > 0)
 
     @abstractmethod
     def _weights(self):
@@ -281,10 +288,10 @@ class LinearOnlineClassifier(OnlineClassifier):
         check_positive(self.intercept_scaling, "intercept_scaling")
         super()._check_common_parameters()
 
-    def _begin(self, labels, n_features, n_expected=None):
+    def _begin(self, labels, n_features, **options):
         self.x_scale_ = 1.0
         self._longest = 0.0
-        super()._begin(labels, n_features, n_expected)
+        super()._begin(labels, n_features, **options)
 
     def _take(self, X, y):
         """Hand on rows in pieces of one scale."""

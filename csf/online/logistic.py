@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf.online.base import NUMBERS, LinearOnlineClassifier, check_positive
 from csf.online.emitted import EmittedPredictions
-from csf.responses import margin
 
 __all__ = ["OnlineLogistic"]
 
@@ -249,6 +248,9 @@ class OnlineLogistic(EmittedPredictions, LinearOnlineClassifier):
     0.88
     """
 
+    # Probability 1/2 is positive.
+    _cut = 0.0
+
     def __init__(
         self,
         eta0=16.0,
@@ -281,22 +283,6 @@ class OnlineLogistic(EmittedPredictions, LinearOnlineClassifier):
         """Steps made: one for each example."""
         check_is_fitted(self)
         return self.n_seen_
-
-    def decision_function(self, X):
-        """Log-odds of ``classes_[1]``; above 0 exactly where ``predict`` gives ``classes_[1]``.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Scores.
-        """
-        score, sign = super().decision_function(X), self._orientation()
-        return margin(sign * score, 0.0, sign > 0)
 
     def predict_proba(self, X):
         """Probabilities of both classes, none below 1e-12.

@@ -121,7 +121,7 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
     def _start(self, n_features):
         self.learner_ = OnlineLogistic() if self.learner is None else clone(self.learner)
         if self._learner_predicts_first():
-            self.learner_.set_params(pos_label=self.pos_label_)._adopt(self.classes_, n_features)
+            self.learner_.set_params(pos_label=self.pos_label_)._adopt(self.classes_, n_features, self._rng)
         self._counts = np.zeros(4, dtype=np.int64)
         self._start_threshold()
 

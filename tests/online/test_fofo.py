@@ -21,7 +21,7 @@ def known(eta, y, batch_size=None, **settings):
     model = FOFO(learner=KnownPosterior(), batch_size=batch_size or len(eta), **settings)
     model._n_expected = None
     model.classes_, model.pos_label_, model.n_features_in_, model.n_seen_ = np.array([0, 1]), 1, 1, 1
-    model._records, model._rng = [], None
+    model._records, model._rng = [], np.random.default_rng(0)
     model._start(1)
     model.learner_.partial_fit(None, None, classes=[0, 1])
     model._learn(np.asarray(eta, dtype=float)[:, None], np.where(y, 1.0, -1.0))

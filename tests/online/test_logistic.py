@@ -169,7 +169,7 @@ def test_one_pass_comes_close_to_the_batch_solution():
 
 def test_the_first_example_has_probability_one_half():
     model = OnlineLogistic()
-    model._adopt(np.array([0, 1]), 2)
+    model._adopt(np.array([0, 1]), 2, np.random.default_rng(0))
     assert model._predict_then_learn(np.array([[3.0, 4.0]]), np.array([1.0])).tolist() == [0.5]
     assert model.online_counts_ == {"tp": 1, "fp": 0, "fn": 0, "tn": 0}
 
@@ -198,7 +198,7 @@ def test_probabilities_stay_inside_the_unit_interval():
 def test_emitted_predictions_are_counted():
     X, y, _ = well_specified(500, 3)
     model = OnlineLogistic()
-    model._adopt(np.array([0, 1]), 3)
+    model._adopt(np.array([0, 1]), 3, np.random.default_rng(0))
     proba = model._predict_then_learn(X, np.where(y == 1, 1.0, -1.0))
     emitted = proba >= 0.5
     assert model.online_counts_ == {

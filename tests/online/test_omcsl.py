@@ -134,7 +134,7 @@ def test_one_expert_is_cost_sensitive_gradient_descent():
 def test_values_are_those_of_the_predictions(metric, score):
     X, y = stream(n=700)
     model, emitted = OMCSL(metric, n_experts=5, random_state=0), []
-    model._adopt(np.array([-1.0, 1.0]), X.shape[1])
+    model._adopt(np.array([-1.0, 1.0]), X.shape[1], np.random.default_rng(0))
     for i in range(y.size):
         a = model._state[0]
         emitted.append(model.x_scale_ * X[i] @ (a * model._V[:-1]) + a * model._V[-1] > 0)

@@ -1,0 +1,518 @@
+"""What all online learners promise: chunks of any size, untouched state, labels, scale, sparse rows, sane numbers."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from online.known_posteriors import KnownPosterior, best_threshold, beta_stream
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import SGDClassifier
+from sklearn.metrics import f1_score, recall_score
+from sklearn.naive_bayes import BernoulliNB
+
+from csf.metrics import get_metric
+from csf.online import FOFO, OFO, OMCSL, LinearOnlineClassifier, OnlineClassifier, OnlineLogistic
+from csf.online.base import WARM_UP, _csr_norms, _dense_norms, _power_of_two_above
+from csf.thresholding import bisection, probability_curve, threshold_curve
+
+LEARNERS = {
+    "logistic": OnlineLogistic(random_state=0),
+    "logistic, regularised": OnlineLogistic(4.0, alpha=0.01, radius=5.0, averaging="suffix", random_state=0),
+    "OFO": OFO(random_state=0),
+    "FOFO": FOFO(random_state=0, horizon=2000),
+    "FOFO, blocks": FOFO("f2", step_scale=3.0, horizon=None, random_state=0),
+    "OMCSL": OMCSL(random_state=0),
+    "OMCSL, average": OMCSL("jaccard", average=True, loss="hinge", radius=2.0, fit_intercept=False, random_state=0),
+    "OFO on SGD": OFO(learner=SGDClassifier(loss="log_loss", random_state=0), random_state=0),
+    "FOFO on naive Bayes": FOFO(learner=BernoulliNB(), horizon=2000, random_state=0),
+}
+OURS = {name: learner for name, learner in LEARNERS.items() if " on " not in name}
+LINEAR = {name: learner for name, learner in OURS.items() if isinstance(learner, LinearOnlineClassifier)}
+each_learner = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
+each_of_ours = pytest.mark.parametrize("learner", OURS.values(), ids=OURS)
+
+
+def stream(n=1300, d=6, seed=0, pos=0.25, sparsity=0.5):
+    """Rows whose lengths grow and differ, so that the scale moves; some are too long afterwards."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < pos).astype(int)
+    X = rng.standard_normal((n, d)) * (rng.random((n, d)) < sparsity)
+    X[:, 0] += 1.5 * y
+    X[50:] *= 3.0
+    X[WARM_UP + 100 :: 30] *= 20.0
+    return X, y
+
+
+def state(thing):
+    """Everything that learning can change, in a form that can be compared bit by bit."""
+    if isinstance(thing, np.ndarray) and thing.dtype != object:
+        return thing.dtype.str, thing.shape, thing.tobytes()
+    if isinstance(thing, np.random.Generator):
+        return repr(thing.bit_generator.state)
+    if isinstance(thing, list):
+        return [state(part) for part in thing]
+    if hasattr(thing, "get_params"):
+        return {name: state(value) for name, value in vars(thing).items() if name != "learner"}
+    return repr(thing).split(" at 0x")[0]
+
+
+def foreign(learner):
+    """Whether a learner from elsewhere makes it slow."""
+    return learner.get_params().get("learner") is not None
+
+
+def in_chunks(learner, X, y, sizes):
+    learner, start = clone(learner), 0
+    for size in sizes:
+        if start < y.size:
+            learner.partial_fit(X[start : start + size], y[start : start + size], classes=[0, 1])
+        start += size
+    return learner if start >= y.size else learner.partial_fit(X[start:], y[start:])
+
+
+# ---------------------------------------------------------------- chunks
+
+
+@each_learner
+@settings(max_examples=10)
+@given(sizes=st.lists(st.integers(1, 700), min_size=1, max_size=5), in_csr=st.booleans())
+def test_cuts_between_chunks_leave_no_trace(learner, sizes, in_csr):
+    X, y = stream()
+    if foreign(learner):
+        X, y, sizes = X[:60], y[:60], [1 + size // 20 for size in sizes]
+    X = sparse.csr_array(X) if in_csr else X
+    whole = clone(learner).partial_fit(X, y, classes=[0, 1])
+    cut = in_chunks(learner, X, y, sizes)
+    assert state(cut) == state(whole)
+
+
+@each_of_ours
+def test_fit_in_order_is_partial_fit(learner):
+    X, y = stream(5000)
+    fitted = clone(learner).set_params(shuffle=False, **({"horizon": 10_000} if "FOFO" in str(learner) else {}))
+    chunks = in_chunks(clone(fitted), np.vstack([X, X]), np.append(y, y), [1, 2000, 5000])
+    fitted.set_params(passes=2).fit(X, y)
+    np.testing.assert_array_equal(fitted.coef_, chunks.coef_)
+    np.testing.assert_array_equal(fitted.coef_last_, chunks.coef_last_)
+    assert fitted.threshold_ == chunks.threshold_
+    assert fitted.online_counts_ == chunks.online_counts_
+    assert fitted.n_seen_ == fitted.n_updates_ == chunks.n_seen_ == 10_000
+
+
+@each_learner
+def test_saved_in_mid_stream_it_goes_on_as_if_nothing_had_happened(learner):
+    X, y = stream(400)
+    straight = clone(learner).partial_fit(X[:150], y[:150])
+    restored = pickle.loads(pickle.dumps(straight))
+    straight.partial_fit(X[150:], y[150:])
+    restored.partial_fit(X[150:], y[150:])
+    assert state(restored) == state(straight)
+
+
+@each_of_ours
+def test_shuffles_are_seeded(learner):
+    X, y = stream(600)
+    one, same = (clone(learner).set_params(passes=2).fit(X, y) for _ in range(2))
+    other = clone(learner).set_params(passes=2, random_state=1).fit(X, y)
+    np.testing.assert_array_equal(one.coef_, same.coef_)
+    assert one.threshold_ == same.threshold_
+    assert not np.array_equal(one.coef_, other.coef_)
+    again = one.fit(X, y)  # and nothing is left of an earlier fit
+    np.testing.assert_array_equal(again.coef_, same.coef_)
+    assert again.online_counts_ == same.online_counts_
+
+
+@each_of_ours
+def test_history_is_kept_at_powers_of_two(learner):
+    X, y = stream()
+    model = in_chunks(learner, X, y, [100, 333])
+    assert model.history_["n_seen"].tolist() == [2**k for k in range(11)]
+    counts = np.array([model.history_[name] for name in ("tp", "fp", "fn", "tn")])
+    assert counts.sum(axis=0).tolist() == [2**k for k in range(11)]
+    assert (np.diff(counts, axis=1) >= 0).all()
+
+
+def test_history_of_a_learner_from_elsewhere_waits_for_the_end_of_a_batch():
+    eta, y = beta_stream(2.0, 5.0, 100, 0)
+    model = OFO(learner=KnownPosterior(), batch_size=10).partial_fit(eta[:, None], y)
+    assert model.history_["n_seen"].tolist() == [10, 20, 40, 70]
+    assert model.history_["threshold"][-1] > 0.0
+
+
+# ---------------------------------------------------------------- refusals
+
+
+def refused(X, y):
+    """Chunks that must be refused: name, rows, labels, keywords, message."""
+    nan, inf, y_nan = X[:5].copy(), X[:5].copy(), y[:5].astype(float)
+    nan[2, 1], inf[0, 0], y_nan[3] = np.nan, np.inf, np.nan
+    return [
+        ("NaN", nan, y[:5], {}, "Input X contains NaN"),
+        ("infinity", inf, y[:5], {}, "Input X contains infinity"),
+        ("NaN in CSR", sparse.csr_array(nan), y[:5], {}, "Input X contains NaN"),
+        ("width", X[:5, :-1], y[:5], {}, "X has 5 features, but .* is expecting 6 features"),
+        ("more", np.hstack([X, X])[:5], y[:5], {}, "X has 12 features, but .* is expecting 6 features"),
+        ("labels", X[:5], [0, 1, 2, 0, 7], {}, r"y holds unseen labels \['2', '7'\]; the labels are \[0, 1\]"),
+        ("text", X[:5], list("abcab"), {}, "y holds unseen labels"),
+        ("NaN in y", X[:5], y_nan, {}, "Input y contains NaN"),
+        ("length", X[:5], y[:4], {}, "inconsistent numbers of samples"),
+        ("empty", X[:0], y[:0], {}, r"Found array with 0 sample\(s\)"),
+        (
+            "classes",
+            X[:5],
+            y[:5],
+            {"classes": [0, 2]},
+            r"classes=\[0, 2\] differ from those of the first call, \[0, 1\]",
+        ),
+        ("one dimension", X[0], y[:1], {}, "Expected 2D array"),
+    ]
+
+
+@each_learner
+def test_a_chunk_that_is_refused_leaves_no_trace(learner):
+    X, y = stream(200)
+    model = clone(learner).partial_fit(X, y)
+    before = state(model)
+    for name, bad_X, bad_y, options, message in refused(X, y):
+        with pytest.raises(ValueError, match=message):
+            model.partial_fit(bad_X, bad_y, **options)
+        assert state(model) == before, name
+    straight = clone(learner).partial_fit(X, y)
+    assert state(model.partial_fit(X, y)) == state(straight.partial_fit(X, y))
+
+
+@each_learner
+def test_a_first_chunk_that_is_refused_leaves_the_learner_blank(learner):
+    X, y = stream(50)
+    bad = X.copy()
+    bad[3, 2] = np.nan
+    model = clone(learner)
+    for rows, labels, options, message in (
+        (bad, y, {}, "Input X contains NaN"),
+        (X, np.zeros(50), {}, r"the first chunk has one class only \(0.0\); give both labels in the first call"),
+        (X, y + 3, {}, "pos_label=None stands for 1"),
+        (X, y, {"classes": [0, 1, 2]}, "Only binary classification is supported"),
+        (X, y, {"classes": [1]}, "y has one class only"),
+        (X, y, {"classes": [-1, 1]}, r"y holds unseen labels \['0'\]; the labels are \[-1, 1\]"),
+    ):
+        blank = vars(model).copy()
+        with pytest.raises(ValueError, match=message):
+            model.partial_fit(rows, labels, **options)
+        assert vars(model) == blank
+    with pytest.raises(ValueError, match="y has one class only"):
+        model.fit(X, np.zeros(50))
+    assert vars(model) == blank
+
+
+@each_learner
+def test_chunks_of_one_class(learner):
+    X, y = stream(300)
+    order = np.argsort(y, kind="stable")  # all negatives, then all positives
+    model = in_chunks(learner, X[order], y[order], [50] * 6)
+    assert model.classes_.tolist() == [0, 1]
+    assert np.isfinite(model.decision_function(X)).all()
+    assert set(model.predict(X)) <= {0, 1}
+    counts = model.online_counts_
+    assert counts["tp"] + counts["fn"] == y.sum()
+
+
+@each_of_ours
+def test_nothing_is_learnt_from_zeros_but_the_intercept(learner):
+    model = clone(learner).partial_fit(np.zeros((30, 3)), np.arange(30) % 2)
+    assert not model.coef_.any()
+    assert np.isfinite(model.intercept_).all()
+    assert np.isfinite(model.decision_function(np.ones((2, 3)))).all()
+
+
+def test_unfitted_learners_say_so():
+    for learner in LEARNERS.values():
+        assert not hasattr(clone(learner), "coef_")
+        assert not hasattr(clone(learner), "history_")
+
+
+# ---------------------------------------------------------------- kinds of rows and labels
+
+
+@each_of_ours
+def test_sparse_dense_and_single_precision_agree(learner):
+    X, y = stream()
+    X = X.astype(np.float32).astype(np.float64)
+    dense = clone(learner).partial_fit(X, y)
+    csr = sparse.csr_matrix(X)
+    wide = csr.copy()
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    kinds = {
+        "array": sparse.csr_array(X),
+        "matrix": csr,
+        "column": sparse.csc_array(X),
+        "wide": wide,
+        "fortran": np.asfortranarray(X),
+        "frame": pd.DataFrame(X).to_numpy(),
+        "float32": X.astype(np.float32),
+        "float32 csr": sparse.csr_array(X.astype(np.float32)),
+    }
+    for name, rows in kinds.items():
+        model = clone(learner).partial_fit(rows, y)
+        # shortened rows are rounded to single precision
+        tolerance = 1e-4 if "float32" in name else 1e-10
+        np.testing.assert_allclose(model.coef_, dense.coef_, rtol=tolerance, atol=tolerance, err_msg=name)
+        np.testing.assert_allclose(model.intercept_, dense.intercept_, rtol=tolerance, atol=tolerance)
+        assert model.threshold_ == pytest.approx(dense.threshold_, abs=1e-3 if "float32" in name else 1e-10)
+        assert (model.predict(rows) == dense.predict(X)).mean() > 0.995
+
+
+@each_of_ours
+def test_float32_rows_are_read_exactly(learner):
+    X, y = stream(WARM_UP)
+    X = X.astype(np.float32)
+    single, double = (clone(learner).partial_fit(rows, y) for rows in (X, X.astype(np.float64)))
+    np.testing.assert_allclose(single.coef_, double.coef_, rtol=1e-10, atol=1e-10)
+
+
+@each_of_ours
+def test_unsorted_and_doubled_entries_of_csr(learner):
+    y = np.array([1, 0, 1, 0, 1, 0] * 20)
+    good = sparse.csr_array(np.tile([[0.0, 1.5, 2.0], [3.0, 0.0, 0.0]], (60, 1)))
+    parts = (np.tile([2.0, 1.0, 0.5, 3.0], 60), np.tile([2, 1, 1, 0], 60), np.repeat(np.arange(61) * 4, 2)[1:-1])
+    parts = (parts[0], parts[1], np.sort(np.append(np.arange(61) * 4, np.arange(60) * 4 + 3)))
+    odd = sparse.csr_array(parts, shape=(120, 3))
+    assert not odd.has_canonical_format
+    before = odd.data.copy()
+    ours, theirs = clone(learner).partial_fit(good, y), clone(learner).partial_fit(odd, y)
+    np.testing.assert_array_equal(ours.coef_, theirs.coef_)
+    np.testing.assert_array_equal(odd.data, before)
+
+
+@each_learner
+def test_rows_given_are_never_changed(learner):
+    X, y = stream(WARM_UP + 200)
+    X, y = (X[-50:], y[-50:]) if foreign(learner) else (X, y)
+    dense, csr = X.copy(), sparse.csr_array(X)
+    clone(learner).partial_fit(dense, y).predict(dense)
+    clone(learner).partial_fit(csr, y).predict(csr)
+    np.testing.assert_array_equal(dense, X)
+    np.testing.assert_array_equal(csr.toarray(), X)
+
+
+@each_learner
+def test_names_of_labels_do_not_matter(learner):
+    X, y = stream(100)
+    expected = clone(learner).partial_fit(X, y)
+    for names, options in (
+        ((-1, 1), {}),
+        ((False, True), {}),
+        (("no", "yes"), {"pos_label": "yes"}),
+        (("B", "A"), {"pos_label": "A"}),
+        ((7.0, 3.0), {"pos_label": 3.0}),
+    ):
+        labels = np.array(names)[y]
+        model = clone(learner).set_params(**options).partial_fit(X, labels)
+        assert model.pos_label_ == names[1]
+        assert model.threshold_ == pytest.approx(expected.threshold_)
+        np.testing.assert_array_equal(model.predict(X), np.array(names)[expected.predict(X)])
+        turned = 1.0 if model.classes_[1] == model.pos_label_ else -1.0
+        if not foreign(learner):  # others may round small probabilities of their first class
+            np.testing.assert_allclose(turned * model.decision_function(X), expected.decision_function(X), atol=1e-12)
+        np.testing.assert_array_equal(model.decision_function(X) > 0, model.predict(X) == model.classes_[1])
+        if hasattr(model, "predict_proba"):
+            last = model.predict_proba(X)[:, 1 if turned > 0 else 0]
+            np.testing.assert_allclose(last, expected.predict_proba(X)[:, 1], atol=1e-12)
+
+
+@each_of_ours
+def test_order_of_features_does_not_matter(learner):
+    X, y = stream()
+    order = np.random.default_rng(1).permutation(X.shape[1])
+    one, other = clone(learner).partial_fit(X, y), clone(learner).partial_fit(X[:, order], y)
+    np.testing.assert_allclose(one.coef_[:, order], other.coef_, rtol=1e-8, atol=1e-10)
+
+
+@each_learner
+def test_frames_keep_their_names(learner):
+    X, y = stream(100)
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    model = clone(learner).partial_fit(frame, pd.Series(y))
+    assert model.feature_names_in_.tolist() == list("abcdef")
+    np.testing.assert_array_equal(model.predict(frame), clone(learner).partial_fit(X, y).predict(X))
+
+
+# ---------------------------------------------------------------- scale of rows
+
+
+@given(length=st.floats(1e-290, 1e290))
+def test_powers_of_two(length):
+    above = _power_of_two_above(length)
+    assert above / 2.0 < length <= above
+    assert np.frexp(above)[0] == 0.5
+
+
+def test_powers_of_two_at_the_ends():
+    assert _power_of_two_above(5e-324) == 2.0**-1000
+    assert _power_of_two_above(1.7e308) == 2.0**1000
+    assert [_power_of_two_above(x) for x in (0.25, 1.0, 1.0000001, 4.0, 5.0)] == [0.25, 1.0, 2.0, 4.0, 8.0]
+
+
+@given(rows=st.lists(st.lists(st.floats(-1e300, 1e300), min_size=3, max_size=3), min_size=1, max_size=5))
+def test_lengths_of_rows(rows):
+    X = np.array(rows)
+    exact = [np.hypot(np.hypot(a, b), c) for a, b, c in rows]
+    A = sparse.csr_array(X)
+    np.testing.assert_allclose(_dense_norms(X), exact, rtol=1e-12)
+    np.testing.assert_allclose(_csr_norms(A.data, A.indptr), exact, rtol=1e-12)
+    np.testing.assert_array_equal(_dense_norms.py_func(X), _dense_norms(X))
+    np.testing.assert_array_equal(_csr_norms.py_func(A.data, A.indptr), _csr_norms(A.data, A.indptr))
+
+
+@each_of_ours
+@pytest.mark.parametrize("power", [-300, -3, 5, 300])
+def test_the_unit_of_features_does_not_matter(learner, power):
+    """Exactly so for powers of two."""
+    X, y = stream()
+    one, other = clone(learner).partial_fit(X, y), clone(learner).partial_fit(np.ldexp(X, power), y)
+    np.testing.assert_array_equal(other.coef_, np.ldexp(one.coef_, -power))
+    np.testing.assert_array_equal(other.intercept_, one.intercept_)
+    np.testing.assert_array_equal(other.predict(np.ldexp(X, power)), one.predict(X))
+
+
+@pytest.mark.parametrize("learner", LINEAR.values(), ids=LINEAR)
+def test_the_scale_follows_the_longest_of_the_first_rows(learner):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 3))
+    X *= 0.9 / np.linalg.norm(X, axis=1)[:, None]
+    y = (X[:, 0] > 0.3).astype(int)
+    X[400] *= 7.0
+    X[1500] *= 100.0
+    model, scales = clone(learner), []
+    for start in range(0, 3000, 100):
+        model.partial_fit(X[start : start + 100], y[start : start + 100])
+        scales.append(model.x_scale_)
+    assert scales == [1.0] * 4 + [0.125] * 26
+    shortened = X.copy()
+    shortened[1500] *= 8.0 / 90.0
+    np.testing.assert_allclose(clone(learner).partial_fit(shortened, y).coef_, model.coef_)
+    score = X @ model.coef_[0] + model.intercept_[0]
+    np.testing.assert_allclose(model.decision_function(X), score, atol=1e-12)
+
+
+@each_of_ours
+def test_huge_and_tiny_rows_leave_numbers_finite(learner):
+    X, y = stream(1200)
+    X[1100] *= 1e250
+    X[1150] *= 1e-250
+    model = clone(learner).partial_fit(X, y)
+    for values in (model.coef_, model.coef_last_, model.intercept_, model.decision_function(X[:1000])):
+        assert np.isfinite(values).all()
+    assert np.abs(model.coef_).max() > 0.0
+
+
+@each_of_ours
+def test_constant_columns_and_doubled_rows_do_no_harm(learner):
+    X, y = stream(WARM_UP)  # without long rows
+    more = np.hstack([X, np.full((y.size, 1), 0.5), np.zeros((y.size, 1))])
+    model = clone(learner).fit(np.repeat(more, 3, axis=0), np.repeat(y, 3))
+    assert np.isfinite(model.coef_).all()
+    assert model.coef_[0, -1] == 0.0
+    plain = clone(learner).set_params(passes=3).fit(X, y)
+    assert f1_score(y, model.predict(more)) > f1_score(y, plain.predict(X)) - 0.1
+
+
+# ---------------------------------------------------------------- what is learnt
+
+
+@each_learner
+def test_separable_classes_are_separated(learner):
+    rng = np.random.default_rng(0)
+    n = 5000
+    y = (rng.random(n) < 0.3).astype(int)
+    X = rng.uniform(-1.0, 1.0, (n, 4))
+    X[:, 0] = np.where(y == 1, 1.0, -1.0) * rng.uniform(0.3, 1.0, n)
+    options = {"batch_size": 100} if foreign(learner) else {}
+    options |= {"horizon": 3 * n} if isinstance(learner, FOFO) else {}
+    options |= {"fit_intercept": True} if isinstance(learner, OMCSL) else {}
+    model = clone(learner).set_params(passes=3, **options).fit(X, y)
+    assert f1_score(y, model.predict(X)) >= 0.98
+    assert get_metric("gmean").score(y, model.predict(X)) >= 0.98
+
+
+def test_rare_positives_need_more_than_the_cut_at_one_half():
+    rng = np.random.default_rng(0)
+    values = {}
+    for part in ("train", "test"):
+        y = (rng.random(100_000) < 0.01).astype(int)
+        X = rng.standard_normal((100_000, 3)) + 1.2 * y[:, None]
+        if part == "train":
+            models = {"LR": OnlineLogistic(), "OFO": OFO(), "FOFO": FOFO(horizon=y.size, step_scale=10.0)}
+            models |= {"OMCSL": OMCSL(random_state=0, average=True)}
+            for model in models.values():
+                model.partial_fit(X, y)
+        else:
+            values = {name: f1_score(y, model.predict(X)) for name, model in models.items()}
+            recall = recall_score(y, models["LR"].predict(X))
+    assert recall < 0.2
+    assert min(values["OFO"], values["FOFO"], values["OMCSL"]) > values["LR"] + 0.08
+
+
+@pytest.mark.parametrize("law", [(0.5, 3.0), (2.0, 5.0)])
+@pytest.mark.parametrize(("metric", "squared_beta"), [("f1", 1.0), ("f2", 4.0)])
+def test_all_ways_to_a_threshold_agree_on_known_posteriors(law, metric, squared_beta):
+    eta, y = beta_stream(*law, 200_000, 7)
+    best = best_threshold(*law, squared_beta)
+    ofo = OFO(metric, learner=KnownPosterior(), batch_size=1000).partial_fit(eta[:, None], y)
+    fofo = FOFO(metric, learner=KnownPosterior(), batch_size=1000, step_scale=3.0).partial_fit(eta[:, None], y)
+    assert ofo.threshold_ == pytest.approx(best, abs=0.01)
+    assert fofo.threshold_ == pytest.approx(best, abs=0.01)
+    assert threshold_curve(y, eta).best(metric).threshold == pytest.approx(best, abs=0.03)
+    assert bisection(probability_curve(eta), get_metric(metric)).cut.threshold == pytest.approx(best, abs=0.005)
+
+
+# ---------------------------------------------------------------- learners of others
+
+
+class Perceptron(LinearOnlineClassifier):
+    """The smallest learner that the base can carry."""
+
+    def __init__(
+        self, passes=1, shuffle=True, fit_intercept=True, intercept_scaling=1.0, pos_label=None, random_state=None
+    ):
+        self.passes, self.shuffle, self.pos_label, self.random_state = passes, shuffle, pos_label, random_state
+        self.fit_intercept, self.intercept_scaling = fit_intercept, intercept_scaling
+
+    def _check_parameters(self):
+        pass
+
+    def _start(self, n_features):
+        self.threshold_, self._w = 0.0, np.zeros(n_features + 1)
+
+    def _step(self, X, y):
+        assert _dense_norms(X * self.x_scale_).max() <= 1.0 + 1e-12
+        for x, sign in zip(X, y):
+            z = np.append(self.x_scale_ * x, self.intercept_scaling * self.fit_intercept)
+            if sign * (self._w @ z) <= 0.0:
+                self._w += sign * z
+
+    def _weights(self):
+        return self._w, self._w
+
+
+def test_the_base_carries_learners_of_others():
+    X, y = stream()
+    model = Perceptron(passes=3, random_state=0).fit(X, y)
+    assert f1_score(y, model.predict(X)) > 0.4
+    np.testing.assert_array_equal(model.history_["n_seen"], 2 ** np.arange(12))
+    assert list(model.history_) == ["n_seen"]
+    cut, whole = in_chunks(Perceptron(), X, y, [7, 500]), Perceptron().partial_fit(X, y)
+    np.testing.assert_array_equal(cut.coef_, whole.coef_)
+    assert OnlineClassifier in Perceptron.__mro__
+
+
+def test_warnings_of_columns_are_those_of_scikit_learn():
+    X, y = stream(20)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        OnlineLogistic().partial_fit(X, y[:, None])
+    assert "A column-vector y was passed" in str(caught[0].message)
