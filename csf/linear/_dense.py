@@ -1,8 +1,9 @@
 """Compiled loops over the rows of a dense matrix; see `csf.linear._csr` for the conventions."""
 
+import numpy as np
 from numba import njit
 
-__all__ = ["add_rows", "add_squares", "norms", "scores"]
+__all__ = ["add_rows", "add_squares", "gram", "norms", "scores"]
 
 _FAST = {"contract", "reassoc", "nsz"}
 
@@ -10,27 +11,27 @@ _FAST = {"contract", "reassoc", "nsz"}
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def scores(X, constant, rows, w, out):
     """Products of the rows with the coefficients."""
-    d = X.shape[1]
+    d = np.uint64(X.shape[1])
     shift = constant * w[d]
     for place in range(rows.size):
-        row = rows[place]
+        x = X[np.uint64(rows[place])]
         total = 0.0
         for j in range(d):
-            total += X[row, j] * w[j]
+            total += x[j] * w[j]
         out[place] = total + shift
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def add_rows(X, constant, rows, factor, out):
     """Add each row times its factor to ``out``."""
-    d = X.shape[1]
+    d = np.uint64(X.shape[1])
     shift = 0.0
     for place in range(rows.size):
         v = factor[place]
         if v != 0.0:
-            row = rows[place]
+            x = X[np.uint64(rows[place])]
             for j in range(d):
-                out[j] += v * X[row, j]
+                out[j] += v * x[j]
             shift += v
     out[d] += constant * shift
 
@@ -38,14 +39,14 @@ def add_rows(X, constant, rows, factor, out):
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def add_squares(X, constant, rows, factor, out):
     """Add the squares of each row times its factor to ``out``."""
-    d = X.shape[1]
+    d = np.uint64(X.shape[1])
     shift = 0.0
     for place in range(rows.size):
         v = factor[place]
         if v != 0.0:
-            row = rows[place]
+            x = X[np.uint64(rows[place])]
             for j in range(d):
-                out[j] += v * X[row, j] * X[row, j]
+                out[j] += v * x[j] * x[j]
             shift += v
     out[d] += constant * constant * shift
 
@@ -53,9 +54,25 @@ def add_squares(X, constant, rows, factor, out):
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def norms(X, constant, rows, out):
     """Squared lengths of the rows, with the constant feature."""
+    d = np.uint64(X.shape[1])
     for place in range(rows.size):
-        row = rows[place]
+        x = X[np.uint64(rows[place])]
         total = constant * constant
-        for j in range(X.shape[1]):
-            total += float(X[row, j]) * X[row, j]
+        for j in range(d):
+            total += float(x[j]) * x[j]
         out[place] = total
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def gram(X, constant, rows, factor, out):
+    """Add factor times the outer product of each row to the upper triangle of ``out``."""
+    d = np.uint64(X.shape[1])
+    for place in range(rows.size):
+        x, v = X[np.uint64(rows[place])], factor[place]
+        for i in range(d):
+            scaled = v * x[i]
+            line = out[i]
+            for j in range(i, d):
+                line[j] += scaled * x[j]
+            line[d] += scaled * constant
+        out[d, d] += v * constant * constant

@@ -46,7 +46,7 @@ def _bounds(high, low):
 def _csr_score(data, indices, start, stop, w):
     total = 0.0
     for k in range(start, stop):
-        total += data[k] * w[indices[k]]
+        total += data[k] * w[np.uint64(indices[k])]
     return total
 
 
@@ -67,7 +67,7 @@ def descend_csr(data, indices, indptr, constant, rows, sign, squares, ridge, upp
         while k < count:
             i = order[k]
             row = rows[i]
-            start, stop = indptr[row], indptr[row + 1]
+            start, stop = np.uint64(indptr[row]), np.uint64(indptr[row + 1])
             score = _csr_score(data, indices, start, stop, w) + constant * w[last]
             gradient = sign[i] * score - 1.0 + ridge[i] * dual[i]
             projected, shrunk = _verdict(gradient, dual[i], upper[i], high, low)
@@ -81,7 +81,7 @@ def descend_csr(data, indices, indptr, constant, rows, sign, squares, ridge, upp
                 change = sign[i] * (value - dual[i])
                 dual[i] = value
                 for q in range(start, stop):
-                    w[indices[q]] += change * data[q]
+                    w[np.uint64(indices[q])] += change * data[q]
                 w[last] += change * constant
             k += 1
         high, low = _bounds(top, bottom)

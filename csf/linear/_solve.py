@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-__all__ = ["check_finite", "conjugate_gradients", "hinge_step", "newton_step"]
+__all__ = ["check_finite", "conjugate_gradients", "hinge_step", "newton_step", "squared_terms"]
 
 _TOO_LARGE = "the features are too large for a linear model to be solved; scale them, e.g. to [0, 1]"
 
@@ -67,12 +67,24 @@ def _slope_and_curvature(length, margins, along, weight, w_step, step_step):
 
 
 @njit(cache=True, nogil=True)
-def hinge_step(margins, along, weight, w_step, step_step):
+def squared_terms(margins, sign, weight, factor):
+    """Weighted squared-hinge loss; ``factor`` receives minus its slopes in the scores."""
+    loss = 0.0
+    for i in range(margins.size):
+        slack = max(1.0 - margins[i], 0.0)
+        lost = weight[i] * slack
+        loss += lost * slack
+        factor[i] = 2.0 * lost * sign[i]
+    return loss
+
+
+@njit(cache=True, nogil=True)
+def hinge_step(margins, along, weight, initial, w_step, step_step):
     """Length that minimises the squared-hinge objective along a step, or 0 where rounding hides descent.
 
-    ``w_step`` and ``step_step`` are the products of the coefficients and of the step with the step.
+    ``initial`` is the slope at length 0; ``w_step`` and ``step_step`` are the products of the coefficients and of
+    the step with the step.
     """
-    initial = _slope_and_curvature(0.0, margins, along, weight, w_step, step_step)[0]
     if not initial < 0.0:
         return 0.0
     low, high, length = 0.0, np.inf, 1.0

@@ -196,7 +196,7 @@ class _Newton:
         return newton_step(penalty * self._gram + np.eye(slope.shape[0]), slope)
 
     def _conjugate(self, places, penalty, slope):
-        block, curvature = self.rows.block(places), penalty * self.weight[places]
+        block, curvature = self.rows.block(places, np.ones(places.size)), penalty * self.weight[places]
         step, rhs = -slope, -slope[block.columns]
         goal = 1e-6 * rhs @ rhs
         step[block.columns] = conjugate_gradients(

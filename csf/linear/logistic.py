@@ -15,6 +15,8 @@ __all__ = ["Logistic"]
 _DIRECT = 512
 # An old factor serves as long as a step with it leaves less than this share of the squared slope.
 _STALE = 0.1
+# Share of the slope that inexact Newton steps leave.
+_FORCING = 0.3
 
 
 @njit(cache=True, nogil=True)
@@ -145,7 +147,7 @@ class Logistic:
                 return ridge * v + rows.combine(curvature * rows.scores(v))
 
             def solve(slope):
-                goal = 1e-2 * slope @ (slope / diagonal)
+                goal = _FORCING**2 * slope @ (slope / diagonal)
                 return conjugate_gradients(
                     product, slope, diagonal=diagonal, stop=lambda _, r: r @ (r / diagonal) <= goal, max_iter=200
                 )[0]

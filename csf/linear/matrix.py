@@ -10,6 +10,8 @@ __all__ = ["Block", "Rows"]
 
 # Rows of a dense matrix that are copied at a time for an outer product.
 _CHUNK = 4096
+# Up to this many coefficients a loop beats the copies that matrix products need.
+_NARROW = 24
 
 
 class Rows:
@@ -166,21 +168,23 @@ class Rows:
             Changed in place.
         """
         at = self.at[places]
-        if self.is_sparse:
-            _csr.gram(*self._parts, self.constant, at, factor, out)
+        if self.is_sparse or self.n_coefficients <= _NARROW:
+            self._kernels.gram(*self._parts, self.constant, at, factor, out)
             return
         for start in range(0, at.shape[0], _CHUNK):
             part = np.full((min(_CHUNK, at.shape[0] - start), self.n_coefficients), self.constant)
             part[:, :-1] = self.X[at[start : start + _CHUNK]]
             out += (part * factor[start : start + _CHUNK, None]).T @ part
 
-    def block(self, places):
+    def block(self, places, factor):
         """Copy of some rows that is fast to multiply with many times.
 
         Parameters
         ----------
         places : ndarray of int
             Rows, as places in these rows.
+        factor : ndarray of the same shape
+            What each row is multiplied with.
 
         Returns
         -------
@@ -190,12 +194,12 @@ class Rows:
         if not self.is_sparse:
             part = np.full((places.shape[0], self.n_coefficients), self.constant)
             part[:, :-1] = self.X[self.at[places]]
-            return Block(np.arange(self.n_coefficients), dense=part)
+            return Block(np.arange(self.n_coefficients), dense=part * factor[:, None])
         mark = np.full(self.X.shape[1], -1, dtype=np.int32)
         columns = np.empty(self.n_coefficients, dtype=np.int64)
-        *parts, count = _csr.compact(*self._parts, self.at[places], mark, columns)
+        *parts, count = _csr.compact(*self._parts, self.at[places], factor, mark, columns)
         columns[count] = self.X.shape[1]
-        return Block(columns[: count + 1].copy(), parts=parts, constant=self.constant)
+        return Block(columns[: count + 1].copy(), parts=parts, bias=self.constant * factor)
 
 
 class Block:
@@ -209,14 +213,15 @@ class Block:
         The rows.
     parts : tuple of ndarray, default=None
         Values, columns and starts of the rows of a CSR matrix without the constant feature.
-    constant : float, default=1.0
-        Value of the constant feature of ``parts``.
+    bias : ndarray of shape (n_rows,), default=None
+        The constant feature of ``parts``.
     """
 
-    def __init__(self, columns, *, dense=None, parts=None, constant=1.0):
-        self.columns, self._dense, self._parts, self._constant = columns, dense, parts, constant
+    def __init__(self, columns, *, dense=None, parts=None, bias=None):
+        self.columns, self._dense, self._parts, self._bias = columns, dense, parts, bias
+        self._buffer = np.empty(columns.shape[0] - 1)
         if parts is not None:
-            self._all = np.arange(parts[2].shape[0] - 1)
+            self._all = np.arange(bias.shape[0])
 
     def scores(self, v):
         """Products of the rows with coefficients of ``columns``.
@@ -233,9 +238,9 @@ class Block:
         """
         if self._dense is not None:
             return self._dense @ v
-        out = np.empty(self._all.shape[0])
-        _csr.scores(*self._parts, self._constant, self._all, v, out)
-        return out
+        out = np.empty(self._bias.shape[0])
+        _csr.scores(*self._parts, 0.0, self._all, v, out)
+        return out + self._bias * v[-1]
 
     def combine(self, factor):
         """Sum of the rows times a factor each.
@@ -253,5 +258,25 @@ class Block:
         if self._dense is not None:
             return factor @ self._dense
         out = np.zeros(self.columns.shape[0])
-        _csr.add_rows(*self._parts, self._constant, self._all, factor, out)
+        _csr.add_rows(*self._parts, 0.0, self._all, factor, out)
+        out[-1] = factor @ self._bias
+        return out
+
+    def outer(self, factor):
+        """Products of the rows with their own combination, ``scores(combine(factor))`` in one go.
+
+        Parameters
+        ----------
+        factor : ndarray of shape (n_rows,)
+            Factors.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The products.
+        """
+        if self._dense is not None:
+            return self._dense @ (factor @ self._dense)
+        out = np.empty(factor.shape[0])
+        _csr.outer_product(*self._parts, self._bias, factor, self._buffer, out)
         return out

@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.validation import validate_data
 
 from csf.costs import cost_sample_weight
-from csf.linear import Hinge, HingeDescent, Logistic, Rows, SquaredHinge
+from csf.linear import Hinge, HingeDescent, HingeSolution, Logistic, Rows, SquaredHinge
 from csf.trainers.base import Trainer, Training
 
 __all__ = ["LinearSVCTrainer", "LinearTrainer", "LogisticTrainer", "linear_trainers"]
@@ -63,11 +63,25 @@ class LinearTrainer(Trainer):
         if self.normalize == "mean":
             plain = cost_sample_weight(self._is_pos, costs, sample_weight=self._weight)
             weight *= (plain.size if self._weight is None else self._weight.sum()) / plain.sum()
-        solution = self._solve(self.base.C * weight, starts)
-        return Training(solution, self._state(solution), max(0.0, solution.relative_gap))
+        place = np.array(self.position(costs))
+        solution = self._solve(self.base.C * weight, self._from(starts, place))
+        return Training(solution, (place, self._light(solution)), max(0.0, solution.relative_gap))
 
-    def _state(self, solution):
-        return solution
+    @staticmethod
+    def _from(starts, place):
+        """Solutions to start from: where coefficients are all that counts, on the line through the nearest two."""
+        solutions = [solution for _, solution in starts]
+        if len(starts) < 2 or solutions[0].margins is not None:
+            return solutions
+        (first, near), (second, far) = starts[:2]
+        line = second - first
+        share = np.clip((place - first) @ line / (line @ line), -0.5, 1.0) if line.any() else 0.0
+        return [replace(near, w=near.w + share * (far.w - near.w))]
+
+    @staticmethod
+    def _light(solution):
+        """What the next training needs: margins are as large as the data has samples, and go with dual variables."""
+        return solution if getattr(solution, "dual", None) is not None else replace(solution, margins=None)
 
     def position(self, costs):
         """Logarithms of the weights of both classes; see `Trainer.position`."""
@@ -129,13 +143,15 @@ class LinearSVCTrainer(LinearTrainer):
 
     def _solve(self, weight, starts):
         if self.base.loss == "squared_hinge":
-            return self._solver.solve(weight, tol=1e-3 * self.base.tol, starts=starts)
+            return self._solver.solve(weight, tol=1e-3 * self.base.tol, starts=starts, max_products=self.base.max_iter)
         return self._solver.solve(weight, tol=0.0, rtol=self.base.tol, start=starts[0] if starts else None)
 
-    def _state(self, solution):
-        """Margins are as large as the data has samples, and only needed with the dual variables."""
-        direct = self.base.loss == "squared_hinge" and solution.dual is None
-        return replace(solution, margins=None) if direct else solution
+    @staticmethod
+    def _from(starts, place):
+        """Dual variables of the hinge loss stay between their bounds, so that they are not extrapolated."""
+        if starts and isinstance(starts[0][1], HingeSolution):
+            return [starts[0][1]]
+        return LinearTrainer._from(starts, place)
 
     def estimator(self, training):
         """The base with the coefficients found; see `Trainer.estimator`."""
@@ -187,10 +203,7 @@ class LogisticTrainer(LinearTrainer):
         return Logistic(self._train, self._sign, penalise_constant=self.base.solver == "liblinear")
 
     def _solve(self, weight, starts):
-        return self._solver.solve(weight, tol=1e-3 * self.base.tol, starts=starts)
-
-    def _state(self, solution):
-        return replace(solution, margins=None)
+        return self._solver.solve(weight, tol=self.base.tol, starts=starts)
 
     def estimator(self, training):
         """The base with the coefficients found; see `Trainer.estimator`."""
