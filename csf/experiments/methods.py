@@ -280,7 +280,7 @@ class PlugInBisection(Method):
 
 @dataclass(frozen=True)
 class TunedThreshold(Method):
-    """scikit-learn's ``TunedThresholdClassifierCV`` with 100 thresholds; the penalty is chosen by its score.
+    """The ``TunedThresholdClassifierCV`` of scikit-learn, 100 thresholds; the penalty is chosen by its score.
 
     Parameters
     ----------

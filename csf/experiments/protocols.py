@@ -17,10 +17,12 @@ class Split:
 
     Parameters
     ----------
-    X, X_test : ndarray or CSR array of shape (n_samples, n_features)
-        Training and test samples.
-    y, y_test : ndarray of int, shape (n_samples,)
+    X : ndarray or CSR array of shape (n_samples, n_features)
+        Training samples.
+    y : ndarray of int, shape (n_samples,)
         1 for the positive class, else 0.
+    X_test, y_test : ndarray
+        The same of the test part.
     folds : list of tuple of ndarray
         Indices into ``X``: to train on, and held out to choose by.
     seed : int

@@ -75,8 +75,10 @@ def mean_and_error(values):
 
     Returns
     -------
-    mean, error : float
-        The error is NaN for a single value.
+    mean : float
+        The mean.
+    error : float
+        Its standard error; NaN for a single value.
 
     Notes
     -----
