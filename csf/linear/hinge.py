@@ -146,7 +146,7 @@ class Hinge:
         if start is None:
             w, share, penalty = np.zeros(self.rows.n_coefficients), np.zeros(self.rows.n_rows), _FIRST_PENALTY
         else:
-            w, share, penalty = start.w, start.share, max(start.penalty / _GROWTH**3, _FIRST_PENALTY)
+            w, share, penalty = start.w, start.share, max(start.penalty / _GROWTH**2, _FIRST_PENALTY)
         margins, steps, swallowed, newton = self.margins(w), 0, 0, _Newton(self.rows, weight)
         for count in range(max_iter + 1):
             target = share + penalty * (1.0 - margins)

@@ -69,14 +69,17 @@ class LinearTrainer(Trainer):
 
     @staticmethod
     def _from(starts, place):
-        """Solutions to start from: where coefficients are all that counts, on the line through the nearest two."""
+        """Solutions to start from: on the line through the nearest two, but for solvers that mix them by themselves."""
         solutions = [solution for _, solution in starts]
-        if len(starts) < 2 or solutions[0].margins is not None:
+        if len(starts) < 2 or getattr(solutions[0], "dual", None) is not None:
             return solutions
         (first, near), (second, far) = starts[:2]
         line = second - first
-        share = np.clip((place - first) @ line / (line @ line), -0.5, 1.0) if line.any() else 0.0
-        return [replace(near, w=near.w + share * (far.w - near.w))]
+        part = np.clip((place - first) @ line / (line @ line), -0.5, 1.0) if line.any() else 0.0
+        changes = {"w": near.w + part * (far.w - near.w)}
+        if isinstance(near, HingeSolution):
+            changes["share"] = np.clip(near.share + part * (far.share - near.share), 0.0, 1.0)
+        return [replace(near, **changes)]
 
     @staticmethod
     def _light(solution):
@@ -145,13 +148,6 @@ class LinearSVCTrainer(LinearTrainer):
         if self.base.loss == "squared_hinge":
             return self._solver.solve(weight, tol=1e-3 * self.base.tol, starts=starts, max_products=self.base.max_iter)
         return self._solver.solve(weight, tol=0.0, rtol=self.base.tol, start=starts[0] if starts else None)
-
-    @staticmethod
-    def _from(starts, place):
-        """Dual variables of the hinge loss stay between their bounds, so that they are not extrapolated."""
-        if starts and isinstance(starts[0][1], HingeSolution):
-            return [starts[0][1]]
-        return LinearTrainer._from(starts, place)
 
     def estimator(self, training):
         """The base with the coefficients found; see `Trainer.estimator`."""
