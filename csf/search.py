@@ -91,7 +91,8 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
     error_score : "raise" or nan, default=nan
         What a failing training does: end the search, or be recorded with its error and left out.
     checkpoint : path-like, default=None
-        File that keeps finished trials; the same search resumes from it.
+        File that keeps finished trials; the same search resumes from it. Solutions that linear models start from are
+        not kept: what is trained after a pause differs from an uninterrupted search within ``duality_gap``.
     callbacks : list of callable, default=None
         ``callback(study, trial)`` after each trial; a true result ends the search. scikit-learn's own callbacks go
         through ``set_callbacks`` (scikit-learn 1.9).
@@ -338,7 +339,7 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         if self.checkpoint is None:
             return None
         settings = (self.metric, self.constraint, self.strategy, self.threshold, self.normalize, self.bound_on)
-        checkpoint = Checkpoint(self.checkpoint, (*content, *settings))
+        checkpoint = Checkpoint(self.checkpoint, (*content, *settings, self.engine))
         checkpoint.restore(self.studies_)
         return checkpoint
 
@@ -364,26 +365,6 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(estimator, name):
                 setattr(self, name, getattr(estimator, name))
-
-    def score(self, X, y, sample_weight=None):
-        """The metric of the search on new data.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,)
-            Labels of both classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights >= 0.
-
-        Returns
-        -------
-        float
-            Value of ``metric`` (not the accuracy), as scikit-learn's searches do.
-        """
-        metric = get_metric(self.metric)
-        return metric.score(y, self.predict(X), sample_weight=sample_weight, pos_label=self.pos_label_)
 
     def get_metadata_routing(self):
         """Routing of ``sample_weight`` to the search, of other arguments to the base and the splitter.

@@ -13,7 +13,7 @@ ROOT = Path(csf.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 # Each part imports from parts further up alone. "csf" stands for the public names of csf/__init__.py.
 ORDER = [
-    *("_files", "_validation", "profiles", "metrics", "hull", "responses", "splits", "linear", "thresholding"),
+    *("_files", "_validation", "profiles", "metrics", "hull", "responses", "splits", "folds", "linear", "thresholding"),
     *("costs", "trials", "bounds", "strategies", "study", "results", "checkpoint", "evaluation", "selection"),
     *("trainers", "runner", "prediction", "prefit", "search", "csf", "fenchel", "streams", "online", "structural"),
     *("testing", "plots", "experiments", "benchmarks", "cli", "__main__"),

@@ -54,7 +54,7 @@ def test_the_defaults_need_nothing_but_a_base(rare):
 
 def test_score_is_the_pooled_out_of_fold_metric_at_the_threshold(rare):
     X, y = rare
-    search = fitted(rare)
+    search = fitted(rare, engine="generic")
     c_fn, c_fp = search.best_cost_weights_
     weight = np.where(y == 1, c_fn, c_fp)
     pooled = np.empty(len(y))
@@ -64,12 +64,22 @@ def test_score_is_the_pooled_out_of_fold_metric_at_the_threshold(rare):
     assert search.best_score_ == sweep(y == 1, pooled).best("f1").value
 
 
-def test_refit_trains_on_everything_with_the_winning_costs(rare):
+@pytest.mark.parametrize(("engine", "rtol"), [("generic", 0.0), ("auto", 1e-4)])
+def test_refit_trains_on_everything_with_the_winning_costs(rare, engine, rtol):
     X, y = rare
-    search = fitted(rare)
+    search = fitted(rare, engine=engine)
     c_fn, c_fp = search.best_cost_weights_
     direct = LinearSVC().fit(X, y, sample_weight=np.where(y == 1, c_fn, c_fp))
-    np.testing.assert_array_equal(search.best_estimator_.coef_, direct.coef_)
+    np.testing.assert_allclose(search.best_estimator_.coef_, direct.coef_, rtol=rtol, atol=0.0)
+
+
+def test_engines_agree(rare):
+    fast, generic = fitted(rare), fitted(rare, engine="generic")
+    assert [trial.t for trial in fast.trials_] == [trial.t for trial in generic.trials_]
+    np.testing.assert_allclose([t.score for t in fast.trials_], [t.score for t in generic.trials_], atol=1e-9)
+    assert max(trial.duality_gap for trial in fast.trials_) <= 1e-6
+    assert [trial.duality_gap for trial in generic.trials_] == [None] * 5
+    assert list(fast.cv_results_["duality_gap"]) == [trial.duality_gap for trial in fast.trials_]
 
 
 def test_threshold_none_keeps_the_own_decision(rare):
@@ -461,7 +471,8 @@ def test_metadata_routing(rare):
     weight = np.random.default_rng(0).uniform(0.5, 2, len(y))
     groups = np.arange(len(y)) % 7
     base = make_pipeline(StandardScaler(), LinearSVC())
-    plain = CostSearch(base, n_trials=3, cv=3).fit(X, y, sample_weight=weight)
+    # With routing the steps of a pipeline are fitted with each training, by the generic engine.
+    plain = CostSearch(base, n_trials=3, cv=3, engine="generic").fit(X, y, sample_weight=weight)
     with sklearn.config_context(enable_metadata_routing=True):
         from sklearn.model_selection import StratifiedGroupKFold
 
@@ -472,7 +483,7 @@ def test_metadata_routing(rare):
         inner = CostSearch(base, n_trials=2, cv=2).set_fit_request(sample_weight=True)
         outer = GridSearchCV(inner.set_score_request(sample_weight=True), {"n_trials": [2]})
         assert outer.fit(X, y, sample_weight=weight).best_estimator_.n_trials_ == 2
-    direct = CostSearch(base, n_trials=2, cv=StratifiedGroupKFold(3)).fit(X, y, groups=groups)
+    direct = CostSearch(base, n_trials=2, cv=StratifiedGroupKFold(3), engine="generic").fit(X, y, groups=groups)
     assert direct.trials_ == search.trials_
 
 

@@ -74,7 +74,7 @@ def test_a_killed_search_resumes_to_the_same_result(data, tmp_path, strategy):
     Slow.__module__, Slow.__qualname__ = "__main__", "Slow"
     chosen = Cone(batch_size=3) if strategy == "cones" else strategy
     resumed = search(strategy=chosen, checkpoint=path).set_params(base=Slow()).fit(*data)
-    whole = search(strategy=chosen).fit(*data)
+    whole = search(strategy=chosen, engine="generic").fit(*data)
     assert resumed.trials_ == whole.trials_
     assert resumed.best_index_ == whole.best_index_
     assert len(counted) == 2 * (16 - done) + 1  # two folds a trial, and the last training
@@ -88,6 +88,21 @@ def finished(path):
     return sum(trial["state"] == "complete" for study in studies for trial in study)
 
 
+@pytest.mark.parametrize("n_trials", [1, 3, 5])
+def test_linear_models_resume_within_their_accuracy(data, tmp_path, n_trials):
+    """They start from other solutions then: of which none are kept."""
+    search(checkpoint=tmp_path / "c.json", n_trials=n_trials).fit(*data)
+    resumed = search(checkpoint=tmp_path / "c.json").fit(*data)
+    whole = search().fit(*data)
+    assert resumed.trials_[:n_trials] == whole.trials_[:n_trials]
+    for one, other in zip(resumed.trials_, whole.trials_, strict=True):
+        assert max(one.duality_gap, other.duality_gap) <= 1e-6
+        assert (one.t, one.score) == pytest.approx((other.t, other.score), abs=1e-9)
+        assert one.threshold == pytest.approx(other.threshold, abs=1e-3)
+    assert resumed.best_index_ == whole.best_index_
+    np.testing.assert_allclose(resumed.decision_function(data[0]), whole.decision_function(data[0]), atol=1e-3)
+
+
 def test_a_finished_checkpoint_trains_nothing_but_the_winner(data, tmp_path):
     first = search(checkpoint=tmp_path / "c.json").fit(*data)
     again = search(checkpoint=tmp_path / "c.json").fit(*data)
@@ -96,8 +111,10 @@ def test_a_finished_checkpoint_trains_nothing_but_the_winner(data, tmp_path):
 
 
 def test_a_checkpoint_can_be_continued_with_more_trials(data, tmp_path):
-    search(checkpoint=tmp_path / "c.json", n_trials=3).fit(*data)
-    assert search(checkpoint=tmp_path / "c.json").fit(*data).trials_ == search().fit(*data).trials_
+    options = {"engine": "generic"}
+    search(checkpoint=tmp_path / "c.json", n_trials=3, **options).fit(*data)
+    resumed = search(checkpoint=tmp_path / "c.json", **options).fit(*data)
+    assert resumed.trials_ == search(**options).fit(*data).trials_
 
 
 @pytest.mark.parametrize("content", ["", '{"format": "csf-checkpoint", "versi', "\x00\x01", "[1, 2]", '{"a": 1}'])
@@ -110,7 +127,11 @@ def test_a_torn_or_foreign_file_is_refused_and_left_alone(data, tmp_path, conten
 
 
 @pytest.mark.parametrize(
-    "other", [{"metric": "f2"}, {"strategy": "grid"}, {"cv": 3}, {"threshold": None}, {"param_grid": {"C": [0.1, 2.0]}}]
+    "other",
+    [
+        *({"metric": "f2"}, {"strategy": "grid"}, {"cv": 3}, {"threshold": None}, {"param_grid": {"C": [0.1, 2.0]}}),
+        {"engine": "generic"},
+    ],
 )
 def test_the_checkpoint_of_another_search_is_refused_and_left_alone(data, tmp_path, other):
     path = tmp_path / "c.json"
@@ -145,7 +166,7 @@ def test_ctrl_c_keeps_the_finished_trials(data):
     stopped = CostSearch(Interrupted(), n_trials=8, cv=2)
     with pytest.warns(UserWarning, match="the search was interrupted"):
         stopped.fit(*data)
-    whole = CostSearch(LinearSVC(), n_trials=8, cv=2).fit(*data)
+    whole = CostSearch(LinearSVC(), n_trials=8, cv=2, engine="generic").fit(*data)
     assert stopped.stop_reason_ == "interrupted"
     assert stopped.trials_ == whole.trials_[:3]
     assert stopped.predict(data[0]).shape == data[1].shape

@@ -14,6 +14,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.pipeline import Pipeline
 from tqdm.auto import tqdm
 
+from csf import CostSearch
 from csf.cli.errors import CliError
 from csf.cli.evaluation import judge
 from csf.cli.figures import check_figure, draw_comparison
@@ -68,7 +69,7 @@ class Outcome:
     values, rates, seconds : ndarray of shape (n_splits,)
         Metric and constrained rate (NaN without a constraint) on the held-out parts, and time of training.
     fits : ndarray of int, shape (n_splits,)
-        How often the base was fitted.
+        How often the base was trained.
     """
 
     method: str
@@ -178,7 +179,9 @@ def _run_one(setup, method, train, test, counter):
     start = time.perf_counter()
     model = method(setup, train.X, train.is_pos.astype(np.int64), train.weight)
     seconds = time.perf_counter() - start
-    fits = os.path.getsize(counter)
+    # A search fits the steps before the classifier once for all trials.
+    searched = isinstance(model, CostSearch)
+    fits = model.n_trials_ * model.n_splits_ + 1 if searched else os.path.getsize(counter)
     judged = judge(setup.metric, setup.constraint, test.is_pos, model.predict(test.X) == 1, test.weight)
     return judged.value, np.nan if judged.rate is None else judged.rate, seconds, fits
 

@@ -54,9 +54,10 @@ def test_fits_in_other_processes_are_counted(ok):
 
 def test_a_counted_base_is_the_same_base(tmp_path):
     X, y = np.random.default_rng(0).normal(size=(80, 2)), np.arange(80) % 4 == 0
-    plain = CostSearch(make_pipeline(LogisticRegression()), n_trials=2, cv=2).fit(X, y.astype(int))
+    options = {"n_trials": 2, "cv": 2, "engine": "generic"}
+    plain = CostSearch(make_pipeline(LogisticRegression()), **options).fit(X, y.astype(int))
     counter = FitCounter(str(tmp_path / "fits"))
-    counted = CostSearch(make_pipeline(counter, LogisticRegression()), n_trials=2, cv=2).fit(X, y.astype(int))
+    counted = CostSearch(make_pipeline(counter, LogisticRegression()), **options).fit(X, y.astype(int))
     assert counted.trials_ == plain.trials_
     assert (tmp_path / "fits").stat().st_size == 5
 
