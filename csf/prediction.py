@@ -5,8 +5,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from csf.metrics import get_metric
-from csf.profiles import ErrorProfile
-from csf.responses import class_scores, margin, moved_scores, null_column, respond, response_method
+from csf.responses import decides_positive, margin, positive_score
 
 __all__ = ["CutPredictorMixin"]
 
@@ -25,19 +24,9 @@ class CutPredictorMixin:
     """Predicts with ``best_estimator_`` cut at ``best_threshold_``.
 
     The class that uses it has the parameters ``base``, ``metric`` and ``threshold`` (``None`` for the base's own
-    decision), and sets ``best_threshold_``, ``best_cost_weights_``, ``classes_`` and ``null_class_`` in ``fit``, and
-    the rest by `_adopt`.
+    decision), and sets ``best_estimator_``, ``best_threshold_``, ``best_cost_weights_``, ``classes_``, ``pos_label_``
+    and ``_estimator_pos_label`` (the positive class as the estimator knows it) in ``fit``.
     """
-
-    def _adopt(self, estimator, labels, null):
-        """Keep the final estimator, which calls the null class ``null``: a label or a code."""
-        self.best_estimator_, self._estimator_null = estimator, null
-        known = np.asarray(getattr(estimator, "classes_", np.arange(labels.classes.shape[0])))
-        self._estimator_classes = known
-        self._names = known if null == labels.null and null in known.tolist() else labels.decode(known)
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(estimator, name):
-                setattr(self, name, getattr(estimator, name))
 
     def _check_predicts(self):
         check_is_fitted(self, "trials_")
@@ -45,6 +34,10 @@ class CutPredictorMixin:
             raise AttributeError(
                 "this CostSearch was fitted with refit=False and has no best_estimator_ to predict with; use refit=True"
             )
+
+    def _labels(self, decided):
+        other = self.classes_[0] if self.classes_[1] == self.pos_label_ else self.classes_[1]
+        return np.where(decided, self.pos_label_, other).astype(self.classes_.dtype, copy=False)
 
     def predict(self, X):
         """Labels by the winner and its threshold.
@@ -60,10 +53,10 @@ class CutPredictorMixin:
             Labels, as in ``classes_``.
         """
         self._check_predicts()
-        answer = respond(self.best_estimator_, X, self._estimator_null, tune=self.threshold is not None)
-        decided = answer.decided if self.threshold is None else answer.score >= self.best_threshold_
-        found = self._names[np.searchsorted(self._estimator_classes, answer.found)]
-        return np.where(decided, found, self.null_class_).astype(self.classes_.dtype, copy=False)
+        if self.threshold is None:
+            return self._labels(decides_positive(self.best_estimator_, X, self._estimator_pos_label))
+        score = positive_score(self.best_estimator_, X, self._estimator_pos_label)
+        return self._labels(score >= self.best_threshold_)
 
     @available_if(_base_has("decision_function", "predict_proba"))
     def decision_function(self, X):
