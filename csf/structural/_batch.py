@@ -46,9 +46,10 @@ class BatchLearner(ClassifierMixin, BaseEstimator):
         how = {"n_features": X.shape[1], "constant": constant, "x_scale": longest_scale(X)}
         problem = StructuralProblem(rows_of(X), is_pos, loss.class_tangent, **how)
         best, last = self._solve(problem)
+        self.x_scale_ = problem.x_scale
         sign = self._orientation()
-        self.coef_ = sign * problem.x_scale * best[None, : X.shape[1]]
-        self.coef_last_ = sign * problem.x_scale * last[None, : X.shape[1]]
+        self.coef_ = sign * self.x_scale_ * best[None, : X.shape[1]]
+        self.coef_last_ = sign * self.x_scale_ * last[None, : X.shape[1]]
         self.intercept_ = np.array([sign * constant * best[-1]])
         chosen = loss.ranking or self.tune_threshold
         self.threshold_ = choose_threshold(loss, problem.scores(best)) if chosen else 0.0

@@ -136,13 +136,13 @@ class Waiting:
 
     def __init__(self):
         self._parts = []
-        self._n_rows = 0
+        self.n_rows = 0
 
     def fill(self, size, rows, sign):
         """Yield full buffers as pairs of rows and signs, and keep a copy of what remains."""
         start = 0
-        if self._parts and self._n_rows + sign.size >= size:
-            start = size - self._n_rows
+        if self._parts and self.n_rows + sign.size >= size:
+            start = size - self.n_rows
             self._keep(cut_rows(rows, 0, start), sign[:start])
             yield self.empty()
         while not self._parts and start + size <= sign.size:
@@ -153,11 +153,11 @@ class Waiting:
 
     def empty(self):
         """What waits, as one pair, or ``None``; nothing waits any more."""
-        parts, self._parts, self._n_rows = self._parts, [], 0
+        parts, self._parts, self.n_rows = self._parts, [], 0
         if not parts:
             return None
         return stack_rows([rows for rows, _ in parts]), np.concatenate([sign for _, sign in parts])
 
     def _keep(self, rows, sign):
         self._parts.append((copy_rows(rows), sign.copy()))
-        self._n_rows += sign.size
+        self.n_rows += sign.size

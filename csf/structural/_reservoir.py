@@ -22,12 +22,12 @@ class Reservoir:
         self.n_kept = 0
         self.n_seen = 0
 
-    def add(self, rows, n_rows, rng):
-        """Add rows; one random number each, so that cuts between chunks leave no trace."""
-        number = self.n_seen + np.arange(1, n_rows + 1)
-        place = np.where(number <= self.size, number - 1, (rng.random(n_rows) * number).astype(np.int64))
+    def add(self, rows, random):
+        """Add rows, given a uniform random number in [0, 1) for each."""
+        number = self.n_seen + np.arange(1, random.size + 1)
+        place = np.where(number <= self.size, number - 1, (random * number).astype(np.int64))
         kept = np.flatnonzero(place < self.size)
-        self.n_seen += n_rows
+        self.n_seen += random.size
         if kept.size == 0:
             return
         n_before = self.n_kept

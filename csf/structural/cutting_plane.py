@@ -145,6 +145,13 @@ class CuttingPlane(BatchLearner):
                 ConvergenceWarning,
                 stacklevel=3,
             )
+        elif steps[0].objective - self.bound_ <= self.eps * max(1.0, self.C):
+            warnings.warn(
+                f"zero weights are as good as any up to eps={self.eps:g}; what was learnt may say little. Raise C, use "
+                "a looser loss (a larger beta for partial AUC), or OnePassMiniBatch",
+                UserWarning,
+                stacklevel=3,
+            )
         return best, last
 
     def _report(self, step, best, last):

@@ -6,7 +6,7 @@ from sklearn.base import clone
 from csf._validation import check_count
 from csf.structural._minibatch import MiniBatchLearner, Waiting
 from csf.structural._reservoir import Reservoir
-from csf.structural._rows import rows_of, take_rows
+from csf.structural._rows import cut_rows, rows_of, take_rows
 
 __all__ = ["TwoPassMiniBatch"]
 
@@ -199,22 +199,34 @@ class TwoPassMiniBatch(MiniBatchLearner):
         if hasattr(self, "_collecting"):
             if self._samples is None:
                 self._samples = {sign: Reservoir(self.reservoir_size) for sign in (1.0, -1.0)}
+            random = self._rng.random(y.size)
             for sign, sample in self._samples.items():
-                self._add(sample, rows, y, sign)
+                _add(sample, rows, y == sign, random)
             return
         if self._rare is None:
             self._choose_rare()
-        if not self._collected_before:
-            self._add(self._sample, rows, y, self._rare)
-            self._n_common += np.count_nonzero(y != self._rare)
+        if self._collected_before:
+            self._learn_common(rows, y)
+        else:
+            self._learn_all(rows, y)
+
+    def _learn_common(self, rows, y):
+        """Steps of rows of the common class; the others are in the sample already."""
         common = np.flatnonzero(y != self._rare)
         for part in self._waiting.fill(self._size, take_rows(rows, common), y[common]):
             self._use(*part)
 
-    def _add(self, sample, rows, y, sign):
-        places = np.flatnonzero(y == sign)
-        if places.size:
-            sample.add(take_rows(rows, places), places.size, self._rng)
+    def _learn_all(self, rows, y):
+        """Let the sample grow, up to the row that fills a buffer, and make the step of that buffer."""
+        random, common, start = self._rng.random(y.size), np.flatnonzero(y != self._rare), 0
+        while start < y.size:
+            ahead = np.searchsorted(common, start) + self._size - self._waiting.n_rows - 1
+            stop = int(common[ahead]) + 1 if ahead < common.size else y.size
+            part, sign = cut_rows(rows, start, stop), y[start:stop]
+            _add(self._sample, part, sign == self._rare, random[start:stop])
+            self._n_common += np.count_nonzero(sign != self._rare)
+            self._learn_common(part, sign)
+            start = stop
 
     def _choose_rare(self):
         """Which class is kept, and what of it."""
@@ -246,3 +258,9 @@ class TwoPassMiniBatch(MiniBatchLearner):
             if self._rare < 0:
                 shares = shares[::-1]
         self._descend([(self._sample.rows, np.full(n_kept, self._rare)), (rows, sign)], shares)
+
+
+def _add(sample, rows, chosen, random):
+    places = np.flatnonzero(chosen)
+    if places.size:
+        sample.add(take_rows(rows, places), random[places])
