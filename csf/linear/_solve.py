@@ -2,10 +2,11 @@
 
 import numpy as np
 from numba import njit
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dposv
 
 __all__ = ["check_finite", "conjugate_gradients", "hinge_step", "newton_step", "squared_terms"]
 
+_FAST = {"contract", "reassoc", "nsz"}
 _TOO_LARGE = "the features are too large for a linear model to be solved; scale them, e.g. to [0, 1]"
 
 
@@ -16,17 +17,17 @@ def check_finite(value):
 
 
 def newton_step(matrix, slope):
-    """Minus the inverse of a positive definite matrix times the slope; ``matrix`` is overwritten.
+    """Minus the inverse of a positive definite matrix times the slope; its diagonal may be overwritten.
 
     Only its upper triangle counts; the diagonal grows a little where rounding made it singular.
     """
     diagonal, growth = matrix.diagonal().copy(), 0.0
     while growth < 1.0:
-        try:
-            return -cho_solve(cho_factor(matrix, check_finite=False), slope, check_finite=False)
-        except LinAlgError:
-            growth = max(10.0 * growth, 1e-14)
-            matrix.flat[:: matrix.shape[0] + 1] = diagonal * (1.0 + growth)
+        _, step, failed = dposv(matrix, slope)
+        if not failed:
+            return -step
+        growth = max(10.0 * growth, 1e-14)
+        matrix.flat[:: matrix.shape[0] + 1] = diagonal * (1.0 + growth)
     raise ValueError(_TOO_LARGE)
 
 
@@ -55,18 +56,18 @@ def conjugate_gradients(product, rhs, *, diagonal=None, start=None, stop, max_it
     return x, count
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=_FAST)
 def _slope_and_curvature(length, margins, along, weight, w_step, step_step):
     slope, curvature = w_step + length * step_step, step_step
     for i in range(margins.size):
         slack = 1.0 - margins[i] - length * along[i]
-        if slack > 0.0:
-            slope -= 2.0 * weight[i] * slack * along[i]
-            curvature += 2.0 * weight[i] * along[i] * along[i]
+        push = 2.0 * weight[i] * along[i] if slack > 0.0 else 0.0
+        slope -= push * slack
+        curvature += push * along[i]
     return slope, curvature
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=_FAST)
 def squared_terms(margins, sign, weight, factor):
     """Weighted squared-hinge loss; ``factor`` receives minus its slopes in the scores."""
     loss = 0.0
