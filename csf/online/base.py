@@ -6,13 +6,12 @@ from abc import ABC, abstractmethod
 from contextlib import contextmanager
 
 import numpy as np
-from numba import njit
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._validation import check_binary_target, check_count
+from csf.online.rows import canonical, lengths, power_of_two_above, rows, shorten
 from csf.responses import margin
 
 __all__ = ["LinearOnlineClassifier", "OnlineClassifier"]
@@ -58,14 +57,14 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
         with self._unchanged_on_error():
             self._check_common_parameters()
             X, y = validate_data(self, X, y, **NUMBERS)
-            X = _canonical(X)
+            X = canonical(X)
             self._begin(y, X.shape[1], n_expected=self.passes * y.size)
             y = self._signs(y)
         for _ in range(self.passes):
             order = self._order.permutation(y.size) if self.shuffle else None
             for start in range(0, y.size, BLOCK):
-                rows = slice(start, start + BLOCK) if order is None else order[start : start + BLOCK]
-                self._learn(X[rows], y[rows])
+                block = slice(start, start + BLOCK) if order is None else order[start : start + BLOCK]
+                self._learn(X[block], y[block])
         return self
 
     def partial_fit(self, X, y, classes=None):
@@ -91,7 +90,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
         with self._unchanged_on_error():
             self._check_common_parameters()
             X, y = validate_data(self, X, y, reset=first, **NUMBERS)
-            X = _canonical(X)
+            X = canonical(X)
             if first:
                 self._begin(_first_labels(y, classes), X.shape[1])
             elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
@@ -182,7 +181,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
         while start < n_rows:
             due = 1 << self.n_seen_.bit_length()  # the next power of two
             stop = min(n_rows, start + self._piece(due - self.n_seen_))
-            results += self._take(_rows(X, start, stop), y[start:stop])
+            results += self._take(rows(X, start, stop), y[start:stop])
             if self.n_seen_ >= due:
                 self._records.append({"n_seen": self.n_seen_, **self._numbers()})
             start = stop
@@ -295,34 +294,21 @@ class LinearOnlineClassifier(OnlineClassifier):
 
     def _take(self, X, y):
         """Hand on rows in pieces of one scale."""
-        norms = _csr_norms(X.data, X.indptr) if issparse(X) else _dense_norms(X)
-        results, start, n_rows = [], 0, y.size
+        norm, results, start, n_rows = lengths(X), [], 0, y.size
         while start < n_rows and self.n_seen_ < WARM_UP:
             stop = min(n_rows, start + WARM_UP - self.n_seen_)
-            longer = np.flatnonzero(norms[start:stop] > self._longest)
+            longer = np.flatnonzero(norm[start:stop] > self._longest)
             if longer.size and longer[0] == 0:
-                self._longest = _power_of_two_above(norms[start])
+                self._longest = power_of_two_above(norm[start])
                 self.x_scale_ = 1.0 / self._longest
                 continue
             if longer.size:
                 stop = start + int(longer[0])
-            results += super()._take(_rows(X, start, stop), y[start:stop])
+            results += super()._take(rows(X, start, stop), y[start:stop])
             start = stop
         if start < n_rows:
-            results += super()._take(self._shorten(_rows(X, start, n_rows), norms[start:]), y[start:])
+            results += super()._take(shorten(rows(X, start, n_rows), norm[start:], 1.0 / self.x_scale_), y[start:])
         return results
-
-    def _shorten(self, X, norms):
-        """Rows of length at most ``1 / x_scale_``; a copy if one is too long."""
-        limit = 1.0 / self.x_scale_
-        if not (norms > limit).any():
-            return X
-        factors = (limit / np.maximum(norms, limit)).astype(X.dtype)
-        if not issparse(X):
-            return X * factors[:, None]
-        X = X.copy()
-        X.data *= np.repeat(factors, np.diff(X.indptr))
-        return X
 
 
 def check_positive(value, name):
@@ -344,57 +330,3 @@ def _first_labels(y, classes):
             "e.g. partial_fit(X, y, classes=[0, 1])"
         )
     return y
-
-
-def _canonical(X):
-    """Sparse rows with sorted columns, each at most once; anything else as it is."""
-    if issparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
-
-
-def _rows(X, start, stop):
-    return X if start == 0 and stop == X.shape[0] else X[start:stop]
-
-
-def _power_of_two_above(length):
-    """Least power of two that is not below ``length`` and has a normal inverse."""
-    fraction, exponent = math.frexp(length)
-    exponent -= fraction == 0.5
-    return math.ldexp(1.0, min(max(exponent, -1000), 1000))
-
-
-@njit(cache=True, nogil=True)
-def _norm(values):
-    """Euclidean length, without overflow."""
-    total = 0.0
-    for value in values:
-        total += np.float64(value) * np.float64(value)
-    if 1e-280 < total < 1e280:
-        return np.sqrt(total)
-    largest = 0.0
-    for value in values:
-        largest = max(largest, abs(np.float64(value)))
-    if largest == 0.0:
-        return 0.0
-    total = 0.0
-    for value in values:
-        total += (value / largest) ** 2
-    return largest * np.sqrt(total)
-
-
-@njit(cache=True, nogil=True)
-def _dense_norms(X):
-    norms = np.empty(X.shape[0])
-    for i in range(X.shape[0]):
-        norms[i] = _norm(X[i])
-    return norms
-
-
-@njit(cache=True, nogil=True)
-def _csr_norms(data, indptr):
-    norms = np.empty(indptr.shape[0] - 1)
-    for i in range(norms.shape[0]):
-        norms[i] = _norm(data[indptr[i] : indptr[i + 1]])
-    return norms

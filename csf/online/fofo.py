@@ -112,9 +112,9 @@ class FOFO(PosteriorThreshold):
     --------
     >>> from sklearn.datasets import make_classification
     >>> X, y = make_classification(20000, weights=[0.9], random_state=0)
-    >>> model = FOFO(horizon=20000).partial_fit(X, y)
+    >>> model = FOFO(horizon=20000, step_scale=3.0).partial_fit(X, y)
     >>> model.threshold_, model.online_value_
-    (0.35, 0.71)
+    (0.275, 0.568)
     """
 
     def __init__(

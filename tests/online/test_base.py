@@ -17,7 +17,8 @@ from sklearn.naive_bayes import BernoulliNB
 
 from csf.metrics import get_metric
 from csf.online import FOFO, OFO, OMCSL, LinearOnlineClassifier, OnlineClassifier, OnlineLogistic
-from csf.online.base import WARM_UP, _csr_norms, _dense_norms, _power_of_two_above
+from csf.online.base import WARM_UP
+from csf.online.rows import csr_lengths, dense_lengths, power_of_two_above
 from csf.thresholding import bisection, probability_curve, threshold_curve
 
 LEARNERS = {
@@ -346,15 +347,15 @@ def test_frames_keep_their_names(learner):
 
 @given(length=st.floats(1e-290, 1e290))
 def test_powers_of_two(length):
-    above = _power_of_two_above(length)
+    above = power_of_two_above(length)
     assert above / 2.0 < length <= above
     assert np.frexp(above)[0] == 0.5
 
 
 def test_powers_of_two_at_the_ends():
-    assert _power_of_two_above(5e-324) == 2.0**-1000
-    assert _power_of_two_above(1.7e308) == 2.0**1000
-    assert [_power_of_two_above(x) for x in (0.25, 1.0, 1.0000001, 4.0, 5.0)] == [0.25, 1.0, 2.0, 4.0, 8.0]
+    assert power_of_two_above(5e-324) == 2.0**-1000
+    assert power_of_two_above(1.7e308) == 2.0**1000
+    assert [power_of_two_above(x) for x in (0.25, 1.0, 1.0000001, 4.0, 5.0)] == [0.25, 1.0, 2.0, 4.0, 8.0]
 
 
 @given(rows=st.lists(st.lists(st.floats(-1e300, 1e300), min_size=3, max_size=3), min_size=1, max_size=5))
@@ -362,10 +363,10 @@ def test_lengths_of_rows(rows):
     X = np.array(rows)
     exact = [np.hypot(np.hypot(a, b), c) for a, b, c in rows]
     A = sparse.csr_array(X)
-    np.testing.assert_allclose(_dense_norms(X), exact, rtol=1e-12)
-    np.testing.assert_allclose(_csr_norms(A.data, A.indptr), exact, rtol=1e-12)
-    np.testing.assert_array_equal(_dense_norms.py_func(X), _dense_norms(X))
-    np.testing.assert_array_equal(_csr_norms.py_func(A.data, A.indptr), _csr_norms(A.data, A.indptr))
+    np.testing.assert_allclose(dense_lengths(X), exact, rtol=1e-12)
+    np.testing.assert_allclose(csr_lengths(A.data, A.indptr), exact, rtol=1e-12)
+    np.testing.assert_allclose(dense_lengths.py_func(X), exact, rtol=1e-12)
+    np.testing.assert_allclose(csr_lengths.py_func(A.data, A.indptr), exact, rtol=1e-12)
 
 
 @each_of_ours
@@ -489,7 +490,7 @@ class Perceptron(LinearOnlineClassifier):
         self.threshold_, self._w = 0.0, np.zeros(n_features + 1)
 
     def _step(self, X, y):
-        assert _dense_norms(X * self.x_scale_).max() <= 1.0 + 1e-12
+        assert dense_lengths(X * self.x_scale_).max() <= 1.0 + 1e-12
         for x, sign in zip(X, y):
             z = np.append(self.x_scale_ * x, self.intercept_scaling * self.fit_intercept)
             if sign * (self._w @ z) <= 0.0:

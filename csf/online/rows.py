@@ -1,0 +1,85 @@
+"""Rows of a chunk: parts of it, their lengths, and rows that are too long."""
+
+import math
+
+import numpy as np
+from numba import njit
+from scipy.sparse import issparse
+
+__all__ = ["canonical", "lengths", "power_of_two_above", "rows", "shorten"]
+
+
+def canonical(X):
+    """Sparse rows with sorted columns, each at most once; anything else as it is."""
+    if issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def rows(X, start, stop):
+    """Rows from ``start`` to ``stop``, without a copy where that is all of them."""
+    return X if start == 0 and stop == X.shape[0] else X[start:stop]
+
+
+def lengths(X):
+    """Euclidean length of each row."""
+    return csr_lengths(X.data, X.indptr) if issparse(X) else dense_lengths(X)
+
+
+def shorten(X, length, limit):
+    """Rows, the longer ones of which are shrunk to length ``limit``; a copy if there is one."""
+    if not (length > limit).any():
+        return X
+    factors = (limit / np.maximum(length, limit)).astype(X.dtype)
+    if not issparse(X):
+        return X * factors[:, None]
+    X = X.copy()
+    X.data *= np.repeat(factors, np.diff(X.indptr))
+    return X
+
+
+def power_of_two_above(length):
+    """Least power of two that is not below ``length`` and has a normal inverse."""
+    fraction, exponent = math.frexp(length)
+    exponent -= fraction == 0.5
+    return math.ldexp(1.0, min(max(exponent, -1000), 1000))
+
+
+@njit(cache=True, nogil=True)
+def _careful_length(values):
+    """Euclidean length where squares would overflow or vanish."""
+    largest = 0.0
+    for value in values:
+        largest = max(largest, abs(np.float64(value)))
+    if largest == 0.0:
+        return 0.0
+    total = 0.0
+    for value in values:
+        total += (value / largest) ** 2
+    return largest * math.sqrt(total)
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def dense_lengths(X):
+    """`lengths` of dense rows."""
+    out = np.empty(X.shape[0])
+    for i in range(X.shape[0]):
+        square = 0.0
+        for j in range(X.shape[1]):
+            square += np.float64(X[i, j]) * np.float64(X[i, j])
+        out[i] = math.sqrt(square) if 1e-280 < square < 1e280 else _careful_length(X[i])
+    return out
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def csr_lengths(data, indptr):
+    """`lengths` of the rows of a CSR matrix."""
+    out = np.empty(indptr.shape[0] - 1)
+    for i in range(out.shape[0]):
+        square = 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            square += np.float64(data[k]) * np.float64(data[k])
+        plain = 1e-280 < square < 1e280
+        out[i] = math.sqrt(square) if plain else _careful_length(data[indptr[i] : indptr[i + 1]])
+    return out
