@@ -1,10 +1,16 @@
 """What a search reports: the winner, the bound, and all trials as a dict of arrays."""
 
+import warnings
+
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from csf.study import best_trial, gap, upper_bound
 
 __all__ = ["cv_results", "report"]
+
+# Relative duality gap of the winner from which on the user is told.
+_OPEN = 0.05
 
 
 def report(studies, settings, n_splits, *, metric, pos, bound, stopped=None):
@@ -43,6 +49,13 @@ def report(studies, settings, n_splits, *, metric, pos, bound, stopped=None):
         first = next((trial.error for trial in trials if trial.error), "no trial was made")
         kind = TypeError if "\nTypeError: " in first else ValueError
         raise kind(f"all {len(trials)} trials failed; the first error was:\n{first}")
+    if winner.duality_gap is not None and winner.duality_gap > _OPEN:
+        warnings.warn(
+            f"the objective of the best model may be {winner.duality_gap:.0%} above its optimum; scale the features, "
+            "lower C, or raise max_iter of the base",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
     ceiling = upper_bound(trials, metric, pos=pos, bound=bound)
     return {
         "trials_": trials,

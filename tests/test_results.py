@@ -6,8 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from builders import told
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
 
-from csf import Trial
+from csf import CostSearch, Trial
 from csf.results import cv_results
 from csf.trials import best_trial
 
@@ -74,3 +77,13 @@ def test_values_of_any_type_are_kept():
     settings = [{"weights": [1, 2]}, {"weights": {"a": 1}}]
     history = [told(0, 0.5, 0.2, 0.1, pos=0.25), replace(told(1, 0.25, 0.2, 0.1, pos=0.25), setting=1)]
     assert cv_results(history, settings, 0)["param_weights"].tolist() == [[1, 2], {"a": 1}]
+
+
+def test_a_winner_far_from_its_optimum_is_told():
+    """Counts without scaling and a weak penalty: the solver runs out of products."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(400) < 0.3).astype(int)
+    X = sparse.csr_array(rng.poisson(0.3, size=(400, 700)) * rng.lognormal(3.0, 2.0, size=(400, 1)))
+    search = CostSearch(LinearSVC(C=1e6, max_iter=1), n_trials=2, cv=2, refit=False)
+    with pytest.warns(ConvergenceWarning, match="may be .*% above its optimum; scale the features"):
+        search.fit(X, y)

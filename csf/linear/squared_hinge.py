@@ -154,7 +154,7 @@ class SquaredHinge:
                 break
             dual, w, margins = dual + length * step_dual, w + length * step, margins + length * along
         if left <= 0 and objective > 0:
-            goal = max(goal, gap / objective)
+            goal = max(goal, min(gap / objective, 2.0 * _ENOUGH))
         return Solution(w, float(objective), float(gap), count, goal, margins, dual)
 
     def _descend(self, weight, squares, inverse):
