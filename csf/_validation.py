@@ -29,6 +29,7 @@ __all__ = [
     "check_class_weights",
     "check_count",
     "check_fraction",
+    "check_labels",
     "check_scores",
     "check_weights",
     "fit_request",
@@ -40,6 +41,48 @@ __all__ = [
     "slice_params",
     "with_callbacks",
 ]
+
+
+def check_labels(y):
+    """Check labels of at least two classes.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels: numbers, booleans or strings.
+
+    Returns
+    -------
+    y : ndarray of shape (n_samples,)
+        The labels as a flat array.
+    classes : ndarray of shape (n_classes,)
+        Sorted distinct labels.
+
+    Raises
+    ------
+    ValueError
+        If ``y`` is empty, has missing labels, real numbers or one class only.
+    """
+    y = column_or_1d(y, warn=True)
+    if y.shape[0] == 0:
+        raise ValueError("y is empty (0 samples); at least one sample of each class is needed")
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise ValueError("Input y contains NaN or infinity; drop those rows or give them a class")
+    if y.dtype.kind == "O" and any(label is None or (isinstance(label, float) and label != label) for label in y):
+        raise ValueError("Input y contains missing labels (None or NaN); drop those rows or give them a class")
+    kind = type_of_target(y, input_name="y", raise_unknown=True)
+    if kind.startswith("continuous"):
+        raise ValueError(
+            f"Unknown label type: {kind}. y must hold two class labels, got real numbers such as {y.tolist()[0]!r}; "
+            "use a classification target"
+        )
+    classes = np.unique(y)
+    if classes.shape[0] == 1:
+        raise ValueError(
+            f"y has one class only ({classes.tolist()[0]!r}): a metric of two classes needs positives and negatives; "
+            "check the split or the positive label"
+        )
+    return y, classes
 
 
 def check_binary_target(y, pos_label=None):
@@ -66,30 +109,12 @@ def check_binary_target(y, pos_label=None):
     ValueError
         If ``y`` is empty, has NaN, one class or more than two, or ``pos_label`` is missing or unknown.
     """
-    y = column_or_1d(y, warn=True)
-    if y.shape[0] == 0:
-        raise ValueError("y is empty (0 samples); at least one sample of each class is needed")
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise ValueError("Input y contains NaN or infinity; drop those rows or give them a class")
-    if y.dtype.kind == "O" and any(label is None or (isinstance(label, float) and label != label) for label in y):
-        raise ValueError("Input y contains missing labels (None or NaN); drop those rows or give them a class")
-    kind = type_of_target(y, input_name="y", raise_unknown=True)
-    if kind.startswith("continuous"):
-        raise ValueError(
-            f"Unknown label type: {kind}. y must hold two class labels, got real numbers such as {y.tolist()[0]!r}; "
-            "use a classification target"
-        )
-    classes = np.unique(y)
-    if classes.shape[0] == 1:
-        raise ValueError(
-            f"y has one class only ({classes.tolist()[0]!r}): a metric of two classes needs positives and negatives; "
-            "check the split or the positive label"
-        )
+    y, classes = check_labels(y)
     if classes.shape[0] > 2:
         raise ValueError(
             f"Only binary classification is supported. The type of the target is multiclass with "
-            f"{classes.shape[0]} classes. Use sklearn.multiclass.OneVsRestClassifier(CostSearch(...)), or "
-            "one class against the rest: y == label"
+            f"{classes.shape[0]} classes. Use csf.CostSearch with null_class= (the class that means nothing to find), "
+            "csf.MacroCostSearch, or one class against the rest: y == label"
         )
     if pos_label is None:
         if not (classes.dtype.kind in "biuf" and classes[1] == 1 and classes[0] in (0, -1)):

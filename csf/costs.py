@@ -66,7 +66,7 @@ class WeightRoute:
     name: str
 
     def fit(self, estimator, X, y, costs, *, sample_weight=None, normalize="none", fit_params=None):
-        """Train ``estimator`` in place on targets coded 0 and 1 with the given class costs.
+        """Train ``estimator`` in place with the given class costs.
 
         Parameters
         ----------
@@ -75,7 +75,7 @@ class WeightRoute:
         X : array-like of shape (n_samples, n_features)
             Training data.
         y : ndarray of shape (n_samples,)
-            Targets, 1 for the positive class and 0 for the other.
+            Targets: 0 where there is nothing to find, 1 (or 1, 2, … for several classes) where there is something.
         costs : tuple of float
             ``(c_fn, c_fp)``.
         sample_weight : ndarray of shape (n_samples,), default=None
@@ -91,9 +91,10 @@ class WeightRoute:
             The same object, fitted.
         """
         fit_params = dict(fit_params or {})
-        weight = cost_sample_weight(y == 1, costs, sample_weight=sample_weight, normalize=normalize)
+        weight = cost_sample_weight(y > 0, costs, sample_weight=sample_weight, normalize=normalize)
         if self.kind == "class_weight":
-            estimator.set_params(**{self.name: {0: weight[y == 0][0], 1: weight[y == 1][0]}})
+            codes, first = np.unique(y, return_index=True)
+            estimator.set_params(**{self.name: dict(zip(codes.tolist(), weight[first].tolist()))})
             return estimator.fit(X, y, **fit_params)
         name = self.name
         if routing_enabled():

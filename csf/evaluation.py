@@ -8,15 +8,14 @@ import numpy as np
 
 from csf.hull import Hull
 from csf.profiles import ErrorProfile
-from csf.responses import decides_positive, natural_threshold, positive_score
-from csf.thresholding import sweep
+from csf.thresholding import sweep_several
 from csf.trials import known_hull, outcome
 
 __all__ = [
     "FoldResult",
     "evaluate",
+    "lost_samples",
     "pooled_outcome",
-    "predict",
     "run_fold",
 ]
 
@@ -28,9 +27,11 @@ class FoldResult:
     Parameters
     ----------
     decided : ndarray of bool, shape (n_test,)
-        The model's own decision on the held-out samples.
+        Where the model finds something in the held-out samples by its own decision.
     score : ndarray of shape (n_test,), default=None
         Scores of the held-out samples, where thresholds are tuned.
+    lost : ndarray of bool, shape (n_test,), default=None
+        Held-out samples that are taken for the wrong one of several classes, wherever the score is cut.
     train_outcome : tuple of (ErrorProfile, Hull), default=None
         Own decision and known profiles on the training samples, where bounds read those.
     fit_time, score_time : float
@@ -45,6 +46,7 @@ class FoldResult:
 
     decided: np.ndarray | None = None
     score: np.ndarray | None = None
+    lost: np.ndarray | None = None
     train_outcome: tuple | None = None
     fit_time: float = 0.0
     score_time: float = 0.0
@@ -82,28 +84,30 @@ def run_fold(trainer, fold, costs, starts=(), *, tune, on_train, raise_errors):
         start = time.perf_counter()
         training = trainer.fit(costs, starts)
         fitted = time.perf_counter()
-        decided, score = trainer.predict(training, "test", tune=tune)
-        train_outcome = None
+        answer = trainer.predict(training, "test", tune=tune)
+        lost, train_outcome = lost_samples(fold.y_test, answer.found), None
         if on_train:
-            train_decided, train_score = trainer.predict(training, "train", tune=tune)
-            is_pos, weight = fold.y_train == 1, fold.weight_train
-            profile = ErrorProfile.from_masks(is_pos, train_decided, sample_weight=weight)
-            curve = sweep(is_pos, train_score, weight) if tune else None
-            train_outcome = profile, known_hull(profile, curve)
+            train_outcome = _known(fold.y_train, trainer.predict(training, "train", tune=tune), fold.weight_train)
         times = fitted - start, time.perf_counter() - fitted
-        return FoldResult(decided, score, train_outcome, *times, state=training.state, duality_gap=training.gap)
+        said = answer.decided, answer.score, lost, train_outcome
+        return FoldResult(*said, *times, state=training.state, duality_gap=training.gap)
     except Exception:
         if raise_errors:
             raise
         return FoldResult(error=traceback.format_exc())
 
 
-def predict(model, X, pos_label, *, tune):
-    """Own decision, and the scores where thresholds are tuned (then the natural cut is the own decision)."""
-    if not tune:
-        return decides_positive(model, X, pos_label), None
-    score = positive_score(model, X, pos_label)
-    return score > natural_threshold(model), score
+def lost_samples(y, found):
+    """Samples in which there is something (code above 0), and something else is found."""
+    return (y > 0) & (y != found)
+
+
+def _known(y, answer, weight):
+    """Profile of the own decision, and the hull of all known ones."""
+    is_pos, lost = y > 0, lost_samples(y, answer.found)
+    profile = ErrorProfile.from_masks(is_pos, answer.decided & ~lost, sample_weight=weight)
+    curve = None if answer.score is None else sweep_several(is_pos, lost, answer.score, weight)
+    return profile, known_hull(profile, curve)
 
 
 def pooled_outcome(metric, folds, results, *, tune):
@@ -134,7 +138,8 @@ def pooled_outcome(metric, folds, results, *, tune):
         return {"error": errors[0], **times}
     fields = evaluate(
         metric,
-        np.concatenate([fold.y_test for fold in folds]) == 1,
+        np.concatenate([fold.y_test for fold in folds]) > 0,
+        np.concatenate([result.lost for result in results]),
         np.concatenate([result.decided for result in results]),
         np.concatenate([result.score for result in results]) if tune else None,
         None if folds[0].weight_test is None else np.concatenate([fold.weight_test for fold in folds]),
@@ -149,22 +154,22 @@ def pooled_outcome(metric, folds, results, *, tune):
     return fields | times
 
 
-def evaluate(metric, is_pos, decided, score, weight):
+def evaluate(metric, is_pos, lost, decided, score, weight):
     """Fields of a trial from decisions and scores (or ``None``) on one data set."""
-    profile = ErrorProfile.from_masks(is_pos, decided, sample_weight=weight)
-    curve = None if score is None else sweep(is_pos, score, weight)
+    profile = ErrorProfile.from_masks(is_pos, decided & ~lost, sample_weight=weight)
+    curve = None if score is None else sweep_several(is_pos, lost, score, weight)
     cut = None if curve is None else curve.best(metric, metric.constraint)
     return outcome(metric, profile, hull=known_hull(profile, curve), cut=cut)
 
 
 def _fold_score(metric, fold, result, threshold):
     """Metric of one fold at the pooled threshold; ``None`` where the fold lacks a class."""
-    is_pos = fold.y_test == 1
+    is_pos = fold.y_test > 0
     counted = is_pos if fold.weight_test is None else is_pos[fold.weight_test > 0]
     if counted.all() or not counted.any():
         return None
     predicted = result.decided if threshold is None else result.score >= threshold
-    return metric.of(ErrorProfile.from_masks(is_pos, predicted, sample_weight=fold.weight_test))
+    return metric.of(ErrorProfile.from_masks(is_pos, predicted & ~result.lost, sample_weight=fold.weight_test))
 
 
 def _train_fields(metric, folds, results):

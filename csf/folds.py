@@ -19,7 +19,7 @@ class Data:
     X : array-like of shape (n_samples, n_features)
         Samples.
     y : ndarray of shape (n_samples,)
-        Targets, 1 for the positive class and 0 for the other.
+        Targets: 0 where there is nothing to find, 1 for the positive class or 1, 2, … for several.
     sample_weight : ndarray of shape (n_samples,), default=None
         The user's weights.
     fit_params : dict, default={}
@@ -116,7 +116,7 @@ def bound_share(folds, *, on_train):
     """Share of positives in the data that the bounds read: all held-out parts, or the training parts."""
     parts = [(f.y_train, f.weight_train) if on_train else (f.y_test, f.weight_test) for f in folds]
     total = float(sum(y.size if weight is None else weight.sum() for y, weight in parts))
-    positive = float(sum(y.sum() if weight is None else weight[y == 1].sum() for y, weight in parts))
+    positive = float(sum(np.count_nonzero(y) if weight is None else weight[y > 0].sum() for y, weight in parts))
     if not 0.0 < positive < total:
         raise ValueError(
             f"the {'training' if on_train else 'held-out'} parts of cv hold a weight of {positive:g} in the positive "

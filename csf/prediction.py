@@ -5,7 +5,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from csf.metrics import get_metric
-from csf.responses import decides_positive, margin, positive_score
+from csf.profiles import ErrorProfile
+from csf.responses import class_scores, margin, moved_scores, natural_threshold, null_column, respond, response_method
 
 __all__ = ["CutPredictorMixin"]
 
@@ -24,9 +25,19 @@ class CutPredictorMixin:
     """Predicts with ``best_estimator_`` cut at ``best_threshold_``.
 
     The class that uses it has the parameters ``base``, ``metric`` and ``threshold`` (``None`` for the base's own
-    decision), and sets ``best_estimator_``, ``best_threshold_``, ``best_cost_weights_``, ``classes_``, ``pos_label_``
-    and ``_estimator_pos_label`` (the positive class as the estimator knows it) in ``fit``.
+    decision), and sets ``best_threshold_``, ``best_cost_weights_``, ``classes_`` and ``null_class_`` in ``fit``, and
+    the rest by `_adopt`.
     """
+
+    def _adopt(self, estimator, known, names):
+        """Keep the final estimator, the classes that it knows, and the user's names of them."""
+        self.best_estimator_, self._known, self._names = estimator, known, names
+        self._estimator_null = known[names.tolist().index(self.null_class_)]
+        if self.best_threshold_ is None and response_method(estimator) is not None:
+            self.best_threshold_ = natural_threshold(estimator)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(estimator, name):
+                setattr(self, name, getattr(estimator, name))
 
     def _check_predicts(self):
         check_is_fitted(self, "trials_")
@@ -34,10 +45,6 @@ class CutPredictorMixin:
             raise AttributeError(
                 "this CostSearch was fitted with refit=False and has no best_estimator_ to predict with; use refit=True"
             )
-
-    def _labels(self, decided):
-        other = self.classes_[0] if self.classes_[1] == self.pos_label_ else self.classes_[1]
-        return np.where(decided, self.pos_label_, other).astype(self.classes_.dtype, copy=False)
 
     def predict(self, X):
         """Labels by the winner and its threshold.
@@ -53,14 +60,14 @@ class CutPredictorMixin:
             Labels, as in ``classes_``.
         """
         self._check_predicts()
-        if self.threshold is None:
-            return self._labels(decides_positive(self.best_estimator_, X, self._estimator_pos_label))
-        score = positive_score(self.best_estimator_, X, self._estimator_pos_label)
-        return self._labels(score >= self.best_threshold_)
+        answer = respond(self.best_estimator_, X, self._estimator_null, tune=self.threshold is not None)
+        decided = answer.decided if self.threshold is None else answer.score >= self.best_threshold_
+        found = self._names[np.searchsorted(self._known, answer.found)]
+        return np.where(decided, found, self.null_class_).astype(self.classes_.dtype, copy=False)
 
     @available_if(_base_has("decision_function", "predict_proba"))
     def decision_function(self, X):
-        """Score of the winner minus its threshold: above 0 exactly where the positive class is predicted.
+        """Scores that say what `predict` does.
 
         Parameters
         ----------
@@ -69,18 +76,28 @@ class CutPredictorMixin:
 
         Returns
         -------
-        ndarray of shape (n_samples,)
-            For the second of ``classes_``; the sign is turned where the positive class is the first.
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            With two classes the score minus the threshold, above 0 exactly where the second of ``classes_`` is
+            predicted. With more the scores of all classes as the winner gives them, except that the one of the null
+            class is moved by the threshold: the largest one is the class that is predicted.
         """
         self._check_predicts()
-        score = positive_score(self.best_estimator_, X, self._estimator_pos_label)
+        estimator, null = self.best_estimator_, self._estimator_null
         # The base's own decision leaves a score at its threshold negative; a tuned threshold takes it in.
         cut = np.nextafter(self.best_threshold_, np.inf) if self.threshold is None else self.best_threshold_
-        return margin(score, cut, self.classes_[1] == self.pos_label_)
+        if self.classes_.shape[0] == 2:
+            return margin(respond(estimator, X, null, tune=True).score, cut, self.classes_[0] == self.null_class_)
+        probabilities = response_method(estimator) == "predict_proba"
+        scores = class_scores(estimator, X)
+        return self._ordered(moved_scores(scores, null_column(estimator, null), cut, probabilities=probabilities))
+
+    def _ordered(self, columns):
+        """Columns in the order of ``classes_``."""
+        return columns[:, np.argsort(self._names)]
 
     @available_if(_base_has("predict_proba"))
     def predict_proba(self, X):
-        """Class probabilities with the costs taken out again, odds times ``c_fp / c_fn``.
+        """Class probabilities with the costs taken out again.
 
         Parameters
         ----------
@@ -89,17 +106,17 @@ class CutPredictorMixin:
 
         Returns
         -------
-        ndarray of shape (n_samples, 2)
-            Probabilities in the order of ``classes_``. They estimate how likely each class is; ``predict`` cuts the
-            score where the metric is best, which is not at one half.
+        ndarray of shape (n_samples, n_classes)
+            Probabilities in the order of ``classes_``: those of the winner, divided by the cost that their class was
+            trained with, and scaled to sum 1. They estimate how likely each class is; ``predict`` cuts the score where
+            the metric is best, which is not where the most likely class changes.
         """
         self._check_predicts()
         c_fn, c_fp = self.best_cost_weights_
-        at = list(self.best_estimator_.classes_).index(self._estimator_pos_label)
-        proba = np.asarray(self.best_estimator_.predict_proba(X), dtype=np.float64)[:, at]
-        positive = proba * c_fp / (proba * c_fp + (1.0 - proba) * c_fn)
-        columns = (1.0 - positive, positive) if self.classes_[1] == self.pos_label_ else (positive, 1.0 - positive)
-        return np.column_stack(columns)
+        proba = np.asarray(self.best_estimator_.predict_proba(X), dtype=np.float64)
+        proba = proba / np.where(self._known == self._estimator_null, c_fp, c_fn)
+        total = proba.sum(axis=1, keepdims=True)
+        return self._ordered(np.divide(proba, total, out=proba, where=total > 0.0))
 
     @available_if(_base_has("predict_proba"))
     def predict_log_proba(self, X):
@@ -112,7 +129,7 @@ class CutPredictorMixin:
 
         Returns
         -------
-        ndarray of shape (n_samples, 2)
+        ndarray of shape (n_samples, n_classes)
             Log-probabilities in the order of ``classes_``.
         """
         with np.errstate(divide="ignore"):
@@ -126,7 +143,7 @@ class CutPredictorMixin:
         X : array-like of shape (n_samples, n_features)
             Samples.
         y : array-like of shape (n_samples,)
-            Labels of both classes.
+            Labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights >= 0.
 
@@ -135,5 +152,7 @@ class CutPredictorMixin:
         float
             Value of ``metric`` (not the accuracy), as scikit-learn's searches do.
         """
-        metric = get_metric(self.metric)
-        return metric.score(y, self.predict(X), sample_weight=sample_weight, pos_label=self.pos_label_)
+        profile = ErrorProfile.from_classes(
+            y, self.predict(X), null_class=self.null_class_, sample_weight=sample_weight
+        )
+        return get_metric(self.metric).of(profile)

@@ -1,10 +1,12 @@
 """A base that is fitted already: costs cannot reach it, its threshold can be tuned."""
 
+import numpy as np
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from csf.evaluation import evaluate, predict
+from csf.evaluation import evaluate
 from csf.profiles import ErrorProfile
+from csf.responses import respond
 from csf.strategies import ImbalanceRatio
 from csf.study import Study
 from csf.trials import Trial
@@ -30,7 +32,7 @@ def is_prefit(base, cv):
     return isinstance(base, FrozenEstimator) or (isinstance(cv, str) and cv == "prefit")
 
 
-def prefit_study(base, metric, X, is_pos, weight, pos_label, *, tune, bound):
+def prefit_study(base, metric, X, labels, codes, weight, *, tune, bound):
     """Study of one trial: the fitted base, with the threshold that suits it best.
 
     Parameters
@@ -41,12 +43,12 @@ def prefit_study(base, metric, X, is_pos, weight, pos_label, *, tune, bound):
         What is maximised.
     X : array-like of shape (n_samples, n_features)
         Samples to judge it on.
-    is_pos : ndarray of bool, shape (n_samples,)
+    labels : Labels
+        Classes of the problem. A base trained on codes knows the null class as 0.
+    codes : ndarray of int, shape (n_samples,)
         Truth.
     weight : ndarray of shape (n_samples,) or None
         Sample weights.
-    pos_label : label
-        Positive class as the user knows it; a base trained on 0 and 1 knows it as 1.
     tune : bool
         Whether the threshold is tuned.
     bound : str or type
@@ -56,8 +58,10 @@ def prefit_study(base, metric, X, is_pos, weight, pos_label, *, tune, bound):
     -------
     study : Study
         With one complete trial, whose costs are 1: those that the base was trained with are unknown.
-    pos_label : label
-        Positive class as the base knows it.
+    known : ndarray of shape (n_classes,)
+        Classes as the base knows them.
+    names : ndarray of shape (n_classes,)
+        The user's labels of these.
 
     Raises
     ------
@@ -65,10 +69,13 @@ def prefit_study(base, metric, X, is_pos, weight, pos_label, *, tune, bound):
         If the base is not fitted.
     """
     check_is_fitted(base)
-    pos_label = pos_label if pos_label in list(getattr(base, "classes_", [pos_label])) else 1
+    known = np.asarray(getattr(base, "classes_", labels.classes))
+    coded = known.tolist() == list(range(labels.classes.size)) != labels.classes.tolist()
+    null, truth = (0, codes) if coded else (labels.null, labels.decode(codes))
+    answer, is_pos = respond(base, X, null, tune=tune), codes > 0
     pos = ErrorProfile.from_masks(is_pos, is_pos, sample_weight=weight).pos
-    decided, score = predict(base, X, pos_label, tune=tune)
     study = Study(metric, ImbalanceRatio(), pos=pos, n_trials=1, bound=bound)
     study.trials = [Trial(number=0, t=None, c_fn=1.0, c_fp=1.0)]
-    study.record(0, **evaluate(metric, is_pos, decided, score, weight))
-    return study, pos_label
+    lost = is_pos & (truth != answer.found)
+    study.record(0, **evaluate(metric, is_pos, lost, answer.decided, answer.score, weight))
+    return study, known, labels.decode(known) if coded else known

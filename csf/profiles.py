@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from csf._validation import check_binary_target, check_weights
+from csf._validation import check_binary_target, check_labels, check_weights
 
 __all__ = ["ErrorProfile"]
 
@@ -148,6 +148,56 @@ class ErrorProfile:
         if unknown.size:
             raise ValueError(f"y_pred holds {unknown.tolist()[0]!r}, y_true only {classes.tolist()}")
         return cls.from_masks(is_pos, y_pred == pos_label, sample_weight=check_weights(sample_weight, is_pos.shape[0]))
+
+    @classmethod
+    def from_classes(cls, y_true, y_pred, *, null_class, sample_weight=None):
+        """Profile of predicted classes where one class means that there is nothing to find.
+
+        Parameters
+        ----------
+        y_true, y_pred : array-like of shape (n_samples,)
+            True and predicted labels of one problem with two or more classes.
+        null_class : label
+            The class of nothing to find.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0, not all zero; ``None`` counts every sample once.
+
+        Returns
+        -------
+        ErrorProfile
+            ``pos`` is the share of all other classes, ``fn`` that of their samples which are not predicted as what
+            they are (also those given to another of these classes), ``fp`` that of samples of the null class in which
+            something is found.
+
+        Raises
+        ------
+        ValueError
+            If lengths differ or ``y_true`` lacks the null class.
+
+        Notes
+        -----
+        F-beta of this profile is the multiclass F-beta of [1]_; with two classes it is F-beta of the other class.
+
+        References
+        ----------
+        .. [1] S. Parambath, N. Usunier, Y. Grandvalet, "Optimizing F-measures by cost-sensitive classification",
+           NIPS 2014.
+
+        Examples
+        --------
+        >>> y_true, y_pred = list("ooooaabb"), list("oooaabbo")
+        >>> ErrorProfile.from_classes(y_true, y_pred, null_class="o")
+        ErrorProfile(fn=0.25, fp=0.125, pos=0.5)
+        """
+        y_true, classes = check_labels(y_true)
+        y_pred = np.asarray(y_pred)
+        if y_pred.shape != y_true.shape:
+            raise ValueError(f"y_pred must have shape {y_true.shape} like y_true, got {y_pred.shape}")
+        if null_class not in classes.tolist():
+            raise ValueError(f"null_class={null_class!r} is not a label of y_true, which holds {classes.tolist()}")
+        is_pos = y_true != null_class
+        predicted_pos = (y_pred != null_class) & ~(is_pos & (y_pred != y_true))
+        return cls.from_masks(is_pos, predicted_pos, sample_weight=check_weights(sample_weight, is_pos.shape[0]))
 
     @classmethod
     def from_masks(cls, is_pos, predicted_pos, *, sample_weight=None):

@@ -1,8 +1,22 @@
 """Scores and decisions of fitted classifiers."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-__all__ = ["DECISION_FIRST", "decides_positive", "margin", "natural_threshold", "positive_score", "response_method"]
+__all__ = [
+    "DECISION_FIRST",
+    "Response",
+    "class_scores",
+    "compare",
+    "margin",
+    "moved_scores",
+    "natural_threshold",
+    "null_column",
+    "positive_score",
+    "respond",
+    "response_method",
+]
 
 # Decisions do not saturate, probabilities do: the finer score comes first.
 DECISION_FIRST = ("decision_function", "predict_proba")
@@ -96,33 +110,211 @@ def positive_score(estimator, X, pos_label, methods=DECISION_FIRST):
     return score
 
 
-def decides_positive(estimator, X, pos_label):
-    """Which samples a classifier predicts positive by its own decision.
+def class_scores(estimator, X, methods=DECISION_FIRST):
+    """Scores of all classes.
 
     Parameters
     ----------
     estimator : estimator
-        Fitted classifier.
+        Fitted classifier of three or more classes.
     X : array-like of shape (n_samples, n_features)
         Samples.
-    pos_label : label
-        Positive class.
+    methods : sequence of str, default=("decision_function", "predict_proba")
+        Methods that may give the scores, in order of preference.
 
     Returns
     -------
-    ndarray of bool, shape (n_samples,)
-        ``True`` where ``estimator.predict`` gives ``pos_label``.
+    ndarray of shape (n_samples, n_classes)
+        float64 scores in the order of ``estimator.classes_``.
+
+    Raises
+    ------
+    TypeError
+        If the classifier has none of the methods.
+    ValueError
+        If there is not one score for each class, or a score is NaN.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> model = GaussianNB().fit([[0.0], [0.2], [1.0], [1.2], [3.0], [3.2]], list("ooaabb"))
+    >>> str(model.classes_[class_scores(model, [[1.1]])[0].argmax()])
+    'a'
+    """
+    method, name = response_method(estimator, methods), type(estimator).__name__
+    if method is None:
+        raise TypeError(
+            f"{name} has no {' and no '.join(methods)}, so there is no score to cut; use a base that has it"
+        )
+    scores = np.asarray(getattr(estimator, method)(X), dtype=np.float64)
+    n_classes = len(estimator.classes_)
+    if scores.ndim != 2 or scores.shape[1] != n_classes:
+        raise ValueError(
+            f"{name}.{method} must return one score for each of its {n_classes} classes, got shape {scores.shape}; "
+            "for sklearn.svm.SVC use decision_function_shape='ovr'"
+        )
+    missing = np.isnan(scores).any(axis=1)
+    if missing.any():
+        raise ValueError(f"{name} gave NaN scores for {int(missing.sum())} of {scores.shape[0]} samples")
+    return scores
+
+
+class Response(NamedTuple):
+    """What a classifier says about samples in which there may be nothing to find.
+
+    Parameters
+    ----------
+    decided : ndarray of bool, shape (n_samples,)
+        Where it finds something by its own decision.
+    score : ndarray of shape (n_samples,), default=None
+        How much it believes that there is something; ``None`` where scores were not asked for.
+    found : label or ndarray of shape (n_samples,), default=1
+        What it finds there, wherever the score is cut.
+    """
+
+    decided: np.ndarray
+    score: np.ndarray | None = None
+    found: object = 1
+
+
+def respond(estimator, X, null, *, tune):
+    """Ask a classifier what it finds.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted classifier of two or more classes.
+    X : array-like of shape (n_samples, n_features)
+        Samples.
+    null : label
+        Class of ``estimator.classes_`` that means nothing to find: the negative one of two.
+    tune : bool
+        Whether scores are wanted; then the natural cut of the score is the classifier's own decision.
+
+    Returns
+    -------
+    Response
+        With two classes the score is that of the other class, with more see `compare`.
+
+    Raises
+    ------
+    TypeError
+        If scores are wanted and the classifier has none.
+    ValueError
+        If it has not learnt the null class and another one, or a score or prediction is NaN.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> model = GaussianNB().fit([[0.0], [0.2], [1.0], [1.2], [3.0], [3.2]], list("ooaabb"))
+    >>> respond(model, [[0.0], [3.0]], "o", tune=True).found
+    array(['a', 'b'], dtype='<U1')
+    """
+    if not tune:
+        predicted = np.asarray(estimator.predict(X))
+        if predicted.dtype.kind == "f" and np.isnan(predicted).any():
+            name, missing = type(estimator).__name__, int(np.isnan(predicted).sum())
+            raise ValueError(f"{name} predicted NaN for {missing} of {predicted.shape[0]} samples")
+        return Response(predicted != null, found=predicted)
+    classes = np.asarray(estimator.classes_)
+    others = classes[classes != null]
+    if others.size == 1:
+        score, found = positive_score(estimator, X, others[0]), others[0]
+    else:
+        probabilities = response_method(estimator) == "predict_proba"
+        score, at = compare(class_scores(estimator, X), null_column(estimator, null), probabilities=probabilities)
+        found = classes[at]
+    return Response(score > natural_threshold(estimator), score, found)
+
+
+def null_column(estimator, null):
+    """Place of the null class among the classes of a fitted classifier; a ValueError where it is not one of them."""
+    classes = np.asarray(estimator.classes_).tolist()
+    if null not in classes:
+        raise ValueError(
+            f"{type(estimator).__name__} has learnt the classes {classes} without {null!r}, which means nothing to "
+            "find; check that every training part has it, or stratify cv"
+        )
+    return classes.index(null)
+
+
+def compare(scores, column, *, probabilities):
+    """Best class but one, and how it compares with that one.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_samples, n_classes)
+        Scores of all classes.
+    column : int
+        Column of the null class.
+    probabilities : bool
+        Whether the scores are probabilities.
+
+    Returns
+    -------
+    score : ndarray of shape (n_samples,)
+        Score f of the best other class compared with that g of the null class: ``f - g``, so that a cut of it is an
+        offset on g; or ``f / (f + g)`` for probabilities, so that a cut multiplies the odds.
+    best : ndarray of int, shape (n_samples,)
+        Column of the best other class; of equal ones the first.
 
     Raises
     ------
     ValueError
-        If a prediction is NaN.
+        If both scores of a sample are infinite and alike.
+
+    Examples
+    --------
+    >>> compare(np.array([[0.5, 0.2, 0.3]]), 0, probabilities=True)
+    (array([0.375]), array([2]))
     """
-    predicted = np.asarray(estimator.predict(X))
-    if predicted.dtype.kind == "f" and np.isnan(predicted).any():
-        name, missing = type(estimator).__name__, int(np.isnan(predicted).sum())
-        raise ValueError(f"{name} predicted NaN for {missing} of {predicted.shape[0]} samples")
-    return predicted == pos_label
+    nothing, rest = scores[:, column], scores.copy()
+    rest[:, column] = -np.inf
+    best = rest.argmax(axis=1)
+    something = rest[np.arange(best.size), best]
+    if probabilities:
+        total = something + nothing
+        return np.divide(something, total, out=np.full(best.size, 0.5), where=total > 0), best
+    with np.errstate(over="ignore", invalid="ignore"):
+        score = something - nothing
+    if np.isnan(score).any():
+        raise ValueError(f"scores of {int(np.isnan(score).sum())} samples are infinite for the null class and another")
+    return score, best
+
+
+def moved_scores(scores, column, threshold, *, probabilities):
+    """Scores of all classes, that of the null class moved so that the largest one is what a threshold decides.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_samples, n_classes)
+        Scores of all classes.
+    column : int
+        Column of the null class.
+    threshold : float
+        Cut of the score of `compare`; may be infinite.
+    probabilities : bool
+        Whether the scores are probabilities.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes)
+        The null class scores less than the best other one where something is found, and more elsewhere. The other
+        scores are as they were.
+
+    Examples
+    --------
+    >>> moved_scores(np.array([[2.0, 1.0, 0.5], [3.0, 1.0, 0.5]]), 0, -1.5, probabilities=False)
+    array([[0.5, 1. , 0.5],
+           [1.5, 1. , 0.5]])
+    """
+    score, best = compare(scores, column, probabilities=probabilities)
+    something = scores[np.arange(best.size), best]
+    nothing, decided = something - margin(score, threshold, True), score >= threshold
+    below, above = np.nextafter(something, -np.inf), np.nextafter(something, np.inf)
+    moved = scores.copy()
+    moved[:, column] = np.where(decided, np.minimum(nothing, below), np.maximum(nothing, above))
+    return moved
 
 
 def margin(score, threshold, positive_is_last):

@@ -11,7 +11,6 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 
 from csf._validation import (
     CallbackSupportMixin,
-    check_binary_target,
     check_class_weights,
     open_callback_context,
     routing_enabled,
@@ -20,10 +19,11 @@ from csf._validation import (
 from csf.checkpoint import Checkpoint
 from csf.costs import NORMALIZATIONS, check_class_weight, weight_route
 from csf.folds import Data, Fold, bound_share, make_folds
+from csf.labels import read_labels
 from csf.metrics import Constrained, get_constraint, get_metric
 from csf.prediction import CutPredictorMixin
 from csf.prefit import is_prefit, prefit_study
-from csf.responses import natural_threshold, response_method
+from csf.responses import response_method
 from csf.results import report
 from csf.runner import Runner
 from csf.splits import resolve_splits
@@ -73,6 +73,8 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         before its last one once; ``"generic"`` trains a clone of the base each time. See `csf.trainers`.
     pos_label : label, default=None
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+    null_class : label, default=None
+        Class that means nothing to find, where ``y`` has several others; see Notes.
     normalize : {"none", "mean"}, default="none"
         ``"mean"`` scales the weights to mean 1, so that the regularisation of the base stays the same at all levels.
     sample_weight_name : str, default=None
@@ -184,6 +186,7 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         n_jobs=None,
         engine="auto",
         pos_label=None,
+        null_class=None,
         normalize="none",
         sample_weight_name=None,
         bound="support",
@@ -207,6 +210,7 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         self.n_jobs = n_jobs
         self.engine = engine
         self.pos_label = pos_label
+        self.null_class = null_class
         self.normalize = normalize
         self.sample_weight_name = sample_weight_name
         self.bound = bound
@@ -249,15 +253,16 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
             vars(self).pop(name, None)  # what this fit may not set must not be left from an earlier one
         X, y = indexable(X, y)
         check_consistent_length(X, y)
-        self.classes_, is_pos, self.pos_label_ = check_binary_target(y, self.pos_label)
-        weight = check_class_weights(sample_weight, is_pos)
+        labels, codes = read_labels(y, pos_label=self.pos_label, null_class=self.null_class)
+        self.classes_, self.null_class_, self.pos_label_ = labels.classes, labels.null, labels.positive
+        weight = check_class_weights(sample_weight, codes > 0)
         metric = get_metric(self.metric)
         constraint = get_constraint(self.constraint)
         metric = metric if constraint is None else Constrained(metric, constraint)
         if is_prefit(self.base, self.cv):
-            self._tune_prefit(metric, X, is_pos, weight)
+            self._tune_prefit(metric, X, labels, codes, weight)
         else:
-            self._search(metric, X, np.asarray(y).ravel(), is_pos, weight, fit_params)
+            self._search(metric, X, labels, codes, weight, fit_params)
         return self
 
     def _check_arguments(self):
@@ -277,16 +282,16 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
                 "neither; use threshold=None"
             )
 
-    def _search(self, metric, X, y, is_pos, weight, fit_params):
+    def _search(self, metric, X, labels, codes, weight, fit_params):
         fit_params, split_params = self._route(fit_params)
         random_state = None if self.random_state is None else check_random_state(self.random_state)
         base = seeded(self.base, random_state)
         check_class_weight(base)
         settings = list(ParameterGrid(self.param_grid)) if self.param_grid is not None else [{}]
         bases = [clone(base).set_params(**clone(setting, safe=False)) for setting in settings]
-        target = is_pos.astype(np.int64)
+        y = labels.decode(codes)
         splits = resolve_splits(self.cv, X, y, random_state=random_state, split_params=split_params)
-        data = Data(X, target, weight, fit_params)
+        data = Data(X, codes, weight, fit_params)
         folds = make_folds(data, splits)
         pos = bound_share(folds, on_train=self.bound_on == "train")
         options = {"pos": pos, "n_trials": self.n_trials, "tol": self.tol, "bound": self.bound}
@@ -302,7 +307,7 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
             on_train=self.bound_on == "train",
             raise_errors=self.error_score == "raise",
             n_jobs=self.n_jobs,
-            checkpoint=self._open_checkpoint((base, settings, X, target, weight, splits, fit_params)),
+            checkpoint=self._open_checkpoint((base, settings, X, codes, weight, splits, fit_params)),
             callbacks=list(self.callbacks or ()),
             context=context,
             verbose=self.verbose,
@@ -312,20 +317,22 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         if self.refit:
             start = time.perf_counter()
             winner = bases[self.trials_[self.best_index_].setting]
-            everything = np.arange(target.size)
+            everything = np.arange(codes.size)
             (trainer,) = make_trainers(winner, [Fold(data, everything, everything)], **how)
-            self._adopt(trainer.estimator(trainer.fit(self.best_cost_weights_)), 1)
+            estimator = trainer.estimator(trainer.fit(self.best_cost_weights_))
+            known = np.asarray(getattr(estimator, "classes_", np.arange(labels.classes.size)))
+            self._adopt(estimator, known, labels.decode(known))
             self.refit_time_ = time.perf_counter() - start
         context.end()
 
-    def _tune_prefit(self, metric, X, is_pos, weight):
-        study, pos_label = prefit_study(
-            self.base, metric, X, is_pos, weight, self.pos_label_, tune=self.threshold == "tune", bound=self.bound
+    def _tune_prefit(self, metric, X, labels, codes, weight):
+        study, known, names = prefit_study(
+            self.base, metric, X, labels, codes, weight, tune=self.threshold == "tune", bound=self.bound
         )
         self.studies_ = [study]
         self._report(metric, study.pos, [{}], 0, "the base was fitted before: only its threshold was tuned")
         self.refit_time_ = 0.0
-        self._adopt(self.base, pos_label)
+        self._adopt(self.base, known, names)
 
     def _route(self, fit_params):
         """Arguments of the base's fit and of the splitter."""
@@ -356,16 +363,6 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
                 stacklevel=4,
             )
 
-    def _adopt(self, estimator, pos_label):
-        """Keep the final estimator and what depends on it."""
-        self.best_estimator_ = estimator
-        self._estimator_pos_label = pos_label
-        if self.best_threshold_ is None and response_method(estimator) is not None:
-            self.best_threshold_ = natural_threshold(estimator)
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(estimator, name):
-                setattr(self, name, getattr(estimator, name))
-
     def get_metadata_routing(self):
         """Routing of ``sample_weight`` to the search, of other arguments to the base and the splitter.
 
@@ -381,7 +378,7 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = self.null_class is not None
         if hasattr(self.base, "fit") and not isinstance(self.base, type):
             inner = get_tags(self.base).input_tags
             tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan

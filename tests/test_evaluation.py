@@ -14,10 +14,11 @@ from sklearn.svm import LinearSVC
 
 from csf import ErrorProfile
 from csf.costs import cost_sample_weight
-from csf.evaluation import FoldResult, evaluate, pooled_outcome, predict, run_fold
+from csf.evaluation import FoldResult, evaluate, pooled_outcome, run_fold
 from csf.folds import Data, bound_share, make_folds
 from csf.hull import Hull
 from csf.metrics import Constrained, FBeta, GMean, Recall, get_constraint
+from csf.responses import respond
 from csf.trainers import Training
 
 RNG = np.random.default_rng(0)
@@ -39,7 +40,7 @@ class Plain:
         return Training(model, state=("trained", costs, *starts), gap=1e-3 * self.fold.train[0])
 
     def predict(self, training, part, *, tune):
-        return predict(training.model, self.fold.X_test if part == "test" else self.fold.X_train, 1, tune=tune)
+        return respond(training.model, self.fold.X_test if part == "test" else self.fold.X_train, 0, tune=tune)
 
 
 def results_of(folds, *, tune, base=None, on_train=False, raise_errors=True, costs=(1.5, 0.5)):
@@ -133,7 +134,7 @@ def test_a_constraint_is_kept_on_the_pooled_predictions():
 def test_scores_that_say_as_much_as_the_decision(labels, cut):
     is_pos, score = (np.array(part) for part in zip((True, 0), (False, 4), *labels, strict=True))
     score = score.astype(float)
-    fields = evaluate(FBeta(), is_pos, score >= cut, score, None)
+    fields = evaluate(FBeta(), is_pos, np.zeros(is_pos.size, bool), score >= cut, score, None)
     best = max(FBeta().of(ErrorProfile.from_masks(is_pos, score >= t)) for t in [*score, np.inf])
     assert fields["score"] == pytest.approx(best, abs=1e-12)
     assert fields["value"] <= fields["score"] + 1e-12

@@ -13,10 +13,10 @@ ROOT = Path(csf.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 # Each part imports from parts further up alone. "csf" stands for the public names of csf/__init__.py.
 ORDER = [
-    *("_files", "_validation", "profiles", "metrics", "hull", "responses", "splits", "folds", "linear", "thresholding"),
-    *("costs", "trials", "bounds", "strategies", "study", "results", "checkpoint", "evaluation", "selection"),
-    *("trainers", "runner", "prediction", "prefit", "search", "csf", "fenchel", "streams", "online", "structural"),
-    *("testing", "plots", "experiments", "benchmarks", "cli", "__main__"),
+    *("_files", "_validation", "labels", "profiles", "metrics", "hull", "responses", "splits", "folds", "linear"),
+    *("thresholding", "costs", "trials", "bounds", "strategies", "study", "results", "checkpoint", "evaluation"),
+    *("selection", "trainers", "runner", "prediction", "prefit", "search", "csf", "fenchel", "streams", "online"),
+    *("structural", "testing", "plots", "experiments", "benchmarks", "cli", "__main__"),
 ]
 # Slow to import, or not installed everywhere: only where they are used, inside functions.
 LATE = {"matplotlib", "shapely", "pandas", "polars", "skops", "IPython", "lightgbm", "xgboost", "pyarrow"}

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from csf.responses import decides_positive, natural_threshold, positive_score, response_method
+from csf.responses import natural_threshold, positive_score, respond, response_method
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -64,7 +64,7 @@ def test_scores_cut_at_the_natural_threshold_are_predictions(model):
     for pos_label in ("yes", "no"):
         score = positive_score(model, X, pos_label)
         assert score.dtype == np.float64
-        decided = decides_positive(model, X, pos_label)
+        decided = respond(model, X, "no" if pos_label == "yes" else "yes", tune=False).decided
         assert np.array_equal(decided, model.predict(X) == pos_label)
         centre = natural_threshold(model)
         away = score != centre
@@ -106,9 +106,9 @@ def test_a_classifier_without_scores():
     with pytest.raises(TypeError, match="BaseEstimator has no decision_function and no predict_proba"):
         positive_score(BaseEstimator(), X, 1)
     model = NearestCentroid().fit(X, Y)
-    assert decides_positive(model, X, "yes").dtype == bool
+    assert respond(model, X, "no", tune=False).decided.dtype == bool
 
 
 def test_predictions_of_nan_are_no_negatives():
     with pytest.raises(ValueError, match="Fixed predicted NaN for 1 of 2 samples"):
-        decides_positive(Fixed(labels=[1.0, np.nan]), X[:2], 1)
+        respond(Fixed(labels=[1.0, np.nan]), X[:2], 0, tune=False)

@@ -5,6 +5,7 @@ from csf.thresholding.curve import Cut, ThresholdCurve, sweep, threshold_curve
 from csf.thresholding.frank_wolfe import FrankWolfePlugIn, Mixture, RandomizedFrankWolfePlugIn, frank_wolfe
 from csf.thresholding.oracle import cost_threshold, probability_curve
 from csf.thresholding.plugin import PlugInClassifier
+from csf.thresholding.several import sweep_several
 
 __all__ = [
     "Bisection",
@@ -20,5 +21,6 @@ __all__ = [
     "frank_wolfe",
     "probability_curve",
     "sweep",
+    "sweep_several",
     "threshold_curve",
 ]

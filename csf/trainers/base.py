@@ -71,15 +71,13 @@ class Trainer(ABC):
 
         Returns
         -------
-        decided : ndarray of bool, shape (n_part,)
-            The model's own decision.
-        score : ndarray of shape (n_part,) or None
-            Scores where they are wanted.
+        Response
+            Own decision, scores where they are wanted, and what is found in codes of the fold's targets.
         """
 
     @abstractmethod
     def estimator(self, training):
-        """Fitted object of the base's class, with ``classes_`` 0 and 1.
+        """Fitted object of the base's class that has learnt the codes of the fold's targets.
 
         Parameters
         ----------

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import clone
 
-from csf.evaluation import predict
+from csf.responses import respond
 from csf.trainers.base import Trainer, Training
 
 __all__ = ["GenericTrainer", "seeded"]
@@ -31,9 +31,8 @@ class GenericTrainer(Trainer):
     >>> data = Data(np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1]))
     >>> fold = Fold(data, np.array([0, 1, 2]), np.array([3]))
     >>> trainer = GenericTrainer(LinearSVC(), fold, WeightRoute("sample_weight", "sample_weight"))
-    >>> decided, score = trainer.predict(trainer.fit((1.5, 0.5)), "test", tune=False)
-    >>> bool(decided[0])
-    True
+    >>> trainer.predict(trainer.fit((1.5, 0.5)), "test", tune=False).decided
+    array([ True])
     """
 
     def __init__(self, base, fold, route, normalize="none"):
@@ -54,7 +53,7 @@ class GenericTrainer(Trainer):
 
     def predict(self, training, part, *, tune):
         """Ask the fitted model; see `Trainer.predict`."""
-        return predict(training.model, self.fold.X_test if part == "test" else self.fold.X_train, 1, tune=tune)
+        return respond(training.model, self.fold.X_test if part == "test" else self.fold.X_train, 0, tune=tune)
 
     def estimator(self, training):
         """The model itself; see `Trainer.estimator`."""

@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from csf.costs import cost_sample_weight
 from csf.linear import Hinge, HingeDescent, HingeSolution, Logistic, Rows, SquaredHinge
+from csf.responses import Response
 from csf.trainers.base import Trainer, Training
 
 __all__ = ["LinearSVCTrainer", "LinearTrainer", "LogisticTrainer", "linear_trainers"]
@@ -96,7 +97,7 @@ class LinearTrainer(Trainer):
             score = self._sign * training.model.margins
         else:
             score = self._test.scores(training.model.w)
-        return score > 0.0, score if tune else None
+        return Response(score > 0.0, score if tune else None)
 
     def estimator(self, training):
         """The base with the coefficients found; see `Trainer.estimator`."""
@@ -254,7 +255,7 @@ def linear_trainers(base, folds, route, normalize, shared):
         ``None`` where the base is not served, or refuses the data.
     """
     kind = {LinearSVC: LinearSVCTrainer, LogisticRegression: LogisticTrainer}[type(base)]
-    if not kind.serves(base) or route.name != "sample_weight" or folds[0].data.fit_params:
+    if not kind.serves(base) or route.name != "sample_weight" or folds[0].data.fit_params or folds[0].data.y.max() > 1:
         return None
     try:
         if "X" not in shared:

@@ -1,0 +1,58 @@
+"""Cuts of a score where several classes can be found, and some samples are taken for the wrong one."""
+
+import numpy as np
+
+from csf.thresholding.curve import ThresholdCurve, sweep
+
+__all__ = ["sweep_several"]
+
+
+def sweep_several(is_pos, lost, score, sample_weight=None):
+    """`sweep` where some positives are found at no cut.
+
+    Parameters
+    ----------
+    is_pos : ndarray of bool, shape (n_samples,)
+        ``False`` for the class that means nothing to find.
+    lost : ndarray of bool, shape (n_samples,)
+        Positives that are taken for another positive class wherever something is found in them.
+    score : ndarray of shape (n_samples,)
+        Scores, not NaN.
+    sample_weight : ndarray of shape (n_samples,), default=None
+        Weights >= 0.
+
+    Returns
+    -------
+    ThresholdCurve
+        All cuts; ``fn`` counts lost samples at each of them.
+
+    Notes
+    -----
+    With several classes, a rule finds the best of the others where its score exceeds that of the null class by a cut.
+    Which one is the best does not depend on the cut. So a sample of a positive class is right from its own score
+    downwards if that best one is its class, and wrong at every cut otherwise: leaving the latter out turns all rules
+    into those of two classes, and adding their weight to every ``fn`` makes the profiles those of all samples.
+
+    References
+    ----------
+    .. [1] S. Parambath, N. Usunier, Y. Grandvalet, "Optimizing F-measures by cost-sensitive classification",
+       NIPS 2014.
+
+    Examples
+    --------
+    >>> is_pos, lost = np.array([False, True, True, True]), np.array([False, True, False, False])
+    >>> curve = sweep_several(is_pos, lost, np.array([0.2, 0.9, 0.7, 0.1]))
+    >>> curve.fn, curve.fp
+    (array([0.75, 0.5 , 0.5 , 0.25]), array([0.  , 0.  , 0.25, 0.25]))
+    """
+    if not lost.any():
+        return sweep(is_pos, score, sample_weight)
+    kept = ~lost
+    weight = np.ones(is_pos.shape[0]) if sample_weight is None else sample_weight
+    curve = sweep(is_pos[kept], score[kept], None if sample_weight is None else sample_weight[kept])
+    total, pos = weight.sum(), weight[is_pos].sum() / weight.sum()
+    share, missed = weight[kept].sum() / total, weight[lost].sum() / total
+    # Rounding must not push a cut out of the box.
+    fn, fp = np.minimum(missed + share * curve.fn, pos), np.minimum(share * curve.fp, 1.0 - pos)
+    fn.flags.writeable = fp.flags.writeable = False
+    return ThresholdCurve(curve.lowest_score, fn, fp, float(pos))
