@@ -4,6 +4,8 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn import config_context
+from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from csf._validation import fit_request, last_step, routing_enabled
@@ -56,10 +58,12 @@ class WeightRoute:
 
     Parameters
     ----------
-    kind : {"sample_weight", "class_weight"}
-        Through an argument of ``fit``, or through a parameter of the estimator.
+    kind : {"sample_weight", "routed", "class_weight"}
+        Through an argument of ``fit``; through one of the wrapped estimator, to which scikit-learn's metadata routing
+        brings it; or through a parameter of the estimator.
     name : str
-        Name of that argument or parameter, e.g. ``"clf__sample_weight"``.
+        Name of that argument or parameter, e.g. ``"clf__sample_weight"``, or ``"estimator__sample_weight"`` for a
+        classifier wrapped in `sklearn.multiclass.OneVsRestClassifier`.
     """
 
     kind: str
@@ -96,11 +100,12 @@ class WeightRoute:
             codes, first = np.unique(y, return_index=True)
             estimator.set_params(**{self.name: dict(zip(codes.tolist(), weight[first].tolist()))})
             return estimator.fit(X, y, **fit_params)
-        name = self.name
-        if routing_enabled():
-            _request_weights(estimator, name)
-            name = name.rpartition("__")[2]
-        return estimator.fit(X, y, **{name: weight}, **fit_params)
+        name, routed = self.name, self.kind == "routed" or routing_enabled()
+        with config_context(enable_metadata_routing=routed):
+            if routed:
+                _request_weights(estimator, name)
+                name = name.rpartition("__")[2]
+            return estimator.fit(X, y, **{name: weight}, **fit_params)
 
 
 def weight_route(base, *, sample_weight_name=None, weighted=False):
@@ -112,8 +117,8 @@ def weight_route(base, *, sample_weight_name=None, weighted=False):
         Classifier or pipeline.
     sample_weight_name : str, default=None
         Argument of the base's ``fit`` that takes the weights, such as ``"clf__sample_weight"`` for a pipeline's
-        step ``clf``. ``None`` looks for it: ``sample_weight`` of the base, or of the last step of a pipeline,
-        else the parameter ``class_weight``.
+        step ``clf``. ``None`` looks for it: ``sample_weight`` of the base, of the last step of a pipeline, or of the
+        classifier that the base wraps and passes metadata to, else the parameter ``class_weight``.
     weighted : bool, default=False
         Whether the user gave sample weights, which ``class_weight`` cannot carry.
 
@@ -142,6 +147,9 @@ def weight_route(base, *, sample_weight_name=None, weighted=False):
     prefix, last = last_step(base)
     if has_fit_parameter(last, "sample_weight"):
         return WeightRoute("sample_weight", f"{prefix}sample_weight")
+    wrapped = _wrapped_path(last)
+    if wrapped is not None:
+        return WeightRoute("routed", f"{prefix}{wrapped}sample_weight")
     if "class_weight" not in (last.get_params() if hasattr(last, "get_params") else ()):
         raise ValueError(
             f"{type(last).__name__} takes no weights: its fit has no sample_weight and it has no class_weight "
@@ -157,25 +165,46 @@ def weight_route(base, *, sample_weight_name=None, weighted=False):
     return WeightRoute("class_weight", f"{prefix}class_weight")
 
 
-def check_class_weight(base):
+def _wrapped_path(base):
+    """Prefix of the parameters of the classifier inside a base that takes weights and is given them, or ``None``."""
+    path, part = "", base
+    while hasattr(part, "estimator") and not has_fit_parameter(part, "sample_weight"):
+        prefix, part = last_step(part.estimator)
+        path += f"estimator__{prefix}"
+    if not path or not has_fit_parameter(part, "sample_weight"):
+        return None
+    asking = clone(base)
+    with config_context(enable_metadata_routing=True):
+        _request_weights(asking, f"{path}sample_weight")
+        try:
+            passed = "sample_weight" in asking.get_metadata_routing().consumes("fit", ["sample_weight"])
+        except (AttributeError, NotImplementedError):  # a wrapper that knows nothing of routing
+            passed = False
+    return path if passed else None
+
+
+def check_class_weight(base, n_classes=2):
     """Warn where a base brings class weights of its own, which multiply the costs.
 
     Parameters
     ----------
     base : estimator
         Classifier or pipeline.
+    n_classes : int, default=2
+        Number of classes.
 
     Raises
     ------
     ValueError
-        If its ``class_weight`` names other labels than 0 and 1, which the base is trained on.
+        If its ``class_weight`` names other labels than 0, 1, …, which the base is trained on.
     """
     for name, value in base.get_params(deep=True).items():
         if value is None or name.rpartition("__")[2] != "class_weight":
             continue
-        if isinstance(value, dict) and not set(value) <= {0, 1}:
+        if isinstance(value, dict) and not set(value) <= set(range(n_classes)):
+            seen = "1 (positive) and 0" if n_classes == 2 else f"0 (nothing to find), 1, ..., {n_classes - 1}"
             raise ValueError(
-                f"{name}={value!r} names labels that the base does not see: it is trained on 1 (positive) and 0. "
+                f"{name}={value!r} names labels that the base does not see: it is trained on {seen}. "
                 "Leave class_weight=None; the costs come from the metric"
             )
         warnings.warn(

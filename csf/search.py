@@ -286,7 +286,7 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         fit_params, split_params = self._route(fit_params)
         random_state = None if self.random_state is None else check_random_state(self.random_state)
         base = seeded(self.base, random_state)
-        check_class_weight(base)
+        check_class_weight(base, labels.classes.size)
         settings = list(ParameterGrid(self.param_grid)) if self.param_grid is not None else [{}]
         bases = [clone(base).set_params(**clone(setting, safe=False)) for setting in settings]
         y = labels.decode(codes)
