@@ -28,7 +28,7 @@ class CuttingPlaneSolver:
     problem : StructuralProblem
         Loss, not negative.
     drop_after : int, default=50
-        Rounds after which a plane that carries no weight is dropped.
+        Rounds after which a plane that carries no weight may give way to a new one.
     """
 
     def __init__(self, problem, *, drop_after=50):
@@ -85,34 +85,24 @@ class CuttingPlaneSolver:
         self._alpha[:size] = alpha / C
         used = np.flatnonzero(alpha)
         w = -(alpha[used] @ self._planes[used])
-        self._idle[:size] += 1
+        self._idle[1:size] += 1
         self._idle[used] = 0
         return w, float(alpha @ offsets - 0.5 * (w @ w))
 
     def _add(self, plane):
-        """Add a plane; forget those that have been idle for long."""
-        size = self._size
-        if (self._idle[1:size] >= self._drop_after).any():
-            self._keep(np.flatnonzero((self._idle[:size] < self._drop_after) | (np.arange(size) == 0)))
-            size = self._size
-        if size == self._offsets.shape[0]:
+        """Add a plane, in the place of one that has been idle for long if there is any."""
+        slot = int(np.argmax(self._idle[: self._size]))
+        if slot == 0 or self._idle[slot] < self._drop_after:
+            slot, self._size = self._size, self._size + 1
+        if slot == self._offsets.shape[0]:
             self._grow()
-        self._planes[size], self._offsets[size] = plane.gradient, plane.offset
-        self._alpha[size], self._idle[size] = 0.0, 0
-        row = self._planes[: size + 1] @ plane.gradient
-        self._gram[size, : size + 1] = self._gram[: size + 1, size] = row
-        self._size = size + 1
-
-    def _keep(self, kept):
-        size = kept.size
-        self._planes[:size] = self._planes[kept]
-        self._gram[:size, :size] = self._gram[np.ix_(kept, kept)]
-        for array in (self._offsets, self._alpha, self._idle):
-            array[:size] = array[kept]
-        self._size = size
+        self._planes[slot], self._offsets[slot] = plane.gradient, plane.offset
+        self._alpha[slot], self._idle[slot] = 0.0, 0
+        row = self._planes[: self._size] @ plane.gradient
+        self._gram[slot, : self._size] = self._gram[: self._size, slot] = row
 
     def _grow(self):
-        more = max(16, self._size)
+        more = max(16, self._offsets.shape[0])
         self._planes = np.pad(self._planes, ((0, more), (0, 0)))
         self._gram = np.pad(self._gram, (0, more))
         for name in ("_offsets", "_alpha", "_idle"):

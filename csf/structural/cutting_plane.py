@@ -29,7 +29,7 @@ class CuttingPlane(BatchLearner):
     max_iter : int, default=1000
         Limit of tangent planes.
     drop_after : int, default=50
-        Rounds after which a tangent plane that carries no weight is forgotten.
+        Rounds after which a tangent plane that carries no weight gives way to a new one.
     fit_intercept : bool, default=True
         Whether to learn an intercept. It does not matter to losses that only rank.
     intercept_scaling : float, default=1.0

@@ -46,7 +46,7 @@ class FTRL(StructuralOnlineClassifier):
         theory has it. A number: after so many examples.
     eps : float, default=1e-3
         Gap of each minimisation, in units of the mean loss.
-    max_iter : int, default=1000
+    max_planes : int, default=1000
         Limit of tangent planes of each minimisation.
     fit_intercept : bool, default=True
         Whether to learn an intercept. It does not matter to losses that only rank.
@@ -124,7 +124,7 @@ class FTRL(StructuralOnlineClassifier):
         radius=100.0,
         refit="geometric",
         eps=1e-3,
-        max_iter=1000,
+        max_planes=1000,
         fit_intercept=True,
         intercept_scaling=1.0,
         shuffle=True,
@@ -137,7 +137,7 @@ class FTRL(StructuralOnlineClassifier):
         self.radius = radius
         self.refit = refit
         self.eps = eps
-        self.max_iter = max_iter
+        self.max_planes = max_planes
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.shuffle = shuffle
@@ -170,7 +170,7 @@ class FTRL(StructuralOnlineClassifier):
         if self.eta is not None:
             check_positive(self.eta, "eta")
         check_positive(self.eps, "eps")
-        check_count(self.max_iter, "max_iter")
+        check_count(self.max_planes, "max_planes")
         if isinstance(self.refit, str):
             if self.refit not in SCHEDULES:
                 raise ValueError(f"refit must be one of {SCHEDULES} or a number of examples, got {self.refit!r}")
@@ -241,7 +241,7 @@ class FTRL(StructuralOnlineClassifier):
         solver = CuttingPlaneSolver(problem)
 
         def solve(C):
-            w = solver.solve(C, eps=self.eps, max_iter=self.max_iter)[0]
+            w = solver.solve(C, eps=self.eps, max_iter=self.max_planes)[0]
             return w, float(np.linalg.norm(w))
 
         high = factor / eta

@@ -188,7 +188,7 @@ def test_a_pickle_goes_on_where_it_was():
         ({"refit": True}, TypeError, "refit must be one of"),
         ({"eta": 0.0}, ValueError, "eta must be positive"),
         ({"eps": 0.0}, ValueError, "eps must be positive"),
-        ({"max_iter": 0}, ValueError, "max_iter must be an int >= 1"),
+        ({"max_planes": 0}, ValueError, "max_planes must be an int >= 1"),
         ({"radius": -1.0}, ValueError, "radius must be positive"),
     ],
 )
