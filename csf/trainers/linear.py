@@ -15,7 +15,14 @@ from csf.linear import Hinge, HingeDescent, HingeSolution, Logistic, Rows, Squar
 from csf.responses import Response
 from csf.trainers.base import Trainer, Training
 
-__all__ = ["LinearSVCTrainer", "LinearTrainer", "LogisticTrainer", "linear_trainers"]
+__all__ = [
+    "LinearSVCTrainer",
+    "LinearTrainer",
+    "LogisticTrainer",
+    "linear_kind",
+    "linear_trainers",
+    "shared_rows",
+]
 
 # Up to this many coefficients the hinge loss is minimised by Newton steps, beyond by coordinate descent.
 _FEW = 512
@@ -44,8 +51,8 @@ class LinearTrainer(Trainer):
         self.base, self.names, self.normalize = base, names, normalize
         self._train, self._test = rows.take(fold.train), rows.take(fold.test)
         self._same = np.array_equal(fold.train, fold.test)
-        self._is_pos, self._weight = fold.y_train == 1, fold.weight_train
-        self._sign = np.where(self._is_pos, 1.0, -1.0)
+        self.is_pos, self._weight = fold.y_train == 1, fold.weight_train
+        self._sign = np.where(self.is_pos, 1.0, -1.0)
         self._solver = self._prepare()
 
     @staticmethod
@@ -53,18 +60,42 @@ class LinearTrainer(Trainer):
         """Value of the constant feature that stands for the intercept; 0 without one."""
         return float(base.intercept_scaling) if base.fit_intercept else 0.0
 
-    def _costs(self, costs):
-        """Costs times the class weights and the C of the base."""
+    @property
+    def own(self):
+        """Class weights of the base itself, of the positive and of the other class."""
         own = self.base.class_weight or {}
-        return costs[0] * own.get(1, 1.0), costs[1] * own.get(0, 1.0)
+        return own.get(1, 1.0), own.get(0, 1.0)
+
+    def _costs(self, costs):
+        """Costs times the class weights of the base."""
+        return tuple(cost * own for cost, own in zip(costs, self.own))
 
     def fit(self, costs, starts=()):
         """Solve the base's problem for the costs; see `Trainer.fit`."""
-        weight = cost_sample_weight(self._is_pos, self._costs(costs), sample_weight=self._weight)
+        weight = cost_sample_weight(self.is_pos, self._costs(costs), sample_weight=self._weight)
         if self.normalize == "mean":
-            plain = cost_sample_weight(self._is_pos, costs, sample_weight=self._weight)
+            plain = cost_sample_weight(self.is_pos, costs, sample_weight=self._weight)
             weight *= (plain.size if self._weight is None else self._weight.sum()) / plain.sum()
-        place = np.array(self.position(costs))
+        return self.train(weight, self.position(costs), starts)
+
+    def train(self, weight, position, starts=()):
+        """Solve the base's problem for any weights of its samples.
+
+        Parameters
+        ----------
+        weight : ndarray of shape (n_train,)
+            Weights >= 0 of the losses, which C multiplies.
+        position : tuple of float
+            Where they lie among all trainings of the family.
+        starts : sequence of state, default=()
+            States of earlier trainings, the nearest first.
+
+        Returns
+        -------
+        Training
+            The result.
+        """
+        place = np.array(position)
         solution = self._solve(self.base.C * weight, self._from(starts, place))
         return Training(solution, (place, self._light(solution)), max(0.0, solution.relative_gap))
 
@@ -254,14 +285,53 @@ def linear_trainers(base, folds, route, normalize, shared):
     list of Trainer or None
         ``None`` where the base is not served, or refuses the data.
     """
-    kind = {LinearSVC: LinearSVCTrainer, LogisticRegression: LogisticTrainer}[type(base)]
-    if not kind.serves(base) or route.name != "sample_weight" or folds[0].data.fit_params or folds[0].data.y.max() > 1:
+    kind = linear_kind(base)
+    if kind is None or route.name != "sample_weight" or folds[0].data.fit_params or folds[0].data.y.max() > 1:
         return None
-    try:
-        if "X" not in shared:
-            shared["X"], shared["names"] = _checked_matrix(base, folds[0].data.X)
-        rows = Rows(shared["X"], constant=kind.constant(base))
-        shared["X"] = rows.X
-    except (ValueError, TypeError):
+    rows = shared_rows(base, folds[0].data.X, shared)
+    if rows is None:
         return None
     return [kind(base, fold, rows, shared["names"], normalize) for fold in folds]
+
+
+def linear_kind(base):
+    """Fast trainer of a linear base.
+
+    Parameters
+    ----------
+    base : estimator
+        Any base.
+
+    Returns
+    -------
+    type or None
+        A class of `LinearTrainer`; ``None`` where none serves the base.
+    """
+    kind = {LinearSVC: LinearSVCTrainer, LogisticRegression: LogisticTrainer}.get(type(base))
+    return kind if kind is not None and kind.serves(base) else None
+
+
+def shared_rows(base, X, shared):
+    """Samples for the fast trainer of a linear base, checked once.
+
+    Parameters
+    ----------
+    base : estimator
+        A base that is served.
+    X : array-like of shape (n_samples, n_features)
+        Samples.
+    shared : dict
+        Keeps the checked samples between calls, as ``"X"``, and what is known of the features, as ``"names"``.
+
+    Returns
+    -------
+    Rows or None
+        All samples; ``None`` where the base refuses them.
+    """
+    try:
+        if "X" not in shared:
+            X, shared["names"] = _checked_matrix(base, X)
+            shared["X"] = Rows(X).X
+        return Rows(shared["X"], constant=linear_kind(base).constant(base))
+    except (ValueError, TypeError):
+        return None

@@ -3,11 +3,13 @@
 from functools import partial
 
 from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
 
 from csf.trainers.generic import GenericTrainer
 from csf.trainers.linear import linear_trainers
+from csf.trainers.one_vs_rest import linear_svc_trainers, one_vs_rest_trainers
 from csf.trainers.pipeline import pipeline_trainers
 
 __all__ = ["ENGINES", "make_trainers", "register_trainer"]
@@ -64,7 +66,8 @@ def register_trainer(base_type, maker):
 
 
 _MAKERS = {
-    LinearSVC: linear_trainers,
+    LinearSVC: linear_svc_trainers,
     LogisticRegression: linear_trainers,
+    OneVsRestClassifier: one_vs_rest_trainers,
     Pipeline: partial(pipeline_trainers, trainers=make_trainers),
 }
