@@ -1,7 +1,7 @@
 """Structural losses on real data: when the stochastic learners reach the test value of the cutting plane.
 
 ``python -m csf.benchmarks.structural`` prints two Markdown tables. Splits are stratified, 70 % for training, seeds 0,
-1, ...; dense features are scaled to [0, 1] on the training part, rows of counts to length 1. C of the cutting plane
+1, ...; dense features are standardised on the training part, rows of counts scaled to length 1. C of the cutting plane
 is chosen on 30 % of the training part (the least of equals: it is the fastest); the stochastic learners run as they
 come. Times go from the call of ``fit`` to the step in question, checks of the data included, thresholds not; fits
 alternate and the median over repetitions counts.
@@ -14,7 +14,7 @@ import warnings
 import numpy as np
 from scipy import sparse
 from sklearn.model_selection import train_test_split
-from sklearn.preprocessing import MinMaxScaler, normalize
+from sklearn.preprocessing import StandardScaler, normalize
 
 from csf.benchmarks.data import BINARY_SETS, data_folder, load_binary
 from csf.structural import CuttingPlane, OnePassMiniBatch, ProjectedSubgradient, TwoPassMiniBatch, get_loss
@@ -108,7 +108,7 @@ def _split(X, y, seed):
     if sparse.issparse(X):
         X = sparse.csr_array(normalize(X))
         return X[train], y[train], X[test], y[test]
-    scaler = MinMaxScaler().fit(X[train])
+    scaler = StandardScaler().fit(X[train])
     return scaler.transform(X[train]), y[train], scaler.transform(X[test]), y[test]
 
 
