@@ -86,11 +86,20 @@ class Fold:
     @cached_property
     def sliced(self):
         """The same fold with all slices made and without the data, so that a worker process gets no more."""
-        fold = replace(self, data=None)
-        for name in ("X_train", "X_test", "y_train", "y_test", "weight_train", "weight_test", "fit_params"):
-            vars(fold)[name] = getattr(self, name)
+        fold = self._without_data("X_train", "X_test", "fit_params")
         vars(self).pop("X_train")
         vars(self).pop("X_test")
+        return fold
+
+    @cached_property
+    def labels(self):
+        """The same fold with its targets and weights alone."""
+        return self._without_data()
+
+    def _without_data(self, *names):
+        fold = replace(self, data=None)
+        for name in ("y_train", "y_test", "weight_train", "weight_test", *names):
+            vars(fold)[name] = getattr(self, name)
         return fold
 
 

@@ -3,15 +3,14 @@
 import warnings
 from dataclasses import dataclass, field
 
-from joblib import effective_n_jobs
 from sklearn.exceptions import FitFailedWarning
-from sklearn.utils.parallel import Parallel, delayed
 from tqdm import tqdm
 
 from csf._validation import NoCallbackContext
 from csf.checkpoint import Checkpoint
-from csf.evaluation import pooled_outcome, run_fold
+from csf.evaluation import pooled_outcome
 from csf.trainers.starts import Starts
+from csf.workers import Workers
 
 __all__ = ["Runner"]
 
@@ -35,7 +34,7 @@ class Runner:
     raise_errors : bool
         Whether an error of the base ends the search.
     n_jobs : int or None
-        Workers; the result does not depend on it.
+        Number of workers; the result does not depend on it.
     checkpoint : Checkpoint, default=None
         Where finished trials are kept.
     callbacks : list of callable, default=[]
@@ -73,10 +72,10 @@ class Runner:
         done = sum(trial.state != "pending" for study in self.studies for trial in study.trials)
         bar = tqdm(total=total, initial=done, disable=not self.verbose, desc="csf", unit="trial")
         try:
-            with bar, self._workers() as parallel:
+            with bar, Workers(self.trainers, self.folds, self.n_jobs) as workers:
                 while batch := self._next_batch():
                     for wave in self._waves(batch):
-                        if self._run_wave(wave, parallel, bar):
+                        if self._run_wave(wave, workers, bar):
                             return "a callback ended the search"
         except KeyboardInterrupt:
             if not any(trial.state == "complete" for study in self.studies for trial in study.trials):
@@ -100,27 +99,18 @@ class Runner:
             self.checkpoint.save(self.studies)
         return batch
 
-    def _workers(self):
-        """Threads where all trainers are compiled, so that they share the data; else as joblib is set."""
-        threads = all(trainer.releases_gil for trainers in self.trainers for trainer in trainers)
-        return Parallel(n_jobs=self.n_jobs, return_as="generator", prefer="threads" if threads else None)
-
     def _waves(self, batch):
         """Trials that are trained at once: one by one where each can start from those before it."""
         alone = all(trainers[0].family is not None for trainers in self.trainers)
         return [[item] for item in batch] if alone else [batch]
 
-    def _run_wave(self, batch, parallel, bar):
-        options = {"tune": self.tune, "on_train": self.on_train, "raise_errors": self.raise_errors}
+    def _run_wave(self, batch, workers, bar):
         tasks = [
-            (trainer, fold, trial.costs, self._nearest(trainer, starts, trial.costs))
+            (number, fold, trial.costs, self._nearest(trainer, starts, trial.costs))
             for number, trial in batch
-            for trainer, fold, starts in zip(self.trainers[number], self.folds, self._starts)
+            for fold, (trainer, starts) in enumerate(zip(self.trainers[number], self._starts))
         ]
-        if effective_n_jobs(self.n_jobs) == 1:
-            results = (run_fold(*task, **options) for task in tasks)
-        else:
-            results = parallel(delayed(run_fold)(*task, **options) for task in tasks)
+        results = workers.run(tasks, tune=self.tune, on_train=self.on_train, raise_errors=self.raise_errors)
         stop = False
         for number, trial in batch:
             task = self.context.subcontext(task_name=f"trial-{number}-{trial.number}")
