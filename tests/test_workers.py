@@ -16,6 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
 from csf.folds import Data, make_folds
+from csf.responses import Response
 from csf.trainers import Trainer, Training
 from csf.workers import Workers
 
@@ -69,7 +70,7 @@ def where_arrays_lie(kind, releases_gil, backend):
             return Training(None, (os.getpid(), str(getattr(values, "filename", None)), values.ctypes.data))
 
         def predict(self, training, part, *, tune):
-            return np.zeros(2, dtype=bool), None
+            return Response(np.zeros(2, dtype=bool))
 
         def estimator(self, training):
             raise NotImplementedError

@@ -58,8 +58,12 @@ def best_mixture(solutions, weight, *, max_iter=15):
 
     Returns
     -------
-    w, dual, margins : ndarray
-        The mixture.
+    w : ndarray of shape (n_coefficients,)
+        Coefficients of the mixture.
+    dual : ndarray of shape (n_samples,)
+        Its dual variables.
+    margins : ndarray of shape (n_samples,)
+        Its scores times the sign of the class.
     """
     coefficients = np.array([solution.w for solution in solutions])
     margins = np.array([solution.margins for solution in solutions])
