@@ -1,1 +1,50 @@
-"""The papers' protocols and tables on real data: methods, splits, statistics, figures."""
+"""The papers' protocols and tables on real data: data sets, splits, methods, statistics, figures."""
+
+from csf.experiments.bench import BASES, Base, Bench, Lab
+from csf.experiments.datasets import DataSet, folder_names, load_set
+from csf.experiments.figures import make_figures
+from csf.experiments.methods import METHODS, PlugInBisection, Result, Search, TunedThreshold
+from csf.experiments.protocols import PROTOCOLS, Protocol, Split
+from csf.experiments.report import Report, write_report
+from csf.experiments.run import Plan, read_cells, run_cells
+from csf.experiments.statistics import (
+    Difference,
+    Ranking,
+    mean_and_error,
+    mean_difference,
+    paired_difference,
+    rank_methods,
+)
+from csf.experiments.streams import LEARNERS, run_streams
+
+__all__ = [
+    "BASES",
+    "LEARNERS",
+    "METHODS",
+    "PROTOCOLS",
+    "Base",
+    "Bench",
+    "DataSet",
+    "Difference",
+    "Lab",
+    "Plan",
+    "PlugInBisection",
+    "Protocol",
+    "Ranking",
+    "Report",
+    "Result",
+    "Search",
+    "Split",
+    "TunedThreshold",
+    "folder_names",
+    "load_set",
+    "make_figures",
+    "mean_and_error",
+    "mean_difference",
+    "paired_difference",
+    "rank_methods",
+    "read_cells",
+    "run_cells",
+    "run_streams",
+    "write_report",
+]

@@ -43,6 +43,7 @@ def test_printed_command_repeats_the_run(run, ok, folder):
     _, out, _ = run(*table(folder, "--jobs", 1, "--seed", 3, "--large-splits", 1))
     command = shlex.split(out.splitlines()[0].removeprefix("repeat with: "))
     assert command[:3] == ["csf", "experiment", "table2"]
+    assert command[command.index("--large-splits") + 1] == "1"
     first = (folder / "out" / "results.csv").read_text(encoding="utf-8")
     assert ok(*command[1:], "--quiet") == ""
     assert (folder / "out" / "results.csv").read_text(encoding="utf-8") == first
@@ -56,7 +57,7 @@ def test_bar_shows_cells(run, folder):
 def test_tables_with_categories_are_data_sets_too(run, folder, table_file):
     code, out, _ = run(*table(folder, sets=f"wine,{table_file}:outcome=churn"))
     assert code == 0
-    assert "customers: 240 rows, 5 features" in out
+    assert "customers: 240 rows, 5 features, 20 % positive" in out
     assert "- [" not in out
 
 
