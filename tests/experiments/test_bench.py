@@ -22,7 +22,7 @@ def test_held_out_scores_are_those_of_plain_trainings(data, modern, base):
         model = clone(BASES[base].estimator).set_params(**bench.settings[0])
         expected.append(model.fit(split.X[train], split.y[train], weight[train]).decision_function(split.X[held_out]))
     # The hinge loss is solved to a relative gap, and LIBLINEAR's solution is not exact either.
-    np.testing.assert_allclose(trained.score, np.concatenate(expected), atol=0.05 if base == "hinge" else 0.01)
+    np.testing.assert_allclose(trained.score, np.concatenate(expected), atol=0.05 if base == "hinge" else 0.03)
     truth = np.concatenate([split.y[held_out] for _, held_out in split.folds]) == 1
     np.testing.assert_array_equal(bench.is_pos, truth)
     best = sweep(truth, trained.score).best(F1)
