@@ -153,6 +153,9 @@ class SquaredHinge:
             if length == 0.0:
                 break
             dual, w, margins = dual + length * step_dual, w + length * step, margins + length * along
+        if gap > tol * objective:  # the dual variables that belong to the coefficients may prove more
+            slope = w - rows.combine(2.0 * weight * slack * sign)
+            gap = min(gap, 0.5 * slope @ slope)
         if left <= 0 and objective > 0:
             goal = max(goal, min(gap / objective, 2.0 * _ENOUGH))
         return Solution(w, float(objective), float(gap), count, goal, margins, dual)
