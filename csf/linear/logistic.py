@@ -194,6 +194,5 @@ class Logistic:
 
 
 def _entropy(share):
-    rest = 1.0 - share
-    logs = np.log(np.where(share > 0, share, 1.0)), np.log(np.where(rest > 0, rest, 1.0))
-    return -(share * logs[0] + rest * logs[1])
+    rest = np.log1p(-np.where(share < 1, share, 0.0))  # the logarithm of 1 - share would lose the digits of small ones
+    return -(share * np.log(np.where(share > 0, share, 1.0)) + (1.0 - share) * rest)
