@@ -61,7 +61,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
             self._begin(y, X.shape[1], n_expected=self.passes * y.size)
             y = self._signs(y)
         for _ in range(self.passes):
-            order = self._order.permutation(y.size) if self.shuffle else None
+            order = self._rng.permutation(y.size) if self.shuffle else None
             for start in range(0, y.size, BLOCK):
                 block = slice(start, start + BLOCK) if order is None else order[start : start + BLOCK]
                 self._learn(X[block], y[block])
@@ -155,7 +155,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
         self.classes_, _, self.pos_label_ = check_binary_target(labels, self.pos_label)
         if rng is None:
             rng = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        self._rng, self._order = rng.spawn(2)
+        self._rng = rng
         self.n_seen_, self._n_expected = 0, n_expected
         self._records = []
         self._start(n_features)

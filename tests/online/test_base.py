@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from online.known_posteriors import KnownPosterior, best_threshold, beta_stream
 from scipy import sparse
@@ -82,6 +82,7 @@ def in_chunks(learner, X, y, sizes):
 @each_learner
 @settings(max_examples=10)
 @given(sizes=st.lists(st.integers(1, 700), min_size=1, max_size=5), in_csr=st.booleans())
+@example(sizes=[700], in_csr=False)
 def test_cuts_between_chunks_leave_no_trace(learner, sizes, in_csr):
     X, y = stream()
     if foreign(learner):
@@ -291,11 +292,13 @@ def test_unsorted_and_doubled_entries_of_csr(learner):
 
 @each_learner
 def test_rows_given_are_never_changed(learner):
-    X, y = stream(WARM_UP + 200)
+    X, y = stream(2 * WARM_UP)
     X, y = (X[-50:], y[-50:]) if foreign(learner) else (X, y)
     dense, csr = X.copy(), sparse.csr_array(X)
-    clone(learner).partial_fit(dense, y).predict(dense)
-    clone(learner).partial_fit(csr, y).predict(csr)
+    for rows in (dense, csr):
+        model = clone(learner)
+        for _ in range(2):
+            model.partial_fit(rows, y).predict(rows)
     np.testing.assert_array_equal(dense, X)
     np.testing.assert_array_equal(csr.toarray(), X)
 
@@ -323,6 +326,18 @@ def test_names_of_labels_do_not_matter(learner):
         if hasattr(model, "predict_proba"):
             last = model.predict_proba(X)[:, 1 if turned > 0 else 0]
             np.testing.assert_allclose(last, expected.predict_proba(X)[:, 1], atol=1e-12)
+
+
+@pytest.mark.parametrize("pos_label", [1, 0])
+def test_a_score_of_zero_is_negative_for_scores_and_positive_for_probabilities(pos_label):
+    X, y = stream(100)
+    for learner, expected in (
+        (OMCSL(fit_intercept=False, pos_label=pos_label), 1 - pos_label),
+        (OnlineLogistic(fit_intercept=False, pos_label=pos_label), pos_label),
+    ):
+        model = learner.partial_fit(X, y)
+        assert model.predict(np.zeros((1, X.shape[1])))[0] == expected
+        assert (model.decision_function(np.zeros((1, X.shape[1])))[0] > 0) == (expected == 1)
 
 
 @each_of_ours

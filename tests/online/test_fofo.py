@@ -36,6 +36,7 @@ def known(eta, y, batch_size=None, **settings):
         {"horizon": 37},
         {"horizon": 500},
         {"horizon": 3000, "step_scale": 10.0},
+        {"horizon": 3000, "step_scale": 1000.0},  # thrown from one end of the interval to the other
         {"horizon": 10_000_000},
         {"horizon": None},
         {"horizon": None, "step_scale": 3.0},

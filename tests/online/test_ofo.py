@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from online.known_posteriors import KnownPosterior, best_threshold, best_value, beta_stream
 from oracles.ofo import ofo as literal_ofo
+from scipy.special import logit
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import f1_score, fbeta_score, jaccard_score
 from sklearn.naive_bayes import BernoulliNB
@@ -116,6 +117,28 @@ def test_predicting_changes_nothing():
     assert np.array_equal(state[0], model._state)
     assert np.array_equal(state[1], model.learner_._v)
     assert state[2] == model.online_counts_
+
+
+@pytest.mark.parametrize("loop", [ofo, ofo.py_func], ids=["compiled", "python"])
+def test_a_threshold_stays_where_everything_is_forgotten(loop):
+    (a, _, tau), _ = run(loop, np.zeros(4000), np.zeros(4000, dtype=bool), a=3.0, b=10.0, forgetting=0.5)
+    assert a == 0.0
+    assert np.isfinite(tau)
+    state = np.array([0.0, 0.0, 0.25])  # nothing is left of either
+    loop(np.zeros(3), np.zeros(3, dtype=bool), state, 1.0, 0.5, np.zeros(4, dtype=np.int64))
+    assert state.tolist() == [0.0, 0.0, 0.25]
+
+
+def test_decisions_tell_neighbouring_probabilities_apart():
+    """Where their log-odds are the same number."""
+    model = OFO(learner=KnownPosterior()).partial_fit([[0.2], [0.8]], [0, 1])
+    cuts = np.random.default_rng(0).uniform(0.1, 0.5, 200)
+    below = np.nextafter(cuts, 0.0)
+    alike = logit(below) == logit(cuts)
+    assert alike.any()
+    for cut, proba in zip(cuts[alike], below[alike]):
+        model._state[2] = cut
+        assert model.predict([[proba], [cut]]).tolist() == [0, 1]
 
 
 def test_a_prior_sets_the_first_threshold():
