@@ -1,4 +1,4 @@
-"""One linear model for each class against the rest: all of them on the same rows, each from its own earlier solutions."""
+"""One linear model for each class against the rest, on the same rows, each from its own earlier solutions."""
 
 from dataclasses import dataclass, replace
 
@@ -6,7 +6,6 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import clone
 from sklearn.preprocessing import LabelBinarizer
-from sklearn.svm import LinearSVC
 from sklearn.utils.parallel import Parallel, delayed
 
 from csf.costs import cost_sample_weight
