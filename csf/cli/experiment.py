@@ -35,7 +35,7 @@ def _listed(names):
 
 _SETS = """\
 data sets (--sets, separated by commas; the usual ones of the folder without it)
-  NAME                      NAME.npz in --data; a multiclass set as it is
+  NAME                      NAME.npz in --data; the first of several classes is "nothing to find"
   NAME:LABEL                one label of it against the rest
   FILE:COLUMN=VALUE         a CSV or Parquet file, there or anywhere else: the column of the labels
                             and its positive value; text columns become categories
@@ -214,7 +214,9 @@ def _start(options, plan, say, more):
     command = shlex.join(words)
     say(f"repeat with: {command}\n")
     for data in plan.data:
-        kind = "multiclass" if data.is_multiclass else f"{100 * data.pos:.3g} % positive"
+        kind = f"{100 * data.pos:.3g} % positive"
+        if data.is_multiclass:
+            kind = f"{data.codes.max() + 1} classes, class {data.null_class} is nothing to find"
         say(f"{data.name}: {data.X.shape[0]} rows, {data.X.shape[1]} features, {kind}, {plan.splits_of(data)} splits")
     return command
 

@@ -7,12 +7,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
 from csf.costs import weight_route
-from csf.evaluation import pooled_outcome, run_fold
+from csf.evaluation import lost_samples, pooled_outcome, run_fold
 from csf.folds import Data, Fold, bound_share, make_folds
-from csf.responses import natural_threshold, positive_score
+from csf.responses import natural_threshold, respond
 from csf.trainers import make_trainers
 
 __all__ = ["BASES", "Base", "Bench", "Lab", "Trained"]
@@ -29,6 +30,8 @@ class Base:
     ----------
     estimator : estimator
         Unfitted classifier.
+    several : estimator, default=None
+        What serves several classes; ``None`` for ``estimator`` itself.
     penalties : bool, default=True
         Whether it has a ``C`` to choose.
     guided_by_protocol : bool, default=True
@@ -39,6 +42,7 @@ class Base:
     """
 
     estimator: object
+    several: object = None
     penalties: bool = True
     guided_by_protocol: bool = True
     sparse: bool = True
@@ -48,7 +52,9 @@ class Base:
 BASES = {
     "hinge": Base(LinearSVC(loss="hinge")),
     "svc": Base(LinearSVC(dual=False), guided_by_protocol=False),
-    "logistic": Base(LogisticRegression(solver="liblinear")),
+    "logistic": Base(
+        LogisticRegression(solver="liblinear"), several=OneVsRestClassifier(LogisticRegression(solver="liblinear"))
+    ),
     "boosting": Base(
         HistGradientBoostingClassifier(max_iter=60, early_stopping=False, random_state=0),
         penalties=False,
@@ -70,6 +76,8 @@ class Trained:
         The fields that guide strategies, on the training data, where the protocol wants those.
     score : ndarray of shape (n_held_out,)
         Held-out scores, fold after fold.
+    lost : ndarray of bool, shape (n_held_out,)
+        Held-out samples that are taken for the wrong one of several classes at every cut.
     seconds : float
         Wall time.
     """
@@ -78,7 +86,23 @@ class Trained:
     tuned: dict
     guides: dict | None
     score: np.ndarray
+    lost: np.ndarray
     seconds: float
+
+    def found(self, threshold):
+        """Held-out samples in which something is found, and the right thing.
+
+        Parameters
+        ----------
+        threshold : float
+            Cut of the score.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_held_out,)
+            One entry a sample.
+        """
+        return (self.score >= threshold) & ~self.lost
 
     def fields(self, *, tune):
         """Fields of a `Trial`.
@@ -133,15 +157,20 @@ class Bench:
     def __init__(self, base, split, metric, protocol, n_repeats=1):
         self.split, self.metric = split, metric
         self.settings = [{"C": C} for C in protocol.C] if base.penalties else [{}]
-        self.bases = [clone(base.estimator).set_params(**setting) for setting in self.settings]
+        estimator = base.several if base.several is not None and split.y.max() > 1 else base.estimator
+        inside = "estimator__" if hasattr(estimator, "estimator") else ""
+        self.bases = [
+            clone(estimator).set_params(**{inside + name: value for name, value in setting.items()})
+            for setting in self.settings
+        ]
         self.on_train = base.guided_by_protocol and protocol.guided_by == "train"
         data = Data(split.X, split.y)
         self.folds = make_folds(data, split.repeated(n_repeats))
         self.pos = bound_share(self.folds, on_train=self.on_train)
-        self.is_pos = np.concatenate([fold.y_test for fold in self.folds]) == 1
+        self.is_pos = np.concatenate([fold.y_test for fold in self.folds]) > 0
         self.samples = np.concatenate([fold.test for fold in self.folds])
         self.refit = protocol.refit
-        how = {"route": weight_route(base.estimator), "shared": {}}
+        how = {"route": weight_route(estimator), "shared": {}}
         self._trainers = [make_trainers(b, self.folds, **how) for b in self.bases]
         # Without a refit, the model that is tested is the one that was judged.
         self._final = [trainers[0] for trainers in self._trainers]
@@ -178,12 +207,12 @@ class Bench:
             if self.on_train:
                 fields = pooled_outcome(self.metric, self.folds, results, tune=False)
                 guides = {name: fields[name] for name in _GUIDES}
-            score = np.concatenate([result.score for result in results])
-            self._trained[key] = Trained(own, tuned, guides, score, time.perf_counter() - start)
+            score, lost = (np.concatenate([getattr(r, name) for r in results]) for name in ("score", "lost"))
+            self._trained[key] = Trained(own, tuned, guides, score, lost, time.perf_counter() - start)
         return self._trained[key]
 
     def tested(self, setting, costs):
-        """Test scores of the model with given costs, and the seconds that its last training took.
+        """What the model with given costs says about the test part.
 
         Parameters
         ----------
@@ -196,6 +225,8 @@ class Bench:
         -------
         score : ndarray of shape (n_test,)
             Scores of the test samples; the learner's own decision is a score above `natural_threshold`.
+        lost : ndarray of bool, shape (n_test,)
+            Samples that are taken for the wrong one of several classes at every cut.
         seconds : float
             Wall time of training and scoring.
         """
@@ -204,9 +235,27 @@ class Bench:
             start = time.perf_counter()
             trainer = self._final[setting]
             model = trainer.estimator(trainer.fit(costs))
-            score = positive_score(model, self.split.X_test, 1)
-            self._tested[key] = score, time.perf_counter() - start
+            answer = respond(model, self.split.X_test, 0, tune=True)
+            lost = lost_samples(self.split.y_test, answer.found)
+            self._tested[key] = answer.score, lost, time.perf_counter() - start
         return self._tested[key]
+
+    def models(self, setting):
+        """Models with equal costs: one for each fold, and the one that is tested.
+
+        Parameters
+        ----------
+        setting : int
+            Index into ``settings``.
+
+        Returns
+        -------
+        list of estimator
+            Fitted; the last one is tested. Nothing is kept.
+        """
+        trainers = [*self._trainers[setting], *([self._final[setting]] if self.refit else [])]
+        models = [trainer.estimator(trainer.fit((1.0, 1.0))) for trainer in trainers]
+        return models if self.refit else [*models, models[0]]
 
     @property
     def natural_threshold(self):

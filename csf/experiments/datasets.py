@@ -73,6 +73,14 @@ class DataSet:
         """Share of samples that there is something to find in: positives, or all but the null class."""
         return float(np.mean(self.y != self.null_class) if self.is_multiclass else np.mean(self.y))
 
+    @property
+    def codes(self):
+        """0 for the negative or null class, 1, 2, … for the others."""
+        if not self.is_multiclass:
+            return self.y.astype(np.int64)
+        others = np.unique(self.y[self.y != self.null_class])
+        return np.where(self.y == self.null_class, 0, 1 + np.searchsorted(others, self.y))
+
     @cached_property
     def digest(self):
         """Short hash of the samples and labels, so that results of changed data are not mixed up."""

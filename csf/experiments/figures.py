@@ -50,8 +50,6 @@ def make_figures(plan, folder, *, n_jobs=None, verbose=False):
     plan, paths, rows = replace(plan, methods=budget_methods()), [], []
     cells = run_cells(plan, folder, n_jobs=n_jobs, verbose=verbose)
     for data in plan.data:
-        if data.is_multiclass:
-            continue
         lab = Lab(plan.protocol.split(data, 0, seed=plan.seed), get_metric(plan.metric), plan.protocol)
         grid, cone = training_studies(lab)
         paths += draw_studies(grid, data.name, lab, folder)

@@ -8,12 +8,13 @@ from scipy.special import expit, logit
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import TunedThresholdClassifierCV
 
+from csf.evaluation import lost_samples
 from csf.experiments.bench import BASES
 from csf.profiles import ErrorProfile
 from csf.selection import GainRule
 from csf.strategies import Grid, ImbalanceRatio, Proposal, Strategy, get_strategy
 from csf.study import Study
-from csf.thresholding import bisection, sweep
+from csf.thresholding import bisection, sweep_several
 from csf.trials import best_trial
 
 __all__ = [
@@ -84,13 +85,13 @@ class Bill:
         return trained
 
     def tested(self, bench, setting, costs):
-        """Test scores; without a refit their model is one that was trained before, and free."""
+        """Test scores and lost samples; without a refit their model is one that was trained before, and free."""
         start = time.perf_counter()
-        score, seconds = bench.tested(setting, costs)
+        score, lost, seconds = bench.tested(setting, costs)
         self._away += time.perf_counter() - start
         self._charged += seconds if bench.refit else 0.0
         self.fits += int(bench.refit)
-        return score
+        return score, lost
 
     @property
     def seconds(self):
@@ -145,7 +146,15 @@ class NeutralFirst(Strategy):
 
 
 class Method:
-    """What all methods have: a ``base`` and a way to run."""
+    """What all methods have: a ``base`` and a way to run.
+
+    Attributes
+    ----------
+    serves_several : bool
+        Whether there may be more than two classes.
+    """
+
+    serves_several = True
 
     @property
     def is_linear(self):
@@ -198,8 +207,8 @@ class Search(Method):
         trials = [trial for study in self.studies(lab, bill) for trial in study.trials]
         winner = self.winner(bench, trials)
         threshold = winner.threshold if self.tune else np.nextafter(bench.natural_threshold, np.inf)
-        score = bill.tested(bench, winner.setting, winner.costs)
-        return judged(lab, score >= threshold, winner.score, bill, bench, winner.setting, winner.t, threshold)
+        score, lost = bill.tested(bench, winner.setting, winner.costs)
+        return judged(lab, (score >= threshold) & ~lost, winner.score, bill, bench, winner.setting, winner.t, threshold)
 
     def studies(self, lab, bill):
         """One finished study for each penalty.
@@ -246,9 +255,9 @@ class Search(Method):
         rule = GainRule(bench.metric, bench.is_pos, samples=bench.samples, min_gain=self.min_gain)
         trials = sorted(trials, key=lambda trial: trial.number)
         for at, trial in enumerate(trials):
-            score = bench.trained(trial.setting, trial.costs).score
             cut = trial.threshold if self.tune else np.nextafter(bench.natural_threshold, np.inf)
-            rule.add(at, score >= cut, neutral=trial.c_fn == trial.c_fp)
+            found = bench.trained(trial.setting, trial.costs).found(cut)
+            rule.add(at, found, neutral=trial.c_fn == trial.c_fp)
         return trials[rule.choose().key]
 
 
@@ -256,26 +265,40 @@ class Search(Method):
 class PlugInBisection(Method):
     """Narasimhan et al.'s bisection on the probabilities of one model; the penalty is chosen by its result.
 
+    Of several classes, the most probable one is found where its odds against the null class are large enough.
+
     Parameters
     ----------
     base : str, default="logistic"
-        A key of ``BASES`` whose score is the log-odds.
+        A key of ``BASES`` that has probabilities.
     """
 
     base: str = "logistic"
 
     def run(self, lab):
         """Choose penalty and threshold, see `Search.run`."""
-        bench, bill, best = lab.bench(self.base), Bill(), None
+        bench, split, bill, best = lab.bench(self.base), lab.split, Bill(), None
         for setting in range(len(bench.settings)):
-            proba = expit(bill.trained(bench, setting, (1.0, 1.0)).score)
-            cut = bisection(sweep(bench.is_pos, proba), lab.metric).cut
+            *models, last = bench.models(setting)
+            bill.fits += len(models) + int(bench.refit)
+            parts = [_log_odds(model, fold.X_test, fold.y_test) for model, fold in zip(models, bench.folds)]
+            odds, lost = (np.concatenate(part) for part in zip(*parts))
+            cut = bisection(sweep_several(bench.is_pos, lost, expit(odds)), lab.metric).cut
             if best is None or cut.value > best[0].value:
-                best = cut, setting
-        cut, setting = best
-        score = bill.tested(bench, setting, (1.0, 1.0))
-        decided = expit(score) >= cut.threshold
+                best = cut, setting, last
+        cut, setting, last = best
+        odds, lost = _log_odds(last, split.X_test, split.y_test)
+        decided = (expit(odds) >= cut.threshold) & ~lost
         return judged(lab, decided, cut.value, bill, bench, setting, None, float(logit(cut.threshold)))
+
+
+def _log_odds(model, X, y):
+    """Log-odds of the most probable class but the null class against that one; and which samples are lost."""
+    with np.errstate(divide="ignore"):
+        log_proba = np.log(model.predict_proba(X))
+    best = 1 + log_proba[:, 1:].argmax(axis=1)
+    odds = log_proba[np.arange(best.size), best] - log_proba[:, 0]
+    return np.nan_to_num(odds, nan=0.0), lost_samples(y, model.classes_[best])
 
 
 @dataclass(frozen=True)
@@ -289,6 +312,7 @@ class TunedThreshold(Method):
     """
 
     base: str
+    serves_several = False
 
     def run(self, lab):
         """Choose penalty and threshold, see `Search.run`."""
@@ -305,8 +329,8 @@ class TunedThreshold(Method):
 
 
 def judged(lab, decided, chosen_value, bill, bench, setting, t, threshold):
-    """Result of decisions on the test part."""
-    profile = ErrorProfile.from_masks(lab.split.y_test == 1, decided)
+    """Result of what is rightly or wrongly found in the test part."""
+    profile = ErrorProfile.from_masks(lab.split.y_test > 0, decided)
     return Result(
         value=lab.metric.of(profile),
         fn=profile.fn,

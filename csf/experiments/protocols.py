@@ -20,7 +20,7 @@ class Split:
     X : ndarray or CSR array of shape (n_samples, n_features)
         Training samples.
     y : ndarray of int, shape (n_samples,)
-        1 for the positive class, else 0.
+        0 for the negative or null class, 1, 2, … for the others.
     X_test, y_test : ndarray
         The same of the test part.
     folds : list of tuple of ndarray
@@ -113,7 +113,7 @@ class Protocol:
         Parameters
         ----------
         data : DataSet
-            A binary problem.
+            The problem.
         number : int
             Number of the split, from 0; the same number gives the same split, however many are made.
         seed : int, default=0
@@ -131,7 +131,7 @@ class Protocol:
         else:
             splitter = StratifiedShuffleSplit(1, test_size=self.test_size, random_state=test_seed)
             train, test = next(splitter.split(np.zeros(data.y.shape[0]), data.y))
-        y = data.y.astype(np.int64)
+        y = data.codes
         if self.n_folds is None:
             splitter = StratifiedShuffleSplit(1, test_size=self.validation_size, random_state=fold_seed)
             folds = list(splitter.split(np.zeros(train.size), y[train]))

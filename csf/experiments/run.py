@@ -84,8 +84,8 @@ class Plan:
         str or None
             The reason; ``None`` where it can be used.
         """
-        if data.is_multiclass:
-            return "multiclass"
+        if data.is_multiclass and not self.methods[method].serves_several:
+            return "two classes only"
         if sparse.issparse(data.X) and not BASES[self.methods[method].base].sparse and data.X.shape[1] > 1000:
             return "too many features for a dense copy"
         return None

@@ -18,7 +18,7 @@ def folder(tmp_path):
     for seed, name in enumerate(("wine", "other")):
         X, y = make_classification(160, 4, weights=[0.8], class_sep=0.8, flip_y=0.05, random_state=seed)
         np.savez(tmp_path / f"{name}.npz", X=X, y=y)
-    np.savez(tmp_path / "many.npz", X=np.eye(12), y=np.arange(12) % 3)
+    np.savez(tmp_path / "many.npz", X=np.tile(np.eye(12), (5, 1)), y=np.arange(60) % 3)
     return tmp_path
 
 
@@ -68,15 +68,17 @@ def table_file(customers, tmp_path):
     return path
 
 
-def test_multiclass_sets_are_told(run, folder):
-    _, out, _ = run(*table(folder, sets="wine,many"))
-    assert "many: 12 rows, 12 features, multiclass" in out
-    assert "Left out: SVM-IR on many (multiclass)" in out
+def test_sets_of_several_classes(run, folder):
+    _, out, _ = run(*table(folder, sets="wine,many", methods="svm-ir,TunedThreshold"))
+    assert "many: 60 rows, 12 features, 3 classes, class 0 is nothing to find" in out
+    assert "Left out: TunedThreshold on many (two classes only)" in out
+    assert "| SVM-IR | " in out
+    assert "Failed" not in out
 
 
 def test_one_label_of_many(run, folder):
     _, out, _ = run(*table(folder, sets="wine,many:1", methods="svm-ir"))
-    assert "many:1: 12 rows, 12 features, 33.3 % positive" in out
+    assert "many:1: 60 rows, 12 features, 33.3 % positive" in out
 
 
 def test_usual_sets_are_those_of_the_folder(run, folder):

@@ -2,11 +2,15 @@
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
+from sklearn.datasets import make_classification
 
+from csf.experiments import DataSet
 from csf.experiments.bench import BASES, Bench, Lab
 from csf.metrics import get_metric
 from csf.profiles import ErrorProfile
+from csf.responses import respond
 from csf.thresholding import sweep
 
 F1 = get_metric("f1")
@@ -38,8 +42,9 @@ def test_tested_model_is_trained_on_everything_or_is_the_judged_one(data, modern
         model = clone(BASES["svc"].estimator).set_params(C=4.0)
         weight = np.where(split.y == 1, 1.5, 0.5)
         model.fit(split.X[rows], split.y[rows], weight[rows])
-        score, seconds = bench.tested(1, (1.5, 0.5))
+        score, lost, seconds = bench.tested(1, (1.5, 0.5))
         np.testing.assert_allclose(score, model.decision_function(split.X_test), atol=1e-3)
+        assert not lost.any()
         assert seconds > 0
 
 
@@ -79,3 +84,54 @@ def test_lab_keeps_one_bench_a_base(data, modern):
     assert lab.bench("svc") is lab.bench("svc")
     assert lab.bench("boosting").settings == [{}]
     assert lab.bench("svc").settings == [{"C": 0.25}, {"C": 4.0}]
+
+
+@pytest.fixture
+def classes():
+    """Three classes of which the second one is nothing to find."""
+    X, y = make_classification(400, 6, n_informative=4, n_classes=3, weights=[0.2, 0.6, 0.2], random_state=0)
+    return DataSet("classes", X, y, null_class=1)
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_several_classes_are_judged_by_what_is_found(classes, modern, base):
+    split = modern.split(classes, 0)
+    assert set(split.y) == {0, 1, 2}
+    bench = Bench(BASES[base], split, F1, modern)
+    trained = bench.trained(0, (1.2, 0.8))
+    expected = []
+    for train, held_out in split.folds:
+        model, weight = clone(bench.bases[0]), np.where(split.y[train] > 0, 1.2, 0.8)
+        with config_context(enable_metadata_routing=True):
+            inner = getattr(model, "estimator", None)
+            if inner is not None:
+                inner.set_fit_request(sample_weight=True)
+                model.fit(split.X[train], split.y[train], sample_weight=weight)
+            else:
+                model.fit(split.X[train], split.y[train], weight)
+        expected.append(model.predict(split.X[held_out]))
+    truth = np.concatenate([split.y[held_out] for _, held_out in split.folds])
+    value = mcf(truth, np.concatenate(expected))
+    assert trained.own["score"] == pytest.approx(value, abs=0.05)
+    assert trained.tuned["score"] >= trained.own["score"]
+    found = ErrorProfile.from_masks(bench.is_pos, trained.found(trained.tuned["threshold"]))
+    assert F1.of(found) == pytest.approx(trained.tuned["score"])
+
+
+def mcf(truth, predicted):
+    """Multiclass F1 with class 0 as nothing to find, written out."""
+    missed, invented = np.mean((truth > 0) & (truth != predicted)), np.mean((truth == 0) & (predicted > 0))
+    pos = np.mean(truth > 0)
+    return 2 * (pos - missed) / (2 * pos - missed + invented)
+
+
+def test_models_of_equal_costs(classes, modern, paper):
+    for protocol in (modern, paper):
+        split = protocol.split(classes, 0)
+        bench = Bench(BASES["logistic"], split, F1, protocol)
+        models = bench.models(1)
+        assert len(models) == len(split.folds) + 1
+        answer = respond(models[-1], split.X_test, 0, tune=True)
+        score, lost, _ = bench.tested(1, (1.0, 1.0))
+        np.testing.assert_array_equal(answer.score, score)
+        np.testing.assert_array_equal(lost, (split.y_test > 0) & (split.y_test != answer.found))

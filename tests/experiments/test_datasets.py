@@ -28,6 +28,9 @@ def test_multiclass_sets_keep_their_classes(folder):
     assert data.is_multiclass
     assert data.null_class == 9
     assert data.pos == pytest.approx(np.mean(data.y != 9))
+    np.testing.assert_array_equal(data.codes, np.searchsorted([9, 10, 12], data.y))
+    middle = DataSet("middle", data.X, data.y, null_class=10)
+    assert {label: set(middle.codes[data.y == label]) for label in (9, 10, 12)} == {9: {1}, 10: {0}, 12: {2}}
 
 
 def test_sparse_sets_stay_sparse_and_keep_their_official_split(folder):

