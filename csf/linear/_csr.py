@@ -61,7 +61,7 @@ def norms(data, indptr, constant, rows, out):
         row = rows[place]
         total = constant * constant
         for k in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
-            total += float(data[k]) * data[k]
+            total += np.float64(data[k]) * data[k]
         out[place] = total
 
 

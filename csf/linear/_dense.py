@@ -59,7 +59,7 @@ def norms(X, constant, rows, out):
         x = X[np.uint64(rows[place])]
         total = constant * constant
         for j in range(d):
-            total += float(x[j]) * x[j]
+            total += np.float64(x[j]) * x[j]
         out[place] = total
 
 

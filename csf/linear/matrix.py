@@ -42,10 +42,10 @@ class Rows:
             if X.format != "csr" or not X.has_canonical_format:
                 X = self.X = sparse.csr_array(X, copy=X.format == "csr")
                 X.sum_duplicates()
-            self._kernels, self._parts = _csr, (X.data, X.indices, X.indptr)
+            self._parts = (X.data, X.indices, X.indptr)
         else:
             self.X = np.ascontiguousarray(X)
-            self._kernels, self._parts = _dense, (self.X,)
+            self._parts = (self.X,)
         self.at = np.arange(X.shape[0]) if at is None else np.asarray(at, dtype=np.int64)
 
     def take(self, at):
@@ -66,7 +66,11 @@ class Rows:
     @property
     def is_sparse(self):
         """Whether the matrix is CSR."""
-        return self._kernels is _csr
+        return len(self._parts) == 3
+
+    @property
+    def _kernels(self):
+        return _csr if self.is_sparse else _dense
 
     @property
     def n_rows(self):

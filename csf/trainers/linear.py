@@ -167,8 +167,8 @@ class LinearSVCTrainer(LinearTrainer):
 
     @property
     def family(self):
-        """Settings with the same loss help each other."""
-        return self.base.loss
+        """Settings with the same loss and constant feature help each other."""
+        return f"{self.base.loss} {self._train.constant}"
 
     def _prepare(self):
         if self.base.loss == "squared_hinge":
@@ -225,7 +225,7 @@ class LogisticTrainer(LinearTrainer):
     @property
     def family(self):
         """Settings that treat the intercept alike help each other."""
-        return f"logistic {self.base.solver == 'liblinear'}"
+        return f"logistic {self.base.solver == 'liblinear'} {self._train.constant}"
 
     def _prepare(self):
         return Logistic(self._train, self._sign, penalise_constant=self.base.solver == "liblinear")

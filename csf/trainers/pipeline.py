@@ -1,15 +1,37 @@
 """Pipelines: costs reach their last step alone, so that the others are fitted once for each fold."""
 
+from dataclasses import dataclass, field
+
+import joblib
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from csf._validation import routing_enabled
+from csf._validation import routing_enabled, safe_indexing
 from csf.costs import WeightRoute
 from csf.folds import Data, Fold
 from csf.trainers.base import Trainer
 
 __all__ = ["PipelineTrainer", "pipeline_trainers"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Before:
+    """Steps before the last one, fitted to the training part of a fold, and what they make of both parts.
+
+    Parameters
+    ----------
+    steps : list of tuple of (str, object)
+        The fitted steps.
+    fold : Fold
+        Fold of the transformed samples.
+    shared : dict
+        What trainers of the last step share.
+    """
+
+    steps: list
+    fold: Fold
+    shared: dict = field(default_factory=dict)
 
 
 class PipelineTrainer(Trainer):
@@ -27,16 +49,13 @@ class PipelineTrainer(Trainer):
 
     def __init__(self, base, steps, last):
         self.base, self.steps, self.last = base, steps, last
+        # Settings with other steps hold other data.
+        self.family = None if last.family is None else f"{last.family} on {id(steps)}"
 
     @property
     def releases_gil(self):
         """As the last step."""
         return self.last.releases_gil
-
-    @property
-    def family(self):
-        """As the last step; settings with other steps before it hold other data."""
-        return None if self.last.family is None else f"{self.last.family} {self.steps!r}"
 
     def position(self, costs):
         """As the last step; see `Trainer.position`."""
@@ -71,7 +90,7 @@ def pipeline_trainers(base, folds, route, normalize, shared, *, trainers):
     normalize : {"none", "mean"}
         See `csf.costs.cost_sample_weight`.
     shared : dict
-        Not used: each fold has data of its own.
+        Keeps the fitted steps between calls: settings that differ in the last step alone share them.
     trainers : callable
         Makes the trainers of the last step.
 
@@ -84,17 +103,46 @@ def pipeline_trainers(base, folds, route, normalize, shared, *, trainers):
     inner, _, argument = route.name.partition("__")
     if len(base.steps) < 2 or inner != name or not argument or routing_enabled() or folds[0].data.fit_params:
         return None
+    all_before = _fit_before(base, folds, shared)
+    if all_before is None:
+        return None
+    route = WeightRoute(route.kind, argument)
+    made = [trainers(last, [before.fold], route, normalize, before.shared)[0] for before in all_before]
+    return [PipelineTrainer(base, before.steps, trainer) for before, trainer in zip(all_before, made)]
+
+
+def _fit_before(base, folds, shared):
+    """Fitted steps for each fold, or ``None``; those of an earlier setting where it has the same steps."""
+    known = shared.setdefault("steps", [])
+    steps = _hash(base.steps[:-1])
+    for other_steps, other_folds, all_before in known:
+        if steps == other_steps and folds is other_folds:
+            return all_before
+    all_before = _fit_anew(base, folds)
+    if steps is not None:
+        known.append((steps, folds, all_before))
+    return all_before
+
+
+def _hash(steps):
+    try:
+        return joblib.hash(steps)
+    except Exception:  # what cannot be pickled cannot be compared
+        return None
+
+
+def _fit_anew(base, folds):
     result = []
     for fold in folds:
         before = clone(base)[:-1]
+        X_train, X_test = (safe_indexing(fold.data.X, at) for at in (fold.train, fold.test))
         try:
-            parts = before.fit_transform(fold.X_train, fold.y_train), before.transform(fold.X_test)
+            parts = before.fit_transform(X_train, fold.y_train), before.transform(X_test)
         except Exception:  # every trial then fails with the same error, and records it
             return None
         if not all(sparse.issparse(part) or isinstance(part, np.ndarray) for part in parts):
             return None
-        made = trainers(last, [_joined(parts, fold)], WeightRoute(route.kind, argument), normalize, {})
-        result.append(PipelineTrainer(base, before.steps, made[0]))
+        result.append(_Before(before.steps, _joined(parts, fold)))
     return result
 
 
