@@ -67,7 +67,7 @@ def test_frames_have_a_digest():
 
 
 def test_unknown_sets_and_labels(folder):
-    with pytest.raises(ValueError, match="no data set 'nothing' in .*; there are: abalone, abalone10, abalone12, p"):
+    with pytest.raises(ValueError, match=r"no data set 'nothing' in .*; there are: abalone, abalone10, abalone12, p"):
         load_set(folder, "nothing")
     with pytest.raises(ValueError, match="has no label '11'; its labels are 9, 10, 12"):
         load_set(folder, "abalone:11")

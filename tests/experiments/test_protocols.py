@@ -1,6 +1,7 @@
 """Splits of the protocols."""
 
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ def numbered():
 class Recorder(MinMaxScaler):
     """Scaler that notes what it is fitted to."""
 
-    seen = []
+    seen: ClassVar = []
 
     def fit(self, X, y=None):
         """Note and fit."""

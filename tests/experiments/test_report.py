@@ -17,11 +17,10 @@ NAMES = ("SVM-CONE", "pooled-threshold", "csf", "boosting+T")
 
 def rows(data, seed):
     rng = np.random.default_rng(seed)
+    errors = {"fn": 0.1, "fp": 0.1, "pos": 0.2, "C": 1.0, "t": None, "threshold": -np.inf, "seconds": 0.5}
     return [
-        {
-            **{"data": data, "method": name, "split": split, "value": value, "fits": 10 * at + split, "seconds": 0.5},
-            **{"chosen_value": value, "fn": 0.1, "fp": 0.1, "pos": 0.2, "C": 1.0, "t": None, "threshold": -np.inf},
-        }
+        {"data": data, "method": name, "split": split, "value": value, "chosen_value": value, "fits": 10 * at + split}
+        | errors
         for at, name in enumerate(NAMES)
         for split, value in enumerate((0.3 + 0.1 * at + 0.05 * rng.random(4)).round(4))
     ]

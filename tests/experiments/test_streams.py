@@ -37,7 +37,6 @@ def test_numbers_are_those_of_one_pass(modern, tmp_path):
     order = np.random.default_rng(split.seed).permutation(300)
     learner, predicted = clone(LEARNERS["SGD"]), []
     for at in (order[:100], order[100:200], order[200:]):
-        predicted += [] if not predicted and at is order[:100] else []
         if hasattr(learner, "coef_"):
             predicted.append((split.y[at], learner.predict(split.X[at])))
         learner.partial_fit(split.X[at], split.y[at], classes=[0, 1])
