@@ -18,7 +18,7 @@ from sklearn.naive_bayes import BernoulliNB
 from csf.metrics import get_metric
 from csf.online import FOFO, OFO, OMCSL, LinearOnlineClassifier, OnlineClassifier, OnlineLogistic
 from csf.online.base import WARM_UP
-from csf.online.rows import csr_lengths, dense_lengths, power_of_two_above
+from csf.online.rows import csr_lengths, dense_lengths, lengths, power_of_two_above, shorten
 from csf.thresholding import bisection, probability_curve, threshold_curve
 
 LEARNERS = {
@@ -45,7 +45,7 @@ def stream(n=1300, d=6, seed=0, pos=0.25, sparsity=0.5):
     X = rng.standard_normal((n, d)) * (rng.random((n, d)) < sparsity)
     X[:, 0] += 1.5 * y
     X[50:] *= 3.0
-    X[WARM_UP + 100 :: 30] *= 20.0
+    X[WARM_UP + 10 :: 30] *= 20.0
     return X, y
 
 
@@ -292,13 +292,11 @@ def test_unsorted_and_doubled_entries_of_csr(learner):
 
 @each_learner
 def test_rows_given_are_never_changed(learner):
-    X, y = stream(2 * WARM_UP)
+    X, y = stream(WARM_UP + 200)
     X, y = (X[-50:], y[-50:]) if foreign(learner) else (X, y)
     dense, csr = X.copy(), sparse.csr_array(X)
-    for rows in (dense, csr):
-        model = clone(learner)
-        for _ in range(2):
-            model.partial_fit(rows, y).predict(rows)
+    clone(learner).partial_fit(dense, y).predict(dense)
+    clone(learner).partial_fit(csr, y).predict(csr)
     np.testing.assert_array_equal(dense, X)
     np.testing.assert_array_equal(csr.toarray(), X)
 
@@ -385,6 +383,18 @@ def test_lengths_of_rows(rows):
         np.testing.assert_allclose(csr_lengths.py_func(A.data, A.indptr), exact, rtol=1e-12)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_long_rows_are_shortened_in_a_copy(kind, dtype):
+    X = kind(np.array([[3.0, 4.0], [0.0, 1.0], [0.0, 0.0]], dtype=dtype))
+    before = X.copy()
+    assert shorten(X, lengths(X), 5.0) is X
+    short = shorten(X, lengths(X), 2.0)
+    assert short.dtype == dtype
+    np.testing.assert_allclose(sparse.csr_array(short).toarray(), [[1.2, 1.6], [0.0, 1.0], [0.0, 0.0]], rtol=1e-6)
+    np.testing.assert_array_equal(sparse.csr_array(X).toarray(), sparse.csr_array(before).toarray())
+
+
 @each_of_ours
 @pytest.mark.parametrize("power", [-300, -3, 5, 300])
 def test_the_unit_of_features_does_not_matter(learner, power):
@@ -403,14 +413,14 @@ def test_the_scale_follows_the_longest_of_the_first_rows(learner):
     X *= 0.9 / np.linalg.norm(X, axis=1)[:, None]
     y = (X[:, 0] > 0.3).astype(int)
     X[400] *= 7.0
-    X[1500] *= 100.0
+    X[1010] *= 100.0
     model, scales = clone(learner), []
     for start in range(0, 3000, 100):
         model.partial_fit(X[start : start + 100], y[start : start + 100])
         scales.append(model.x_scale_)
     assert scales == [1.0] * 4 + [0.125] * 26
     shortened = X.copy()
-    shortened[1500] *= 8.0 / 90.0
+    shortened[1010] *= 8.0 / 90.0
     np.testing.assert_allclose(clone(learner).partial_fit(shortened, y).coef_, model.coef_)
     score = X @ model.coef_[0] + model.intercept_[0]
     np.testing.assert_allclose(model.decision_function(X), score, atol=1e-12)
