@@ -296,14 +296,12 @@ class LinearOnlineClassifier(OnlineClassifier):
         """Hand on rows in pieces of one scale."""
         norm, results, start, n_rows = lengths(X), [], 0, y.size
         while start < n_rows and self.n_seen_ < WARM_UP:
-            stop = min(n_rows, start + WARM_UP - self.n_seen_)
-            longer = np.flatnonzero(norm[start:stop] > self._longest)
+            longer = np.flatnonzero(norm[start:] > self._longest)
             if longer.size and longer[0] == 0:
                 self._longest = power_of_two_above(norm[start])
                 self.x_scale_ = 1.0 / self._longest
                 continue
-            if longer.size:
-                stop = start + int(longer[0])
+            stop = start + int(longer[0]) if longer.size else n_rows
             results += super()._take(rows(X, start, stop), y[start:stop])
             start = stop
         if start < n_rows:
