@@ -2,9 +2,9 @@
 
 ``python -m csf.benchmarks.structural`` prints two Markdown tables. Splits are stratified, 70 % for training, seeds 0,
 1, ...; dense features are standardised on the training part, rows of counts scaled to length 1. C of the cutting plane
-is chosen on 30 % of the training part (the least of equals: it is the fastest); the stochastic learners run as they
-come. Times go from the call of ``fit`` to the step in question, checks of the data included, thresholds not; fits
-alternate and the median over repetitions counts.
+and the radius of the others are chosen on 30 % of the training part (of equals the least: it is the fastest). Times
+go from the call of ``fit`` to the step in question, checks of the data included, thresholds not; fits alternate and
+the median over repetitions counts.
 """
 
 import sys
@@ -22,7 +22,8 @@ from csf.structural import CuttingPlane, OnePassMiniBatch, ProjectedSubgradient,
 __all__ = ["load_set", "markdown", "reach_rows", "trace_rows"]
 
 SETS = ("mammography", "wine", "abalone12", "pageblocks", "letter:1", "letter:26", "letter:8", "news20:1", "news20:6")
-GRID = [1e2, 1e3, 1e4, 1e5, 1e6, 1e7]
+# Values of C and of the radius to choose from.
+GRIDS = [1e2, 1e3, 1e4, 1e5, 1e6, 1e7], [30.0, 100.0, 300.0, 1000.0, 3000.0]
 # Test values this far below that of the cutting plane count as reached.
 SLACK = 0.005
 # Times of the trace, relative to that of the cutting plane.
@@ -31,6 +32,8 @@ SHARES = (0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
 
 class Timed:
     """Mixin of learners: when each step ended, and the weights there, for the steps of a geometric sequence."""
+
+    times = None
 
     def fit_timed(self, X, y, *, keep):
         """Fit and return the seconds of all steps, and the kept steps with their weights."""
@@ -41,6 +44,8 @@ class Timed:
 
     def note(self, weights):
         """End of a step; ``weights`` is a function."""
+        if self.times is None:
+            return
         now = time.perf_counter()
         self.times.append(now - self.start - self.paused)
         if self.keep and len(self.times) >= 1.04 * (self.kept[-1][0] + 1 if self.kept else 0):
@@ -112,15 +117,14 @@ def _split(X, y, seed):
     return scaler.transform(X[train]), y[train], scaler.transform(X[test]), y[test]
 
 
-def _choose_C(loss, X, y, seed, grid):
-    """C of the best value on a part of the training set; the least of equals."""
+def _choose(learner, name, grid, X, y, seed):
+    """Parameter of the best value on a part of the training set; of equals the least."""
     fit, held = train_test_split(np.arange(len(y)), test_size=0.3, stratify=y, random_state=seed)
     values = []
-    for C in grid:
-        timed = TimedCuttingPlane(loss, C=C)
-        timed.fit_timed(X[fit], y[fit], keep=True)
-        values.append(_values(loss, timed.kept[-1:], X[held], y[held])[0])
-    return grid[int(np.argmax(values))]
+    for value in grid:
+        learner.set_params(**{name: value}).fit(X[fit], y[fit])
+        values.append(_values(learner.loss, [(0, _final(learner))], X[held], y[held])[0])
+    return learner.set_params(**{name: grid[int(np.argmax(values))]})
 
 
 def _values(loss, kept, X, y):
@@ -128,17 +132,16 @@ def _values(loss, kept, X, y):
     return np.array([get_loss(loss).performance(X @ w[: X.shape[1]], y == 1) for _, w in kept])
 
 
-def _curves(loss, X, y, seed, n_repeats, grid):
-    """Seconds and test values along each learner, and the C chosen."""
+def _curves(loss, X, y, seed, n_repeats, grids):
+    """Seconds and test values along each learner, and the cutting plane."""
     A, a, B, b = _split(X, y, seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # zero weights may be the minimum: the tables show it
-        C = _choose_C(loss, A, a, seed, grid)
         learners = {
-            "CP": TimedCuttingPlane(loss, C=C),
-            "1PMB": TimedOnePass(loss, random_state=seed),
-            "2PMB": TimedTwoPass(loss, random_state=seed),
-            "PSG": TimedSubgradient(loss),
+            "CP": _choose(TimedCuttingPlane(loss), "C", grids[0], A, a, seed),
+            "1PMB": _choose(TimedOnePass(loss, random_state=seed), "radius", grids[1], A, a, seed),
+            "2PMB": _choose(TimedTwoPass(loss, random_state=seed), "radius", grids[1], A, a, seed),
+            "PSG": _choose(TimedSubgradient(loss), "radius", grids[1], A, a, seed),
         }
         times, curves = {name: [] for name in learners}, {}
         for repeat in range(n_repeats + 1):
@@ -158,7 +161,7 @@ def _curves(loss, X, y, seed, n_repeats, grid):
         else:
             seconds = seconds[steps]
         curves[name] = seconds, values
-    return curves, C, learners["CP"]
+    return curves, learners["CP"]
 
 
 def _final(learner):
@@ -176,7 +179,7 @@ def _reached(curve, target):
     return first, seconds[start] if start < len(seconds) else np.inf
 
 
-def reach_rows(names=SETS, losses=("pauc", "prbep"), *, n_splits=5, n_repeats=5, grid=GRID, curves=None):
+def reach_rows(names=SETS, losses=("pauc", "prbep"), *, n_splits=5, n_repeats=5, grids=GRIDS, curves=None):
     """When the learners reach the final test value of the cutting plane, less half a point.
 
     Parameters
@@ -187,8 +190,8 @@ def reach_rows(names=SETS, losses=("pauc", "prbep"), *, n_splits=5, n_repeats=5,
         Losses.
     n_splits, n_repeats : int
         Splits, and timed fits on each.
-    grid : sequence of float
-        Values of C to choose from, rising.
+    grids : tuple of sequences of float
+        Values of C and of the radius to choose from, rising.
     curves : dict, default=None
         Gets the curves of all runs, for `trace_rows`.
 
@@ -201,28 +204,28 @@ def reach_rows(names=SETS, losses=("pauc", "prbep"), *, n_splits=5, n_repeats=5,
     for loss in losses:
         for name in names:
             X, y = load_set(name)
-            runs = [_curves(loss, X, y, seed, n_repeats, grid) for seed in range(n_splits)]
+            runs = [_curves(loss, X, y, seed, n_repeats, grids) for seed in range(n_splits)]
             if curves is not None:
                 curves[loss, name] = [run[0] for run in runs]
-            zero = sum(not model.coef_.any() for _, _, model in runs)
+            zero = sum(not model.coef_.any() for _, model in runs)
             row = {
                 "loss": loss,
                 "set": name,
-                "C": f"{np.median([C for _, C, _ in runs]):g}",
-                "CP planes": int(np.median([model.n_iter_ for _, _, model in runs])),
-                "CP value": f"{100 * np.mean([run['CP'][1][-1] for run, _, _ in runs]):.1f}",
-                "CP ms": f"{1e3 * np.median([run['CP'][0][-1] for run, _, _ in runs]):.1f}",
+                "C": f"{np.median([model.C for _, model in runs]):g}",
+                "CP planes": int(np.median([model.n_iter_ for _, model in runs])),
+                "CP value": f"{100 * np.mean([run['CP'][1][-1] for run, _ in runs]):.1f}",
+                "CP ms": f"{1e3 * np.median([run['CP'][0][-1] for run, _ in runs]):.1f}",
                 "w = 0": f"{zero}/{n_splits}",
             }
             for learner in ("CP", "1PMB", "2PMB", "PSG"):
                 ratios = []
-                for run, _, _ in runs:
+                for run, _ in runs:
                     seconds, values = run["CP"]
                     ratios.append([seconds[-1] / t for t in _reached(run[learner], values[-1] - SLACK)])
                 first, kept = np.median(ratios, axis=0)
                 if learner != "CP":
-                    row[f"{learner} value"] = f"{100 * np.mean([run[learner][1][-1] for run, _, _ in runs]):.1f}"
-                    row[f"{learner} ms"] = f"{1e3 * np.median([run[learner][0][-1] for run, _, _ in runs]):.1f}"
+                    row[f"{learner} value"] = f"{100 * np.mean([run[learner][1][-1] for run, _ in runs]):.1f}"
+                    row[f"{learner} ms"] = f"{1e3 * np.median([run[learner][0][-1] for run, _ in runs]):.1f}"
                 row[f"{learner} first"], row[f"{learner} kept"] = f"{first:.1f}", f"{kept:.1f}"
             yield row
 

@@ -6,9 +6,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._validation import check_binary_target
 from csf.online.base import NUMBERS, check_positive
+from csf.responses import margin
 from csf.structural._problem import StructuralProblem, longest_scale
 from csf.structural._rows import rows_of
-from csf.structural._threshold import check_tuning, choose_threshold, decision
+from csf.structural._threshold import check_tuning, choose_threshold
 from csf.structural.losses import get_loss
 
 __all__ = ["BatchLearner"]
@@ -53,6 +54,8 @@ class BatchLearner(ClassifierMixin, BaseEstimator):
         self.intercept_ = np.array([sign * constant * best[-1]])
         chosen = loss.ranking or self.tune_threshold
         self.threshold_ = choose_threshold(loss, problem.scores(best)) if chosen else 0.0
+        # a score of 0 is negative, unless a threshold was chosen
+        self._cut = self.threshold_ if chosen else np.nextafter(0.0, np.inf)
         self.n_seen_ = X.shape[0]
         return self
 
@@ -71,8 +74,9 @@ class BatchLearner(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **NUMBERS)
-        score = np.asarray(X @ self.coef_[0]).ravel() + self.intercept_[0]
-        return decision(score, self.threshold_, self._orientation())
+        sign = self._orientation()
+        score = sign * (np.asarray(X @ self.coef_[0]).ravel() + self.intercept_[0])
+        return margin(score, self._cut, sign > 0)
 
     def predict(self, X):
         """Class of each sample.

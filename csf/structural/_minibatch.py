@@ -1,20 +1,25 @@
 """What the mini-batch learners share: projected, averaged steps along the subgradient of a buffer, and a threshold."""
 
 import math
+from abc import abstractmethod
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._validation import check_count
 from csf.online.base import NUMBERS, check_positive
+from csf.online.rows import canonical
 from csf.structural._online import StructuralOnlineClassifier
-from csf.structural._rows import copy_rows, cut_rows, score_rows, split_classes, stack_rows
+from csf.structural._problem import longest_scale
+from csf.structural._rows import rows_of, split_classes, stack_rows
 from csf.structural._threshold import choose_threshold
 from csf.structural._weights import AveragedWeights
 from csf.structural.losses import ClassScores
 
 __all__ = ["MiniBatchLearner", "Waiting"]
 
+# How much more the later steps count in averages.
+POWERS = {"poly": 3.0, "uniform": 0.0}
 # Length of the longest step relative to the radius, where no step size is given.
 LONGEST_STEP = 0.1
 
@@ -22,9 +27,9 @@ LONGEST_STEP = 0.1
 class MiniBatchLearner(StructuralOnlineClassifier):
     """Base of learners that make one subgradient step for each buffer.
 
-    Subclasses have the parameters ``loss``, ``buffer_size``, ``eta`` and ``radius`` beside those of the base. They
-    write ``_step`` and ``_finish()`` (learn from a last buffer that is not full, at the end of `fit`), and call
-    ``_descend`` with the buffer.
+    Subclasses have the parameters ``loss``, ``buffer_size``, ``eta``, ``averaging`` and ``radius`` beside those of
+    the base. They write ``_step`` for chunks of a stream, ``_buffered(rows, sign)`` (look at a whole training set and
+    say which rows go through buffers) and ``_use(rows, sign)`` (learn from a buffer), which calls ``_descend``.
     """
 
     @property
@@ -35,6 +40,8 @@ class MiniBatchLearner(StructuralOnlineClassifier):
 
     def fit(self, X, y):
         """Forget everything and learn ``passes`` times over the samples, in a new random order each time.
+
+        Rows are scaled by the longest of them. A last buffer that is not full counts if it is at least half full.
 
         Parameters
         ----------
@@ -48,35 +55,90 @@ class MiniBatchLearner(StructuralOnlineClassifier):
         MiniBatchLearner
             Itself.
         """
-        super().fit(X, y)
-        self._finish()
+        with self._unchanged_on_error():
+            self._check_common_parameters()
+            X, y = validate_data(self, X, y, **NUMBERS)
+            X = canonical(X)
+            scale = longest_scale(X)
+            self._begin(y, X.shape[1], n_expected=self.passes * y.size)
+            self.x_scale_, self._longest = scale, 1.0 / scale
+            sign = self._signs(y)
+        rows = rows_of(X)
+        self._learn_passes(rows, sign)
         if self._chooses:
-            is_pos = np.asarray(y).ravel() == self.pos_label_
-            score = self._orientation() * self._scores(validate_data(self, X, reset=False, **NUMBERS))
-            self._threshold = choose_threshold(self._loss, ClassScores.equal(score[is_pos], score[~is_pos]))
+            score = rows.scores(self._w.average(), self.x_scale_, self._constant())
+            self._threshold = choose_threshold(self._loss, ClassScores.equal(score[sign > 0], score[sign < 0]))
+            self._own_buffer()
         return self
+
+    @abstractmethod
+    def _buffered(self, rows, sign):
+        """Boolean array: which rows of a training set go through buffers."""
+
+    @abstractmethod
+    def _use(self, rows, sign):
+        """Learn from a buffer."""
+
+    def _learn_passes(self, rows, sign):
+        """Buffers of a training set, pass after pass; what is left of a pass begins the next."""
+        buffered, n_rows = self._buffered(rows, sign), sign.size
+        rest = (np.empty(0, dtype=np.int64),) * 2
+        for number in range(self.passes):
+            order = self._rng.permutation(n_rows) if self.shuffle else np.arange(n_rows)
+            places = np.flatnonzero(buffered[order])
+            seen = np.concatenate([rest[1], number * n_rows + places + 1])
+            order = np.concatenate([rest[0], order[places]])
+            n_full = order.size // self._size
+            for start in range(0, n_full * self._size, self._size):
+                at = order[start : start + self._size]
+                self._use_after(int(seen[start + self._size - 1]), rows.take(at), sign[at])
+            rest = order[n_full * self._size :], seen[n_full * self._size :]
+        if 2 * rest[0].size >= self._size:
+            self._use_after(int(rest[1][-1]), rows.take(rest[0]), sign[rest[0]])
+        self._record(self.passes * n_rows)
+        self.n_seen_ = self.passes * n_rows
+
+    def _use_after(self, n_seen, rows, sign):
+        """Learn from a buffer whose last row is number ``n_seen``."""
+        self._record(n_seen - 1)
+        self._use(rows, sign)
+        self.n_seen_ = n_seen
+        self._record(n_seen)
+
+    def _record(self, n_seen):
+        """Entries of the history that are due up to some number of rows, with the numbers as they are."""
+        due = 1 << len(self._records)
+        while due <= n_seen:
+            self._records.append({"n_seen": due, **self._numbers()})
+            due *= 2
 
     def _check_parameters(self):
         super()._check_parameters()
         check_count(self.buffer_size, "buffer_size", minimum=2)
         if self.eta is not None:
             check_positive(self.eta, "eta")
+        if self.averaging not in POWERS:
+            raise ValueError(f"averaging must be one of {tuple(POWERS)}, got {self.averaging!r}")
 
     def _start(self, n_features):
         super()._start(n_features)
         known = self._n_expected is not None
         self._size = min(self.buffer_size, self._n_expected // self.passes) if known else self.buffer_size
-        self._w = AveragedWeights(n_features + bool(self.fit_intercept))
+        self._w = AveragedWeights(n_features + bool(self.fit_intercept), POWERS[self.averaging])
         self._squares, self._buffer = 0.0, None
         self._last_loss = math.nan
         self.n_skipped_ = 0
 
     def _take(self, X, y):
         results = super()._take(X, y)
-        if self._buffer is not None:  # no part of X: it may be large, and change
-            parts, shares = self._buffer
-            self._buffer = [(copy_rows(rows), sign.copy()) for rows, sign in parts], shares
+        self._own_buffer()
         return results
+
+    def _own_buffer(self):
+        """Hold on to a copy of the last buffer instead of the data it is part of, which may be large, and change."""
+        if self._buffer is not None:
+            parts, shares = self._buffer
+            self._buffer = [(rows.copy(), sign.copy()) for rows, sign in parts], shares
 
     def _numbers(self):
         return {"n_updates": self._w.n_steps, "loss": self._last_loss}
@@ -111,12 +173,12 @@ class MiniBatchLearner(StructuralOnlineClassifier):
         return LONGEST_STEP * self.radius / math.sqrt(self._squares) if self._squares > 0.0 else 0.0
 
     def _choose_threshold(self):
-        """Threshold of a ranking loss on the last buffer; nothing is positive before the first."""
+        """Threshold on the last buffer; nothing is positive before the first."""
         if self._buffer is None:
             return math.inf
         parts, shares = self._buffer
         average = self._w.average()
-        scores, _ = self._split(parts, lambda rows, *how: score_rows(rows, average, *how), shares)
+        scores, _ = self._split(parts, lambda rows, *how: rows.scores(average, *how), shares)
         return choose_threshold(self._loss, scores)
 
     def _split(self, parts, scores_of, shares):
@@ -143,21 +205,16 @@ class Waiting:
         start = 0
         if self._parts and self.n_rows + sign.size >= size:
             start = size - self.n_rows
-            self._keep(cut_rows(rows, 0, start), sign[:start])
-            yield self.empty()
+            self._keep(rows.take(slice(0, start)), sign[:start])
+            parts, self._parts, self.n_rows = self._parts, [], 0
+            yield stack_rows([rows for rows, _ in parts]), np.concatenate([sign for _, sign in parts])
         while not self._parts and start + size <= sign.size:
-            yield cut_rows(rows, start, start + size), sign[start : start + size]
-            start += size
+            stop = start + size
+            yield rows.take(slice(start, stop)), sign[start:stop]
+            start = stop
         if start < sign.size:
-            self._keep(cut_rows(rows, start, sign.size), sign[start:])
-
-    def empty(self):
-        """What waits, as one pair, or ``None``; nothing waits any more."""
-        parts, self._parts, self.n_rows = self._parts, [], 0
-        if not parts:
-            return None
-        return stack_rows([rows for rows, _ in parts]), np.concatenate([sign for _, sign in parts])
+            self._keep(rows.take(slice(start, None)), sign[start:])
 
     def _keep(self, rows, sign):
-        self._parts.append((copy_rows(rows), sign.copy()))
+        self._parts.append((rows.copy(), sign.copy()))
         self.n_rows += sign.size

@@ -5,7 +5,7 @@ from abc import abstractmethod
 from sklearn.utils.validation import check_is_fitted
 
 from csf.online.base import LinearOnlineClassifier, check_positive
-from csf.structural._threshold import check_tuning, decision
+from csf.structural._threshold import check_tuning
 from csf.structural.losses import get_loss
 
 __all__ = ["StructuralOnlineClassifier"]
@@ -26,20 +26,10 @@ class StructuralOnlineClassifier(LinearOnlineClassifier):
             self._threshold = self._choose_threshold()
         return self._threshold
 
-    def decision_function(self, X):
-        """Signed distance of each score from the threshold; above 0 where ``predict`` gives ``classes_[1]``.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Scores.
-        """
-        return decision(super().decision_function(X), self.threshold_, self._orientation())
+    @property
+    def _cut(self):
+        """Least score of a prediction of the positive class."""
+        return self.threshold_ if self._chooses else LinearOnlineClassifier._cut
 
     @abstractmethod
     def _choose_threshold(self):

@@ -1,12 +1,10 @@
 """A structural loss on a fixed training set, as a convex function of the weights."""
 
-import math
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils.extmath import row_norms
 
-from csf.structural._rows import add_rows, score_rows, take_rows
+from csf.online.rows import lengths, power_of_two_above
 from csf.structural.losses import ClassScores
 
 __all__ = ["Plane", "StructuralProblem"]
@@ -25,8 +23,8 @@ class StructuralProblem:
 
     Parameters
     ----------
-    rows : ndarray or tuple
-        Rows of the training set, see `csf.structural._rows`.
+    rows : DenseRows or SparseRows
+        Rows of the training set.
     is_pos : ndarray of bool, shape (n_samples,)
         ``True`` for the positive class.
     tangent_of : callable
@@ -42,14 +40,14 @@ class StructuralProblem:
     def __init__(self, rows, is_pos, tangent_of, *, n_features, constant, x_scale):
         self._tangent_of = tangent_of
         self._constant = constant
-        self._rows = take_rows(rows, np.argsort(~is_pos, kind="stable"))
+        self._rows = rows.take(np.argsort(~is_pos, kind="stable"))
         self.n_pos = int(np.count_nonzero(is_pos))
         self.n_weights = n_features + (constant > 0.0)
         self.x_scale = x_scale
 
     def scores(self, w):
         """Scores of the rows, by class."""
-        score = score_rows(self._rows, w, self.x_scale, self._constant)
+        score = self._rows.scores(w, self.x_scale, self._constant)
         return ClassScores.equal(score[: self.n_pos], score[self.n_pos :])
 
     def value(self, w):
@@ -60,15 +58,11 @@ class StructuralProblem:
         """Tangent plane at some weights."""
         tangent = self._tangent_of(self.scores(w))
         gradient = np.zeros(self.n_weights)
-        add_rows(self._rows, tangent.slope, self.x_scale, self._constant, gradient)
+        self._rows.add(tangent.slope, self.x_scale, self._constant, gradient)
         return Plane(tangent.value, tangent.offset, gradient)
 
 
 def longest_scale(X):
     """Largest power of two that makes no row of ``X`` longer than 1 (1 if all are 0)."""
-    with np.errstate(over="ignore"):
-        longest = float(np.sqrt(row_norms(X, squared=True).max(initial=0.0)))
-    if not math.isfinite(longest):
-        raise ValueError("the features are too large: the length of a row overflows; scale them, e.g. to [0, 1]")
-    fraction, exponent = math.frexp(longest)
-    return math.ldexp(1.0, -max(exponent - (fraction == 0.5), -1000)) if longest > 0.0 else 1.0
+    longest = float(lengths(X).max(initial=0.0))
+    return 1.0 / power_of_two_above(longest) if longest > 0.0 else 1.0

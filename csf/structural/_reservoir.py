@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from csf.structural._rows import stack_rows, take_rows
+from csf.structural._rows import stack_rows
 
 __all__ = ["Reservoir"]
 
@@ -36,4 +36,4 @@ class Reservoir:
         for k in kept:  # in order: a later row takes the place of an earlier one
             source[place[k]] = n_before + k
         parts = [rows] if self.rows is None else [self.rows, rows]
-        self.rows = take_rows(stack_rows(parts), source)
+        self.rows = stack_rows(parts).take(source).copy()

@@ -1,72 +1,125 @@
-"""Rows of a matrix, dense or sparse, and what mini-batches do with them: scores, and sums of rows.
-
-Dense rows are an array; sparse ones are ``(data, indices, indptr)``, where ``indptr`` may be a part of the whole.
-"""
+"""Rows of a matrix, dense or sparse, that are chosen without copying, and the products that learners need."""
 
 import numpy as np
 from numba import njit
 from scipy import sparse
 
-__all__ = ["add_rows", "copy_rows", "cut_rows", "rows_of", "score_rows", "split_classes", "stack_rows", "take_rows"]
+__all__ = ["DenseRows", "SparseRows", "rows_of", "split_classes", "stack_rows"]
 
 
 def rows_of(X):
-    """Rows of an array or a CSR matrix, without copying."""
-    return (X.data, X.indices, X.indptr) if sparse.issparse(X) else X
+    """All rows of an array or a CSR matrix."""
+    if sparse.issparse(X):
+        return SparseRows(X.data, X.indices, X.indptr[:-1], X.indptr[1:])
+    return DenseRows(X, np.arange(X.shape[0]))
 
 
-def cut_rows(rows, start, stop):
-    """Rows ``start`` to ``stop``, without copying."""
-    if isinstance(rows, tuple):
-        return rows[0], rows[1], rows[2][start : stop + 1]
-    return rows[start:stop]
+class DenseRows:
+    """Some rows of an array.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The array, C-contiguous.
+    at : ndarray of int
+        Which rows, in order.
+    """
+
+    def __init__(self, X, at):
+        self.X, self.at = X, at
+
+    def __len__(self):
+        return self.at.shape[0]
+
+    def take(self, places):
+        """Some of these rows: an array of places or a slice."""
+        return DenseRows(self.X, self.at[places])
+
+    def copy(self):
+        """The same rows in memory of their own."""
+        return rows_of(self.X[self.at])
+
+    def to_csr(self):
+        """The same rows, sparse."""
+        return rows_of(sparse.csr_array(self.X[self.at]))
+
+    def scores(self, w, x_scale, constant):
+        """Products of scaled rows with ``w``, whose last entry belongs to a constant feature where it is positive."""
+        out = np.empty(len(self))
+        _scores_dense(self.X, self.at, w, x_scale, constant, out)
+        return out
+
+    def add(self, slopes, x_scale, constant, out):
+        """Add the sum of scaled rows, each times its slope, to ``out``; returns what its squared length gains."""
+        return _add_dense(self.X, self.at, slopes, x_scale, constant, out)
+
+    def touch(self, kernel, slopes, *arguments):
+        """Call one of a pair of kernels, for all entries or for those of rows with a slope."""
+        kernel[0](*arguments)
 
 
-def copy_rows(rows):
-    """Rows that share no memory with others."""
-    return stack_rows([rows])
+class SparseRows:
+    """Some rows of a CSR matrix.
 
+    Parameters
+    ----------
+    data, indices : ndarray
+        Values and columns of the matrix.
+    starts, stops : ndarray of int
+        Where in these each row begins and ends.
+    """
 
-def take_rows(rows, places):
-    """Copy of the rows at some places, in that order."""
-    if not isinstance(rows, tuple):
-        return rows[places]
-    data, indices, indptr = rows
-    lengths = np.diff(indptr)[places]
-    ends = np.cumsum(lengths)
-    at = np.repeat(indptr[places] - (ends - lengths), lengths) + np.arange(lengths.sum())
-    return data[at], indices[at], np.concatenate([[0], ends])
+    def __init__(self, data, indices, starts, stops):
+        self.data, self.indices, self.starts, self.stops = data, indices, starts, stops
+
+    def __len__(self):
+        return self.starts.shape[0]
+
+    def take(self, places):
+        """Some of these rows: an array of places or a slice."""
+        return SparseRows(self.data, self.indices, self.starts[places], self.stops[places])
+
+    def copy(self):
+        """The same rows in memory of their own."""
+        lengths = self.stops - self.starts
+        stops = np.cumsum(lengths)
+        starts = stops - lengths
+        at = np.repeat(self.starts - starts, lengths) + np.arange(lengths.sum())
+        return SparseRows(self.data[at], self.indices[at], starts, stops)
+
+    def to_csr(self):
+        """The same rows."""
+        return self
+
+    def scores(self, w, x_scale, constant):
+        """Products of scaled rows with ``w``, whose last entry belongs to a constant feature where it is positive."""
+        out = np.empty(len(self))
+        _scores_csr(self.data, self.indices, self.starts, self.stops, w, x_scale, constant, out)
+        return out
+
+    def add(self, slopes, x_scale, constant, out):
+        """Add the sum of scaled rows, each times its slope, to ``out``; returns what its squared length gains."""
+        return _add_csr(self.data, self.indices, self.starts, self.stops, slopes, x_scale, constant, out)
+
+    def touch(self, kernel, slopes, *arguments):
+        """Call one of a pair of kernels, for all entries or for those of rows with a slope."""
+        kernel[1](self.indices, self.starts, self.stops, slopes, *arguments)
 
 
 def stack_rows(parts):
     """Copy of the rows of all parts; sparse if one of them is."""
-    if not any(isinstance(part, tuple) for part in parts):
-        return np.concatenate(parts)
-    parts = [part if isinstance(part, tuple) else rows_of(sparse.csr_array(part)) for part in parts]
-    spans = [slice(indptr[0], indptr[-1]) for _, _, indptr in parts]
-    lengths = np.concatenate([np.diff(indptr) for _, _, indptr in parts])
-    data = np.concatenate([part[0][span] for part, span in zip(parts, spans)])
-    indices = np.concatenate([part[1][span] for part, span in zip(parts, spans)])
-    return data, indices, np.concatenate([[0], np.cumsum(lengths)])
-
-
-def score_rows(rows, w, x_scale, constant):
-    """Products of scaled rows with ``w``, whose last entry belongs to a constant feature where ``constant > 0``."""
-    if isinstance(rows, tuple):
-        out = np.empty(rows[2].shape[0] - 1)
-        scores_csr(*rows, w, x_scale, constant, out)
-    else:
-        out = np.empty(rows.shape[0])
-        scores_dense(rows, w, x_scale, constant, out)
-    return out
-
-
-def add_rows(rows, factors, x_scale, constant, out):
-    """Add the sum of scaled rows, each times its factor, to ``out``, laid out as ``w`` in `score_rows`."""
-    if isinstance(rows, tuple):
-        add_csr(*rows, factors, x_scale, constant, out)
-    else:
-        add_dense(rows, factors, x_scale, constant, out)
+    if len(parts) == 1:
+        return parts[0].copy()
+    if all(isinstance(part, DenseRows) for part in parts):
+        return rows_of(np.concatenate([part.X[part.at] for part in parts]))
+    parts = [part.to_csr().copy() for part in parts]
+    before = np.cumsum([0] + [part.data.shape[0] for part in parts[:-1]])
+    return SparseRows(
+        np.concatenate([part.data for part in parts]),
+        np.concatenate([part.indices for part in parts]),
+        np.concatenate([part.starts + shift for part, shift in zip(parts, before)]),
+        np.concatenate([part.stops + shift for part, shift in zip(parts, before)]),
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -91,42 +144,50 @@ def split_classes(score, sign, out, places):
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def scores_dense(X, w, x_scale, constant, out):
+def _scores_dense(X, at, w, x_scale, constant, out):
     shift = w[-1] * constant if constant > 0.0 else 0.0
-    for i in range(X.shape[0]):
-        total = 0.0
+    for i in range(at.shape[0]):
+        row, total = at[i], 0.0
         for j in range(X.shape[1]):
-            total += X[i, j] * w[j]
+            total += X[row, j] * w[j]
         out[i] = total * x_scale + shift
 
 
 @njit(cache=True, nogil=True)
-def scores_csr(data, indices, indptr, w, x_scale, constant, out):
+def _scores_csr(data, indices, starts, stops, w, x_scale, constant, out):
     shift = w[-1] * constant if constant > 0.0 else 0.0
-    for i in range(out.shape[0]):
+    for i in range(starts.shape[0]):
         total = 0.0
-        for k in range(indptr[i], indptr[i + 1]):
+        for k in range(starts[i], stops[i]):
             total += data[k] * w[indices[k]]
         out[i] = total * x_scale + shift
 
 
 @njit(cache=True, nogil=True)
-def add_dense(X, factors, x_scale, constant, out):
-    for i in range(X.shape[0]):
-        if factors[i] != 0.0:
-            factor = factors[i] * x_scale
+def _add_dense(X, at, slopes, x_scale, constant, out):
+    before = np.dot(out, out)
+    for i in range(at.shape[0]):
+        if slopes[i] != 0.0:
+            row, factor = at[i], slopes[i] * x_scale
             for j in range(X.shape[1]):
-                out[j] += factor * X[i, j]
+                out[j] += factor * X[row, j]
             if constant > 0.0:
-                out[-1] += factors[i] * constant
+                out[-1] += slopes[i] * constant
+    return np.dot(out, out) - before
 
 
 @njit(cache=True, nogil=True)
-def add_csr(data, indices, indptr, factors, x_scale, constant, out):
-    for i in range(indptr.shape[0] - 1):
-        if factors[i] != 0.0:
-            factor = factors[i] * x_scale
-            for k in range(indptr[i], indptr[i + 1]):
-                out[indices[k]] += factor * data[k]
-            if constant > 0.0:
-                out[-1] += factors[i] * constant
+def _add_csr(data, indices, starts, stops, slopes, x_scale, constant, out):
+    gain, bias = 0.0, 0.0
+    for i in range(starts.shape[0]):
+        if slopes[i] != 0.0:
+            factor = slopes[i] * x_scale
+            for k in range(starts[i], stops[i]):
+                j, change = indices[k], factor * data[k]
+                gain += change * (2.0 * out[j] + change)
+                out[j] += change
+            bias += slopes[i] * constant
+    if constant > 0.0:
+        gain += bias * (2.0 * out[-1] + bias)
+        out[-1] += bias
+    return gain

@@ -1,14 +1,11 @@
 """Threshold of scores after learning."""
 
-import numbers
-
 import numpy as np
 
 from csf.metrics import get_metric
-from csf.responses import margin
 from csf.thresholding import sweep
 
-__all__ = ["check_tuning", "choose_threshold", "decision"]
+__all__ = ["check_tuning", "choose_threshold"]
 
 
 def check_tuning(loss, tune_threshold):
@@ -32,10 +29,3 @@ def choose_threshold(loss, scores):
     upper, lower = score[order[last]], score[order[min(last + 1, score.shape[0] - 1)]]
     middle = 0.5 * upper + 0.5 * lower
     return float(middle if middle > lower else upper)
-
-
-def decision(score, threshold, sign):
-    """Decision function from scores of ``classes_[1]``; ``sign`` is -1 where that is the negative class."""
-    if isinstance(threshold, numbers.Real) and threshold == 0.0:
-        return score
-    return margin(sign * score, threshold, sign > 0)

@@ -5,12 +5,11 @@ import math
 import numpy as np
 from numba import njit
 
-from csf.structural._rows import score_rows
-
 __all__ = ["AveragedWeights"]
 
-# Places in the vector of scalars: w = A v; the sum of all w so far is S v - u.
-A, S, SQUARED_NORM, TOUCHED = range(4)
+# Places in the vector of scalars: w = A v; the sum of all w so far, each times its part, is S v - u; the parts sum to
+# PARTS.
+A, S, SQUARED_NORM, TOUCHED, PARTS = range(5)
 # Scale below which v and u are written anew: the difference S v - u loses as many digits as A has lost.
 _SMALL = 1e-3
 
@@ -22,71 +21,39 @@ class AveragedWeights:
     ----------
     n_weights : int
         Number of weights.
+    power : float
+        The weights after step e count in the average as ``e ** power``.
     """
 
-    def __init__(self, n_weights):
+    def __init__(self, n_weights, power):
         self.v, self.u = np.zeros(n_weights), np.zeros(n_weights)
-        self.scalars = np.array([1.0, 0.0, 0.0, 0.0])
+        self.scalars = np.array([1.0, 0.0, 0.0, 0.0, 0.0])
+        self._power = power
         self.n_steps = 0
         self._gradient = np.zeros(n_weights)  # of the step that is being made, else 0
 
     def scores(self, rows, x_scale, constant):
-        """Scores of rows by the last weights, see `score_rows`."""
-        return self.scalars[A] * score_rows(rows, self.v, x_scale, constant)
+        """Scores of rows by the last weights."""
+        return self.scalars[A] * rows.scores(self.v, x_scale, constant)
 
     def add(self, rows, slopes, x_scale, constant):
         """Add the sum of scaled rows, each times its slope, to the gradient; returns what its squared length gains."""
-        kernel = _add_csr if isinstance(rows, tuple) else _add_dense
-        rows = rows if isinstance(rows, tuple) else (rows,)
-        return kernel(*rows, slopes, x_scale, constant, self._gradient)
+        return rows.add(slopes, x_scale, constant, self._gradient)
 
     def step(self, parts, eta, radius):
         """Go down the gradient, whose rows and slopes are ``parts``; shorten to the radius; add to the average."""
-        if any(not isinstance(rows, tuple) for rows, _ in parts):
-            _move_dense(self._gradient, eta, self.v, self.u, self.scalars)
-        else:
-            for rows, slopes in parts:
-                _move_csr(*rows[1:], slopes, self._gradient, eta, self.v, self.u, self.scalars)
-        _end_step(self.v, self.u, self.scalars, radius)
+        for rows, slopes in parts:
+            rows.touch((_move_all, _move_touched), slopes, self._gradient, eta, self.v, self.u, self.scalars)
         self.n_steps += 1
+        _end_step(self.v, self.u, self.scalars, radius, float(self.n_steps) ** self._power)
 
     def last(self):
         """Weights of the last step."""
         return self.scalars[A] * self.v
 
     def average(self):
-        """Mean of the weights after each step."""
-        return (self.scalars[S] * self.v - self.u) / max(self.n_steps, 1)
-
-
-@njit(cache=True, nogil=True)
-def _add_dense(X, slopes, x_scale, constant, gradient):
-    before = np.dot(gradient, gradient)
-    for i in range(X.shape[0]):
-        if slopes[i] != 0.0:
-            factor = slopes[i] * x_scale
-            for j in range(X.shape[1]):
-                gradient[j] += factor * X[i, j]
-            if constant > 0.0:
-                gradient[-1] += slopes[i] * constant
-    return np.dot(gradient, gradient) - before
-
-
-@njit(cache=True, nogil=True)
-def _add_csr(data, indices, indptr, slopes, x_scale, constant, gradient):
-    gain, bias = 0.0, 0.0
-    for i in range(indptr.shape[0] - 1):
-        if slopes[i] != 0.0:
-            factor = slopes[i] * x_scale
-            for k in range(indptr[i], indptr[i + 1]):
-                j, change = indices[k], factor * data[k]
-                gain += change * (2.0 * gradient[j] + change)
-                gradient[j] += change
-            bias += slopes[i] * constant
-    if constant > 0.0:
-        gain += bias * (2.0 * gradient[-1] + bias)
-        gradient[-1] += bias
-    return gain
+        """Average of the weights after each step."""
+        return (self.scalars[S] * self.v - self.u) / max(self.scalars[PARTS], 1.0)
 
 
 @njit(cache=True, nogil=True)
@@ -101,25 +68,25 @@ def _move(j, gradient, eta, v, u, s):
 
 
 @njit(cache=True, nogil=True)
-def _move_dense(gradient, eta, v, u, s):
+def _move_all(gradient, eta, v, u, s):
     for j in range(v.shape[0]):
         _move(j, gradient, eta, v, u, s)
     s[TOUCHED] += v.shape[0]
 
 
 @njit(cache=True, nogil=True)
-def _move_csr(indices, indptr, slopes, gradient, eta, v, u, s):
-    for i in range(indptr.shape[0] - 1):
+def _move_touched(indices, starts, stops, slopes, gradient, eta, v, u, s):
+    for i in range(starts.shape[0]):
         if slopes[i] != 0.0:
-            for k in range(indptr[i], indptr[i + 1]):
+            for k in range(starts[i], stops[i]):
                 if gradient[indices[k]] != 0.0:
                     _move(indices[k], gradient, eta, v, u, s)
-            s[TOUCHED] += indptr[i + 1] - indptr[i]
+            s[TOUCHED] += stops[i] - starts[i]
     _move(v.shape[0] - 1, gradient, eta, v, u, s)
 
 
 @njit(cache=True, nogil=True)
-def _end_step(v, u, s, radius):
+def _end_step(v, u, s, radius, part):
     if s[TOUCHED] >= v.shape[0]:  # free of drift, at no more than the cost of the steps since the last time
         s[SQUARED_NORM] = s[A] * s[A] * np.dot(v, v)
         s[TOUCHED] = 0.0
@@ -131,4 +98,5 @@ def _end_step(v, u, s, radius):
             u[j] -= s[S] * v[j]
             v[j] *= s[A]
         s[A], s[S] = 1.0, 0.0
-    s[S] += s[A]
+    s[S] += part * s[A]
+    s[PARTS] += part

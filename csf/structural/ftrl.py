@@ -9,7 +9,7 @@ from csf._validation import check_count
 from csf.online.base import check_positive
 from csf.structural._online import StructuralOnlineClassifier
 from csf.structural._problem import StructuralProblem
-from csf.structural._rows import copy_rows, cut_rows, rows_of, stack_rows
+from csf.structural._rows import rows_of, stack_rows
 from csf.structural._solver import CuttingPlaneSolver
 from csf.structural._threshold import choose_threshold
 
@@ -197,7 +197,7 @@ class FTRL(StructuralOnlineClassifier):
 
     def _keep(self, rows, y, start, stop):
         if start < stop:
-            self._kept.append((copy_rows(cut_rows(rows, start, stop)), y[start:stop].copy()))
+            self._kept.append((rows.take(slice(start, stop)).copy(), y[start:stop].copy()))
 
     def _refit(self):
         """Charge the penalty of the examples since the last time, and follow the leader of all."""
@@ -228,7 +228,7 @@ class FTRL(StructuralOnlineClassifier):
             return None, 0.0
         loss, factor = self._loss.total(n_pos, n_rows - n_pos)
         how = {"constant": self._constant(), "x_scale": self.x_scale_, "n_features": self.n_features_in_}
-        return StructuralProblem(cut_rows(rows, 0, n_rows), is_pos, loss.class_tangent, **how), factor
+        return StructuralProblem(rows.take(slice(0, n_rows)), is_pos, loss.class_tangent, **how), factor
 
     def _total(self, rows, sign, n_rows):
         """Loss of the first rows at the present weights, as a sum."""

@@ -1,5 +1,7 @@
 """1PMB: one subgradient step of a structural loss for each buffer of the stream."""
 
+import numpy as np
+
 from csf.structural._minibatch import MiniBatchLearner, Waiting
 from csf.structural._rows import rows_of
 
@@ -20,6 +22,9 @@ class OnePassMiniBatch(MiniBatchLearner):
     eta : float, default=None
         First step size, positive; step e has ``eta / sqrt(e)``. ``None`` takes a tenth of ``radius``, divided by
         the length of all subgradients so far, as one vector: no step is longer than a tenth of ``radius``.
+    averaging : {"poly", "uniform"}, default="poly"
+        Weights to predict with: averages over all steps in which step e counts as its cube (``"poly"``), or all steps
+        alike, as in the paper (``"uniform"``).
     radius : float, default=1000.0
         Largest length of the weights, positive, for rows scaled to length at most 1.
     fit_intercept : bool, default=True
@@ -66,8 +71,7 @@ class OnePassMiniBatch(MiniBatchLearner):
 
     Notes
     -----
-    A buffer that is not full at the end of `fit` is used if it is at least half full. Memory is that of the buffer
-    and a few vectors; a step on sparse rows costs as much as their entries.
+    Memory is that of the buffer and a few vectors; a step on sparse rows costs as much as their entries.
 
     References
     ----------
@@ -90,6 +94,7 @@ class OnePassMiniBatch(MiniBatchLearner):
         *,
         buffer_size=500,
         eta=None,
+        averaging="poly",
         radius=1000.0,
         fit_intercept=True,
         intercept_scaling=1.0,
@@ -102,6 +107,7 @@ class OnePassMiniBatch(MiniBatchLearner):
         self.loss = loss
         self.buffer_size = buffer_size
         self.eta = eta
+        self.averaging = averaging
         self.radius = radius
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
@@ -119,10 +125,8 @@ class OnePassMiniBatch(MiniBatchLearner):
         for rows, sign in self._waiting.fill(self._size, rows_of(X), y):
             self._use(rows, sign)
 
-    def _finish(self):
-        last = self._waiting.empty()
-        if last is not None and 2 * last[1].size >= self._size:
-            self._use(*last)
+    def _buffered(self, rows, sign):
+        return np.ones(sign.size, dtype=bool)
 
     def _use(self, rows, sign):
         self.n_skipped_ += not self._descend([(rows, sign)])

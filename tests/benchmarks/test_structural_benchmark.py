@@ -6,7 +6,7 @@ from structural.streams import stream
 
 from csf.benchmarks import structural
 
-SMALL = {"losses": ("pauc",), "n_splits": 2, "n_repeats": 1, "grid": [10.0, 1000.0]}
+SMALL = {"losses": ("pauc",), "n_splits": 2, "n_repeats": 1, "grids": ([10.0, 1000.0], [10.0, 100.0])}
 
 
 @pytest.fixture

@@ -72,7 +72,12 @@ def project(w, radius):
     return w if length <= radius else w * (radius / length)
 
 
-def one_pass(X, y, name, *, size, eta, radius, half=True):
+def averaged(weights, power):
+    """Mean of the weights after each step, in which step e counts as a power of e."""
+    return np.average(weights, axis=0, weights=np.arange(1.0, len(weights) + 1.0) ** power)
+
+
+def one_pass(X, y, name, *, size, eta, radius, half=True, power=0.0):
     """1PMB over rows in order; returns the average, the last weights and the skipped buffers."""
     w, weights, skipped = np.zeros(X.shape[1]), [], 0
     for start in range(0, len(y), size):
@@ -86,10 +91,10 @@ def one_pass(X, y, name, *, size, eta, radius, half=True):
         gradient = X[rows].T @ subgradient(name, X[rows] @ w, is_pos)
         w = project(w - eta / np.sqrt(len(weights) + 1) * gradient, radius)
         weights.append(w)
-    return np.mean(weights, axis=0) if weights else w, w, skipped
+    return averaged(weights, power) if weights else w, w, skipped
 
 
-def two_pass(X, y, kept, name, *, size, eta, radius, reweight=True, half=True):
+def two_pass(X, y, kept, name, *, size, eta, radius, reweight=True, half=True, power=3.0):
     """2PMB over the negatives in order, against the positives that were kept."""
     w, weights, pos = np.zeros(X.shape[1]), [], np.mean(y > 0)
     negatives = X[y < 0]
@@ -103,4 +108,4 @@ def two_pass(X, y, kept, name, *, size, eta, radius, reweight=True, half=True):
         gradient = rows.T @ subgradient(name, rows @ w, is_pos, shares)
         w = project(w - eta / np.sqrt(len(weights) + 1) * gradient, radius)
         weights.append(w)
-    return np.mean(weights, axis=0), w
+    return averaged(weights, power), w

@@ -14,6 +14,7 @@ from structural.streams import sparse_rows, stream, with_constant
 
 from csf.structural import CuttingPlane, FBetaLoss, PartialAUC, PrecisionAtK, get_loss
 from csf.structural._problem import StructuralProblem, longest_scale
+from csf.structural._rows import rows_of
 from csf.structural._simplex_qp import solve_simplex_qp
 from csf.structural._solver import CuttingPlaneSolver
 
@@ -154,7 +155,7 @@ def test_planes_that_rest_are_forgotten_and_nothing_else_changes():
 def test_one_solver_serves_many_C():
     X, y = stream(10)
     how = {"n_features": 4, "constant": 1.0, "x_scale": longest_scale(X)}
-    problem = StructuralProblem(X, y > 0, PartialAUC().class_tangent, **how)
+    problem = StructuralProblem(rows_of(X), y > 0, PartialAUC().class_tangent, **how)
     solver = CuttingPlaneSolver(problem)
     for C in (1e4, 10.0, 1e3):
         best, _, steps = solver.solve(C, eps=1e-6, max_iter=1000)
@@ -193,8 +194,7 @@ def test_rows_of_zeros_have_no_scale():
     assert longest_scale(sparse.csr_array(X)) == 1.0
     assert longest_scale(np.array([[4.0]])) == 0.25
     assert longest_scale(np.array([[3.0, 4.0]])) == 0.125
-    with pytest.raises(ValueError, match="length of a row overflows"):
-        longest_scale(np.array([[1e200]]))
+    assert 0.0 < longest_scale(np.array([[1e200]])) * 1e200 <= 1.0
 
 
 @settings(max_examples=60)

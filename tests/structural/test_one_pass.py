@@ -22,13 +22,14 @@ def weights(model):
 
 
 @each_loss
+@pytest.mark.parametrize(("averaging", "power"), [("uniform", 0.0), ("poly", 3.0)])
 @pytest.mark.parametrize(("eta", "radius"), [(0.5, 100.0), (30.0, 5.0), (1e5, 5.0)])
-def test_it_is_the_literal_algorithm(loss, eta, radius):
+def test_it_is_the_literal_algorithm(loss, eta, radius, averaging, power):
     """Also where the ball cuts each step down by four orders of magnitude."""
     X, y = stream()
-    model = OnePassMiniBatch(loss, buffer_size=40, eta=eta, radius=radius).partial_fit(X, y)
+    model = OnePassMiniBatch(loss, buffer_size=40, eta=eta, radius=radius, averaging=averaging).partial_fit(X, y)
     average, last, skipped = oracle.one_pass(
-        with_constant(model, X), y, loss, size=40, eta=eta, radius=radius, half=False
+        with_constant(model, X), y, loss, size=40, eta=eta, radius=radius, half=False, power=power
     )
     np.testing.assert_allclose(weights(model), average, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(model.coef_last_[0] / model.x_scale_, last[:-1], rtol=1e-10, atol=1e-10)
@@ -41,7 +42,7 @@ def test_it_is_the_literal_algorithm(loss, eta, radius):
 def test_without_an_intercept(loss):
     X, y = stream(1)
     model = OnePassMiniBatch(loss, buffer_size=60, eta=5.0, fit_intercept=False).partial_fit(X, y)
-    average, _, _ = oracle.one_pass(X * model.x_scale_, y, loss, size=60, eta=5.0, radius=1000.0, half=False)
+    average, _, _ = oracle.one_pass(X * model.x_scale_, y, loss, size=60, eta=5.0, radius=1000.0, half=False, power=3.0)
     np.testing.assert_allclose(model.coef_[0] / model.x_scale_, average, rtol=1e-10, atol=1e-10)
     assert model.intercept_ == 0.0
 
@@ -57,7 +58,7 @@ def test_the_step_size_without_eta_comes_from_the_subgradients(loss):
         squares += gradient @ gradient
         w = oracle.project(w - 100.0 / np.sqrt(squares) * gradient, 1000.0)
         all_w.append(w)
-    np.testing.assert_allclose(weights(model), np.mean(all_w, axis=0), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(weights(model), oracle.averaged(all_w, 3.0), rtol=1e-9, atol=1e-9)
     steps = np.diff(np.vstack([np.zeros(5), all_w]), axis=0)
     assert (np.linalg.norm(steps, axis=1) <= 100.0 * (1 + 1e-12)).all()
 
@@ -129,7 +130,9 @@ def test_a_buffer_of_all_samples_makes_full_subgradient_steps(loss):
     X, y = stream(7)
     model = OnePassMiniBatch(loss, buffer_size=600, eta=2.0, passes=3, random_state=0).fit(X, y)
     Z = with_constant(model, X)
-    average, _, _ = oracle.one_pass(np.vstack([Z] * 3), np.tile(y, 3), loss, size=600, eta=2.0, radius=1000.0)
+    average, _, _ = oracle.one_pass(
+        np.vstack([Z] * 3), np.tile(y, 3), loss, size=600, eta=2.0, radius=1000.0, power=3.0
+    )
     np.testing.assert_allclose(weights(model), average, rtol=1e-8, atol=1e-10)
     large = OnePassMiniBatch(loss, buffer_size=5000, eta=2.0, passes=3, random_state=0).fit(X, y)
     np.testing.assert_allclose(large.coef_, model.coef_, rtol=1e-12)
@@ -270,6 +273,7 @@ def test_memory_is_that_of_the_buffer(kind):
         ({"buffer_size": 1}, ValueError, "buffer_size must be an int >= 2, got 1"),
         ({"buffer_size": 10.0}, TypeError, "buffer_size must be an int"),
         ({"eta": 0.0}, ValueError, "eta must be positive"),
+        ({"averaging": "suffix"}, ValueError, "averaging must be one of"),
         ({"radius": np.inf}, ValueError, "radius must be positive and finite"),
         ({"passes": 0}, ValueError, "passes must be an int >= 1"),
         ({"shuffle": "yes"}, TypeError, "shuffle must be True or False"),

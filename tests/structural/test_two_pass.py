@@ -12,6 +12,7 @@ from structural.streams import sparse_rows, stream, with_constant
 
 from csf.structural import FBetaLoss, OnePassMiniBatch, TwoPassMiniBatch, partial_auc_score
 from csf.structural._reservoir import Reservoir
+from csf.structural._rows import rows_of
 
 each_loss = pytest.mark.parametrize("loss", ["prbep", "f1", "pauc"])
 
@@ -27,7 +28,7 @@ def test_it_is_the_literal_algorithm(loss, reweight, reservoir_size):
     X, y = stream()
     kwargs = {"buffer_size": 40, "reservoir_size": reservoir_size, "reweight": reweight, "eta": 3.0, "radius": 20.0}
     model = TwoPassMiniBatch(loss, random_state=0, **kwargs).collect(X, y).partial_fit(X, y)
-    kept = model._sample.rows
+    kept = model._sample.rows.X
     assert len(kept) == min(reservoir_size, (y > 0).sum())
     Z = with_constant(model, X)
     average, last = oracle.two_pass(
@@ -55,7 +56,7 @@ def test_fit_collects_first(loss):
         gradient = rows.T @ oracle.subgradient(loss, rows @ w, is_pos, shares)
         w = oracle.project(w - 3.0 / np.sqrt(len(steps) + 1) * gradient, 1000.0)
         steps.append(w)
-    np.testing.assert_allclose(weights(model), np.mean(steps, axis=0), rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(weights(model), oracle.averaged(steps, 3.0), rtol=1e-9, atol=1e-10)
     assert model.n_updates_ == len(steps) == 12
 
 
@@ -102,9 +103,10 @@ def test_the_reservoir_is_uniform():
     for seed in range(2000):
         reservoir, rng = Reservoir(8), np.random.default_rng(seed)
         for start in range(0, 40, 5):
-            reservoir.add(np.arange(start, start + 5.0)[:, None], rng.random(5))
-        counts[reservoir.rows[:, 0].astype(int)] += 1
-        assert len(np.unique(reservoir.rows)) == 8
+            reservoir.add(rows_of(np.arange(start, start + 5.0)[:, None]), rng.random(5))
+        kept = reservoir.rows.X[:, 0].astype(int)
+        counts[kept] += 1
+        assert len(np.unique(kept)) == 8
     assert stats.chisquare(counts).pvalue > 1e-3
 
 
@@ -122,7 +124,7 @@ def test_shares_sum_to_one():
     model = TwoPassMiniBatch(FBetaLoss(), buffer_size=60, reservoir_size=10, eta=1.0, random_state=0).collect(X, y)
     model.partial_fit(X[y < 0][:60], y[y < 0][:60])
     pos = np.mean(y > 0)
-    expected = 2.0 * pos * with_constant(model, model._sample.rows).mean(axis=0)
+    expected = 2.0 * pos * with_constant(model, model._sample.rows.X).mean(axis=0)
     np.testing.assert_allclose(weights(model), expected, rtol=1e-12)
     assert model._last_loss == pytest.approx(1.0)
 
