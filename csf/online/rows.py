@@ -8,6 +8,9 @@ from scipy.sparse import issparse
 
 __all__ = ["canonical", "lengths", "power_of_two_above", "rows", "shorten"]
 
+# Inverses of powers of two up to this one are normal numbers.
+_LONGEST = 2.0**1000
+
 
 def canonical(X):
     """Sparse rows with sorted columns, each at most once; anything else as it is."""
@@ -23,8 +26,9 @@ def rows(X, start, stop):
 
 
 def lengths(X):
-    """Euclidean length of each row."""
-    return csr_lengths(X.data, X.indptr) if issparse(X) else dense_lengths(X)
+    """Euclidean length of each row, at most 2**1000."""
+    out = csr_lengths(X.data, X.indptr) if issparse(X) else dense_lengths(X)
+    return np.minimum(out, _LONGEST)
 
 
 def shorten(X, length, limit):
@@ -40,10 +44,9 @@ def shorten(X, length, limit):
 
 
 def power_of_two_above(length):
-    """Least power of two that is not below ``length`` and has a normal inverse."""
+    """Least power of two, from 2**-1000 on, that is not below ``length``."""
     fraction, exponent = math.frexp(length)
-    exponent -= fraction == 0.5
-    return math.ldexp(1.0, min(max(exponent, -1000), 1000))
+    return math.ldexp(1.0, max(exponent - (fraction == 0.5), -1000))
 
 
 @njit(cache=True, nogil=True)
