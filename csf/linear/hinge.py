@@ -40,6 +40,8 @@ class HingeSolution:
         Penalty reached by the method, for a warm start.
     n_iter : int
         Newton steps, or passes.
+    dual : ndarray of shape (n_samples,), default=None
+        Dual variables, where the next solution starts from them.
     """
 
     w: np.ndarray
@@ -49,6 +51,7 @@ class HingeSolution:
     bound: float
     penalty: float
     n_iter: int
+    dual: np.ndarray | None = None
 
     @property
     def gap(self):
