@@ -14,12 +14,12 @@ FILES = sorted(ROOT.rglob("*.py"))
 # Each part imports from parts further up alone. "csf" stands for the public names of csf/__init__.py.
 ORDER = [
     *("_files", "_validation", "labels", "profiles", "metrics", "hull", "responses", "splits", "folds", "linear"),
-    *("thresholding", "costs", "trials", "bounds", "strategies", "study", "results", "checkpoint", "evaluation"),
-    *("selection", "trainers", "workers", "runner", "prediction", "prefit", "search", "csf", "fenchel", "streams"),
-    *("online", "structural", "testing", "plots", "experiments", "benchmarks", "cli", "__main__"),
+    *("thresholding", "costs", "one_vs_rest", "trials", "bounds", "strategies", "study", "results", "checkpoint"),
+    *("evaluation", "selection", "trainers", "workers", "runner", "prediction", "prefit", "search", "csf", "fenchel"),
+    *("streams", "online", "structural", "testing", "plots", "experiments", "benchmarks", "cli", "__main__"),
 ]
 # Slow to import, or not installed everywhere: only where they are used, inside functions.
-LATE = {"matplotlib", "shapely", "pandas", "polars", "skops", "IPython", "lightgbm", "xgboost", "pyarrow"}
+LATE = {"matplotlib", "shapely", "pandas", "polars", "skops", "IPython", "lightgbm", "xgboost", "pyarrow", "river"}
 PRIVATE = {name for name in dir(BaseEstimator) if name.startswith("_") and not name.startswith("__")}
 
 

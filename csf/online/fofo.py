@@ -51,7 +51,9 @@ def fofo(proba, is_pos, state, squared_beta, step_scale, doubling, counts):
         iterate -= step_scale * radius / math.sqrt(10.0 * length) * slope
         iterate = min(max(iterate, 0.0, centre - radius), highest, centre + radius)
         mean += (iterate - mean) / (in_stage + 1.0)
-    state[:] = np.array([seen, pos, centre, iterate, mean, radius, block, in_block, stage, in_stage])
+    state[_SEEN], state[_POS], state[_RADIUS], state[_STAGE] = seen, pos, radius, stage
+    state[_CENTRE], state[_ITERATE], state[_MEAN] = centre, iterate, mean
+    state[_BLOCK], state[_IN_BLOCK], state[_IN_STAGE] = block, in_block, in_stage
 
 
 class FOFO(PosteriorThreshold):

@@ -74,13 +74,11 @@ def _advance(a, p, q, squared_norm, vx, xx, is_pos, eta, share, alpha, radius):
 @njit(cache=True, nogil=True)
 def _restart(v, u, a, p, q, averaging):
     """The same weights with ``a = q = 1``: ``u`` is the average itself, or stays 0 where nothing is averaged."""
-    if averaging == NONE:
-        v *= a
-        return 1.0, 1.0, 1.0
     for j in range(v.shape[0]):
-        u[j] = p * v[j] + q * u[j]
+        if averaging != NONE:
+            u[j] = p * v[j] + q * u[j]
         v[j] *= a
-    return 1.0, 0.0, 1.0
+    return 1.0, 1.0 if averaging == NONE else 0.0, 1.0
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})

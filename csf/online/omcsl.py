@@ -28,7 +28,9 @@ _SHRUNK, _FADED = 1e-3, 1e-100
 @njit(cache=True, nogil=True, error_model="numpy")
 def _choose(values, rate, uniform):
     """Expert k with probability proportional to exp(rate * values[k])."""
-    highest, total = np.max(values), 0.0
+    highest, total = values[0], 0.0
+    for value in values:
+        highest = max(highest, value)
     for value in values:
         total += math.exp(rate * (value - highest))
     left = uniform * total
@@ -36,7 +38,7 @@ def _choose(values, rate, uniform):
         left -= math.exp(rate * (values[k] - highest))
         if left < 0.0:
             return k
-    return np.argmax(values)
+    return values.shape[0] - 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -61,8 +63,9 @@ def _judge(state, pos, z, is_pos, t, squared_beta, jaccard):
         value = (1.0 + squared_beta) * state[TP, k] / below if below > 0.0 else 0.0
         state[VALUE, k] = value / (2.0 - value) if jaccard else value
     if t & (t - 1) == 0:
-        state[TP_OLD], state[FP_OLD] = state[TP_NEW], state[FP_NEW]
-        state[TP_NEW], state[FP_NEW] = state[TP], state[FP]
+        for k in range(z.shape[0]):
+            state[TP_OLD, k], state[FP_OLD, k] = state[TP_NEW, k], state[FP_NEW, k]
+            state[TP_NEW, k], state[FP_NEW, k] = state[TP, k], state[FP, k]
         pos[POS_OLD], pos[POS_NEW] = pos[POS_NEW], pos[POS]
 
 
@@ -96,7 +99,10 @@ def _tidy(state, V, U, t):
             state[A, k], state[P, k], state[Q, k] = 1.0, 0.0, 1.0
     if t % max(1000, V.shape[0]) == 0:
         for k in range(V.shape[1]):
-            state[SQUARED_NORM, k] = state[A, k] ** 2 * np.sum(V[:, k] ** 2)
+            square = 0.0
+            for j in range(V.shape[0]):
+                square += V[j, k] * V[j, k]
+            state[SQUARED_NORM, k] = state[A, k] * state[A, k] * square
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -136,8 +142,9 @@ def omcsl_dense(X, y, x_scale, constant, V, U, state, pos, t, costs, options, un
             if averages:
                 for k in range(n_experts):
                     U[j, k] += x_scale * x[j] * back[k]
-        V[last] += constant * d
-        U[last] += constant * back
+        for k in range(n_experts):
+            V[last, k] += constant * d[k]
+            U[last, k] += constant * back[k]
         _tidy(state, V, U, t)
 
 
@@ -167,8 +174,9 @@ def omcsl_csr(data, indices, indptr, y, x_scale, constant, V, U, state, pos, t, 
             if averages:
                 for k in range(n_experts):
                     U[indices[e], k] += x_scale * data[e] * back[k]
-        V[last] += constant * d
-        U[last] += constant * back
+        for k in range(n_experts):
+            V[last, k] += constant * d[k]
+            U[last, k] += constant * back[k]
         _tidy(state, V, U, t)
 
 
