@@ -98,6 +98,17 @@ def test_norms_are_kept_within_the_radius():
     assert np.linalg.norm(state.weights()[0]) > 1.4
 
 
+def test_a_sparse_step_touches_its_own_columns_only():
+    X, y = stream(n=300, d=40, density=0.1)
+    state = Loop(logistic_csr, 40, eta0=4.0)
+    for i in range(300):
+        before = state.v.copy(), state.u.copy()
+        state.learn(X[i : i + 1], y[i : i + 1])
+        elsewhere = np.append(X[i] == 0.0, False)
+        np.testing.assert_array_equal(state.v[elsewhere], before[0][elsewhere])
+        np.testing.assert_array_equal(state.u[elsewhere], before[1][elsewhere])
+
+
 def test_a_step_follows_the_gradient_of_the_loss():
     X, y = stream()
     state = Loop(logistic_dense, X.shape[1], eta0=3.0, alpha=0.2)

@@ -87,6 +87,18 @@ def test_long_streams_keep_their_digits(settings):
         np.testing.assert_allclose(state.weights(), [step["W"], step["mean"]], rtol=1e-9, atol=1e-10)
 
 
+def test_a_sparse_step_touches_its_own_columns_only():
+    X, y = stream(n=200, d=40)
+    X[:, 5:] *= np.random.default_rng(0).random((200, 35)) < 0.1
+    state = Loop(omcsl_csr, 40, n_experts=3)
+    for i in range(200):
+        before = state.V.copy(), state.U.copy()
+        state.learn(X[i : i + 1], y[i : i + 1], np.array([0.5]))
+        elsewhere = np.append(X[i] == 0.0, False)
+        np.testing.assert_array_equal(state.V[elsewhere], before[0][elsewhere])
+        np.testing.assert_array_equal(state.U[elsewhere], before[1][elsewhere])
+
+
 @given(
     values=st.lists(st.floats(0.0, 1.0), min_size=1, max_size=8),
     rate=st.floats(0.1, 500.0),
