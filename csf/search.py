@@ -21,6 +21,7 @@ from csf.costs import NORMALIZATIONS, check_class_weight, weight_route
 from csf.folds import Data, Fold, bound_share, make_folds
 from csf.labels import read_labels
 from csf.metrics import Constrained, get_constraint, get_metric
+from csf.one_vs_rest import one_vs_rest_route
 from csf.prediction import CutPredictorMixin
 from csf.prefit import is_prefit, prefit_study
 from csf.responses import response_method
@@ -31,6 +32,9 @@ from csf.study import Study
 from csf.trainers import ENGINES, make_trainers, seeded
 
 __all__ = ["CostSearch"]
+
+# How the costs are spread over the samples.
+WEIGHTINGS = {"class": weight_route, "one-vs-rest": one_vs_rest_route}
 
 
 class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -75,6 +79,9 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
     null_class : label, default=None
         Class that means nothing to find, where ``y`` has several others; see Notes.
+    weighting : {"class", "one-vs-rest"}, default="class"
+        Whether the weight of a sample is the cost of its class, or, with a OneVsRestClassifier, differs from problem to
+        problem: ``c_fn`` for the class that is to be found there, ``c_fp`` for all others.
     normalize : {"none", "mean"}, default="none"
         ``"mean"`` scales the weights to mean 1, so that the regularisation of the base stays the same at all levels.
     sample_weight_name : str, default=None
@@ -187,6 +194,7 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         engine="auto",
         pos_label=None,
         null_class=None,
+        weighting="class",
         normalize="none",
         sample_weight_name=None,
         bound="support",
@@ -211,6 +219,7 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         self.engine = engine
         self.pos_label = pos_label
         self.null_class = null_class
+        self.weighting = weighting
         self.normalize = normalize
         self.sample_weight_name = sample_weight_name
         self.bound = bound
@@ -269,7 +278,7 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         if isinstance(self.base, type) or not hasattr(self.base, "fit"):
             raise TypeError(f"base must be a classifier object with fit, e.g. LinearSVC(), got {self.base!r}")
         choices = {"threshold": ("tune", None), "normalize": NORMALIZATIONS, "bound_on": ("validation", "train")}
-        choices["engine"] = ENGINES
+        choices |= {"engine": ENGINES, "weighting": tuple(WEIGHTINGS)}
         for name, accepted in choices.items():
             value = getattr(self, name)
             if not any(value is choice or value == choice for choice in accepted):
@@ -296,7 +305,9 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         pos = bound_share(folds, on_train=self.bound_on == "train")
         options = {"pos": pos, "n_trials": self.n_trials, "tol": self.tol, "bound": self.bound}
         self.studies_ = [Study(metric, self.strategy, **options) for _ in settings]
-        route = weight_route(base, sample_weight_name=self.sample_weight_name, weighted=weight is not None)
+        route = WEIGHTINGS[self.weighting](
+            base, sample_weight_name=self.sample_weight_name, weighted=weight is not None
+        )
         how = {"route": route, "normalize": self.normalize, "shared": {}, "engine": self.engine}
         context = open_callback_context(self, max_subtasks=None)
         runner = Runner(
@@ -346,7 +357,7 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         if self.checkpoint is None:
             return None
         settings = (self.metric, self.constraint, self.strategy, self.threshold, self.normalize, self.bound_on)
-        checkpoint = Checkpoint(self.checkpoint, (*content, *settings, self.engine))
+        checkpoint = Checkpoint(self.checkpoint, (*content, *settings, self.engine, self.weighting))
         checkpoint.restore(self.studies_)
         return checkpoint
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import clone
-from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.parallel import Parallel, delayed
 
 from csf.costs import cost_sample_weight
+from csf.one_vs_rest import OneVsRestRoute, assembled, problem_costs
 from csf.responses import Response, compare
 from csf.trainers.base import Trainer, Training
 from csf.trainers.linear import linear_kind, linear_trainers, shared_rows
@@ -29,23 +29,21 @@ class OneVsRestTrainer(Trainer):
         ``make(fold)`` returns the `LinearTrainer` of a problem of two classes.
     normalize : {"none", "mean"}, default="none"
         See `csf.costs.cost_sample_weight`.
+    own_costs : bool, default=False
+        Whether each problem has costs of its own, see `csf.one_vs_rest`; otherwise all of them see the samples with the
+        costs of their true classes, ``c_fp`` where there is nothing to find, whichever class is against the rest.
     n_jobs : int, default=None
         Threads for the classes.
-
-    Notes
-    -----
-    All problems see the samples with the costs of their true classes: ``c_fp`` where there is nothing to find, whoever
-    is against the rest.
     """
 
     releases_gil = True
 
-    def __init__(self, base, fold, make, normalize="none", n_jobs=None):
-        self.base, self.normalize, self.n_jobs = base, normalize, n_jobs
+    def __init__(self, base, fold, make, normalize="none", own_costs=False, n_jobs=None):
+        self.base, self.normalize, self.own_costs, self.n_jobs = base, normalize, own_costs, n_jobs
         self._y, self._weight = fold.y_train, fold.weight_train
         self.codes = np.unique(self._y)
-        against_rest = self.codes if self.codes.size > 2 else self.codes[1:]
-        self.parts = [make(replace(fold, data=replace(fold.data, y=(fold.data.y == k) * 1))) for k in against_rest]
+        self.problems = self.codes if self.codes.size > 2 else self.codes[1:]
+        self.parts = [make(replace(fold, data=replace(fold.data, y=(fold.data.y == k) * 1))) for k in self.problems]
 
     @property
     def family(self):
@@ -54,17 +52,23 @@ class OneVsRestTrainer(Trainer):
 
     def position(self, costs):
         """That of its parts; see `Trainer.position`."""
-        return self.parts[0].position(costs)
+        return self.parts[-1].position(costs)
 
     def fit(self, costs, starts=()):
         """Solve the problems of all classes; see `Trainer.fit`."""
-        weight = cost_sample_weight(self._y > 0, costs, sample_weight=self._weight, normalize=self.normalize)
-        position = self.position(costs)
-        tasks = [(part, weight, position, [state[k] for state in starts]) for k, part in enumerate(self.parts)]
-        if effective_n_jobs(self.n_jobs) == 1:
-            trainings = [_train(*task) for task in tasks]
+        of_class = zip(*starts) if starts else [()] * len(self.parts)
+        if self.own_costs:
+            costs_of = (problem_costs(k, costs) for k in self.problems)
+            tasks = [(part.fit, *task) for part, *task in zip(self.parts, costs_of, of_class)]
         else:
-            trainings = Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(_train)(*task) for task in tasks)
+            weight = cost_sample_weight(self._y > 0, costs, sample_weight=self._weight, normalize=self.normalize)
+            how = weight, self.position(costs)
+            tasks = [(_train, part, *how, states) for part, states in zip(self.parts, of_class)]
+        if effective_n_jobs(self.n_jobs) == 1:
+            trainings = [train(*task) for train, *task in tasks]
+        else:
+            threads = Parallel(n_jobs=self.n_jobs, prefer="threads")
+            trainings = threads(delayed(train)(*task) for train, *task in tasks)
         return Training(trainings, tuple(t.state for t in trainings), max(t.gap for t in trainings))
 
     def predict(self, training, part, *, tune):
@@ -81,12 +85,8 @@ class OneVsRestTrainer(Trainer):
 
     def estimator(self, training):
         """The base with its parts; see `Trainer.estimator`."""
-        model = clone(self.base)
-        model.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(self._y)
-        model.classes_ = model.label_binarizer_.classes_
-        model.estimators_ = [part.estimator(t) for part, t in zip(self.parts, training.model)]
-        vars(model).update(self.parts[0].names)
-        return model
+        parts = [part.estimator(t) for part, t in zip(self.parts, training.model)]
+        return assembled(clone(self.base), self._y, parts)
 
 
 class LinearSVCsTrainer(OneVsRestTrainer):
@@ -119,9 +119,10 @@ class _Maker:
     base: object
     rows: object
     names: dict
+    normalize: str
 
     def __call__(self, fold):
-        return self.kind(self.base, fold, self.rows, self.names)
+        return self.kind(self.base, fold, self.rows, self.names, self.normalize)
 
 
 def one_vs_rest_trainers(base, folds, route, normalize, shared):
@@ -145,9 +146,12 @@ def one_vs_rest_trainers(base, folds, route, normalize, shared):
     list of Trainer or None
         ``None`` where it wraps another classifier than a linear one, or refuses the data.
     """
-    if route.kind != "routed" or route.name != "estimator__sample_weight" or base.verbose:
+    own_costs = isinstance(route, OneVsRestRoute)
+    way = route.inner.name if own_costs else route.name.removeprefix("estimator__")
+    if way != "sample_weight" or base.verbose:
         return None
-    return _trainers(OneVsRestTrainer, base, base.estimator, folds, normalize, shared, base.n_jobs)
+    options = {"own_costs": own_costs, "n_jobs": base.n_jobs}
+    return _trainers(OneVsRestTrainer, base, base.estimator, folds, normalize, shared, options)
 
 
 def linear_svc_trainers(base, folds, route, normalize, shared):
@@ -175,15 +179,15 @@ def linear_svc_trainers(base, folds, route, normalize, shared):
         return linear_trainers(base, folds, route, normalize, shared)
     if route.name != "sample_weight":
         return None
-    return _trainers(LinearSVCsTrainer, base, base, folds, normalize, shared, None)
+    return _trainers(LinearSVCsTrainer, base, base, folds, normalize, shared, {})
 
 
-def _trainers(kind, base, inner, folds, normalize, shared, n_jobs):
+def _trainers(kind, base, inner, folds, normalize, shared, options):
     inner_kind = linear_kind(inner)
     if inner_kind is None or folds[0].data.fit_params:
         return None
     rows = shared_rows(inner, folds[0].data.X, shared)
     if rows is None:
         return None
-    make = _Maker(inner_kind, inner, rows, shared["names"])
-    return [kind(base, fold, make, normalize, n_jobs) for fold in folds]
+    make = _Maker(inner_kind, inner, rows, shared["names"], normalize)
+    return [kind(base, fold, make, normalize, **options) for fold in folds]

@@ -1,6 +1,6 @@
 """Pipelines: costs reach their last step alone, so that the others are fitted once for each fold."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import joblib
 import numpy as np
@@ -8,7 +8,6 @@ from scipy import sparse
 from sklearn.base import clone
 
 from csf._validation import routing_enabled, safe_indexing
-from csf.costs import WeightRoute
 from csf.folds import Data, Fold
 from csf.trainers.base import Trainer
 
@@ -106,7 +105,7 @@ def pipeline_trainers(base, folds, route, normalize, shared, *, trainers):
     all_before = _fit_before(base, folds, shared)
     if all_before is None:
         return None
-    route = WeightRoute(route.kind, argument)
+    route = replace(route, name=argument)
     made = [trainers(last, [before.fold], route, normalize, before.shared)[0] for before in all_before]
     return [PipelineTrainer(base, before.steps, trainer) for before, trainer in zip(all_before, made)]
 
