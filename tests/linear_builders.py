@@ -1,5 +1,6 @@
 """Weighted linear problems of all shapes, their objectives, and tight solutions by scikit-learn."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -120,21 +121,20 @@ def problems(draw, *, max_n=60, max_d=8, flaws=FLAWS, scales=(-6, 6), bits=(32, 
 def tight_squared_hinge(problem):
     """Coefficients by scikit-learn."""
     options = {"fit_intercept": problem.constant > 0, "intercept_scaling": problem.constant or 1.0}
-    model = LinearSVC(dual=False, tol=1e-12, max_iter=10_000, **options)
-    model.fit(problem.X.astype(float), problem.sign, sample_weight=problem.weight)
-    return _coefficients(model, problem.constant)
+    return _fitted(LinearSVC(dual=False, tol=1e-12, max_iter=1000, **options), problem)
 
 
 def tight_logistic(problem, *, penalised):
     """Coefficients by scikit-learn."""
-    options = {"fit_intercept": problem.constant > 0, "tol": 1e-12, "max_iter": 10_000}
+    options = {"fit_intercept": problem.constant > 0, "tol": 1e-12, "max_iter": 1000}
     if penalised:
         options |= {"solver": "liblinear", "intercept_scaling": problem.constant or 1.0}
-    model = LogisticRegression(**({"solver": "newton-cholesky"} | options))
-    model.fit(problem.X.astype(float), problem.sign, sample_weight=problem.weight)
-    return _coefficients(model, problem.constant)
+    return _fitted(LogisticRegression(**({"solver": "newton-cholesky"} | options)), problem)
 
 
-def _coefficients(model, constant):
-    last = model.intercept_[0] / constant if constant else 0.0
+def _fitted(model, problem):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it says so where rounding keeps it from its tolerance
+        model.fit(problem.X.astype(float), problem.sign, sample_weight=problem.weight)
+    last = model.intercept_[0] / problem.constant if problem.constant else 0.0
     return np.append(model.coef_.ravel(), last)

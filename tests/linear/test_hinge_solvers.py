@@ -1,0 +1,99 @@
+"""Dual coordinate descent for the hinge loss: the certificate, and the same optimum as Newton's method."""
+
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from linear_builders import LAYOUTS, problems
+from sklearn.svm import LinearSVC
+
+import csf.linear.hinge
+from csf.linear import Hinge, HingeDescent, Rows
+
+SOLVERS = {"descent": (HingeDescent, 512), "Newton": (Hinge, 10**9), "Newton, conjugate gradients": (Hinge, 0)}
+solvers = pytest.mark.parametrize("solver", SOLVERS)
+
+
+def solve(solver, problem, weight, layout="C order", **options):
+    kind, direct = SOLVERS[solver]
+    rows = Rows(LAYOUTS[layout](problem.X), constant=problem.constant)
+    with patch.object(csf.linear.hinge, "_DIRECT", direct):
+        return kind(rows, problem.sign).solve(weight, tol=0.0, **options)
+
+
+@solvers
+@given(problem=problems(), layout=st.sampled_from(sorted(LAYOUTS)), rtol=st.sampled_from([0.3, 1e-2, 1e-6]))
+@settings(max_examples=60)
+def test_the_bound_is_what_feasible_dual_variables_prove(solver, problem, layout, rtol):
+    found = solve(solver, problem, problem.weight, layout, rtol=rtol)
+    assert ((found.share >= 0.0) & (found.share <= 1.0)).all()
+    combined = (found.share * problem.weight * problem.sign) @ problem.Z
+    bound = problem.weight @ found.share - 0.5 * combined @ combined
+    assert found.bound == pytest.approx(bound, rel=1e-9, abs=1e-9 * found.objective)
+    # losses of margins that are 1 but for rounding weigh as much as the weights do
+    rounding = 1e-14 * problem.weight.sum() * (1.0 + np.abs(problem.Z @ np.diag(found.w)).max())
+    assert found.objective == pytest.approx(problem.hinge(found.w), rel=1e-9, abs=rounding)
+    assert found.gap >= -1e-9 * found.objective
+    if solver != "descent":
+        assert found.relative_gap <= 1.001 * rtol
+
+
+@given(problem=problems(scales=(-3, 0), flaws=("none", "zero column", "equal rows", "zero rows", "zero weights")))
+@settings(max_examples=60)
+def test_all_solvers_agree(problem):
+    found = [solve(solver, problem, problem.weight, rtol=1e-9, max_iter=10_000) for solver in SOLVERS]
+    for one in found:
+        assert one.relative_gap <= (1e-8 if one.penalty > 1.0 else 1e-3)  # coordinates end slowly with few features
+        for other in found:
+            assert one.bound <= other.objective * (1.0 + 1e-12)
+            reach = np.sqrt(2.0 * max(one.gap, 0.0)) + np.sqrt(2.0 * max(other.gap, 0.0))
+            assert np.linalg.norm(one.w - other.w) <= reach + 1e-9
+
+
+@solvers
+@given(problem=problems(scales=(-3, 0), flaws=("none", "zero weights")), moves=st.lists(st.floats(-1, 1), min_size=8))
+@settings(max_examples=25)
+def test_warm_starts_lead_to_the_same_solution(solver, problem, moves):
+    start = None
+    for up, down in zip(moves[:4], moves[4:]):
+        weight = problem.weight * np.where(problem.sign > 0, 10.0**up, 10.0**down)
+        cold, warm = (solve(solver, problem, weight, rtol=1e-6, start=s, max_iter=20_000) for s in (None, start))
+        assert abs(warm.objective - cold.objective) <= warm.gap + cold.gap + 1e-12 * cold.objective
+        assert max(warm.relative_gap, cold.relative_gap) <= 1e-5
+        start = warm
+
+
+def test_many_features_as_scikit_learn_has_them():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 700)) * (rng.random((200, 700)) < 0.05), (rng.random(200) < 0.3).astype(int)
+    X[:, 0] += y
+    weight, rows = np.where(y == 1, 1.5, 0.5), Rows(LAYOUTS["CSR"](X))
+    model = LinearSVC(loss="hinge", tol=1e-10, max_iter=100_000).fit(X, y, sample_weight=weight)
+    found = HingeDescent(rows, np.where(y == 1, 1.0, -1.0)).solve(weight, tol=0.0, rtol=1e-10, max_iter=100_000)
+    np.testing.assert_allclose(found.w, np.append(model.coef_, model.intercept_), atol=1e-4)
+
+
+def test_warm_starts_save_passes():
+    rng = np.random.default_rng(7)
+    X, sign = rng.normal(size=(400, 800)), np.where(rng.random(400) < 0.3, 1.0, -1.0)
+    problem = HingeDescent(Rows(X), sign)
+    first = problem.solve(np.full(400, 0.001), tol=0.0, rtol=1e-6)
+    moved = np.where(sign > 0, 0.00102, 0.00099)
+    cold, warm = (problem.solve(moved, tol=0.0, rtol=1e-6, start=start) for start in (None, first))
+    assert warm.n_iter < cold.n_iter
+
+
+def test_the_limit_of_passes_is_kept_and_shows_in_the_gap():
+    rng = np.random.default_rng(1)
+    X, sign = 100.0 * rng.normal(size=(300, 5)), np.where(rng.random(300) < 0.3, 1.0, -1.0)
+    found = HingeDescent(Rows(X), sign).solve(np.ones(300), tol=0.0, rtol=1e-9, max_iter=7)
+    assert found.n_iter <= 7
+    assert found.relative_gap > 1e-9
+
+
+@pytest.mark.filterwarnings("ignore:(overflow|invalid):RuntimeWarning")
+def test_features_beyond_all_bounds_leave_the_gap_open():
+    X = 1e200 * np.random.default_rng(0).normal(size=(4, 2))
+    assert HingeDescent(Rows(X), np.array([1.0, 1.0, -1.0, -1.0])).solve(np.ones(4), tol=1e-6).relative_gap > 0.5

@@ -1,0 +1,157 @@
+"""The linear SVM with squared hinge loss: optimal, its gap true, on all paths, for all data."""
+
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from linear_builders import LAYOUTS, problems, tight_squared_hinge
+
+import csf.linear.squared_hinge
+from csf.linear import Rows, SquaredHinge
+from csf.linear.solution import best_mixture
+
+PATHS = {"direct": 10**9, "dual": 0}
+paths = pytest.mark.parametrize("path", PATHS)
+
+
+def solver(problem, layout="C order"):
+    return SquaredHinge(Rows(LAYOUTS[layout](problem.X), constant=problem.constant), problem.sign)
+
+
+def on_path(path):
+    """Context in which problems of all widths take one path."""
+    return patch.object(csf.linear.squared_hinge, "_DIRECT", PATHS[path])
+
+
+def check_certificate(problem, found):
+    """The objective is that of the coefficients, and strong convexity puts the optimum within the gap."""
+    assert found.objective == pytest.approx(problem.squared_hinge(found.w)[0], rel=1e-9)
+    best = tight_squared_hinge(problem)
+    least, rest = problem.squared_hinge(best)
+    assert found.objective - found.gap <= least * (1.0 + 1e-10)
+    # both are within the root of twice their gaps of the optimum
+    reach = np.sqrt(2.0 * max(found.gap, 0.0)) + np.linalg.norm(rest)
+    assert np.linalg.norm(found.w - best) <= reach * (1.0 + 1e-6) + 1e-6 * (1.0 + np.linalg.norm(best))
+
+
+@given(problem=problems(), layout=st.sampled_from(sorted(LAYOUTS)))
+@settings(max_examples=150)
+def test_few_features_are_solved_to_the_last_digits(problem, layout):
+    found = solver(problem, layout).solve(problem.weight, tol=1e-10)
+    check_certificate(problem, found)
+    assert found.relative_gap <= 1e-4
+    if problem.weight.max() * np.abs(problem.X).max() ** 2 < 1e6:
+        assert found.relative_gap <= 1e-10
+    np.testing.assert_allclose(found.margins, problem.margins(found.w), atol=1e-9 * (1 + np.abs(problem.X).max()))
+
+
+@paths
+@given(problem=problems(), layout=st.sampled_from(sorted(LAYOUTS)), tol=st.sampled_from([0.3, 1e-2, 1e-8]))
+@settings(max_examples=100)
+def test_the_gap_is_true_whatever_the_data_and_the_goal(path, problem, layout, tol):
+    with on_path(path):
+        check_certificate(problem, solver(problem, layout).solve(problem.weight, tol=tol))
+
+
+@given(problem=problems(scales=(-6, 1), flaws=("none", "zero column", "equal rows", "zero rows", "zero weights")))
+@settings(max_examples=100)
+def test_the_dual_path_is_nearly_as_good_where_features_have_one_scale(problem):
+    with on_path("dual"):
+        found = solver(problem).solve(problem.weight, tol=1e-6, max_products=10_000)
+    assert found.relative_gap <= 1e-4
+
+
+@paths
+@given(problem=problems(scales=(-3, 1), flaws=("none", "zero weights")), moves=st.lists(st.floats(-2, 2), min_size=8))
+@settings(max_examples=40)
+def test_warm_starts_lead_to_the_same_solution(path, problem, moves):
+    """From solutions for other weights of the classes, up to a hundred times as large."""
+    with on_path(path):
+        ours, starts = solver(problem), []
+        for up, down in zip(moves[:4], moves[4:]):
+            weight = problem.weight * np.where(problem.sign > 0, 10.0**up, 10.0**down)
+            cold = ours.solve(weight, tol=1e-9, max_products=10_000)
+            warm = ours.solve(weight, tol=1e-9, max_products=10_000, starts=starts)
+            value = max(cold.objective, 1e-300)
+            assert abs(warm.objective - cold.objective) <= warm.gap + cold.gap + 1e-12 * value
+            assert max(warm.gap, cold.gap) <= 1e-5 * value
+            starts = [warm, *starts]
+
+
+@pytest.mark.parametrize("kind", ["dense", "CSR"])
+def test_many_features_take_the_dual_path(kind):
+    rng = np.random.default_rng(0)
+    X, sign = rng.normal(size=(150, 700)) * (rng.random((150, 700)) < 0.05), np.where(rng.random(150) < 0.3, 1.0, -1.0)
+    X[:, 0] += sign
+    ours = SquaredHinge(Rows(LAYOUTS["CSR"](X) if kind == "CSR" else X), sign)
+    weight = np.where(sign > 0, 1.5, 0.5)
+    found = ours.solve(weight, tol=1e-9)
+    assert found.dual is not None
+    assert found.relative_gap <= 1e-9
+    with on_path("direct"):
+        direct = ours.solve(weight, tol=1e-12)
+    assert direct.dual is None
+    np.testing.assert_allclose(found.w, direct.w, atol=np.sqrt(2 * found.gap) + 1e-9)
+
+
+def test_the_limit_of_products_shows_in_the_gap():
+    rng = np.random.default_rng(1)
+    X, sign = 100.0 * rng.normal(size=(300, 40)), np.where(np.arange(300) < 60, 1.0, -1.0)
+    ours = SquaredHinge(Rows(X), sign)
+    with on_path("dual"):
+        found = ours.solve(np.ones(300), tol=1e-12, max_products=30)
+        best = ours.solve(np.ones(300), tol=1e-12, max_products=100_000)
+        later = ours.solve(np.full(300, 1.1), tol=1e-12, max_products=100_000, starts=[found])
+    assert found.gap > 1e-12 * found.objective
+    assert found.goal > 1e-12
+    assert found.objective - found.gap <= best.objective <= found.objective
+    assert later.goal >= found.goal
+
+
+@paths
+def test_integer_weights_repeat_and_zero_weights_drop(path):
+    rng = np.random.default_rng(5)
+    X, sign, times = rng.normal(size=(80, 4)), np.where(np.arange(80) < 20, 1.0, -1.0), rng.integers(0, 4, size=80)
+    again = np.repeat(np.arange(80), times)
+    with on_path(path):
+        weighted = SquaredHinge(Rows(X), sign).solve(2.0 * times, tol=1e-12)
+        repeated = SquaredHinge(Rows(X, again), sign[again]).solve(np.full(again.size, 2.0), tol=1e-12)
+    np.testing.assert_allclose(weighted.w, repeated.w, atol=1e-7)
+
+
+@paths
+def test_no_weight_no_coefficients(path):
+    with on_path(path):
+        found = SquaredHinge(Rows(np.ones((4, 2))), np.array([1.0, 1.0, -1.0, -1.0])).solve(np.zeros(4), tol=1e-6)
+    assert not found.w.any()
+    assert (found.gap, found.relative_gap) == (0.0, 0.0)
+
+
+@pytest.mark.filterwarnings("ignore:(overflow|invalid):RuntimeWarning")
+def test_features_beyond_all_bounds_are_refused_or_leave_the_gap_open():
+    X = 1e200 * np.random.default_rng(0).normal(size=(4, 2))
+    problem = SquaredHinge(Rows(X), np.array([1.0, 1.0, -1.0, -1.0]))
+    with pytest.raises(ValueError, match="features are too large"):
+        problem.solve(np.ones(4), tol=1e-6)
+    with on_path("dual"):
+        assert problem.solve(np.ones(4), tol=1e-6).relative_gap > 0.5
+
+
+@given(seed=st.integers(0, 10**6), count=st.integers(1, 6))
+@settings(max_examples=30)
+def test_the_best_mixture_is_none_worse_than_the_nearest_start(seed, count):
+    rng = np.random.default_rng(seed)
+    X, sign = rng.normal(size=(60, 5)), np.where(rng.random(60) < 0.4, 1.0, -1.0)
+    ours, weight = SquaredHinge(Rows(X), sign), rng.exponential(size=60)
+    with on_path("dual"):
+        starts = [ours.solve(weight * np.exp(rng.normal(size=60)), tol=1e-4) for _ in range(count)]
+
+    def value(w, margins):
+        return 0.5 * w @ w + weight @ np.maximum(1.0 - margins, 0.0) ** 2
+
+    w, dual, margins = best_mixture(starts, weight)
+    assert value(w, margins) <= value(starts[0].w, starts[0].margins) * (1 + 1e-12)
+    np.testing.assert_allclose(margins, sign * ours.rows.scores(w), atol=1e-9)
+    np.testing.assert_allclose(w, ours.rows.combine(dual * sign), atol=1e-2 * (1 + np.linalg.norm(w)))
