@@ -45,7 +45,10 @@ def conjugate_gradients(product, rhs, *, diagonal=None, start=None, stop, max_it
     count = int(start is not None)
     while count < max_iter and norm > 0.0 and not stop(x, residual):
         image = product(direction)
-        length = norm / (direction @ image)
+        curvature = direction @ image
+        if not curvature > 0.0:  # the matrix is singular there
+            break
+        length = norm / curvature
         x += length * direction
         residual -= length * image
         scaled = scale * residual

@@ -66,7 +66,9 @@ def test_coefficients_are_those_of_scikit_learn(path, penalised, problem):
     with on_path(path):
         found = solver(problem, penalised).solve(problem.weight, tol=1e-13)
     best = tight_logistic(problem, penalised=penalised)
-    np.testing.assert_allclose(problem.Z @ found.w, problem.Z @ best, atol=2e-3 * (1.0 + np.abs(problem.Z @ best).max()))
+    np.testing.assert_allclose(
+        problem.Z @ found.w, problem.Z @ best, atol=2e-3 * (1.0 + np.abs(problem.Z @ best).max())
+    )
     np.testing.assert_allclose(found.margins, problem.margins(found.w), atol=1e-8)
 
 
