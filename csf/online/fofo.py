@@ -73,7 +73,8 @@ class FOFO(PosteriorThreshold):
         Factor of the step size, positive. 1 is the published constant, which moves slowly: for known posteriors,
         factors of 3 to 10 came closer to the best threshold within 20 000 examples.
     batch_size : int, default=1
-        Examples that a learner from elsewhere predicts, and then learns, at a time. Larger batches are faster.
+        Examples that a learner from elsewhere predicts, and then learns, at a time; 1 is the published order, larger
+        batches are faster. A batch ends with its chunk. Learners of csf need none.
     passes : int, default=1
         Passes over the samples in `fit`.
     shuffle : bool, default=True

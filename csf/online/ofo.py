@@ -44,7 +44,8 @@ class OFO(PosteriorThreshold):
         Factor of the sums at each example, in (0, 1]. Below 1 the threshold forgets what early, worse models did,
         and stays noisy: it looks back about ``1 / (1 - forgetting)`` examples.
     batch_size : int, default=1
-        Examples that a learner from elsewhere predicts, and then learns, at a time. Larger batches are faster.
+        Examples that a learner from elsewhere predicts, and then learns, at a time; 1 is the published order, larger
+        batches are faster. A batch ends with its chunk. Learners of csf need none.
     passes : int, default=1
         Passes over the samples in `fit`.
     shuffle : bool, default=True
