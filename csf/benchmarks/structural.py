@@ -3,8 +3,8 @@
 ``python -m csf.benchmarks.structural`` prints two Markdown tables. Splits are stratified, 70 % for training, seeds 0,
 1, ...; dense features are standardised on the training part, rows of counts scaled to length 1. C of the cutting plane
 and the radius of the others are chosen on 30 % of the training part (of equals the least: it is the fastest). Times
-go from the call of ``fit`` to the step in question, checks of the data included, thresholds not; fits alternate and
-the median over repetitions counts.
+are those of the processor, from the call of ``fit`` to the step in question, checks of the data included, thresholds
+not; fits alternate and the median over repetitions counts.
 """
 
 import sys
@@ -38,7 +38,7 @@ class Timed:
     def fit_timed(self, X, y, *, keep):
         """Fit and return the seconds of all steps, and the kept steps with their weights."""
         self.times, self.kept, self.keep, self.paused = [], [], keep, 0.0
-        self.start = time.perf_counter()
+        self.start = time.process_time()
         self.fit(X, y)
         return np.array(self.times), self.kept
 
@@ -46,11 +46,11 @@ class Timed:
         """End of a step; ``weights`` is a function."""
         if self.times is None:
             return
-        now = time.perf_counter()
+        now = time.process_time()
         self.times.append(now - self.start - self.paused)
         if self.keep and len(self.times) >= 1.04 * (self.kept[-1][0] + 1 if self.kept else 0):
             self.kept.append((len(self.times) - 1, weights().copy()))
-            self.paused += time.perf_counter() - now
+            self.paused += time.process_time() - now
 
 
 class TimedOnePass(Timed, OnePassMiniBatch):
