@@ -257,6 +257,10 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         ValueError
             If an argument or the data cannot be used, or every trial failed.
         """
+        return self._fit(X, y, sample_weight, fit_params, {})
+
+    def _fit(self, X, y, sample_weight, fit_params, shared):
+        """`fit` with what other searches on the same samples and splits prepared."""
         self._check_arguments()
         for name in ("best_estimator_", "refit_time_", "n_features_in_", "feature_names_in_"):
             vars(self).pop(name, None)  # what this fit may not set must not be left from an earlier one
@@ -271,7 +275,7 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         if is_prefit(self.base, self.cv):
             self._tune_prefit(metric, X, labels, codes, weight)
         else:
-            self._search(metric, X, labels, codes, weight, fit_params)
+            self._search(metric, X, labels, codes, weight, fit_params, shared)
         return self
 
     def _check_arguments(self):
@@ -291,7 +295,7 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
                 "neither; use threshold=None"
             )
 
-    def _search(self, metric, X, labels, codes, weight, fit_params):
+    def _search(self, metric, X, labels, codes, weight, fit_params, shared):
         fit_params, split_params = self._route(fit_params)
         random_state = None if self.random_state is None else check_random_state(self.random_state)
         base = seeded(self.base, random_state)
@@ -308,7 +312,7 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         route = WEIGHTINGS[self.weighting](
             base, sample_weight_name=self.sample_weight_name, weighted=weight is not None
         )
-        how = {"route": route, "normalize": self.normalize, "shared": {}, "engine": self.engine}
+        how = {"route": route, "normalize": self.normalize, "shared": shared, "engine": self.engine}
         context = open_callback_context(self, max_subtasks=None)
         runner = Runner(
             studies=self.studies_,

@@ -16,20 +16,20 @@ __all__ = ["PipelineTrainer", "pipeline_trainers"]
 
 @dataclass(frozen=True, eq=False)
 class _Before:
-    """Steps before the last one, fitted to the training part of a fold, and what they make of both parts.
+    """Steps before the last one, fitted to the training part of a split, and what they make of both parts.
 
     Parameters
     ----------
     steps : list of tuple of (str, object)
         The fitted steps.
-    fold : Fold
-        Fold of the transformed samples.
+    X : ndarray or CSR of shape (n_train + n_test, n_features)
+        Transformed samples, those to train on first.
     shared : dict
         What trainers of the last step share.
     """
 
     steps: list
-    fold: Fold
+    X: object
     shared: dict = field(default_factory=dict)
 
 
@@ -89,7 +89,8 @@ def pipeline_trainers(base, folds, route, normalize, shared, *, trainers):
     normalize : {"none", "mean"}
         See `csf.costs.cost_sample_weight`.
     shared : dict
-        Keeps the fitted steps between calls: settings that differ in the last step alone share them.
+        Keeps the fitted steps between calls: settings that differ in the last step alone share them, and problems on
+        the same splits whose ``"labels"`` are what these steps see instead of the targets.
     trainers : callable
         Makes the trainers of the last step.
 
@@ -106,7 +107,10 @@ def pipeline_trainers(base, folds, route, normalize, shared, *, trainers):
     if all_before is None:
         return None
     route = replace(route, name=argument)
-    made = [trainers(last, [before.fold], route, normalize, before.shared)[0] for before in all_before]
+    made = [
+        trainers(last, [_transformed(fold, before.X)], route, normalize, before.shared)[0]
+        for fold, before in zip(folds, all_before)
+    ]
     return [PipelineTrainer(base, before.steps, trainer) for before, trainer in zip(all_before, made)]
 
 
@@ -114,13 +118,18 @@ def _fit_before(base, folds, shared):
     """Fitted steps for each fold, or ``None``; those of an earlier setting where it has the same steps."""
     known = shared.setdefault("steps", [])
     steps = _hash(base.steps[:-1])
-    for other_steps, other_folds, all_before in known:
-        if steps == other_steps and folds is other_folds:
+    splits = [(fold.train, fold.test) for fold in folds]
+    for other_steps, other_splits, all_before in known:
+        if steps == other_steps and _same(splits, other_splits):
             return all_before
-    all_before = _fit_anew(base, folds)
+    all_before = _fit_anew(base, folds, shared.get("labels", folds[0].data.y))
     if steps is not None:
-        known.append((steps, folds, all_before))
+        known.append((steps, splits, all_before))
     return all_before
+
+
+def _same(splits, others):
+    return len(splits) == len(others) and all(map(np.array_equal, sum(splits, ()), sum(others, ())))
 
 
 def _hash(steps):
@@ -130,25 +139,24 @@ def _hash(steps):
         return None
 
 
-def _fit_anew(base, folds):
+def _fit_anew(base, folds, y):
     result = []
     for fold in folds:
         before = clone(base)[:-1]
         X_train, X_test = (safe_indexing(fold.data.X, at) for at in (fold.train, fold.test))
         try:
-            parts = before.fit_transform(X_train, fold.y_train), before.transform(X_test)
+            parts = before.fit_transform(X_train, y[fold.train]), before.transform(X_test)
         except Exception:  # every trial then fails with the same error, and records it
             return None
         if not all(sparse.issparse(part) or isinstance(part, np.ndarray) for part in parts):
             return None
-        result.append(_Before(before.steps, _joined(parts, fold)))
+        joined = sparse.vstack(parts).tocsr() if sparse.issparse(parts[0]) else np.concatenate(parts)
+        result.append(_Before(before.steps, joined))
     return result
 
 
-def _joined(parts, fold):
+def _transformed(fold, X):
     """Fold of transformed samples: the training part above the held-out one."""
-    stack = sparse.vstack if sparse.issparse(parts[0]) else np.concatenate
-    X = stack(parts).tocsr() if sparse.issparse(parts[0]) else stack(parts)
     weight = None if fold.weight_train is None else np.concatenate([fold.weight_train, fold.weight_test])
     data = Data(X, np.concatenate([fold.y_train, fold.y_test]), weight)
     n_train = fold.train.shape[0]
