@@ -211,7 +211,7 @@ def check_class_weight(base, n_classes=2):
             f"the base has {name}={value!r}, which multiplies the searched costs (or is replaced by them, where its "
             "fit takes no sample_weight); set it to None unless you want both",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

@@ -13,6 +13,7 @@ from csf.trials import known_hull, outcome
 
 __all__ = [
     "FoldResult",
+    "decisions",
     "evaluate",
     "lost_samples",
     "pooled_outcome",
@@ -152,6 +153,12 @@ def pooled_outcome(metric, folds, results, *, tune):
     if results[0].train_outcome is not None:
         fields |= _train_fields(metric, folds, results)
     return fields | times
+
+
+def decisions(results, threshold):
+    """Which held-out samples are found for what they are at a threshold, or by the own decision (``None``)."""
+    said = [result.decided if threshold is None else result.score >= threshold for result in results]
+    return np.concatenate(said) & ~np.concatenate([result.lost for result in results])
 
 
 def evaluate(metric, is_pos, lost, decided, score, weight):

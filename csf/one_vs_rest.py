@@ -12,7 +12,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from csf._validation import last_step
 from csf.costs import WeightRoute, weight_route
 
-__all__ = ["OneVsRestRoute", "assembled", "one_vs_rest_route", "problem_costs"]
+__all__ = ["WEIGHTINGS", "OneVsRestRoute", "assembled", "one_vs_rest_route", "problem_costs"]
 
 
 def problem_costs(code, costs):
@@ -138,3 +138,7 @@ def one_vs_rest_route(base, *, sample_weight_name=None, weighted=False):
         )
     inner = weight_route(last.estimator, sample_weight_name=sample_weight_name, weighted=weighted)
     return OneVsRestRoute("one-vs-rest", f"{prefix}estimator", inner)
+
+
+# How costs are spread over samples: by their class, or in each problem of a one-vs-rest base by itself.
+WEIGHTINGS = {"class": weight_route, "one-vs-rest": one_vs_rest_route}

@@ -13,7 +13,7 @@ __all__ = ["cv_results", "report"]
 _OPEN = 0.05
 
 
-def report(studies, settings, n_splits, *, metric, pos, bound, stopped=None):
+def report(studies, settings, n_splits, *, metric, pos, bound, stopped=None, winner=None):
     """Fitted attributes of a search that come from its trials.
 
     Parameters
@@ -32,6 +32,8 @@ def report(studies, settings, n_splits, *, metric, pos, bound, stopped=None):
         See `csf.bounds.get_bound`.
     stopped : str, default=None
         Why the search ended before its studies did.
+    winner : Trial, default=None
+        The trial that was chosen; ``None`` takes the best one.
 
     Returns
     -------
@@ -44,7 +46,7 @@ def report(studies, settings, n_splits, *, metric, pos, bound, stopped=None):
         If every trial failed: the kind of the first error, with its text.
     """
     trials = [trial for study in studies for trial in study.trials]
-    winner = best_trial(trials)
+    winner = best_trial(trials) if winner is None else winner
     if winner is None:
         first = next((trial.error for trial in trials if trial.error), "no trial was made")
         kind = TypeError if "\nTypeError: " in first else ValueError

@@ -3,13 +3,16 @@
 import warnings
 from dataclasses import dataclass, field
 
+import numpy as np
 from sklearn.exceptions import FitFailedWarning
 from tqdm import tqdm
 
 from csf._validation import NoCallbackContext
 from csf.checkpoint import Checkpoint
-from csf.evaluation import pooled_outcome
+from csf.evaluation import decisions, pooled_outcome
+from csf.selection import GainRule
 from csf.trainers.starts import Starts
+from csf.trials import best_trial
 from csf.workers import Workers
 
 __all__ = ["Runner"]
@@ -43,6 +46,9 @@ class Runner:
         scikit-learn's callback context of the search.
     verbose : int, default=0
         1 shows a progress bar.
+    min_gain : float, default=None
+        Standard errors by which a trial has to beat those with equal costs, see `csf.selection.GainRule`; ``None``
+        takes the best trial as it is.
     """
 
     studies: list
@@ -56,9 +62,16 @@ class Runner:
     callbacks: list = field(default_factory=list)
     context: object = field(default_factory=NoCallbackContext)
     verbose: int = 0
+    min_gain: float | None = None
 
     def __post_init__(self):
         self._starts = [Starts() for _ in self.folds]
+        self._rule = None
+        if self.min_gain is not None:
+            y, samples = (np.concatenate(parts) for parts in zip(*((fold.y_test, fold.test) for fold in self.folds)))
+            weight = [fold.weight_test for fold in self.folds]
+            weight = None if weight[0] is None else np.concatenate(weight)
+            self._rule = GainRule(self.studies[0].metric, y > 0, weight, samples=samples, min_gain=self.min_gain)
 
     def run(self):
         """Run all studies to their ends.
@@ -73,6 +86,7 @@ class Runner:
         bar = tqdm(total=total, initial=done, disable=not self.verbose, desc="csf", unit="trial")
         try:
             with bar, Workers(self.trainers, self.folds, self.n_jobs) as workers:
+                self._recall(workers)
                 while batch := self._next_batch():
                     for wave in self._waves(batch):
                         if self._run_wave(wave, workers, bar):
@@ -81,13 +95,44 @@ class Runner:
             if not any(trial.state == "complete" for study in self.studies for trial in study.trials):
                 raise
             warnings.warn(
-                "the search was interrupted; it goes on with the trials that were finished", UserWarning, stacklevel=4
+                "the search was interrupted; it goes on with the trials that were finished", UserWarning, stacklevel=5
             )
             return "interrupted"
         finally:
             for study in self.studies:
                 study.forget_pending()
         return None
+
+    def choose(self):
+        """Winner by the gain rule.
+
+        Returns
+        -------
+        Choice or None
+            Its ``key`` is the trial; ``None`` without a rule, or without a complete trial.
+        """
+        done = any(trial.state == "complete" for study in self.studies for trial in study.trials)
+        if self._rule is None or not done:
+            return None
+        choice = self._rule.choose()
+        number, at = choice.key
+        return choice._replace(key=next(trial for trial in self.studies[number].trials if trial.number == at))
+
+    def _recall(self, workers):
+        """Decisions of the two trials of an earlier run that the rule needs: a checkpoint does not hold them."""
+        if self._rule is None:
+            return
+        known = [t for study in self.studies for t in study.trials if t.state == "complete"]
+        for trial in {best_trial(known), best_trial([t for t in known if t.c_fn == t.c_fp])} - {None}:
+            tasks = [(trial.setting, fold, trial.costs, ()) for fold in range(len(self.folds))]
+            options = {"tune": self.tune, "on_train": False, "raise_errors": True}
+            self._note(trial, list(workers.run(tasks, **options)), trial.setting)
+
+    def _note(self, trial, results, number):
+        """Tell the rule what a complete trial decides."""
+        if self._rule is not None:
+            decided = decisions(results, trial.threshold)
+            self._rule.add((number, trial.number), decided, neutral=trial.c_fn == trial.c_fp)
 
     def _next_batch(self):
         """Trials to train now: those left pending by an earlier run, then new ones."""
@@ -138,12 +183,14 @@ class Runner:
                 starts.add(trainer.family, trainer.position(trial.costs), result.state)
         fields = pooled_outcome(study.metric, self.folds, results, tune=self.tune)
         if "profile" in fields:
-            return study.record(trial, setting=number, **fields)
+            trial = study.record(trial, setting=number, **fields)
+            self._note(trial, results, number)
+            return trial
         warnings.warn(
             f"trial {trial.number} (t={trial.t}, costs {trial.costs}) failed and is left out; its error is in trials_: "
             f"{fields['error'].rstrip().splitlines()[-1]}",
             FitFailedWarning,
-            stacklevel=6,
+            stacklevel=7,
         )
         return study.fail(trial, setting=number, **fields)
 

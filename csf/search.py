@@ -5,39 +5,38 @@ import warnings
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.model_selection import ParameterGrid, StratifiedKFold
+from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_consistent_length, check_random_state, get_tags, indexable
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 from csf._validation import (
     CallbackSupportMixin,
     check_class_weights,
     open_callback_context,
-    routing_enabled,
     with_callbacks,
 )
+from csf.arguments import check_arguments
 from csf.checkpoint import Checkpoint
-from csf.costs import NORMALIZATIONS, check_class_weight, weight_route
+from csf.costs import check_class_weight
 from csf.folds import Data, Fold, bound_share, make_folds
 from csf.labels import read_labels
 from csf.metrics import Constrained, get_constraint, get_metric
-from csf.one_vs_rest import one_vs_rest_route
+from csf.one_vs_rest import WEIGHTINGS
 from csf.prediction import CutPredictorMixin
 from csf.prefit import is_prefit, prefit_study
-from csf.responses import response_method
 from csf.results import report
+from csf.routing import BaseRoutingMixin
 from csf.runner import Runner
 from csf.splits import resolve_splits
+from csf.strategies import NeutralFirst, get_strategy
 from csf.study import Study
-from csf.trainers import ENGINES, make_trainers, seeded
+from csf.trainers import make_trainers, seeded
 
 __all__ = ["CostSearch"]
 
-# How the costs are spread over the samples.
-WEIGHTINGS = {"class": weight_route, "one-vs-rest": one_vs_rest_route}
 
-
-class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class CostSearch(
+    CutPredictorMixin, BaseRoutingMixin, CallbackSupportMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+):
     """Search the class costs, and with them the threshold, that maximise a metric.
 
     Metrics such as F-beta, Jaccard or the G-mean cannot be summed over examples, so no classifier optimises them
@@ -49,8 +48,9 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
     ----------
     base : estimator
         Classifier whose ``fit`` takes ``sample_weight`` (or that has ``class_weight``), or a pipeline that ends in
-        one. It is trained on targets coded 0 and 1, 1 for the positive class. With a fitted
-        ``sklearn.frozen.FrozenEstimator`` only the threshold is tuned.
+        one, or a OneVsRestClassifier of one. It is trained on targets coded 0 and 1, 1 for the positive class (0 for
+        the null class and 1, 2, ... for others). With a fitted ``sklearn.frozen.FrozenEstimator`` only the threshold
+        is tuned.
     metric : str or Metric, default="f1"
         What is maximised: ``"f1"``, ``"f2"``, ``"f0.5"``, ``"jaccard"``, ``"gmean"``, ... (``csf.metrics.METRICS``)
         or an object.
@@ -78,14 +78,18 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
     pos_label : label, default=None
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
     null_class : label, default=None
-        Class that means nothing to find, where ``y`` has several others; see Notes.
+        Class of nothing to find, where ``y`` has several others; see Notes. Of two classes it is the negative one.
     weighting : {"class", "one-vs-rest"}, default="class"
-        Whether the weight of a sample is the cost of its class, or, with a OneVsRestClassifier, differs from problem to
-        problem: ``c_fn`` for the class that is to be found there, ``c_fp`` for all others.
+        ``"class"`` weights a sample by the cost of its class. ``"one-vs-rest"``, for a OneVsRestClassifier, weights it
+        in each problem by itself: ``c_fn`` if it is of the class to be found there, else ``c_fp``. See Notes.
     normalize : {"none", "mean"}, default="none"
         ``"mean"`` scales the weights to mean 1, so that the regularisation of the base stays the same at all levels.
     sample_weight_name : str, default=None
         Argument of the base's ``fit`` for the weights, such as ``"clf__sample_weight"``; found by itself otherwise.
+    min_gain : float, default=None
+        Train with equal costs first, and keep them unless the best trial gains more over them than this many standard
+        errors of the gain (see `csf.selection`): with few positives the best of many trials can be luck. ``0.5`` loses
+        little where costs help. ``None`` takes the best trial.
     bound : {"support", "diagonal", "envelope", "parambath"} or type, default="support"
         How ``upper_bound_`` is computed, see `csf.bounds`.
     bound_on : {"validation", "train"}, default="validation"
@@ -132,6 +136,9 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         Whether ``constraint`` holds for the winner on the pooled held-out predictions.
     constraint_value_ : float or None
         Value of the constrained rate there.
+    gain_, gain_error_ : float
+        With ``min_gain``: the value of the best trial minus that of the best one with equal costs, and its standard
+        error (NaN where it was not needed).
     trials_ : list of Trial
         Everything that was tried.
     studies_ : list of Study
@@ -142,15 +149,16 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         Number of trials and of splits.
     refit_time_ : float
         Seconds of the last training.
-    classes_ : ndarray of shape (2,)
+    classes_ : ndarray of shape (n_classes,)
         Labels.
-    pos_label_ : label
-        Positive class.
+    pos_label_, null_class_ : label
+        Positive class (``None`` where there are several) and the other one.
     n_features_in_, feature_names_in_ : int, ndarray of str
         Number and names of the features, where the base tells them.
 
     See Also
     --------
+    csf.MacroCostSearch : Macro averages over classes.
     csf.Study : The same search for models that you train yourself.
     csf.thresholding.PlugInClassifier : One training and the best threshold.
 
@@ -158,6 +166,13 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
     -----
     The costs change what the base's probabilities mean. ``predict_proba`` takes them out again: the odds are
     multiplied by ``c_fp / c_fn``. It is not thresholded at ``best_threshold_``, so use ``predict``.
+
+    With ``null_class``, a sample of another class is found only if its own class is predicted. Metrics read the errors
+    ``fn`` (samples of other classes that are not found) and ``fp`` (samples of the null class in which something is
+    found); ``"f1"`` is then the multiclass F-measure of [2]_, see `ErrorProfile.from_classes`. The threshold is an
+    offset on the score of the null class: the best other class is predicted where its score exceeds that one by it
+    (probabilities p: where ``p / (p + p_null)`` reaches it). All classes but one cost the same, which cannot balance a
+    class against many: for that a one-vs-rest base has ``weighting="one-vs-rest"``.
 
     References
     ----------
@@ -197,6 +212,7 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         weighting="class",
         normalize="none",
         sample_weight_name=None,
+        min_gain=None,
         bound="support",
         bound_on="validation",
         tol=None,
@@ -222,6 +238,7 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         self.weighting = weighting
         self.normalize = normalize
         self.sample_weight_name = sample_weight_name
+        self.min_gain = min_gain
         self.bound = bound
         self.bound_on = bound_on
         self.tol = tol
@@ -240,7 +257,7 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         X : array-like, sparse matrix or frame of shape (n_samples, n_features)
             Samples.
         y : array-like of shape (n_samples,)
-            Labels of two classes.
+            Labels of two classes, or of more with ``null_class``.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights >= 0; they count in every training, metric and bound.
         **fit_params
@@ -261,8 +278,9 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
 
     def _fit(self, X, y, sample_weight, fit_params, shared):
         """`fit` with what other searches on the same samples and splits prepared."""
-        self._check_arguments()
-        for name in ("best_estimator_", "refit_time_", "n_features_in_", "feature_names_in_"):
+        check_arguments(self)
+        names = ("best_estimator_", "refit_time_", "n_features_in_", "feature_names_in_", "gain_", "gain_error_")
+        for name in names:
             vars(self).pop(name, None)  # what this fit may not set must not be left from an earlier one
         X, y = indexable(X, y)
         check_consistent_length(X, y)
@@ -278,23 +296,6 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
             self._search(metric, X, labels, codes, weight, fit_params, shared)
         return self
 
-    def _check_arguments(self):
-        if isinstance(self.base, type) or not hasattr(self.base, "fit"):
-            raise TypeError(f"base must be a classifier object with fit, e.g. LinearSVC(), got {self.base!r}")
-        choices = {"threshold": ("tune", None), "normalize": NORMALIZATIONS, "bound_on": ("validation", "train")}
-        choices |= {"engine": ENGINES, "weighting": tuple(WEIGHTINGS)}
-        for name, accepted in choices.items():
-            value = getattr(self, name)
-            if not any(value is choice or value == choice for choice in accepted):
-                raise ValueError(f"{name} must be one of {accepted}, got {value!r}")
-        if self.error_score != "raise" and not (isinstance(self.error_score, float) and np.isnan(self.error_score)):
-            raise ValueError(f"error_score must be 'raise' or nan, got {self.error_score!r}")
-        if self.threshold == "tune" and response_method(self.base) is None:
-            raise ValueError(
-                f"threshold='tune' needs decision_function or predict_proba, and {type(self.base).__name__} has "
-                "neither; use threshold=None"
-            )
-
     def _search(self, metric, X, labels, codes, weight, fit_params, shared):
         fit_params, split_params = self._route(fit_params)
         random_state = None if self.random_state is None else check_random_state(self.random_state)
@@ -308,7 +309,8 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         folds = make_folds(data, splits)
         pos = bound_share(folds, on_train=self.bound_on == "train")
         options = {"pos": pos, "n_trials": self.n_trials, "tol": self.tol, "bound": self.bound}
-        self.studies_ = [Study(metric, self.strategy, **options) for _ in settings]
+        strategy = self.strategy if self.min_gain is None else NeutralFirst(get_strategy(self.strategy))
+        self.studies_ = [Study(metric, strategy, **options) for _ in settings]
         route = WEIGHTINGS[self.weighting](
             base, sample_weight_name=self.sample_weight_name, weighted=weight is not None
         )
@@ -326,19 +328,23 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
             callbacks=list(self.callbacks or ()),
             context=context,
             verbose=self.verbose,
+            min_gain=self.min_gain,
         )
         stopped = runner.run()
-        self._report(metric, pos, settings, len(splits), stopped)
+        self._report(metric, pos, settings, len(splits), stopped, runner.choose())
         if self.refit:
-            start = time.perf_counter()
-            winner = bases[self.trials_[self.best_index_].setting]
-            everything = np.arange(codes.size)
-            (trainer,) = make_trainers(winner, [Fold(data, everything, everything)], **how)
-            estimator = trainer.estimator(trainer.fit(self.best_cost_weights_))
-            known = np.asarray(getattr(estimator, "classes_", np.arange(labels.classes.size)))
-            self._adopt(estimator, known, labels.decode(known))
-            self.refit_time_ = time.perf_counter() - start
+            self._refit(bases[self.trials_[self.best_index_].setting], data, labels, how)
         context.end()
+
+    def _refit(self, base, data, labels, how):
+        """Train the winner on everything."""
+        start = time.perf_counter()
+        everything = np.arange(data.y.size)
+        (trainer,) = make_trainers(base, [Fold(data, everything, everything)], **how)
+        estimator = trainer.estimator(trainer.fit(self.best_cost_weights_))
+        known = np.asarray(getattr(estimator, "classes_", np.arange(labels.classes.size)))
+        self._adopt(estimator, known, labels.decode(known))
+        self.refit_time_ = time.perf_counter() - start
 
     def _tune_prefit(self, metric, X, labels, codes, weight):
         study, known, names = prefit_study(
@@ -349,25 +355,21 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
         self.refit_time_ = 0.0
         self._adopt(self.base, known, names)
 
-    def _route(self, fit_params):
-        """Arguments of the base's fit and of the splitter."""
-        if routing_enabled():
-            routed = process_routing(self, "fit", **fit_params)
-            return dict(routed.base.fit), dict(routed.splitter.split)
-        groups = {"groups": fit_params["groups"]} if "groups" in fit_params else {}
-        return {name: value for name, value in fit_params.items() if name != "groups"}, groups
-
     def _open_checkpoint(self, content):
         if self.checkpoint is None:
             return None
         settings = (self.metric, self.constraint, self.strategy, self.threshold, self.normalize, self.bound_on)
-        checkpoint = Checkpoint(self.checkpoint, (*content, *settings, self.engine, self.weighting))
+        checkpoint = Checkpoint(
+            self.checkpoint, (*content, *settings, self.engine, self.weighting, self.min_gain is None)
+        )
         checkpoint.restore(self.studies_)
         return checkpoint
 
-    def _report(self, metric, pos, settings, n_splits, stopped):
+    def _report(self, metric, pos, settings, n_splits, stopped, choice=None):
         """Set the results that come from the trials."""
-        results = report(self.studies_, settings, n_splits, metric=metric, pos=pos, bound=self.bound, stopped=stopped)
+        how = {"metric": metric, "pos": pos, "bound": self.bound, "stopped": stopped}
+        results = report(self.studies_, settings, n_splits, winner=None if choice is None else choice.key, **how)
+        results |= {} if choice is None else {"gain_": choice.gain, "gain_error_": choice.error}
         for name, value in results.items():
             setattr(self, name, value)
         if not self.feasible_:
@@ -375,21 +377,8 @@ class CostSearch(CutPredictorMixin, CallbackSupportMixin, ClassifierMixin, MetaE
                 f"no trial satisfies {metric.constraint} on held-out data; the closest one has "
                 f"{self.constraint_value_:.4g}. Loosen the constraint, or add trials or features",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
-
-    def get_metadata_routing(self):
-        """Routing of ``sample_weight`` to the search, of other arguments to the base and the splitter.
-
-        Returns
-        -------
-        MetadataRouter
-            The router.
-        """
-        router = MetadataRouter(owner=self).add_self_request(self)
-        router.add(base=self.base, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
-        splitter = self.cv if hasattr(self.cv, "split") else StratifiedKFold()
-        return router.add(splitter=splitter, method_mapping=MethodMapping().add(caller="fit", callee="split"))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

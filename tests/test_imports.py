@@ -15,8 +15,9 @@ FILES = sorted(ROOT.rglob("*.py"))
 ORDER = [
     *("_files", "_validation", "labels", "profiles", "metrics", "hull", "responses", "splits", "folds", "linear"),
     *("thresholding", "costs", "one_vs_rest", "trials", "bounds", "strategies", "study", "results", "checkpoint"),
-    *("evaluation", "selection", "trainers", "workers", "runner", "prediction", "prefit", "search", "macro", "csf"),
-    *("fenchel", "streams", "online", "structural", "testing", "plots", "experiments", "benchmarks", "cli", "__main__"),
+    *("evaluation", "selection", "trainers", "workers", "runner", "routing", "prediction", "prefit", "arguments"),
+    *("search", "macro", "csf", "fenchel", "streams", "online", "structural", "testing", "plots", "experiments"),
+    *("benchmarks", "cli", "__main__"),
 ]
 # Slow to import, or not installed everywhere: only where they are used, inside functions.
 LATE = {"matplotlib", "shapely", "pandas", "polars", "skops", "IPython", "lightgbm", "xgboost", "pyarrow", "river"}

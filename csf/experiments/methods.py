@@ -1,7 +1,7 @@
 """The methods that are compared: one line each in ``METHODS``."""
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit, logit
@@ -12,7 +12,7 @@ from csf.evaluation import lost_samples
 from csf.experiments.bench import BASES
 from csf.profiles import ErrorProfile
 from csf.selection import GainRule
-from csf.strategies import Grid, ImbalanceRatio, Proposal, Strategy, get_strategy
+from csf.strategies import Grid, ImbalanceRatio, NeutralFirst, Proposal, Strategy, get_strategy
 from csf.study import Study
 from csf.thresholding import bisection, sweep_several
 from csf.trials import best_trial
@@ -114,35 +114,6 @@ class Neutral(Strategy):
     def propose(self, trials, *, metric, pos):
         """Equal costs, once, see `Strategy.propose`."""
         return None if trials else Proposal(None, 1.0, 1.0)
-
-
-@dataclass(frozen=True)
-class NeutralFirst(Strategy):
-    """Equal costs, then the proposals of another strategy.
-
-    Parameters
-    ----------
-    strategy : Strategy
-        What to do next; it does not see the first trial.
-
-    Examples
-    --------
-    >>> NeutralFirst(Grid()).with_budget(11)
-    NeutralFirst(strategy=Grid(size=10))
-    """
-
-    strategy: Strategy
-
-    def propose(self, trials, *, metric, pos):
-        """Equal costs where they are missing, else what the other strategy says, see `Strategy.propose`."""
-        others = [trial for trial in trials if trial.c_fn != trial.c_fp]
-        if len(others) == len(trials):
-            return Proposal(None, 1.0, 1.0)
-        return self.strategy.propose(others, metric=metric, pos=pos)
-
-    def with_budget(self, n_trials):
-        """The same with one trial less for the other strategy, see `Strategy.with_budget`."""
-        return replace(self, strategy=self.strategy.with_budget(max(n_trials - 1, 1)))
 
 
 class Method:

@@ -7,6 +7,7 @@ from csf.strategies.dinkelbach import Dinkelbach
 from csf.strategies.function import FunctionStrategy
 from csf.strategies.grid import Grid
 from csf.strategies.imbalance_ratio import ImbalanceRatio
+from csf.strategies.neutral_first import NeutralFirst
 from csf.strategies.registry import STRATEGIES, get_strategy
 from csf.strategies.support import Support
 
@@ -18,6 +19,7 @@ __all__ = [
     "FunctionStrategy",
     "Grid",
     "ImbalanceRatio",
+    "NeutralFirst",
     "Proposal",
     "Strategy",
     "Support",

@@ -1,0 +1,51 @@
+"""What a search accepts, checked before anything is trained."""
+
+from numbers import Real
+
+import numpy as np
+
+from csf.costs import NORMALIZATIONS
+from csf.one_vs_rest import WEIGHTINGS
+from csf.responses import response_method
+from csf.trainers import ENGINES
+
+__all__ = ["check_arguments"]
+
+CHOICES = {
+    "threshold": ("tune", None),
+    "normalize": NORMALIZATIONS,
+    "bound_on": ("validation", "train"),
+    "engine": ENGINES,
+    "weighting": tuple(WEIGHTINGS),
+}
+
+
+def check_arguments(search):
+    """Check the arguments of a search that no other part checks.
+
+    Parameters
+    ----------
+    search : CostSearch
+        The search.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one cannot be used.
+    """
+    base, gain, error_score = search.base, search.min_gain, search.error_score
+    if isinstance(base, type) or not hasattr(base, "fit"):
+        raise TypeError(f"base must be a classifier object with fit, e.g. LinearSVC(), got {base!r}")
+    for name, accepted in CHOICES.items():
+        value = getattr(search, name)
+        if not any(value is choice or value == choice for choice in accepted):
+            raise ValueError(f"{name} must be one of {accepted}, got {value!r}")
+    if error_score != "raise" and not (isinstance(error_score, float) and np.isnan(error_score)):
+        raise ValueError(f"error_score must be 'raise' or nan, got {error_score!r}")
+    if gain is not None and not (isinstance(gain, Real) and 0.0 <= gain < np.inf):
+        raise ValueError(f"min_gain must be a number of standard errors >= 0, or None, got {gain!r}")
+    if search.threshold == "tune" and response_method(base) is None:
+        raise ValueError(
+            f"threshold='tune' needs decision_function or predict_proba, and {type(base).__name__} has neither; use "
+            "threshold=None"
+        )

@@ -1,0 +1,51 @@
+"""Equal costs first, so that there is something to beat."""
+
+from dataclasses import dataclass, replace
+
+from csf.strategies.base import Proposal, Strategy
+
+__all__ = ["NeutralFirst"]
+
+
+@dataclass(frozen=True)
+class NeutralFirst(Strategy):
+    """Equal costs, then the proposals of another strategy.
+
+    Parameters
+    ----------
+    strategy : Strategy
+        What to do next; it does not see the first trial.
+
+    Examples
+    --------
+    >>> from csf.strategies import Grid
+    >>> NeutralFirst(Grid()).with_budget(11)
+    NeutralFirst(strategy=Grid(size=10))
+    """
+
+    strategy: Strategy
+
+    def propose(self, trials, *, metric, pos):
+        """Equal costs where they are missing, else what the other strategy says, see `Strategy.propose`."""
+        others = [trial for trial in trials if trial.c_fn != trial.c_fp]
+        if len(others) == len(trials):
+            return Proposal(None, 1.0, 1.0)
+        return self.strategy.propose(others, metric=metric, pos=pos)
+
+    def with_budget(self, n_trials):
+        """The same with one trial less for the other strategy, see `Strategy.with_budget`."""
+        return replace(self, strategy=self.strategy.with_budget(max(n_trials - 1, 1)))
+
+    def check_metric(self, metric):
+        """As the other strategy, see `Strategy.check_metric`."""
+        self.strategy.check_metric(metric)
+
+    @property
+    def batch_size(self):
+        """As the other strategy."""
+        return self.strategy.batch_size
+
+    @property
+    def name(self):
+        """Name of the other strategy."""
+        return self.strategy.name
