@@ -1,0 +1,386 @@
+"""Compiled loops of SPADE and STAMP: projected ascent on priced rewards, with averaged weights at hand at any time.
+
+SPADE moves the prices of the two classes at each step, STAMP keeps them for a stage. The last weights are
+``w = A v`` and their average is ``P v + Q u``, with scalars A, P and Q. So projections and averages cost nothing per
+feature, and a step costs as much as its row has entries.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+__all__ = [
+    "REWARDS",
+    "Options",
+    "ascend_csr",
+    "ascend_dense",
+    "dual_projection",
+    "dual_tangent",
+    "initial_scalars",
+    "tally_csr",
+    "tally_dense",
+]
+
+# Kernels know metrics and rewards by their places here. ``FIXED``: prices stay as they are.
+MIN, HMEAN, QMEAN, GMEAN, FIXED = range(5)
+REWARDS = ("hinge", "logistic")
+HINGE, LOGISTIC = range(2)
+
+# Places in the vector of scalars: weights, steps, prices (duals), examples met and rewards averaged of each class.
+A, P, Q, SQUARED_NORM, N_STEPS, ALPHA, BETA, MET_POS, MET_NEG, N_POS, N_NEG, MEAN_POS, MEAN_NEG = range(13)
+# Places in a tally.
+TP, FP, FN, TN, REWARD_POS, REWARD_NEG = range(6)
+
+# Where scalars are moved into the arrays: P v and Q u cancel up to P / A, and Q must not vanish.
+_SHRUNK, _FADED = 1e-3, 1e-100
+_POS_FLOOR = 1e-3
+_LN2 = math.log(2.0)
+
+
+class Options(NamedTuple):
+    """Parameters as the kernels want them."""
+
+    measure: int
+    reward: int
+    eta0: float
+    dual_eta0: float
+    radius: float
+    pos: float  # 0: the share so far
+    balanced: bool
+    closed: bool
+    memory: float
+    eps: float  # 0: the schedule t ** (-1 / 4)
+    gain: float  # 0: uniform averages
+
+
+def initial_scalars():
+    """Scalars of weights that are all 0, before the first step."""
+    scalars = np.zeros(MEAN_NEG + 1)
+    scalars[[A, P, Q]] = 1.0
+    scalars[[ALPHA, BETA]] = 0.5
+    return scalars
+
+
+# ---------------------------------------------------------------- rewards, steps, averages
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _reward(margin, kind):
+    """Reward of a margin, and its slope."""
+    if kind == HINGE:
+        return (margin, 1.0) if margin < 1.0 else (1.0, 0.0)
+    if margin >= 0.0:
+        e = math.exp(-margin)
+        return 1.0 - math.log1p(e) / _LN2, e / ((1.0 + e) * _LN2)
+    e = math.exp(margin)
+    return 1.0 - (math.log1p(e) - margin) / _LN2, 1.0 / ((1.0 + e) * _LN2)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _move(s, wx, xx, step, radius, gain):
+    """Add ``step`` times x to w, project, average. Return the multiples of x that v and u gain.
+
+    With ``v + d x`` for v, the old average ``P v + Q u`` reads ``P (v + d x) + Q (u - (P d / Q) x)``.
+    """
+    s[N_STEPS] += 1.0
+    share = (1.0 + gain) / (s[N_STEPS] + gain)
+    d = step / s[A]
+    if step != 0.0:
+        s[SQUARED_NORM] += 2.0 * step * wx + step * step * xx
+        if s[SQUARED_NORM] > radius * radius:
+            s[A] *= radius / math.sqrt(s[SQUARED_NORM])
+            s[SQUARED_NORM] = radius * radius
+    if s[N_STEPS] == 1.0:
+        s[P], s[Q] = s[A], 1.0
+        return d, 0.0
+    back = -s[P] * d / s[Q]
+    s[P] += share * (s[A] - s[P])
+    s[Q] -= share * s[Q]
+    return d, back
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _tidy(s, v, u):
+    """Move scalars into the arrays before digits are lost, and keep the norm free of drift."""
+    if s[A] < _SHRUNK or s[Q] < _FADED:
+        for j in range(v.shape[0]):
+            u[j] = s[P] * v[j] + s[Q] * u[j]
+            v[j] *= s[A]
+        s[A], s[P], s[Q] = 1.0, 0.0, 1.0
+    if s[N_STEPS] % max(1000, v.shape[0]) == 0.0:
+        s[SQUARED_NORM] = s[A] * s[A] * _square(v)
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _dot(x, v):
+    total = 0.0
+    for j in range(x.shape[0]):
+        total += x[j] * v[j]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _csr_dot(values, columns, v):
+    total = 0.0
+    for k in range(values.shape[0]):
+        total += values[k] * v[np.uint64(columns[k])]  # unsigned: no check for negative indices
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _square(x):
+    total = 0.0
+    for j in range(x.shape[0]):
+        total += np.float64(x[j]) * x[j]
+    return total
+
+
+# ---------------------------------------------------------------- duals
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _project_hmean(a, b):
+    c, d = min(max(a, 0.0), 2.0), min(max(b, 0.0), 2.0)
+    if math.sqrt(c) + math.sqrt(d) >= math.sqrt(2.0):
+        return c, d
+    # Below the curve (2 z^2, 2 (1 - z)^2) the slope of the squared distance rises with z from - to +.
+    lo, hi = 0.0, 1.0
+    z = 0.5
+    for _ in range(100):
+        slope = 4.0 * z**3 - 6.0 * z**2 + (6.0 - a - b) * z + b - 2.0
+        if slope < 0.0:
+            lo = z
+        else:
+            hi = z
+        new = z - slope / (12.0 * z**2 - 12.0 * z + 6.0 - a - b)
+        if not lo < new < hi:
+            new = 0.5 * (lo + hi)
+        if abs(new - z) <= 1e-15:
+            break
+        z = new
+    return 2.0 * new * new, 2.0 * (1.0 - new) ** 2
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _project_gmean(a, b, eps):
+    root = math.sqrt(eps)
+    lo, hi = 0.5 * root, 0.5 / root
+    c, d = min(max(a, lo), hi), min(max(b, lo), hi)
+    if c * d >= 0.25:
+        return c, d
+    # Below the hyperbola (z, 1 / (4 z)) the slope of the squared distance has one sign change, from - to +.
+    z = c
+    for _ in range(200):
+        slope = ((16.0 * z - 16.0 * a) * z * z + 4.0 * b) * z - 1.0
+        if slope < 0.0:
+            lo = z
+        else:
+            hi = z
+        steep = (64.0 * z - 48.0 * a) * z * z + 4.0 * b
+        new = z - slope / steep if steep != 0.0 else lo
+        if not lo < new < hi:
+            new = 0.5 * (lo + hi)
+        if abs(new - z) <= 1e-15 * z:
+            break
+        z = new
+    return new, 0.25 / new
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def dual_projection(measure, a, b, eps):
+    """Nearest point of the dual region, as `csf.metrics.Concave.project`."""
+    if measure == MIN:
+        c = min(max(0.5 * (a - b + 1.0), 0.0), 1.0)
+        return c, 1.0 - c
+    if measure == QMEAN:
+        c, d = max(a, 0.0), max(b, 0.0)
+        length = math.sqrt(2.0 * (c * c + d * d))
+        return (c, d) if length <= 1.0 else (c / length, d / length)
+    if measure == HMEAN:
+        return _project_hmean(a, b)
+    return _project_gmean(a, b, eps)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _tangent_gmean(p, n, eps):
+    root = math.sqrt(eps)
+    lo, hi = 0.5 * root, 0.5 / root
+    if p < 0.0 and n < 0.0:
+        return hi, hi
+    if p == 0.0 and n == 0.0:
+        return 0.5, 0.5
+    if p > 0.0:
+        a = 0.5 * math.sqrt(max(n, 0.0)) / math.sqrt(p)
+    else:
+        a = lo if p == 0.0 and n <= 0.0 else hi
+    a = min(max(a, lo), hi)
+    return a, 0.25 / a
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _tangent_hmean(p, n):
+    if p <= 0.0 and n <= 0.0:
+        if p == 0.0 and n == 0.0:
+            return 0.5, 0.5
+        return 2.0 if p < 0.0 else 0.0, 2.0 if n < 0.0 else 0.0
+    share = max(n, 0.0) / (max(p, 0.0) + max(n, 0.0))
+    return 2.0 * share * share, 2.0 * (1.0 - share) ** 2
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def dual_tangent(measure, p, n, eps):
+    """Best duals for averages of rewards, as `csf.metrics.Concave.dual`."""
+    if measure == MIN:
+        a = 0.5 if p == n else (1.0 if p < n else 0.0)
+        return a, 1.0 - a
+    if measure == QMEAN:
+        fnr, fpr = max(1.0 - p, 0.0), max(1.0 - n, 0.0)
+        length = math.sqrt(2.0 * (fnr * fnr + fpr * fpr))
+        if length == 0.0:
+            corner = 0.5 if p == 1.0 and n == 1.0 else 0.0
+            return corner, corner
+        return fnr / length, fpr / length
+    if measure == HMEAN:
+        return _tangent_hmean(p, n)
+    return _tangent_gmean(p, n, eps)
+
+
+# ---------------------------------------------------------------- loops
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _count_class(s, is_pos, pos):
+    """Count an example. Return the share of positives that weighs it: as given, or estimated where that is 0."""
+    s[MET_POS if is_pos else MET_NEG] += 1.0
+    if pos > 0.0:
+        return pos
+    share = (s[MET_POS] + 0.5) / (s[MET_POS] + s[MET_NEG] + 1.0)
+    return min(max(share, _POS_FLOOR), 1.0 - _POS_FLOOR)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _is_left_out(is_pos, pos, uniform):
+    """Whether to skip an example of the larger class, so that both classes come equally often."""
+    own = pos if is_pos else 1.0 - pos
+    return uniform * own >= 1.0 - own
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _update_dual(s, reward, is_pos, own, rate, options):
+    """One step of the duals after a reward of a class with share ``own``."""
+    eps = options.eps
+    if options.measure == GMEAN and eps == 0.0:
+        eps = 1.0 / math.sqrt(math.sqrt(s[N_STEPS] + 1.0))
+        reward += eps
+    mean, count = (MEAN_POS, N_POS) if is_pos else (MEAN_NEG, N_NEG)
+    s[count] += 1.0
+    if options.closed:
+        s[mean] += max(1.0 / s[count], 1.0 - options.memory) * (reward - s[mean])
+    if s[N_POS] == 0.0 or s[N_NEG] == 0.0:
+        return
+    if options.closed:
+        s[ALPHA], s[BETA] = dual_tangent(options.measure, s[MEAN_POS], s[MEAN_NEG], eps)
+        return
+    slope = 1.0 if options.measure == QMEAN else 0.0
+    a, b = s[ALPHA] + rate * slope, s[BETA] + rate * slope
+    if is_pos:
+        a -= rate * reward / own
+    else:
+        b -= rate * reward / own
+    s[ALPHA], s[BETA] = dual_projection(options.measure, a, b, eps)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _priced_step(s, wx, is_pos, pos, options):
+    """Length of the primal step along x; the duals are updated. Both use the weights and duals before."""
+    own = pos if is_pos else 1.0 - pos
+    rate = min(pos, 1.0 - pos) / math.sqrt(s[N_STEPS] + 1.0)
+    reward, slope = _reward(wx if is_pos else -wx, options.reward)
+    price = s[ALPHA] if is_pos else -s[BETA]
+    if options.measure != FIXED:
+        _update_dual(s, reward, is_pos, own, rate * options.dual_eta0, options)
+    return rate * options.eta0 * price / own * slope
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def ascend_dense(X, y, x_scale, constant, v, u, s, uniform, options):
+    """Learn dense rows.
+
+    ``v`` and ``u`` have a last entry for the constant feature, which is 0 where there is none. ``uniform`` has a
+    random number for each row with balanced sampling, else it is empty.
+    """
+    last = v.shape[0] - 1
+    for i in range(X.shape[0]):
+        x, is_pos = X[i], y[i] > 0.0
+        pos = _count_class(s, is_pos, options.pos)
+        if options.balanced:
+            if _is_left_out(is_pos, pos, uniform[i]):
+                continue
+            pos = 0.5
+        wx = s[A] * (_dot(x, v) * x_scale + v[last] * constant)
+        step = _priced_step(s, wx, is_pos, pos, options)
+        xx = _square(x) * x_scale * x_scale + constant * constant if step != 0.0 else 0.0
+        d, back = _move(s, wx, xx, step, options.radius, options.gain)
+        if step != 0.0:
+            dx, back_x = d * x_scale, back * x_scale
+            for j in range(last):
+                v[j] += dx * x[j]
+                u[j] += back_x * x[j]
+            v[last] += d * constant
+            u[last] += back * constant
+        _tidy(s, v, u)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def ascend_csr(data, indices, indptr, y, x_scale, constant, v, u, s, uniform, options):
+    """`ascend_dense` for the rows of a CSR matrix; a step costs as much as its row has entries."""
+    last = v.shape[0] - 1
+    for i in range(indptr.shape[0] - 1):
+        values, columns, is_pos = data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]], y[i] > 0.0
+        pos = _count_class(s, is_pos, options.pos)
+        if options.balanced:
+            if _is_left_out(is_pos, pos, uniform[i]):
+                continue
+            pos = 0.5
+        wx = s[A] * (_csr_dot(values, columns, v) * x_scale + v[last] * constant)
+        step = _priced_step(s, wx, is_pos, pos, options)
+        xx = _square(values) * x_scale * x_scale + constant * constant if step != 0.0 else 0.0
+        d, back = _move(s, wx, xx, step, options.radius, options.gain)
+        if step != 0.0:
+            dx, back_x = d * x_scale, back * x_scale
+            for k in range(values.shape[0]):
+                j = np.uint64(columns[k])
+                v[j] += dx * values[k]
+                u[j] += back_x * values[k]
+            v[last] += d * constant
+            u[last] += back * constant
+        _tidy(s, v, u)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _count_error(tally, wx, is_pos, reward):
+    if is_pos:
+        tally[TP if wx > 0.0 else FN] += 1.0
+        tally[REWARD_POS] += _reward(wx, reward)[0]
+    else:
+        tally[FP if wx > 0.0 else TN] += 1.0
+        tally[REWARD_NEG] += _reward(-wx, reward)[0]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def tally_dense(X, y, x_scale, constant, w, reward, tally):
+    """Add dense rows to the counts of right and wrong predictions by weights w and to the sums of rewards."""
+    last = w.shape[0] - 1
+    for i in range(X.shape[0]):
+        _count_error(tally, _dot(X[i], w) * x_scale + w[last] * constant, y[i] > 0.0, reward)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def tally_csr(data, indices, indptr, y, x_scale, constant, w, reward, tally):
+    """`tally_dense` for the rows of a CSR matrix."""
+    last = w.shape[0] - 1
+    for i in range(indptr.shape[0] - 1):
+        values, columns = data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
+        _count_error(tally, _csr_dot(values, columns, w) * x_scale + w[last] * constant, y[i] > 0.0, reward)

@@ -1,0 +1,263 @@
+"""SPADE: stochastic primal-dual ascent for concave metrics of the two rates."""
+
+import numbers
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.validation import check_is_fitted
+
+from csf._validation import check_fraction
+from csf.metrics import Concave, GMean, HMean, LinearFractional, MinRate, QMean, get_metric
+from csf.online._ascent import (
+    ALPHA,
+    BETA,
+    GMEAN,
+    HMEAN,
+    MIN,
+    N_STEPS,
+    QMEAN,
+    REWARDS,
+    A,
+    Options,
+    P,
+    Q,
+    ascend_csr,
+    ascend_dense,
+    initial_scalars,
+)
+from csf.online.base import LinearOnlineClassifier, check_positive
+
+__all__ = ["SPADE"]
+
+MEASURES = {MinRate: MIN, HMean: HMEAN, QMean: QMEAN, GMean: GMEAN}
+CHOICES = {
+    "reward": REWARDS,
+    "sampling": ("all", "balanced"),
+    "dual": ("gradient", "closed"),
+    "eps": ("schedule", "fixed"),
+}
+
+
+class SPADE(LinearOnlineClassifier):
+    r"""Linear classifier for G-, H-, Q-mean and the smaller rate, one step an example.
+
+    Each example moves the weights up its reward, at the current price of its class, and the prices of the two
+    classes down: the prices are the dual variables of the metric.
+
+    Parameters
+    ----------
+    metric : str or Concave, default="qmean"
+        ``"qmean"``, ``"hmean"``, ``"gmean"`` or ``"min_rate"``.
+    eta0 : float, default=100.0
+        First step size of the weights, positive; it falls as ``1 / sqrt(t)``. The useful range is wide:
+        ``radius * 2 ** -8`` to ``radius * 2 ** 4``.
+    dual_eta0 : float, default=0.2
+        First step size of the prices, positive; ``2 ** -6`` to 1 is useful. Not used with ``dual="closed"``.
+    radius : float, default=100.0
+        Largest length of the weights, positive. Rows have length at most 1.
+    reward : {"hinge", "logistic"}, default="hinge"
+        What stands for a correct prediction: ``min(1, margin)`` or ``1 - log2(1 + exp(-margin))``.
+    sampling : {"all", "balanced"}, default="all"
+        ``"balanced"`` leaves out examples of the larger class at random, so that both classes come equally often.
+        A pass makes fewer steps and costs less.
+    dual : {"gradient", "closed"}, default="gradient"
+        ``"closed"`` takes the best prices for running averages of the rewards instead of gradient steps.
+    memory : float, default=0.99
+        For ``dual="closed"``: the weight of the average before a new reward, in (0, 1]; 1 averages all alike.
+    eps : {"schedule", "fixed"}, default="schedule"
+        For the G-mean, whose slope has no bound: ``"schedule"`` adds ``t ** -0.25`` to the rewards and lets the
+        prices go as far as that allows, ``"fixed"`` solves the extension with the ``eps`` of the metric.
+    gain : float, default=3.0
+        How much more late steps count in the averaged weights: the newest has the share ``(1 + gain) / (t + gain)``;
+        not negative, 0 counts all alike.
+    pos : float, default=None
+        Share of positives, in (0, 1); ``None`` estimates it from the examples so far, at least 0.001.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept.
+    intercept_scaling : float, default=1.0
+        Value of the constant feature behind the intercept, positive.
+    passes : int, default=25
+        Passes over the samples in `fit`.
+    shuffle : bool, default=True
+        Whether `fit` takes the samples in a new random order in each pass.
+    pos_label : label, default=None
+        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order in `fit` and of balanced sampling.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features)
+        Coefficients of the score for ``classes_[1]``: the average of all steps.
+    intercept_ : ndarray of shape (1,)
+        Intercept of that score.
+    coef_last_ : ndarray of shape (1, n_features)
+        Coefficients after the last step.
+    dual_ : tuple of float
+        Last ``(alpha, beta)``, the prices of the two rates.
+    threshold_ : float
+        0: positive is predicted for positive scores.
+    classes_ : ndarray of shape (2,)
+        Labels.
+    pos_label_ : label
+        The positive class.
+    n_seen_ : int
+        Examples met.
+    n_updates_ : int
+        Steps made; fewer with balanced sampling.
+    history_ : dict of ndarray
+        ``n_seen`` = 1, 2, 4, 8, ... and the prices ``alpha`` and ``beta`` then.
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    STAMP : The same for F-beta and Jaccard.
+    FenchelSVM : The same objective solved to the end, on data in memory.
+
+    Notes
+    -----
+    It looks for
+
+    .. math:: \max_{\|w\| \le R} \; \min_{(\alpha, \beta) \in A} \;
+              \alpha P_r(w) + \beta N_r(w) - \Psi^*(\alpha, \beta)
+
+    where P and N are average rewards of the positive and the negative class, not above the true rates, and the
+    inner minimum is the metric of them. The averaged weights are within :math:`O(1/\sqrt{T})` of the maximum after T
+    steps, :math:`\tilde O(T^{-1/4})` for the G-mean. Until both classes have been met the prices stay as they are.
+
+    The threshold is 0, where the rewards put it. `csf.thresholding.PlugInClassifier` around it tunes the threshold.
+
+    References
+    ----------
+    .. [1] H. Narasimhan, P. Kar, P. Jain, "Optimizing Non-decomposable Performance Measures: A Tale of Two
+       Classes", ICML 2015.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from csf.metrics import QMean
+    >>> X, y = make_classification(2000, weights=[0.95], flip_y=0.02, random_state=0)
+    >>> model = SPADE("qmean", random_state=0).fit(X, y)
+    >>> QMean().score(y, model.predict(X))
+    0.924
+    """
+
+    def __init__(
+        self,
+        metric="qmean",
+        *,
+        eta0=100.0,
+        dual_eta0=0.2,
+        radius=100.0,
+        reward="hinge",
+        sampling="all",
+        dual="gradient",
+        memory=0.99,
+        eps="schedule",
+        gain=3.0,
+        pos=None,
+        fit_intercept=True,
+        intercept_scaling=1.0,
+        passes=25,
+        shuffle=True,
+        pos_label=None,
+        random_state=None,
+    ):
+        self.metric = metric
+        self.eta0 = eta0
+        self.dual_eta0 = dual_eta0
+        self.radius = radius
+        self.reward = reward
+        self.sampling = sampling
+        self.dual = dual
+        self.memory = memory
+        self.eps = eps
+        self.gain = gain
+        self.pos = pos
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.passes = passes
+        self.shuffle = shuffle
+        self.pos_label = pos_label
+        self.random_state = random_state
+
+    @property
+    def dual_(self):
+        """Last prices of the two rates, ``(alpha, beta)``."""
+        check_is_fitted(self)
+        return float(self._scalars[ALPHA]), float(self._scalars[BETA])
+
+    @property
+    def n_updates_(self):
+        """Steps made."""
+        check_is_fitted(self)
+        return int(self._scalars[N_STEPS])
+
+    def _check_parameters(self):
+        self._check_metric()
+        for name in ("eta0", "dual_eta0", "radius"):
+            check_positive(getattr(self, name), name)
+        for name, accepted in CHOICES.items():
+            if getattr(self, name) not in accepted:
+                raise ValueError(f"{name} must be one of {accepted}, got {getattr(self, name)!r}")
+        for name, least, interval in (("memory", np.nextafter(0.0, 1.0), "(0, 1]"), ("gain", 0.0, "[0, inf)")):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, numbers.Real):
+                raise TypeError(f"{name} must be a number in {interval}, got {value!r}")
+            if not least <= value <= (1.0 if name == "memory" else np.finfo(float).max):
+                raise ValueError(f"{name} must be a number in {interval}, got {value!r}")
+        if self.pos is not None:
+            check_fraction(self.pos, "pos")
+
+    def _check_metric(self):
+        metric = get_metric(self.metric)
+        if not isinstance(metric, Concave):
+            other = "STAMP" if isinstance(metric, LinearFractional) else "csf.CostSearch"
+            raise TypeError(
+                f"SPADE needs a concave metric of the two rates; {type(metric).__name__} has no conjugate. Use {other}"
+            )
+        if type(metric) not in MEASURES:
+            raise TypeError(
+                f"SPADE has compiled steps for 'min_rate', 'hmean', 'qmean' and 'gmean'; {type(metric).__name__} is "
+                "none of them. Use csf.fenchel.FenchelSVM"
+            )
+        return metric
+
+    def _start(self, n_features):
+        self.threshold_ = 0.0
+        self._v, self._u = np.zeros((2, n_features + 1))
+        self._scalars = initial_scalars()
+        self._scalars[[ALPHA, BETA]] = self._check_metric().initial_dual
+
+    def _options(self):
+        metric = self._check_metric()
+        return Options(
+            measure=MEASURES[type(metric)],
+            reward=REWARDS.index(self.reward),
+            eta0=float(self.eta0),
+            dual_eta0=float(self.dual_eta0),
+            radius=float(self.radius),
+            pos=0.0 if self.pos is None else float(self.pos),
+            balanced=self.sampling == "balanced",
+            closed=self.dual == "closed",
+            memory=float(self.memory),
+            eps=metric.eps if isinstance(metric, GMean) and self.eps == "fixed" else 0.0,
+            gain=float(self.gain),
+        )
+
+    def _step(self, X, y):
+        constant = float(self.intercept_scaling) if self.fit_intercept else 0.0
+        uniform = self._rng.random(y.size if self.sampling == "balanced" else 0)
+        state = (y, self.x_scale_, constant, self._v, self._u, self._scalars, uniform, self._options())
+        if issparse(X):
+            ascend_csr(X.data, X.indices, X.indptr, *state)
+        else:
+            ascend_dense(X, *state)
+
+    def _weights(self):
+        s = self._scalars
+        return s[P] * self._v + s[Q] * self._u, s[A] * self._v
+
+    def _numbers(self):
+        return {"alpha": self._scalars[ALPHA], "beta": self._scalars[BETA]}

@@ -1,0 +1,334 @@
+"""STAMP: stochastic alternation between the level of a ratio metric and the weights that aim at it."""
+
+import math
+import numbers
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.validation import check_is_fitted
+
+from csf._validation import check_count
+from csf.metrics import Concave, LinearFractional, get_metric
+from csf.online._ascent import (
+    ALPHA,
+    BETA,
+    FIXED,
+    N_STEPS,
+    REWARD_NEG,
+    REWARD_POS,
+    REWARDS,
+    SQUARED_NORM,
+    TN,
+    A,
+    Options,
+    P,
+    Q,
+    ascend_csr,
+    ascend_dense,
+    initial_scalars,
+    tally_csr,
+    tally_dense,
+)
+from csf.online.base import LinearOnlineClassifier, check_positive
+from csf.online.rows import rows
+
+__all__ = ["STAMP"]
+
+CHOICES = {"reward": REWARDS, "level": ("actual", "surrogate")}
+# A level at the top of the range would take all weight from one class.
+_BELOW_TOP = 1e-3
+# Least share of a model stage whose weights are used before it is complete.
+_USABLE = 0.1
+_LEAST_DENOMINATOR = 1e-6
+
+
+class STAMP(LinearOnlineClassifier):
+    r"""Linear classifier for F-beta, Jaccard and other ratios of the errors, one step an example.
+
+    Stages alternate: in a model stage, steps on weighted rewards aim at the present level of the metric; in a
+    challenge stage the weights rest, and the level that they reach on new examples becomes the next aim. Stages grow.
+
+    Parameters
+    ----------
+    metric : str or LinearFractional, default="f1"
+        ``"f1"``, ``"f<beta>"``, ``"jaccard"``, ``"gower_legendre"``, or another linear-fractional metric that falls
+        with both errors.
+    eta0 : float, default=50.0
+        First step size of each model stage, positive; it falls as ``1 / sqrt(k)`` with the steps of the stage. The
+        useful range is wide: ``radius * 2 ** -8`` to ``radius * 2 ** 4``.
+    radius : float, default=100.0
+        Largest length of the weights, positive. Rows have length at most 1.
+    reward : {"hinge", "logistic"}, default="hinge"
+        What stands for a correct prediction: ``min(1, margin)`` or ``1 - log2(1 + exp(-margin))``.
+    level : {"actual", "surrogate"}, default="actual"
+        What a challenge stage measures: the metric of the predictions, as in the paper's experiments, or of the
+        average rewards, as in its theory.
+    start_level : float, default=0.0
+        First level, inside the range of the metric; with 0 the first stage of F-beta aims at recall alone.
+    model_stage, challenge_stage : int, default=100
+        Examples in the first stage of each kind.
+    growth : float, default=2.0
+        Factor by which both grow from one epoch to the next, at least 1.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept.
+    intercept_scaling : float, default=1.0
+        Value of the constant feature behind the intercept, positive.
+    passes : int, default=10
+        Passes over the samples in `fit`; stages go on from one to the next.
+    shuffle : bool, default=True
+        Whether `fit` takes the samples in a new random order in each pass.
+    pos_label : label, default=None
+        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order in `fit`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features)
+        Coefficients of the score for ``classes_[1]``: the average of the last model stage, once a tenth of it is
+        done.
+    intercept_ : ndarray of shape (1,)
+        Intercept of that score.
+    coef_last_ : ndarray of shape (1, n_features)
+        Those of the weights at present, not averaged over the model stage.
+    level_ : float
+        Present level.
+    levels_ : ndarray of shape (n_epochs,)
+        Level after each complete epoch.
+    threshold_ : float
+        0: positive is predicted for positive scores.
+    classes_ : ndarray of shape (2,)
+        Labels.
+    pos_label_ : label
+        The positive class.
+    n_seen_ : int
+        Examples met.
+    n_updates_ : int
+        Steps made: the examples of model stages.
+    history_ : dict of ndarray
+        ``n_seen`` = 1, 2, 4, 8, ... with the ``level`` and the number of complete ``epochs`` then.
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    SPADE : The same for G-, H-, Q-mean and the smaller rate.
+    AMP : The same alternation with exact solutions, on data in memory.
+
+    Notes
+    -----
+    The class weights of a model stage are the costs :math:`a(v)` of the level v: :math:`(1 + \beta^2 - v, v)` for
+    F-beta and :math:`(1, v)` for Jaccard. Neither needs the share of positives. Gower-Legendre metrics price both
+    classes alike at every level: they are accuracy in disguise. The level stays as it is where a challenge stage
+    lacks a class. Where average rewards make the denominator of the metric vanish, the predictions count instead.
+
+    The threshold is 0, where the rewards put it. `csf.thresholding.PlugInClassifier` around it tunes the threshold.
+
+    References
+    ----------
+    .. [1] H. Narasimhan, P. Kar, P. Jain, "Optimizing Non-decomposable Performance Measures: A Tale of Two
+       Classes", ICML 2015.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from csf.metrics import FBeta
+    >>> X, y = make_classification(4000, weights=[0.9], flip_y=0.02, random_state=0)
+    >>> model = STAMP("f1", random_state=0).fit(X, y)
+    >>> model.levels_.round(2)
+    array([0.1 , 0.21, 0.46, 0.59, 0.66, 0.61, 0.66])
+    """
+
+    def __init__(
+        self,
+        metric="f1",
+        *,
+        eta0=50.0,
+        radius=100.0,
+        reward="hinge",
+        level="actual",
+        start_level=0.0,
+        model_stage=100,
+        challenge_stage=100,
+        growth=2.0,
+        fit_intercept=True,
+        intercept_scaling=1.0,
+        passes=10,
+        shuffle=True,
+        pos_label=None,
+        random_state=None,
+    ):
+        self.metric = metric
+        self.eta0 = eta0
+        self.radius = radius
+        self.reward = reward
+        self.level = level
+        self.start_level = start_level
+        self.model_stage = model_stage
+        self.challenge_stage = challenge_stage
+        self.growth = growth
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.passes = passes
+        self.shuffle = shuffle
+        self.pos_label = pos_label
+        self.random_state = random_state
+
+    @property
+    def levels_(self):
+        """Level after each complete epoch, of shape (n_epochs,)."""
+        check_is_fitted(self)
+        return np.array(self._levels)
+
+    @property
+    def n_updates_(self):
+        """Steps made."""
+        check_is_fitted(self)
+        return self._n_earlier_steps + int(self._scalars[N_STEPS])
+
+    def _check_parameters(self):
+        metric = self._check_metric()
+        for name in ("eta0", "radius", "growth"):
+            check_positive(getattr(self, name), name)
+        if self.growth < 1.0:
+            raise ValueError(f"growth must be at least 1, got {self.growth!r}")
+        for name in ("model_stage", "challenge_stage"):
+            check_count(getattr(self, name), name)
+        for name, accepted in CHOICES.items():
+            if getattr(self, name) not in accepted:
+                raise ValueError(f"{name} must be one of {accepted}, got {getattr(self, name)!r}")
+        lo, hi = metric.range(0.5)
+        if isinstance(self.start_level, bool) or not isinstance(self.start_level, numbers.Real):
+            raise TypeError(f"start_level must be a number in [{lo:g}, {hi:g}], got {self.start_level!r}")
+        if not lo <= self.start_level <= hi:
+            raise ValueError(f"start_level must be a number in [{lo:g}, {hi:g}], got {self.start_level!r}")
+
+    def _check_metric(self):
+        metric = get_metric(self.metric)
+        if not isinstance(metric, LinearFractional):
+            other = "SPADE" if isinstance(metric, Concave) else "csf.CostSearch"
+            raise TypeError(
+                "STAMP needs a linear-fractional metric such as 'f1' or 'jaccard'; "
+                f"{type(metric).__name__} is none. Use {other}"
+            )
+        for level in metric.range(0.5):
+            costs = metric.cost_weights(level, pos=0.5)
+            if min(costs) < 0.0:
+                raise ValueError(
+                    f"STAMP needs a metric that falls with both errors; {metric.name!r} has the costs "
+                    f"(c_fn, c_fp) = {costs} at level {level:g}. Give its complement"
+                )
+        return metric
+
+    def _start(self, n_features):
+        self.threshold_ = 0.0
+        self._v, self._u = np.zeros((2, n_features + 1))
+        self._complete = np.zeros(n_features + 1)
+        self._scalars = initial_scalars()
+        self._tally = np.zeros(6)
+        self._epoch = self._n_earlier_steps = self._n_met = self._n_pos = 0
+        self._levels = []
+        self.level_ = float(self.start_level)
+        self._begin_model_stage()
+
+    def _step(self, X, y):
+        start = 0
+        while start < y.size:
+            stop = min(y.size, start + self._stage_length() - self._in_stage)
+            part = rows(X, start, stop), y[start:stop]
+            if self._learning:
+                self._ascend(*part)
+            else:
+                self._challenge(*part)
+            self._in_stage += stop - start
+            self._n_met += stop - start
+            self._n_pos += int(np.count_nonzero(part[1] > 0.0))
+            start = stop
+            if self._in_stage == self._stage_length():
+                self._end_stage()
+
+    def _stage_length(self):
+        first = self.model_stage if self._learning else self.challenge_stage
+        exponent = math.log2(first) + self._epoch * math.log2(self.growth)
+        return int(first * float(self.growth) ** self._epoch) if exponent < 60.0 else 2**60
+
+    def _begin_model_stage(self):
+        """Prices of the two classes at the present level; the steps of the average begin anew."""
+        self._learning, self._in_stage = True, 0
+        pos = (self._n_pos + 0.5) / (self._n_met + 1.0)
+        self._scalars[[ALPHA, BETA]] = self._check_metric().cost_weights(self.level_, pos=pos)
+
+    def _constant(self):
+        return float(self.intercept_scaling) if self.fit_intercept else 0.0
+
+    def _ascend(self, X, y):
+        options = Options(
+            measure=FIXED,
+            reward=REWARDS.index(self.reward),
+            eta0=float(self.eta0),
+            dual_eta0=0.0,
+            radius=float(self.radius),
+            pos=0.5,  # equal shares: a step is as long as the price of its class
+            balanced=False,
+            closed=False,
+            memory=1.0,
+            eps=0.0,
+            gain=0.0,
+        )
+        state = (y, self.x_scale_, self._constant(), self._v, self._u, self._scalars, np.empty(0), options)
+        if issparse(X):
+            ascend_csr(X.data, X.indices, X.indptr, *state)
+        else:
+            ascend_dense(X, *state)
+
+    def _challenge(self, X, y):
+        state = (y, self.x_scale_, self._constant(), self._complete, REWARDS.index(self.reward), self._tally)
+        if issparse(X):
+            tally_csr(X.data, X.indices, X.indptr, *state)
+        else:
+            tally_dense(X, *state)
+
+    def _end_stage(self):
+        if self._learning:
+            s = self._scalars
+            self._complete = s[P] * self._v + s[Q] * self._u
+            self._n_earlier_steps += int(s[N_STEPS])
+            self._v, self._u = self._complete.copy(), np.zeros_like(self._u)
+            s[[A, P, Q, SQUARED_NORM, N_STEPS]] = 1.0, 1.0, 1.0, self._v @ self._v, 0.0
+            self._tally = np.zeros(6)
+            self._learning, self._in_stage = False, 0
+        else:
+            self.level_ = self._reached()
+            self._levels.append(self.level_)
+            self._epoch += 1
+            self._begin_model_stage()
+
+    def _reached(self):
+        """Level that the challenge stage measured; the present one where that has no value."""
+        tp, fp, fn, tn = self._tally[: TN + 1]
+        if tp + fn == 0.0 or fp + tn == 0.0:
+            return self.level_
+        n, pos = tp + fp + fn + tn, (tp + fn) / (tp + fp + fn + tn)
+        ends = self._check_metric().range(pos)
+        levels = [self._value(fn / n, fp / n, pos, least=0.0)]
+        if self.level == "surrogate":
+            means = self._tally[REWARD_POS] / (tp + fn), self._tally[REWARD_NEG] / (fp + tn)
+            levels.insert(0, self._value((1.0 - means[0]) * pos, (1.0 - means[1]) * (1.0 - pos), pos))
+        level = next((level for level in levels if level is not None), self.level_)
+        return float(np.clip(level, ends[0], ends[1] - _BELOW_TOP * (ends[1] - ends[0])))
+
+    def _value(self, fn, fp, pos, least=_LEAST_DENOMINATOR):
+        """Metric of errors, which may leave the box; None where its denominator, 1 without any hit, is too small."""
+        metric = self._check_metric()
+        denominator = metric.denominator(fn, fp, pos=pos) / metric.denominator(pos, 1.0 - pos, pos=pos)
+        return metric.value(fn, fp, pos=pos) if denominator > least else None
+
+    def _weights(self):
+        s = self._scalars
+        last = s[A] * self._v
+        if not self._learning or self._in_stage < _USABLE * self._stage_length():
+            return self._complete, last
+        return s[P] * self._v + s[Q] * self._u, last
+
+    def _numbers(self):
+        return {"level": self.level_, "epochs": self._epoch}
