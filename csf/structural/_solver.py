@@ -97,7 +97,7 @@ class CuttingPlaneSolver:
         if slot == self._offsets.shape[0]:
             self._grow()
         self._planes[slot], self._offsets[slot] = plane.gradient, plane.offset
-        self._alpha[slot], self._idle[slot] = 0.0, 0
+        self._idle[slot] = 0  # its alpha is 0 already
         row = self._planes[: self._size] @ plane.gradient
         self._gram[slot, : self._size] = self._gram[: self._size, slot] = row
 

@@ -73,6 +73,18 @@ def test_rows_are_taken_copied_and_stacked():
     assert csr.take(slice(2, 4)).copy().data.size == np.count_nonzero(X[2:4])
 
 
+def test_the_length_is_free_of_drift():
+    """A huge step and its opposite leave an error in the running squared length, which a ball would turn into one."""
+    X = sparse.csr_array(np.eye(3)[[0, 0, 1]])
+    weights, rows = AveragedWeights(4, 0.0), rows_of(X)
+    for place, slope, radius in ((0, 1e10, 1e300), (1, -1e10, 1e300), (2, -0.5, 1e300), (2, -0.25, 1.0)):
+        slopes = slope * (np.arange(3) == place)
+        weights.add(rows, slopes, 1.0, 0.0)
+        weights.step([(rows, slopes)], 1.0, radius)
+        weights.scalars[3] = max(weights.scalars[3], 3.0 * (place == 2))  # enough entries since the last time
+    np.testing.assert_allclose(weights.last(), [0.0, 0.75, 0.0, 0.0])
+
+
 @pytest.mark.parametrize("radius", [1e9, 2.0])
 @pytest.mark.parametrize("power", [0.0, 3.0])
 def test_averaged_weights_are_plain_means(radius, power):

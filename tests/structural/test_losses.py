@@ -117,6 +117,20 @@ def test_shares_of_classes_count_as_in_enumeration(loss, data, rare):
     assert tangent.offset + tangent.slope @ np.r_[pos, neg] == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.parametrize("beta", [0.3, 1.0, 2.5])
+def test_f_beta_of_many_samples_is_that_of_the_table(beta):
+    """Where the worst labelling has negatives of negative score, which a table never leaves out."""
+    rng = np.random.default_rng(int(10 * beta))
+    for _ in range(300):
+        n_pos, n_neg = rng.integers(1, 25), rng.integers(1, 60)
+        size = 10.0 ** rng.uniform(-1, 1.5)
+        pos, neg = size * rng.normal(0.7, 1.0, n_pos), size * rng.normal(-0.7, 1.0, n_neg)
+        rare = n_pos / (n_pos + n_neg) * 10.0 ** rng.uniform(-1.5, 0.0)
+        scores = ClassScores(pos, neg, rare / n_pos, (1.0 - rare) / n_neg)
+        expected = TableLoss(FBetaLoss(beta).metric).class_tangent(scores).value
+        assert FBetaLoss(beta).class_tangent(scores).value == pytest.approx(expected, abs=1e-12)
+
+
 @settings(max_examples=25)
 @given(data=samples(largest=9), rare=st.floats(0.01, 0.99))
 def test_prbep_with_shares_selects_the_nearest_share(data, rare):
@@ -245,10 +259,10 @@ def test_partial_auc_of_all_negatives_is_the_mean_pair_hinge():
 
 
 def test_whole_numbers_of_negatives_survive_rounding():
-    """0.1 * 30 is a little more than 3 in floats: the fourth negative is none of the tenth."""
-    score = np.r_[0.0, np.arange(30.0)]
-    is_pos = np.arange(31) < 1
-    assert np.count_nonzero(PartialAUC(0.1).tangent(score, is_pos).slope[1:]) == 3
+    """0.07 * 100 is a little more than 7 in floats: the eighth negative is none of the 7 percent."""
+    score = np.r_[0.0, np.arange(100.0)]
+    is_pos = np.arange(101) < 1
+    assert np.count_nonzero(PartialAUC(0.07).tangent(score, is_pos).slope[1:]) == 7
 
 
 @each

@@ -234,13 +234,41 @@ def test_a_pickle_goes_on_where_it_was():
     assert half.threshold_ == whole.threshold_
 
 
-def test_what_was_given_is_not_held_on_to():
+@pytest.mark.parametrize("kind", [np.array, sparse.csr_array])
+def test_what_was_given_is_not_held_on_to(kind):
+    """Neither the last buffer nor the rows that wait for the next."""
     X, y = stream(18)
-    model = OnePassMiniBatch("pauc", buffer_size=50).partial_fit(X, y)
-    before, threshold = model.coef_, OnePassMiniBatch("pauc", buffer_size=50).partial_fit(X.copy(), y).threshold_
-    X[:] = 7.0
-    np.testing.assert_array_equal(model.coef_, before)
-    assert model.threshold_ == threshold
+    given, kept = kind(X), kind(X)
+    model = OnePassMiniBatch("pauc", buffer_size=70).partial_fit(given, y)
+    other = OnePassMiniBatch("pauc", buffer_size=70).partial_fit(kept, y)
+    values = given if kind is np.array else given.data
+    values[:] = 7.0
+    assert model.threshold_ == other.threshold_
+    np.testing.assert_array_equal(model.partial_fit(kept, y).coef_, other.partial_fit(kept, y).coef_)
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_history_of_a_fit_is_that_of_a_stream(shuffle):
+    X, y = stream(20, n=300, pos=0.4)
+    model = OnePassMiniBatch("pauc", buffer_size=32, passes=2, shuffle=shuffle, random_state=0).fit(X, y)
+    history = model.history_
+    np.testing.assert_array_equal(history["n_seen"], 2 ** np.arange(10))
+    np.testing.assert_array_equal(history["n_updates"], 2 ** np.arange(10) // 32)
+    assert model.n_seen_ == 600
+    if not shuffle:
+        again = OnePassMiniBatch("pauc", buffer_size=32).partial_fit(X, y).partial_fit(X, y)
+        for name in history:
+            np.testing.assert_array_equal(again.history_[name], history[name])
+
+
+def test_learning_goes_on_after_a_fit():
+    X, y = stream(21, n=200, pos=0.3)
+    model = OnePassMiniBatch("prbep", buffer_size=50, passes=2, random_state=0).fit(X, y)
+    scale, updates = model.x_scale_, model.n_updates_
+    model.partial_fit(0.1 * X, y)
+    assert (model.x_scale_, model.n_updates_, model.n_seen_) == (scale, updates + 4, 600)
+    model.partial_fit(10.0 * X, y)
+    assert model.x_scale_ == scale / 16
 
 
 @pytest.mark.parametrize("kind", ["dense", "csr"])

@@ -110,6 +110,52 @@ def test_the_reservoir_is_uniform():
     assert stats.chisquare(counts).pvalue > 1e-3
 
 
+def test_fit_keeps_a_uniform_sample():
+    X = np.arange(1.0, 61.0)[:, None]
+    y = np.arange(60) < 20
+    counts = np.zeros(20)
+    for seed in range(400):
+        model = TwoPassMiniBatch("pauc", reservoir_size=5, buffer_size=40, passes=1, random_state=seed).fit(X, y)
+        kept = model._sample.rows.X[:, 0].astype(int) - 1
+        counts[kept] += 1
+        assert len(np.unique(kept)) == 5
+    assert stats.chisquare(counts).pvalue > 1e-3
+
+
+@each_loss
+def test_a_rare_negative_class_is_weighted_by_its_share(loss):
+    X, y = stream(13, pos=0.8)
+    model = TwoPassMiniBatch(loss, buffer_size=60, eta=2.0, passes=1, shuffle=False).fit(X, y)
+    Z, pos = with_constant(model, X), np.mean(y > 0)
+    kept, w, steps = Z[y < 0], np.zeros(5), []
+    for start in range(0, (y > 0).sum(), 60):
+        rows = np.vstack([kept, Z[y > 0][start : start + 60]])
+        is_pos = np.arange(len(rows)) >= len(kept)
+        gradient = rows.T @ oracle.subgradient(loss, rows @ w, is_pos, (pos / 60, (1.0 - pos) / len(kept)))
+        w = oracle.project(w - 2.0 / np.sqrt(len(steps) + 1) * gradient, 1000.0)
+        steps.append(w)
+    np.testing.assert_allclose(weights(model), oracle.averaged(steps, 3.0), rtol=1e-8, atol=1e-10)
+
+
+@each_loss
+def test_a_growing_sample_is_weighted_by_the_shares_so_far(loss):
+    X, y = stream(14)
+    model = TwoPassMiniBatch(loss, buffer_size=50, eta=2.0, random_state=0).partial_fit(X, y)
+    Z, w, steps, last = with_constant(model, X), np.zeros(5), [], 0
+    for stop in np.flatnonzero(y < 0)[49::50] + 1:
+        kept, buffer = Z[:stop][y[:stop] > 0], Z[last:stop][y[last:stop] < 0]
+        if len(kept) == 0:
+            last = stop
+            continue
+        rows, pos = np.vstack([kept, buffer]), np.mean(y[:stop] > 0)
+        is_pos = np.arange(len(rows)) < len(kept)
+        gradient = rows.T @ oracle.subgradient(loss, rows @ w, is_pos, (pos / len(kept), (1.0 - pos) / 50))
+        w = oracle.project(w - 2.0 / np.sqrt(len(steps) + 1) * gradient, 1000.0)
+        steps.append(w)
+        last = stop
+    np.testing.assert_allclose(weights(model), oracle.averaged(steps, 3.0), rtol=1e-8, atol=1e-10)
+
+
 def test_the_rare_class_may_be_the_negative_one():
     X, y = stream(5, pos=0.9)
     model = TwoPassMiniBatch("pauc", buffer_size=50, reservoir_size=500, random_state=0).fit(X, y)
