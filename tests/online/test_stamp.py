@@ -1,0 +1,258 @@
+"""STAMP against its literal form, and the laws of its levels."""
+
+import numpy as np
+import pytest
+from online.test_spade import stream, toy
+from oracles import stamp as oracle
+from scipy import sparse
+
+from csf.metrics import (
+    BalancedAccuracy,
+    Coefficients,
+    FBeta,
+    GowerLegendre,
+    Jaccard,
+    LinearFractional,
+    Metric,
+    get_metric,
+)
+from csf.online import STAMP
+from csf.online._ascent import FIXED, Options, ascend_csr, ascend_dense, initial_scalars, tally_csr, tally_dense
+
+METRICS = [FBeta(), FBeta(2.0), FBeta(0.5), Jaccard(), GowerLegendre(2.0), GowerLegendre(0.5)]
+each_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+VARIANTS = {
+    "default": {},
+    "surrogate": {"level": "surrogate"},
+    "logistic surrogate": {"level": "surrogate", "reward": "logistic", "eta0": 3.0},
+    "small ball": {"radius": 0.5, "growth": 1.5, "model_stage": 15},
+    "even stages": {"growth": 1.0, "challenge_stage": 7},
+}
+
+
+@each_metric
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_it_is_the_literal_algorithm_step_by_step(metric, variant, kind):
+    X, y = stream()
+    model = STAMP(metric, **{"model_stage": 20, "challenge_stage": 20, **VARIANTS[variant]})
+    given = model.get_params()
+    names = {
+        "radius": "radius",
+        "eta0": "eta0",
+        "growth": "growth",
+        "s0": "model_stage",
+        "challenge": "challenge_stage",
+    }
+    options = {ours: given[theirs] for ours, theirs in names.items()}
+    options |= {"surrogate": given["level"] == "surrogate", "kind": given["reward"]}
+    rows = np.column_stack([X, np.ones(y.size)]).tolist()
+    signs = np.where(y == 1, 1, -1).tolist()
+    rows_given = kind(X)
+    for i, (last, used, level) in enumerate(oracle.stamp(rows, signs, metric, **options)):
+        model.partial_fit(rows_given[i : i + 1], y[i : i + 1], classes=[0, 1])
+        assert model.level_ == pytest.approx(level, abs=1e-10)
+        np.testing.assert_allclose(model.coef_last_[0], last[:-1], rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(np.append(model.coef_[0], model.intercept_), used, rtol=1e-10, atol=1e-10)
+    assert len(model.levels_) >= 2
+
+
+def test_compiled_and_plain_python_agree():
+    X, y = stream(150)
+    A, signs = sparse.csr_array(X), np.where(y == 1, 1.0, -1.0)
+    model = STAMP(model_stage=100, challenge_stage=100).partial_fit(X, y)
+    for ascend, count, rows in (
+        (ascend_dense, tally_dense, (X,)),
+        (ascend_csr, tally_csr, (A.data, A.indices, A.indptr)),
+    ):
+        v, u, s, tally = np.zeros(6), np.zeros(6), initial_scalars(), np.zeros(6)
+        first = (X[:100],) if len(rows) == 1 else (A.data, A.indices, A.indptr[:101])
+        rest = (X[100:],) if len(rows) == 1 else (A.data, A.indices, A.indptr[100:])
+        s[5:7] = 2.0, 0.0
+        ascend.py_func(*first, signs[:100], 1.0, 1.0, v, u, s, np.empty(0), plain_options())
+        np.testing.assert_allclose(s[1] * v + s[2] * u, model._complete, rtol=1e-9, atol=1e-10)
+        count.py_func(*rest, signs[100:], 1.0, 1.0, model._complete, 0, tally)
+        np.testing.assert_allclose(tally, model._tally, rtol=1e-9)
+        assert tally[:4].sum() == 50
+
+
+def plain_options():
+    """Options of a model stage by default."""
+    return Options(FIXED, 0, 50.0, 0.0, 100.0, 0.5, False, False, 1.0, 0.0, 0.0)
+
+
+# ---------------------------------------------------------------- levels
+
+
+@each_metric
+@pytest.mark.parametrize("level", ["actual", "surrogate"])
+def test_levels_stay_below_one(metric, level):
+    X, y = toy(3000)
+    levels = STAMP(metric, level=level, model_stage=20, challenge_stage=20, growth=1.0).partial_fit(X, y).levels_
+    assert len(levels) == 75
+    assert levels.min() >= 0.0
+    assert levels.max() < 1.0
+
+
+@pytest.mark.parametrize("level", ["actual", "surrogate"])
+def test_perfect_predictions_leave_the_level_just_below_one(level):
+    X = np.tile([[1.0, 0.0], [-1.0, 0.0]], (500, 1))
+    model = STAMP(level=level, eta0=5.0).partial_fit(X, np.tile([1, 0], 500))
+    assert model.level_ == pytest.approx(0.999)
+    assert model.predict([[1.0, 0.0], [-1.0, 0.0]]).tolist() == [1, 0]
+
+
+def test_levels_rise_and_come_near_the_best_threshold():
+    rising = []
+    for seed in range(20):
+        X, y = toy(25_000, seed=seed)
+        rising.append(STAMP(random_state=0).partial_fit(X, y).levels_)
+    rising = np.array(rising)
+    mean, error = rising.mean(axis=0), rising.std(axis=0, ddof=1) / np.sqrt(20)
+    assert (np.diff(mean) > -2.0 * np.hypot(error[1:], error[:-1])).all()
+    assert mean[-1] > mean[0] + 0.1
+
+
+def test_level_zero_predicts_all_positive():
+    X, y = stream()
+    model = STAMP(model_stage=500).partial_fit(X, y)
+    assert model.level_ == 0.0
+    assert (model.predict(X) == 1).all()
+
+
+@pytest.mark.parametrize("only", [0, 1])
+def test_a_challenge_of_one_class_keeps_the_level(only):
+    X, y = stream()
+    model = STAMP(start_level=0.3, model_stage=100, challenge_stage=100).partial_fit(X[:100], y[:100])
+    assert model.partial_fit(X[:100], np.full(100, only)).levels_.tolist() == [0.3]
+
+
+def test_a_vanishing_denominator_falls_back_to_predictions():
+    """Average rewards far below 0 make F-beta's denominator negative."""
+    metric, model = FBeta(), STAMP(level="surrogate").partial_fit(*stream(110))
+    model._tally[:] = 3.0, 1.0, 2.0, 4.0, -500.0, -5.0
+    assert model._reached() == pytest.approx(metric.value(0.2, 0.1, pos=0.5))
+    model._tally[4:] = 4.0, 3.0
+    assert model._reached() == pytest.approx(2 * 0.8 / (1 + 1 + 0.8 - 0.6))
+
+
+@each_metric
+def test_weights_are_the_costs_of_the_level(metric):
+    X, y = stream(180)
+    model = STAMP(metric, start_level=0.3, model_stage=20, challenge_stage=20).partial_fit(X, y)
+    assert model._learning
+    assert tuple(model._scalars[5:7]) == pytest.approx(metric.cost_weights(model.level_, pos=0.5))
+    assert tuple(model._scalars[5:7]) == pytest.approx(oracle.weights_of(metric, model.level_))
+
+
+def test_weights_that_need_the_share_of_positives_do_not_depend_on_cuts():
+    X, y = stream()
+    whole, cut = (STAMP(BalancedAccuracy(), model_stage=20, challenge_stage=20) for _ in range(2))
+    whole.partial_fit(X, y, classes=[0, 1])
+    for start in range(0, y.size, 13):
+        cut.partial_fit(X[start : start + 13], y[start : start + 13], classes=[0, 1])
+    np.testing.assert_array_equal(whole.coef_, cut.coef_)
+    assert whole._scalars[5] > 2 * whole._scalars[6]
+
+
+# ---------------------------------------------------------------- stages
+
+
+def test_stages_grow_and_the_history_tells():
+    X, y = toy(3100)
+    model = STAMP().partial_fit(X, y)
+    assert len(model.levels_) == 4  # 200 + 400 + 800 + 1600 = 3000
+    assert model.n_updates_ == 1500 + 100
+    assert model.n_seen_ == 3100
+    assert model.history_["epochs"].tolist() == [0] * 8 + [1, 1, 2, 3]
+    assert model.history_["level"][-1] == model.levels_[2]
+    assert STAMP(growth=1e9, model_stage=5, challenge_stage=5).partial_fit(X, y)._stage_length() > 1e9
+    assert STAMP(growth=1e300, model_stage=1, challenge_stage=1).partial_fit(X, y)._stage_length() == 2**60
+
+
+def test_a_young_model_stage_is_not_used_yet():
+    X, y = stream()
+    model = STAMP(model_stage=100, challenge_stage=50).partial_fit(X[:150], y[:150])
+    complete = model.coef_.copy()
+    model.partial_fit(X[150:169], y[150:169])
+    np.testing.assert_array_equal(model.coef_, complete)
+    assert not np.array_equal(model.coef_last_, complete)
+    assert not np.array_equal(model.partial_fit(X[169:170], y[169:170]).coef_, complete)
+
+
+def test_the_average_of_a_stage_starts_the_next():
+    X, y = stream()
+    model = STAMP(model_stage=100, challenge_stage=50).partial_fit(X[:100], y[:100])
+    np.testing.assert_array_equal(model.coef_, model.coef_last_)
+    assert model._scalars[3] == pytest.approx(model.coef_[0] @ model.coef_[0] + model.intercept_[0] ** 2)
+
+
+# ---------------------------------------------------------------- what it finds
+
+
+@pytest.mark.parametrize("name", ["f1", "f2", "jaccard"])
+def test_rare_positives_are_found(name):
+    rng = np.random.default_rng(0)
+    y = (rng.random(50_000) < 0.02).astype(int)
+    X = rng.standard_normal((y.size, 3)) + 1.2 * y[:, None]
+    model = STAMP(name, passes=2, random_state=0).fit(X, y)
+    metric = get_metric(name)
+    ends = [metric.score(y, (X.sum(axis=1) > cut).astype(int)) for cut in np.linspace(-2.0, 6.0, 100)]
+    assert metric.score(y, model.predict(X)) > max(ends) - 0.04
+
+
+# ---------------------------------------------------------------- refusals
+
+
+class Plain(Metric):
+    """Neither a ratio nor a function of the rates."""
+
+    name = "plain"
+
+    def value(self, fn, fp, *, pos):
+        return 1.0 - fn - fp
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"metric": "qmean"}, TypeError, "STAMP needs a linear-fractional metric .*; QMean is none. Use SPADE"),
+        ({"metric": Plain()}, TypeError, "is none. Use csf.CostSearch"),
+        ({"eta0": 0.0}, ValueError, "eta0 must be positive"),
+        ({"radius": "1"}, TypeError, "radius must be a positive number"),
+        ({"growth": 0.5}, ValueError, "growth must be at least 1, got 0.5"),
+        ({"model_stage": 0}, ValueError, "model_stage"),
+        ({"challenge_stage": 1.5}, TypeError, "challenge_stage"),
+        ({"reward": "squared"}, ValueError, "reward must be one of"),
+        ({"level": "high"}, ValueError, "level must be one of"),
+        ({"start_level": 1.5}, ValueError, r"start_level must be a number in \[0, 1\], got 1.5"),
+        ({"start_level": "0"}, TypeError, r"start_level must be a number in \[0, 1\], got '0'"),
+    ],
+)
+def test_bad_parameters(parameters, error, message):
+    model = STAMP(**parameters)
+    with pytest.raises(error, match=message):
+        model.fit([[0.0], [1.0]], [0, 1])
+
+
+class Rising(LinearFractional):
+    """Share of predicted positives."""
+
+    name = "rising"
+
+    def coefficients(self, pos):
+        return Coefficients(pos, -1.0, 1.0, 1.0, 0.0, 0.0)
+
+
+def test_metrics_that_rise_with_an_error_are_refused():
+    model = STAMP(Rising())
+    with pytest.raises(ValueError, match="STAMP needs a metric that falls with both errors; 'rising' has the costs"):
+        model.fit([[0.0], [1.0]], [0, 1])
+
+
+def test_accuracy_in_disguise():
+    """The Gower-Legendre similarity weighs classes alike, as accuracy does."""
+    X, y = toy(2000)
+    one = STAMP(GowerLegendre(1.0), random_state=0).fit(X, y)
+    other = STAMP("accuracy", random_state=0).fit(X, y)
+    np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-9)
