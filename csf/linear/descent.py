@@ -1,20 +1,15 @@
-"""Linear SVM with the hinge loss and many features: dual coordinate descent with conjugate gradients on its faces."""
+"""Linear SVM with the hinge loss and many features, solved in its dual variables."""
 
 import numpy as np
 
-from csf.linear._solve import check_finite, conjugate_gradients
+from csf.linear._solve import check_finite
 from csf.linear.hinge import HingeSolution
+from csf.linear.turns import BoxProgram
 
 __all__ = ["HingeDescent"]
 
-# Passes of coordinate descent, and products of conjugate gradients, between two looks at the gap.
-_PASSES, _PRODUCTS = 10, 40
-# Conjugate gradients end at this share of the squared slope.
-_REST = 1e-4
 # Turns in a row that rounding may swallow before the search ends.
 _PATIENCE = 5
-# Halvings of a step that leaves the box before it is given up.
-_HALVINGS = 10
 
 
 class HingeDescent:
@@ -29,15 +24,7 @@ class HingeDescent:
 
     Notes
     -----
-    Coordinate descent [1]_ finds out quickly which dual variables are at their bounds, and is slow to solve for the
-    others where features are alike or weights are large. So a few passes take turns with conjugate gradients on the
-    variables that are free, whose step is cut back to the box [2]_.
-
-    References
-    ----------
-    .. [1] C.-J. Hsieh et al., "A dual coordinate descent method for large-scale linear SVM", ICML 2008.
-    .. [2] J. Moré, G. Toraldo, "On the solution of large quadratic programming problems with bound constraints",
-       SIAM Journal on Optimization 1, 1991.
+    See `csf.linear.turns`. The start is the best one that earlier solutions suggest.
 
     Examples
     --------
@@ -79,7 +66,8 @@ class HingeDescent:
         """
         rows, sign = self.rows, self.sign
         dual = self._start(weight, starts)
-        w, ridge = rows.combine(dual * sign), np.zeros(rows.n_rows)
+        program = BoxProgram(rows, sign, np.zeros(rows.n_rows), weight, self._squares)
+        w = rows.combine(dual * sign)
         used, before, swallowed = 0, -np.inf, 0
         check_finite(self._squares.max(initial=0.0))
         while True:
@@ -92,9 +80,8 @@ class HingeDescent:
                 break
             swallowed = swallowed + 1 if bound <= before else 0
             before = max(before, bound)
-            used += rows.descend(sign, self._squares, ridge, weight, dual, w, 0.0, min(_PASSES, max_iter - used))
-            self._improve_free(dual, w, weight)
-            w = rows.combine(dual * sign)
+            w, passes = program.turn(dual, w, max_iter - used)
+            used += passes
         share = np.divide(dual, weight, out=np.zeros_like(dual), where=weight > 0)
         return HingeSolution(w, margins, share, float(objective), float(bound), 1.0, used, dual)
 
@@ -113,22 +100,3 @@ class HingeDescent:
                 if bound > value:
                     best, value = dual, bound
         return best
-
-    def _improve_free(self, dual, w, weight):
-        """Lower the dual objective in the variables that are not at a bound; changes ``dual`` in place."""
-        free = np.flatnonzero((dual > 1e-9 * weight) & (dual < (1.0 - 1e-9) * weight))
-        if free.size == 0:
-            return
-        block = self.rows.block(free, self.sign[free])
-        slope = block.scores(w[block.columns]) - 1.0
-        rest = _REST * slope @ (slope / self._squares[free])
-        step, _ = conjugate_gradients(
-            block.outer, -slope, diagonal=self._squares[free], max_iter=_PRODUCTS,
-            stop=lambda _, residual: residual @ (residual / self._squares[free]) <= rest,
-        )  # fmt: skip
-        for length in 0.5 ** np.arange(_HALVINGS):
-            moved = np.clip(dual[free] + length * step, 0.0, weight[free])
-            change = moved - dual[free]
-            if slope @ change + 0.5 * change @ block.outer(change) < 0.0:
-                dual[free] = moved
-                return

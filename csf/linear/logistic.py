@@ -132,9 +132,11 @@ class Logistic:
             length = self._length(w, step, margins, along, weight, slope @ step, objective)
             if length == 0.0:
                 gap = objective - self._dual_objective(residual, weight)
+                if starts and gap > tol * objective:  # a poor start may lead to where all curvatures vanish
+                    return self.solve(weight, tol=tol, max_iter=max_iter)
                 break
             w, margins = w + length * step, margins + length * along
-        return Solution(w, float(objective), float(gap), count, tol, margins)
+        return Solution(w, float(objective), float(gap), count, margins)
 
     def _factor(self, curvature):
         """Function that applies the inverse of the second derivatives."""

@@ -22,19 +22,16 @@ class Solution:
         Largest possible distance of ``objective`` from the optimum.
     n_iter : int
         Newton steps, or passes.
-    goal : float
-        Relative gap that solutions started from this one are solved to at least.
     margins : ndarray of shape (n_samples,)
         Scores times the sign of the class.
     dual : ndarray of shape (n_samples,), default=None
-        Dual variables, where the method needs them for a warm start.
+        Dual variables, where the method has them: ``w`` is the sum of the rows times their signs and these.
     """
 
     w: np.ndarray
     objective: float
     gap: float
     n_iter: int
-    goal: float
     margins: np.ndarray
     dual: np.ndarray | None = None
 
@@ -50,7 +47,7 @@ def best_mixture(solutions, weight, *, max_iter=15):
     Parameters
     ----------
     solutions : sequence of Solution
-        Solutions with dual variables, the nearest first.
+        Solutions with dual variables and margins, the nearest first.
     weight : ndarray of shape (n_samples,)
         The new weights.
     max_iter : int, default=15
@@ -58,16 +55,13 @@ def best_mixture(solutions, weight, *, max_iter=15):
 
     Returns
     -------
-    w : ndarray of shape (n_coefficients,)
-        Coefficients of the mixture.
-    dual : ndarray of shape (n_samples,)
-        Its dual variables.
-    margins : ndarray of shape (n_samples,)
-        Its scores times the sign of the class.
+    ndarray of shape (n_samples,)
+        Dual variables of the mixture.
     """
-    coefficients = np.array([solution.w for solution in solutions])
+    duals = np.array([solution.dual for solution in solutions])
     margins = np.array([solution.margins for solution in solutions])
-    products = coefficients @ coefficients.T
+    products = duals @ margins.T  # of the coefficients
+    products = 0.5 * (products + products.T)
 
     def value(factor):
         return 0.5 * factor @ products @ factor + weight @ np.maximum(1.0 - factor @ margins, 0.0) ** 2
@@ -90,5 +84,4 @@ def best_mixture(solutions, weight, *, max_iter=15):
         before, best = best, value(factor)
         if before - best <= 1e-4 * best:
             break
-    dual = factor @ np.array([solution.dual for solution in solutions])
-    return factor @ coefficients, dual, factor @ margins
+    return factor @ duals

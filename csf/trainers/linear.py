@@ -115,11 +115,11 @@ class LinearTrainer(Trainer):
 
     @staticmethod
     def _light(solution):
-        """What the next training needs: margins go with dual variables, which the hinge loss needs alone."""
-        has_dual = getattr(solution, "dual", None) is not None
-        if isinstance(solution, HingeSolution) and has_dual:
-            return replace(solution, w=None, margins=None)
-        return solution if has_dual else replace(solution, margins=None)
+        """What the next training needs, no more: either coefficients, or dual variables (and margins to mix them)."""
+        if getattr(solution, "dual", None) is None:
+            return replace(solution, margins=None)
+        margins = None if isinstance(solution, HingeSolution) else solution.margins
+        return replace(solution, w=None, margins=margins)
 
     def position(self, costs):
         """Logarithms of the weights of both classes; see `Trainer.position`."""
@@ -181,7 +181,7 @@ class LinearSVCTrainer(LinearTrainer):
 
     def _solve(self, weight, starts):
         if self.base.loss == "squared_hinge":
-            return self._solver.solve(weight, tol=1e-3 * self.base.tol, starts=starts, max_products=self.base.max_iter)
+            return self._solver.solve(weight, tol=1e-3 * self.base.tol, starts=starts, max_iter=self.base.max_iter)
         if isinstance(self._solver, HingeDescent):
             return self._solver.solve(weight, tol=0.0, rtol=self.base.tol, starts=starts)
         return self._solver.solve(weight, tol=0.0, rtol=self.base.tol, start=starts[0] if starts else None)

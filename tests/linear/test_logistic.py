@@ -87,6 +87,18 @@ def test_warm_starts_lead_to_the_same_solution(path, penalised, problem, moves):
             starts = (warm,)
 
 
+def test_a_start_that_leads_astray_is_left():
+    """Its first step ends where all curvatures vanish."""
+    X = np.array([[0.0], [0.0], [0.0], [0.0], [0.0], [0.36159506]], dtype=np.float32)
+    sign = np.array([1.0, -1.0, -1.0, -1.0, -1.0, -1.0])
+    weight = np.array([2.26909466, 0.07249768, 1.0694003, 0.84893303, 3.14990865, 0.35401004])
+    with on_path("conjugate gradients"):
+        ours = Logistic(Rows(X), sign)
+        start = ours.solve(weight * np.where(sign > 0, 1.0, 100.0), tol=1e-9)
+        found = ours.solve(weight * np.where(sign > 0, 1.0, 0.01), tol=1e-9, starts=(start,))
+    assert found.relative_gap <= 1e-9
+
+
 def test_warm_starts_save_steps():
     rng = np.random.default_rng(7)
     X, sign = rng.normal(size=(2000, 6)), np.where(rng.random(2000) < 0.2, 1.0, -1.0)

@@ -59,7 +59,7 @@ def test_the_gap_is_true_whatever_the_data_and_the_goal(path, problem, layout, t
 @settings(max_examples=100)
 def test_the_dual_path_is_nearly_as_good_where_features_have_one_scale(problem):
     with on_path("dual"):
-        found = solver(problem).solve(problem.weight, tol=1e-6, max_products=10_000)
+        found = solver(problem).solve(problem.weight, tol=1e-6, max_iter=10_000)
     assert found.relative_gap <= 1e-4
 
 
@@ -72,8 +72,8 @@ def test_warm_starts_lead_to_the_same_solution(path, problem, moves):
         ours, starts = solver(problem), []
         for up, down in zip(moves[:4], moves[4:]):
             weight = problem.weight * np.where(problem.sign > 0, 10.0**up, 10.0**down)
-            cold = ours.solve(weight, tol=1e-9, max_products=10_000)
-            warm = ours.solve(weight, tol=1e-9, max_products=10_000, starts=starts)
+            cold = ours.solve(weight, tol=1e-9, max_iter=10_000)
+            warm = ours.solve(weight, tol=1e-9, max_iter=10_000, starts=starts)
             value = max(cold.objective, 1e-300)
             assert abs(warm.objective - cold.objective) <= warm.gap + cold.gap + 1e-12 * value
             assert max(warm.gap, cold.gap) <= 1e-5 * value
@@ -96,18 +96,16 @@ def test_many_features_take_the_dual_path(kind):
     np.testing.assert_allclose(found.w, direct.w, atol=np.sqrt(2 * found.gap) + 1e-9)
 
 
-def test_the_limit_of_products_shows_in_the_gap():
+def test_the_limit_of_passes_shows_in_the_gap():
     rng = np.random.default_rng(1)
     X, sign = 100.0 * rng.normal(size=(300, 40)), np.where(np.arange(300) < 60, 1.0, -1.0)
     ours = SquaredHinge(Rows(X), sign)
     with on_path("dual"):
-        found = ours.solve(np.ones(300), tol=1e-12, max_products=30)
-        best = ours.solve(np.ones(300), tol=1e-12, max_products=100_000)
-        later = ours.solve(np.full(300, 1.1), tol=1e-12, max_products=100_000, starts=[found])
-    assert found.gap > 1e-12 * found.objective
-    assert found.goal > 1e-12
+        found = ours.solve(np.ones(300), tol=1e-12, max_iter=3)
+        best = ours.solve(np.ones(300), tol=1e-12, max_iter=100_000)
+    assert found.n_iter == 3
+    assert found.gap > 1e-6 * found.objective
     assert found.objective - found.gap <= best.objective <= found.objective
-    assert later.goal >= found.goal
 
 
 @paths
@@ -151,7 +149,5 @@ def test_the_best_mixture_is_none_worse_than_the_nearest_start(seed, count):
     def value(w, margins):
         return 0.5 * w @ w + weight @ np.maximum(1.0 - margins, 0.0) ** 2
 
-    w, dual, margins = best_mixture(starts, weight)
-    assert value(w, margins) <= value(starts[0].w, starts[0].margins) * (1 + 1e-12)
-    np.testing.assert_allclose(margins, sign * ours.rows.scores(w), atol=1e-9)
-    np.testing.assert_allclose(w, ours.rows.combine(dual * sign), atol=1e-2 * (1 + np.linalg.norm(w)))
+    w = ours.rows.combine(best_mixture(starts, weight) * sign)
+    assert value(w, sign * ours.rows.scores(w)) <= value(starts[0].w, starts[0].margins) * (1 + 1e-9)
