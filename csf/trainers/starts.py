@@ -1,11 +1,15 @@
 """States of earlier trainings, and which of them a new training starts from."""
 
+from dataclasses import fields, is_dataclass
+
 import numpy as np
 
 __all__ = ["Starts"]
 
 # As many states are kept for one fold, and as many are handed over. A handful of solutions spans the later ones well.
 _KEPT, _GIVEN = 24, 6
+# Fewer states are kept where their arrays take more bytes than this.
+_BYTES, _FEWEST = 1 << 26, 3
 
 
 class Starts:
@@ -21,10 +25,10 @@ class Starts:
     """
 
     def __init__(self):
-        self._known = []
+        self._known, self._sizes = [], []
 
     def add(self, family, position, state):
-        """Keep a state; the oldest one goes when there are too many.
+        """Keep a state; the oldest ones go when there are too many, or too large ones.
 
         Parameters
         ----------
@@ -36,7 +40,11 @@ class Starts:
             The state.
         """
         self._known.append((family, position, state))
-        del self._known[:-_KEPT]
+        self._sizes.append(_size(state))
+        kept = min(_KEPT, len(self._known))
+        while kept > _FEWEST and sum(self._sizes[-kept:]) > _BYTES:
+            kept -= 1
+        del self._known[:-kept], self._sizes[:-kept]
 
     def nearest(self, family, position):
         """States to start from.
@@ -56,3 +64,12 @@ class Starts:
         known = [(where, state) for name, where, state in reversed(self._known) if name == family]
         order = np.argsort([np.abs(np.subtract(where, position)).sum() for where, _ in known], kind="stable")
         return [known[i][1] for i in order[:_GIVEN]]
+
+
+def _size(state):
+    """Bytes of the arrays in a state."""
+    if isinstance(state, np.ndarray):
+        return state.nbytes
+    if is_dataclass(state):
+        return sum(_size(getattr(state, field.name)) for field in fields(state))
+    return sum(map(_size, state)) if isinstance(state, (tuple, list)) else 0

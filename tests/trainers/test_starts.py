@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from csf.linear import Solution
 from csf.trainers.starts import Starts
 
 
@@ -34,3 +35,15 @@ def test_the_nearest_of_the_latest_are_given_in_order(places, at):
     kept = [np.abs(np.subtract(place, at)).sum() for place in places[-24:]]
     assert distances == sorted(kept)[:6]
     assert all(number >= len(places) - 24 for number, _ in given_states)
+
+
+def test_large_states_are_kept_in_smaller_numbers():
+    """Solutions of many classes with many features: their arrays count, wherever in a state they are."""
+    starts = Starts()
+    for number in range(10):
+        solution = Solution(np.zeros(1_000_000), 1.0, 0.0, 1, margins=None)
+        starts.add("logistic", (float(number),), tuple((np.zeros(2), part) for part in [solution] * 2))
+    assert [int(state[0][1].w.size) for state in starts.nearest("logistic", (0.0,))] == [1_000_000] * 4
+    for number in range(5):
+        starts.add("logistic", (float(number),), (np.zeros(10_000_000),))
+    assert len(starts.nearest("logistic", (0.0,))) == 3
