@@ -48,9 +48,9 @@ class SPADE(LinearOnlineClassifier):
     ----------
     metric : str or Concave, default="qmean"
         ``"qmean"``, ``"hmean"``, ``"gmean"`` or ``"min_rate"``.
-    eta0 : float, default=100.0
-        First step size of the weights, positive; it falls as ``1 / sqrt(t)``. The useful range is wide:
-        ``radius * 2 ** -8`` to ``radius * 2 ** 4``.
+    eta0 : float, default=400.0
+        First step size of the weights, positive; it falls as ``1 / sqrt(t)``. The useful range is wide, up to 16 times
+        ``radius``: larger steps find good predictions sooner, smaller ones come nearer to the best rewards.
     dual_eta0 : float, default=0.2
         First step size of the prices, positive; ``2 ** -6`` to 1 is useful. Not used with ``dual="closed"``.
     radius : float, default=100.0
@@ -147,7 +147,7 @@ class SPADE(LinearOnlineClassifier):
         self,
         metric="qmean",
         *,
-        eta0=100.0,
+        eta0=400.0,
         dual_eta0=0.2,
         radius=100.0,
         reward="hinge",

@@ -1,0 +1,7 @@
+"""Contracts of metrics, strategies and online learners, as checks that other people's parts can run too."""
+
+from csf.testing.metric import check_metric
+from csf.testing.online import check_online
+from csf.testing.strategy import check_strategy
+
+__all__ = ["check_metric", "check_online", "check_strategy"]

@@ -1,0 +1,9 @@
+"""How laws are asserted."""
+
+__all__ = ["require"]
+
+
+def require(holds, message):
+    """Raise AssertionError with the message unless ``holds``."""
+    if not holds:
+        raise AssertionError(message)

@@ -1,0 +1,151 @@
+"""Contract of metrics."""
+
+import warnings
+
+import numpy as np
+
+from csf.metrics import LinearFractional, Metric
+from csf.testing._require import require
+
+__all__ = ["check_metric"]
+
+# Shares of positives from balanced to one in a million.
+SHARES = (0.5, 0.9, 0.1, 1e-3, 1e-6)
+N_PROFILES = 64
+
+
+def check_metric(metric, *, random_state=0):
+    """Check that a metric keeps what searches, thresholds and bounds rely on.
+
+    Parameters
+    ----------
+    metric : Metric
+        The metric.
+    random_state : int, default=0
+        Seed of the error profiles and levels that are tried.
+
+    Raises
+    ------
+    AssertionError
+        If a law is broken; the message says which one, and where.
+
+    Notes
+    -----
+    The laws: it works on scalars and on arrays alike, without warnings, and changes nothing; it never grows with an
+    error, never exceeds the end of its range; its costs are not negative and never both 0. A linear-fractional one
+    must also have a denominator that is not negative, and costs that cut the plane exactly at their level.
+
+    Examples
+    --------
+    >>> from csf.metrics import FBeta, FalsePositiveRate
+    >>> check_metric(FBeta(2.0))
+    >>> check_metric(FalsePositiveRate())
+    Traceback (most recent call last):
+        ...
+    AssertionError: fpr, pos=0.5: the value grows with an error: ...
+    """
+    require(isinstance(metric, Metric), f"{metric!r} is not a csf.metrics.Metric")
+    require(isinstance(metric.name, str) and metric.name != "", f"name must be a text, got {metric.name!r}")
+    laws = [_range_is_an_interval, _serves_arrays, _falls_with_errors, _stays_in_its_range, _costs_are_usable]
+    if isinstance(metric, LinearFractional):
+        laws += [_denominator_is_positive, _costs_cut_at_the_level, _differences_are_weighted_errors]
+    for pos in SHARES:
+        rng = np.random.default_rng(random_state)
+        for law in laws:
+            try:
+                with warnings.catch_warnings(), np.errstate(divide="raise", over="raise", invalid="raise"):
+                    warnings.simplefilter("error")
+                    law(metric, pos, rng)
+            except Exception as error:
+                raise AssertionError(f"{metric.name}, pos={pos:g}: {error}") from error
+
+
+def _profiles(pos, rng):
+    """Random profiles of the box, its corners and its edges; read-only."""
+    fnr = np.concatenate(
+        [[0.0, 1.0, 0.0, 1.0], rng.random(N_PROFILES), np.zeros(8), rng.random(8), 0.1 ** np.arange(9)]
+    )
+    fpr = np.concatenate([[0.0, 0.0, 1.0, 1.0], rng.random(N_PROFILES), rng.random(8), np.ones(8), 0.1 ** np.arange(9)])
+    fn, fp = fnr * pos, fpr * (1.0 - pos)
+    fn.flags.writeable = fp.flags.writeable = False
+    return fn, fp
+
+
+def _levels(metric, pos, rng):
+    lo, hi = metric.range(pos)
+    levels = np.concatenate([[lo, hi], lo + (hi - lo) * rng.random(16)])
+    return [metric.clip_level(t, pos=pos) for t in levels]
+
+
+def _range_is_an_interval(metric, pos, rng):
+    lo, hi = metric.range(pos)
+    require(np.isfinite([lo, hi]).all() and lo < hi, f"the range must be finite with lo < hi, got {(lo, hi)}")
+
+
+def _serves_arrays(metric, pos, rng):
+    fn, fp = _profiles(pos, rng)
+    values = metric.value(fn, fp, pos=pos)
+    require(isinstance(values, np.ndarray) and values.shape == fn.shape, f"arrays must give an array, got {values!r}")
+    require(np.isfinite(values).all(), f"values must be finite, got {values[~np.isfinite(values)][:1]}")
+    require(np.array_equal(values, metric.value(fn, fp, pos=pos)), "the same profiles give other values")
+    for x, y, value in zip(fn.tolist(), fp.tolist(), values.tolist()):
+        alone = metric.value(x, y, pos=pos)
+        require(np.ndim(alone) == 0, f"numbers must give a number, got {alone!r}")
+        close = abs(alone - value) <= 1e-12 * max(1.0, abs(value))
+        require(close, f"the profile ({x:g}, {y:g}) is worth {alone} alone and {value} in an array")
+
+
+def _falls_with_errors(metric, pos, rng):
+    fn, fp = _profiles(pos, rng)
+    values = metric.value(fn, fp, pos=pos)
+    better = metric.value(fn * rng.random(fn.size), fp * rng.random(fp.size), pos=pos)
+    grows = better < values - 1e-9 * np.maximum(1.0, np.abs(values))
+    at = np.argmax(grows)
+    require(not grows.any(), f"the value grows with an error: {values[at]:g} at ({fn[at]:g}, {fp[at]:g}), less below")
+
+
+def _stays_in_its_range(metric, pos, rng):
+    (_, hi), best = metric.range(pos), metric.value(0.0, 0.0, pos=pos)
+    require(best <= hi + 1e-9 * max(1.0, abs(hi)), f"no errors are worth {best:g}, above the range's end {hi:g}")
+
+
+def _costs_are_usable(metric, pos, rng):
+    for t in _levels(metric, pos, rng):
+        costs = metric.cost_weights(t, pos=pos)
+        require(len(costs) == 2, f"cost_weights must return (c_fn, c_fp), got {costs!r}")
+        usable = np.isfinite(costs).all() and min(costs) >= 0 and max(costs) > 0
+        require(usable, f"the costs at level {t:g} must be finite, not negative and not both 0, got {costs}")
+
+
+def _denominator_is_positive(metric, pos, rng):
+    c = metric.coefficients(pos)
+    require(len(c) == 6 and np.isfinite(c).all(), f"coefficients must be six finite numbers, got {tuple(c)}")
+    fn, fp = _profiles(pos, rng)
+    lowest = metric.denominator(fn, fp, pos=pos).min()
+    require(lowest >= -1e-12 * max(1.0, abs(c.d0)), f"the denominator falls to {lowest:g}; it must not be negative")
+
+
+def _costs_cut_at_the_level(metric, pos, rng):
+    fn, fp = _profiles(pos, rng)
+    defined = metric.denominator(fn, fp, pos=pos) > 1e-9 * abs(metric.coefficients(pos).d0)
+    fn, fp = fn[defined], fp[defined]
+    values = metric.value(fn, fp, pos=pos)
+    for t in _levels(metric, pos, rng):
+        c_fn, c_fp = metric.cost_weights(t, pos=pos)
+        excess = c_fn * fn + c_fp * fp + metric.offset(t, pos=pos)
+        wrong = (np.abs(values - t) > 1e-9) & ((excess < 0) != (values > t))
+        at = np.argmax(wrong)
+        require(not wrong.any(), f"the costs of level {t:g} misplace ({fn[at]:g}, {fp[at]:g}) of value {values[at]:g}")
+
+
+def _differences_are_weighted_errors(metric, pos, rng):
+    fn, fp = _profiles(pos, rng)
+    denominator = metric.denominator(fn, fp, pos=pos)
+    defined = denominator > 1e-9 * abs(metric.coefficients(pos).d0)
+    fn, fp, denominator = fn[defined], fp[defined], denominator[defined]
+    values = metric.value(fn, fp, pos=pos)
+    for x, y, value in zip(fn[:16], fp[:16], values[:16]):
+        c_fn, c_fp = metric.cost_weights(value, pos=pos)
+        weighted = (c_fn * (fn - x) + c_fp * (fp - y)) / denominator
+        close = np.abs(weighted - (value - values)) <= 1e-9 * np.maximum(1.0, np.abs(weighted))
+        require(close.all(), "differences of values are not those of errors weighted by cost_weights")

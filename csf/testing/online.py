@@ -1,0 +1,210 @@
+"""Contract of learners for streams."""
+
+import pickle
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from csf.testing._require import require
+
+__all__ = ["check_online"]
+
+N_ROWS, N_FEATURES = 300, 5
+# Allowed differences where the order of additions may change.
+TOLERANCE = 1e-8
+
+
+def check_online(learner, *, random_state=0):
+    """Check that an online learner keeps what streams and comparisons rely on.
+
+    Parameters
+    ----------
+    learner : estimator
+        Classifier with ``fit``, ``partial_fit(X, y, classes=None)``, ``predict`` and ``decision_function``, as
+        `csf.online.OnlineClassifier` has them. Clones of it learn; with a parameter ``random_state``, from a fixed
+        seed.
+    random_state : int, default=0
+        Seed of the examples, and of the learner.
+
+    Raises
+    ------
+    AssertionError
+        If a law is broken; the message says which one.
+
+    Notes
+    -----
+    The laws: examples in chunks of any size teach the same as in one go; the same seed gives the same model, and
+    `fit` forgets what was before; dense and sparse rows, labels {0, 1} and {-1, 1} make no difference, nor does the
+    order of features to learners with ``coef_``; chunks may have one class; chunks with NaN, another width or
+    unseen labels raise ValueError and leave the learner as it was; a pickled learner goes on bit by bit as if
+    nothing had happened; arrays given are not changed; the score is above 0 exactly where ``classes_[1]`` is
+    predicted, and ``n_seen_`` counts the examples.
+
+    Examples
+    --------
+    >>> from csf.online import SPADE, RiverClassifier
+    >>> check_online(SPADE("gmean"))
+    >>> class Forgetful(SPADE):
+    ...     def _step(self, X, y):
+    ...         super()._step(X[-1:], y[-1:])
+    >>> check_online(Forgetful())
+    Traceback (most recent call last):
+        ...
+    AssertionError: Forgetful(), _cuts_leave_no_trace: chunks of 1 teach something else than one go: scores differ...
+    """
+    for method in ("fit", "partial_fit", "predict", "decision_function", "get_params"):
+        require(callable(getattr(learner, method, None)), f"{learner!r} has no method {method}")
+    blank = clone(learner)
+    if "random_state" in blank.get_params():
+        blank.set_params(random_state=random_state)
+    X, y = _examples(np.random.default_rng(random_state))
+    for law in LAWS:
+        try:
+            law(blank, X, y)
+        except Exception as error:
+            raise AssertionError(f"{learner!r}, {law.__name__}: {error}") from error
+
+
+def _examples(rng):
+    """Rows with zeros and labels 0 and 1, read-only."""
+    y = (rng.random(N_ROWS) < 0.3).astype(int)
+    y[:2] = 0, 1
+    X = rng.standard_normal((N_ROWS, N_FEATURES)) * (rng.random((N_ROWS, N_FEATURES)) < 0.7)
+    X[:, 0] += 1.5 * y
+    X /= np.abs(X).max()
+    X.flags.writeable = y.flags.writeable = False
+    return X, y
+
+
+def _taught(blank, X, y, sizes=None, classes=(0, 1)):
+    """Clone after the rows, in chunks of the sizes in turn."""
+    learner, start, turn = clone(blank), 0, 0
+    sizes = (y.size,) if sizes is None else sizes
+    while start < y.size:
+        stop = start + sizes[turn % len(sizes)]
+        learner.partial_fit(X[start:stop], y[start:stop], classes=np.array(classes))
+        start, turn = stop, turn + 1
+    return learner
+
+
+def _require_same(one, other, X, message, tolerance=0.0):
+    """Require the same scores on X up to ``tolerance`` times the largest score."""
+    first, second = (np.asarray(learner.decision_function(X)) for learner in (one, other))
+    gap = np.abs(first - second).max()
+    require(gap <= tolerance * np.abs(first).max(), f"{message}: scores differ by up to {gap:.3g}")
+
+
+# ---------------------------------------------------------------- laws
+
+
+def _predictions_follow_scores(blank, X, y):
+    learner = _taught(blank, X, y)
+    require(np.array_equal(learner.classes_, [0, 1]), f"classes_ must be [0, 1], got {learner.classes_!r}")
+    require(learner.n_features_in_ == N_FEATURES, f"n_features_in_ must be {N_FEATURES}, got {learner.n_features_in_}")
+    require(learner.n_seen_ == N_ROWS, f"n_seen_ must be {N_ROWS}, got {learner.n_seen_}")
+    score, labels = learner.decision_function(X), learner.predict(X)
+    require(np.shape(score) == (N_ROWS,), f"decision_function must have shape ({N_ROWS},), got {np.shape(score)}")
+    require(np.isfinite(score).all(), "decision_function must be finite")
+    wrong = (np.asarray(score) > 0) != (np.asarray(labels) == 1)
+    require(not wrong.any(), f"predict and the sign of decision_function disagree on {wrong.sum()} rows")
+
+
+def _cuts_leave_no_trace(blank, X, y):
+    whole = _taught(blank, X, y)
+    for sizes in ((1,), (7,), (64,), (5, 100, 1)):
+        cut = _taught(blank, X, y, sizes)
+        name = " and ".join(map(str, sizes))
+        _require_same(whole, cut, X, f"chunks of {name} teach something else than one go", TOLERANCE)
+        require(cut.n_seen_ == N_ROWS, f"n_seen_ must be {N_ROWS} after chunks of {name}, got {cut.n_seen_}")
+
+
+def _seeds_decide(blank, X, y):
+    one, same = clone(blank).fit(X, y), clone(blank).fit(X, y)
+    _require_same(one, same, X, "two fits with the same seed differ")
+    _require_same(_taught(blank, X, y), _taught(blank, X, y), X, "two streams with the same seed differ")
+    _require_same(same, one.fit(X[::-1], y[::-1]).fit(X, y), X, "fit remembers an earlier fit")
+
+
+def _kind_of_rows_makes_no_difference(blank, X, y):
+    A = sparse.csr_array(X)
+    dense, csr = _taught(blank, X, y), _taught(blank, A, y)
+    _require_same(dense, csr, X, "dense and sparse rows teach different things", TOLERANCE)
+    gap = np.abs(dense.decision_function(X) - dense.decision_function(A)).max()
+    require(gap <= TOLERANCE * np.abs(dense.decision_function(X)).max(), "dense and sparse rows get different scores")
+
+
+def _names_of_labels_make_no_difference(blank, X, y):
+    zero, minus = _taught(blank, X, y), _taught(blank, X, 2 * y - 1, classes=(-1, 1))
+    _require_same(zero, minus, X, "labels {0, 1} and {-1, 1} teach different things", TOLERANCE)
+    require(np.array_equal(2 * zero.predict(X) - 1, minus.predict(X)), "predict must give the labels of the stream")
+
+
+def _order_of_features_makes_no_difference(blank, X, y):
+    one = _taught(blank, X, y)
+    if not hasattr(one, "coef_"):
+        return
+    other = _taught(blank, X[:, ::-1], y)
+    gap = np.abs(one.coef_ - np.asarray(other.coef_)[..., ::-1]).max()
+    require(gap <= TOLERANCE * np.abs(one.coef_).max(), f"the order of features changes coef_ by up to {gap:.3g}")
+
+
+def _chunks_may_have_one_class(blank, X, y):
+    order = np.argsort(y, kind="stable")
+    learner = _taught(blank, X[order], y[order], (50,))
+    require(np.isfinite(learner.decision_function(X)).all(), "chunks of one class lead to scores that are not finite")
+    require(set(learner.predict(X).tolist()) <= {0, 1}, "chunks of one class lead to other labels")
+    first = clone(blank)
+    _require_refusal(first, X[:5], np.zeros(5, dtype=int), "a first chunk of one class, without classes")
+    _require_same(_taught(blank, X, y), first.partial_fit(X, y), X, "a refused first chunk leaves a trace")
+
+
+def _refused_chunks_leave_no_trace(blank, X, y):
+    half, rest = slice(0, N_ROWS // 2), slice(N_ROWS // 2, None)
+    holed = X[rest].copy()
+    holed[-1, -1] = np.nan
+    unseen = np.append(y[rest][:-1], 7)
+    learner, before = _taught(blank, X[half], y[half]), _taught(blank, X[half], y[half])
+    for name, rows, labels in (
+        ("NaN", holed, y[rest]),
+        ("NaN in sparse rows", sparse.csr_array(holed), y[rest]),
+        ("one feature less", X[rest][:, 1:], y[rest]),
+        ("an unseen label", X[rest], unseen),
+        ("labels missing", X[rest], y[rest][:-1]),
+    ):
+        _require_refusal(learner, rows, labels, f"a chunk with {name}")
+        _require_same(before, learner, X, f"a chunk with {name} is refused, but leaves a trace")
+        require(learner.n_seen_ == before.n_seen_, f"a chunk with {name} is refused, but counted in n_seen_")
+    for one in (learner, before):
+        one.partial_fit(X[rest], y[rest])
+    _require_same(before, learner, X, "after refused chunks it goes on in another way")
+
+
+def _require_refusal(learner, X, y, name):
+    try:
+        learner.partial_fit(X, y)
+    except ValueError:
+        return
+    raise AssertionError(f"{name} must raise ValueError")
+
+
+def _pickles_go_on(blank, X, y):
+    straight = _taught(blank, X[:123], y[:123])
+    restored = pickle.loads(pickle.dumps(straight))
+    _require_same(straight, restored, X, "a pickle has other scores")
+    for one in (straight, restored):
+        one.partial_fit(X[123:], y[123:])
+    _require_same(straight, restored, X, "a pickle goes on in another way")
+
+
+LAWS = (
+    _predictions_follow_scores,
+    _cuts_leave_no_trace,
+    _seeds_decide,
+    _kind_of_rows_makes_no_difference,
+    _names_of_labels_make_no_difference,
+    _order_of_features_makes_no_difference,
+    _chunks_may_have_one_class,
+    _refused_chunks_leave_no_trace,
+    _pickles_go_on,
+)
