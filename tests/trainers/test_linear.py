@@ -232,7 +232,7 @@ def test_an_unsorted_matrix_is_sorted_once_and_elsewhere():
 def test_starts_change_nothing_but_the_last_digits(base, width):
     rng = np.random.default_rng(1)
     data = np.column_stack([X, rng.normal(size=(240, width - 7)) / np.sqrt(width)])
-    base = clone(BASES[base]).set_params(tol=1e-6, C=0.1)
+    base = clone(BASES[base]).set_params(tol=1e-8, C=0.1)
     trainer, starts = trainers_of(base, data)[0], []
     for c_fn in (1.0, 1.5, 1.9, 1.99, 1.2):
         costs = (c_fn, 2.0 - c_fn)
