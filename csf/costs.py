@@ -169,6 +169,8 @@ def _wrapped_path(base):
     """Prefix of the parameters of the classifier inside a base that takes weights and is given them, or ``None``."""
     path, part = "", base
     while hasattr(part, "estimator") and not has_fit_parameter(part, "sample_weight"):
+        if hasattr(part, "scoring"):  # a search would need the weights for its scores as well
+            return None
         prefix, part = last_step(part.estimator)
         path += f"estimator__{prefix}"
     if not path or not has_fit_parameter(part, "sample_weight"):

@@ -368,7 +368,7 @@ def test_bad_arguments(options, message, data):
 def test_scores_that_are_not_one_a_class_are_refused(data):
     base = SVC(decision_function_shape="ovo")
     with pytest.raises(
-        ValueError, match="one score for each of its 4 classes, got shape .* use decision_function_shape"
+        ValueError, match=r"one score for each of its 4 classes, got shape .* use decision_function_shape"
     ):
         CostSearch(base, n_trials=1, **NULL).fit(*data)
 
