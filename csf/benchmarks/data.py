@@ -17,6 +17,8 @@ BINARY_SETS = {
     "wine": ("wine", None),
     "mammography": ("mammography", None),
 }
+# One class of several against the rest.
+TEXT_SETS = {"news20": ("news20", (1,))}
 
 
 def data_folder():
@@ -38,12 +40,12 @@ def load_binary(name):
     Parameters
     ----------
     name : str
-        A key of ``BINARY_SETS``.
+        A key of ``BINARY_SETS``, or ``"news20"``: word counts, class 1 against the rest.
 
     Returns
     -------
     X : ndarray or CSR array of shape (n_samples, n_features)
-        Features, each moved and divided to span [0, 1]; sparse ones are indicators already.
+        Features, each moved and divided to span [0, 1]; sparse ones are indicators or counts, as they are.
     y : ndarray of int, shape (n_samples,)
         1 for the positive class, else 0.
 
@@ -55,7 +57,7 @@ def load_binary(name):
     folder = data_folder()
     if folder is None:
         raise FileNotFoundError("no data sets: set the environment variable CSF_DATA to their folder")
-    stem, positive = BINARY_SETS[name]
+    stem, positive = (BINARY_SETS | TEXT_SETS)[name]
     with np.load(folder / f"{stem}.npz", allow_pickle=False) as file:
         y = np.isin(file["y"], file["positive"] if positive is None else positive).astype(int)
         if "X" in file.files:

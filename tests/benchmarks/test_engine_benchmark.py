@@ -1,40 +1,101 @@
-"""The benchmark of the linear engine runs; its numbers are for people."""
+"""The tables of the engine have their lines; nothing is said about the times."""
 
-import subprocess
 import sys
 
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
-from csf.benchmarks.engine import BASES, data_sets, grid_rows, penalty_rows, search_rows
+from csf.benchmarks import __main__ as command
+from csf.benchmarks import engine
+from csf.benchmarks.memory import memory_rows
 
-X, Y = make_classification(400, 8, weights=[0.8], flip_y=0.1, random_state=0)
-
-
-@pytest.mark.filterwarnings("ignore:Liblinear failed to converge")
-def test_rows_of_one_small_set():
-    sets = [("small", X, Y)]
-    rows = list(search_rows(n_runs=1, sets=sets))
-    assert [row["base"] for row in rows] == list(BASES)
-    assert all(row["gap"] < 1e-3 and row["excess of scikit-learn"] > -1e-6 for row in rows)
-    (row,) = grid_rows(sets=sets, n_runs=1)
-    assert row["pooled F1"] >= row["pooled F1, no threshold"] >= row["pooled F1, grid"] - 1e-9
-    (row,) = penalty_rows(sets=sets)
-    assert row["gap"] < 1e-6
+SMALL = ("small", *make_classification(200, 5, weights=[0.8], flip_y=0.1, random_state=0))
 
 
-def test_generated_data_are_always_there(monkeypatch):
-    monkeypatch.setenv("CSF_DATA", "nowhere")
-    ((name, X, y),) = data_sets()
-    assert name == "dense 20 000 x 50"
-    assert X.shape == (20_000, 50)
-    assert set(np.unique(y)) == {0, 1}
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("base", engine.BASES)
+def test_the_main_table(base):
+    (row,) = engine.rows([SMALL], [base], n_trials=3, n_runs=2, grid=(0.1, 1.0))
+    assert (row["data"], row["base"]) == ("small", base)
+    assert all(float(row[name]) > 0 for name in ("cold ms", "3 trials", "of 3 cold", "2 C x 3", "5 folds"))
+    assert 0.3 < float(row["F1 grid"]) <= float(row["F1"]) + 0.1
+    assert 0.0 <= float(row["gap"]) <= 1e-3
+    assert -1e-6 <= float(row["off"]) <= float(row["gap"]) + 1e-12
+    assert float(row["base off"]) >= -1e-6
+    assert (row["base's gap"] == "-") == (base != "squared hinge")
 
 
-def test_an_unknown_benchmark_is_named():
-    done = subprocess.run(
-        [sys.executable, "-m", "csf.benchmarks", "speed"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1
-    assert "no benchmark 'speed'; accepted: bookkeeping, engine" in done.stderr
+def test_comparisons_that_take_too_long_are_left_out():
+    (row,) = engine.rows([SMALL], ["logistic"], n_trials=3, n_runs=3, budget=1e-9)
+    assert (row["of 3 cold"], row["13 C x 3"], row["5 folds"], row["F1 grid"]) == ("-",) * 4
+    assert engine.ratio(np.array([[2.0, 1.0]]), 5) == "2.00 (1)"
+    assert engine.ratio(np.array([[2.0, 1.0], [4.0, 1.0]]), 2) == "3.00"
+
+
+def test_works_run_in_turns():
+    calls = []
+    times = engine.paired(lambda: calls.append("a"), lambda: calls.append("b"), n_runs=3)
+    assert calls == ["a", "b"] * 3
+    assert times.shape == (3, 2)
+
+
+def test_the_scaling_table():
+    lines = list(engine.scaling_rows(n_runs=1, shrink=100))
+    assert {row["varied"] for row in lines} == {"samples", "features", "values in a row", "trials", "folds"}
+    assert all(float(row["search ms"]) > 0 for row in lines)
+
+
+def test_missing_data_are_said(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("CSF_DATA", str(tmp_path / "nowhere"))
+    assert [name for name, *_ in engine.problems(("adult", "dense"), shrink=100)] == ["dense"]
+    assert "adult: left out" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the resident memory from /proc")
+@pytest.mark.parametrize("base", engine.BASES)
+@pytest.mark.parametrize("kind", ["dense", "CSR"])
+def test_memory_beside_the_data_grows_with_the_samples_not_with_the_data(kind, base):
+    """Views of one matrix for all folds; with dual variables a copy of the rows inside the margin of one fold."""
+    n, value = (60_000, 8) if kind == "dense" else (30_000, 12)
+    share, per_feature = (0.1, 2 * 4096 * 8) if kind == "dense" else (0.1 if base == "logistic" else 0.9, 1000)
+    sizes = {width: n * width * value / 2**20 for width in (60, 160)}
+    narrow, wide = (next(memory_rows((kind,), (base,), megabytes=sizes[w], n_trials=2, width=w)) for w in sizes)
+    assert abs(narrow["samples"] - n) + abs(wide["samples"] - n) <= 2
+    grown = (wide["beside, bytes"] - narrow["beside, bytes"]) * n / 2**20
+    assert grown <= share * (wide["MB"] - narrow["MB"]) + 100 * per_feature / 2**20
+    assert narrow["beside, bytes"] <= 900 + share * 60 * value
+
+
+# ---------------------------------------------------------------- the command
+
+
+def test_all_topics_behind_one_command(monkeypatch, capsys):
+    assert {"engine", "memory", "overhead", "strategies", "thresholding"} <= set(command.topics())
+    called = []
+    monkeypatch.setattr(command.runpy, "run_module", lambda name, run_name: called.append((name, run_name, sys.argv)))
+    before = sys.argv
+    command.main([])
+    command.main(["--quick"])
+    command.main(["strategies", "--splits", "2"])
+    assert [name for name, *_ in called] == ["csf.benchmarks.engine"] * 2 + ["csf.benchmarks.strategies"]
+    assert {run_name for _, run_name, _ in called} == {"__main__"}
+    assert [argv[1:] for *_, argv in called] == [[], ["--quick"], ["--splits", "2"]]
+    assert sys.argv is before
+
+
+def test_unknown_topics_are_told():
+    with pytest.raises(SystemExit, match=r"there is no benchmark 'speed'; accepted: bookkeeping, engine"):
+        command.main(["speed"])
+
+
+def test_options_are_those_of_the_topic(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        engine.main(["--help"])
+    assert "--quick" in capsys.readouterr().out
+
+
+def test_the_printed_table_has_one_header(capsys):
+    engine.print_table(iter([{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]))
+    assert capsys.readouterr().out.splitlines() == ["| a | b |", "| --- | --- |", "| 1 | x |", "| 2 | y |", ""]
