@@ -20,7 +20,6 @@ the time for five was not given (``--seconds``); "-" stands where it would not d
 import argparse
 import time
 import warnings
-from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
@@ -228,7 +227,7 @@ def _bound(label, view, sign, weight, near):
     if label == "logistic":
         found = Logistic(view, sign).solve(weight, tol=1e-10, starts=[near])
     elif label == "squared hinge":
-        found = SquaredHinge(view, sign).solve(weight, tol=1e-9, starts=[replace(near, goal=0.0)], max_products=20_000)
+        found = SquaredHinge(view, sign).solve(weight, tol=1e-7, starts=[near], max_iter=20_000)
     elif view.n_coefficients <= _FEW:
         found = Hinge(view, sign).solve(weight, tol=0.0, rtol=1e-8, start=near)
     else:
