@@ -10,9 +10,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
-from csf.costs import weight_route
 from csf.evaluation import lost_samples, pooled_outcome, run_fold
 from csf.folds import Data, Fold, bound_share, make_folds
+from csf.one_vs_rest import WEIGHTINGS
 from csf.responses import natural_threshold, respond
 from csf.trainers import make_trainers
 
@@ -20,6 +20,8 @@ __all__ = ["BASES", "Base", "Bench", "Lab", "Trained"]
 
 # What the bounds and strategies read of a trial.
 _GUIDES = ("profile", "value", "attained", "hull")
+# All other trainings start from these two: equal costs, and nearly all of the cost on what is missed.
+_ANCHORS = ((1.0, 1.0), (1.9, 0.1))
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,8 @@ class Base:
     estimator : estimator
         Unfitted classifier.
     several : estimator, default=None
-        What serves several classes; ``None`` for ``estimator`` itself.
+        One-vs-rest classifier that serves several classes, each problem with the costs by itself; ``None`` for
+        ``estimator`` itself, with weights by class.
     penalties : bool, default=True
         Whether it has a ``C`` to choose.
     guided_by_protocol : bool, default=True
@@ -48,13 +51,15 @@ class Base:
     sparse: bool = True
 
 
+def _linear(estimator, **options):
+    return Base(estimator, several=OneVsRestClassifier(estimator), **options)
+
+
 # LIBLINEAR adds a constant feature of 1 for the intercept to all linear ones, as the paper does.
 BASES = {
-    "hinge": Base(LinearSVC(loss="hinge")),
-    "svc": Base(LinearSVC(dual=False), guided_by_protocol=False),
-    "logistic": Base(
-        LogisticRegression(solver="liblinear"), several=OneVsRestClassifier(LogisticRegression(solver="liblinear"))
-    ),
+    "hinge": _linear(LinearSVC(loss="hinge")),
+    "svc": _linear(LinearSVC(dual=False), guided_by_protocol=False),
+    "logistic": _linear(LogisticRegression(solver="liblinear")),
     "boosting": Base(
         HistGradientBoostingClassifier(max_iter=60, early_stopping=False, random_state=0),
         penalties=False,
@@ -80,6 +85,8 @@ class Trained:
         Held-out samples that are taken for the wrong one of several classes at every cut.
     seconds : float
         Wall time.
+    starts : list of Trained
+        Trainings whose solutions it started from.
     """
 
     own: dict
@@ -88,6 +95,7 @@ class Trained:
     score: np.ndarray
     lost: np.ndarray
     seconds: float
+    starts: list
 
     def found(self, threshold):
         """Held-out samples in which something is found, and the right thing.
@@ -123,7 +131,8 @@ class Trained:
 class Bench:
     """Trainings of one base on one split; each is made once, whatever methods ask for it.
 
-    Every training starts anew, so that its result does not depend on which methods were run before.
+    Where trainers can start from other solutions, they take two of the same penalty, which themselves start from those of
+    the penalty before: a result does not depend on which methods were run before.
 
     Parameters
     ----------
@@ -156,9 +165,10 @@ class Bench:
 
     def __init__(self, base, split, metric, protocol, n_repeats=1):
         self.split, self.metric = split, metric
+        is_one_vs_rest = base.several is not None and split.y.max() > 1
         self.settings = [{"C": C} for C in protocol.C] if base.penalties else [{}]
-        estimator = base.several if base.several is not None and split.y.max() > 1 else base.estimator
-        inside = "estimator__" if hasattr(estimator, "estimator") else ""
+        estimator = base.several if is_one_vs_rest else base.estimator
+        inside = "estimator__" if is_one_vs_rest else ""
         self.bases = [
             clone(estimator).set_params(**{inside + name: value for name, value in setting.items()})
             for setting in self.settings
@@ -170,14 +180,15 @@ class Bench:
         self.is_pos = np.concatenate([fold.y_test for fold in self.folds]) > 0
         self.samples = np.concatenate([fold.test for fold in self.folds])
         self.refit = protocol.refit
-        how = {"route": weight_route(estimator), "shared": {}}
+        route = WEIGHTINGS["one-vs-rest" if is_one_vs_rest else "class"](estimator)
+        how = {"route": route, "shared": {}}
         self._trainers = [make_trainers(b, self.folds, **how) for b in self.bases]
         # Without a refit, the model that is tested is the one that was judged.
         self._final = [trainers[0] for trainers in self._trainers]
         if self.refit:
             everything = np.arange(split.y.size)
             self._final = [make_trainers(b, [Fold(data, everything, everything)], **how)[0] for b in self.bases]
-        self._trained, self._tested = {}, {}
+        self._trained, self._tested, self._states = {}, {}, {}
 
     def trained(self, setting, costs):
         """Train with given costs on all folds, or recall it.
@@ -194,13 +205,13 @@ class Bench:
         Trained
             What the held-out data say.
         """
-        key = setting, *(round(float(cost), 12) for cost in costs)
+        key = _key(setting, costs)
         if key not in self._trained:
+            starts, states = self._starts(setting, costs)
             start = time.perf_counter()
             options = {"tune": True, "on_train": self.on_train, "raise_errors": True}
-            results = [
-                run_fold(trainer, fold, costs, **options) for trainer, fold in zip(self._trainers[setting], self.folds)
-            ]
+            tasks = zip(self._trainers[setting], self.folds, states)
+            results = [run_fold(trainer, fold, costs, own, **options) for trainer, fold, own in tasks]
             held_out = [replace(result, train_outcome=None) for result in results]
             own, tuned = (pooled_outcome(self.metric, self.folds, held_out, tune=tune) for tune in (False, True))
             guides = None
@@ -208,8 +219,24 @@ class Bench:
                 fields = pooled_outcome(self.metric, self.folds, results, tune=False)
                 guides = {name: fields[name] for name in _GUIDES}
             score, lost = (np.concatenate([getattr(r, name) for r in results]) for name in ("score", "lost"))
-            self._trained[key] = Trained(own, tuned, guides, score, lost, time.perf_counter() - start)
+            seconds = time.perf_counter() - start
+            self._trained[key] = Trained(own, tuned, guides, score, lost, seconds, starts)
+            if key[1:] in _ANCHORS:
+                self._states[key] = [result.state for result in results]
         return self._trained[key]
+
+    def _starts(self, setting, costs):
+        """Trainings to start from, the nearest first, and their states for each fold."""
+        sources, place = [], _key(setting, costs)[1:]
+        if self._trainers[setting][0].family is not None:
+            if place not in _ANCHORS:
+                sources = [(setting, anchor) for anchor in sorted(_ANCHORS, key=lambda a: _distance(a, place))]
+            else:
+                sources = [(setting, _ANCHORS[0])] if place != _ANCHORS[0] else []
+                sources += [(setting - 1, place)] if setting else []
+        trained = [self.trained(*source) for source in sources]
+        states = [self._states[_key(*source)] for source in sources]
+        return trained, list(zip(*states)) or [()] * len(self.folds)
 
     def tested(self, setting, costs):
         """What the model with given costs says about the test part.
@@ -230,11 +257,12 @@ class Bench:
         seconds : float
             Wall time of training and scoring.
         """
-        key = setting, *(round(float(cost), 12) for cost in costs)
+        key = _key(setting, costs)
         if key not in self._tested:
+            states = () if self.refit else self._starts(setting, costs)[1][0]
             start = time.perf_counter()
             trainer = self._final[setting]
-            model = trainer.estimator(trainer.fit(costs))
+            model = trainer.estimator(trainer.fit(costs, states))
             answer = respond(model, self.split.X_test, 0, tune=True)
             lost = lost_samples(self.split.y_test, answer.found)
             self._tested[key] = answer.score, lost, time.perf_counter() - start
@@ -253,14 +281,27 @@ class Bench:
         list of estimator
             Fitted; the last one is tested. Nothing is kept.
         """
-        trainers = [*self._trainers[setting], *([self._final[setting]] if self.refit else [])]
-        models = [trainer.estimator(trainer.fit((1.0, 1.0))) for trainer in trainers]
-        return models if self.refit else [*models, models[0]]
+        self.trained(setting, _ANCHORS[0])
+        states = self._states[_key(setting, _ANCHORS[0])]
+        tasks = zip(self._trainers[setting], states)
+        models = [trainer.estimator(trainer.fit(_ANCHORS[0], [state])) for trainer, state in tasks]
+        final = self._final[setting]
+        return [*models, final.estimator(final.fit(_ANCHORS[0])) if self.refit else models[0]]
 
     @property
     def natural_threshold(self):
         """Score above which the base predicts positive by itself."""
         return natural_threshold(self.bases[0])
+
+
+def _key(setting, costs):
+    return setting, *(round(float(cost), 12) for cost in costs)
+
+
+def _distance(first, second):
+    """How far apart the ratios of two pairs of costs are."""
+    (a, b), (c, d) = first, second
+    return abs(np.log(a * d) - np.log(b * c))
 
 
 class Lab:

@@ -74,15 +74,23 @@ class Bill:
 
     def __init__(self):
         self.fits, self._start, self._away, self._charged = 0, time.perf_counter(), 0.0, 0.0
+        self._paid = set()
 
     def trained(self, bench, setting, costs):
-        """A training of the bench, with the time it took when it was made."""
+        """A training of the bench, with the time that it and those it started from took when they were made."""
         start = time.perf_counter()
         trained = bench.trained(setting, costs)
         self._away += time.perf_counter() - start
-        self._charged += trained.seconds
-        self.fits += len(bench.folds)
+        self._pay(bench, trained)
         return trained
+
+    def _pay(self, bench, trained):
+        if id(trained) not in self._paid:
+            self._paid.add(id(trained))
+            self._charged += trained.seconds
+            self.fits += len(bench.folds)
+            for start in trained.starts:
+                self._pay(bench, start)
 
     def tested(self, bench, setting, costs):
         """Test scores and lost samples; without a refit their model is one that was trained before, and free."""
@@ -151,7 +159,7 @@ class Search(Method):
         Standard errors by which costs have to beat equal costs, see `csf.selection.GainRule`; ``None`` takes the best
         trial as it is.
     n_repeats : int, default=1
-        Number of partitions into folds whose held-out predictions are pooled, where the protocol has folds.
+        Largest number of partitions into folds whose held-out predictions are pooled, see `Split.repeated`.
     """
 
     base: str
@@ -250,8 +258,9 @@ class PlugInBisection(Method):
         """Choose penalty and threshold, see `Search.run`."""
         bench, split, bill, best = lab.bench(self.base), lab.split, Bill(), None
         for setting in range(len(bench.settings)):
+            bill.trained(bench, setting, (1.0, 1.0))
             *models, last = bench.models(setting)
-            bill.fits += len(models) + int(bench.refit)
+            bill.fits += int(bench.refit)
             parts = [_log_odds(model, fold.X_test, fold.y_test) for model, fold in zip(models, bench.folds)]
             odds, lost = (np.concatenate(part) for part in zip(*parts))
             cut = bisection(sweep_several(bench.is_pos, lost, expit(odds)), lab.metric).cut

@@ -10,6 +10,9 @@ from csf._validation import safe_indexing
 
 __all__ = ["PROTOCOLS", "Protocol", "Split"]
 
+# So many positives among the pooled held-out samples, and more partitions into folds are not worth their time.
+_ENOUGH = 2000
+
 
 @dataclass(frozen=True, eq=False)
 class Split:
@@ -45,7 +48,7 @@ class Split:
         Parameters
         ----------
         n_repeats : int
-            Number of partitions.
+            Largest number of partitions; fewer are made where they hold 2000 positives together.
 
         Returns
         -------
@@ -54,6 +57,7 @@ class Split:
         """
         if self.n_folds is None:
             return self.folds
+        n_repeats = min(n_repeats, -(-_ENOUGH // np.count_nonzero(self.y)))
         seeds = np.random.SeedSequence(self.seed).generate_state(n_repeats - 1)
         return self.folds + [pair for seed in seeds for pair in _folds(self.n_folds, int(seed), self.y)]
 
@@ -153,5 +157,5 @@ def _powers(*exponents):
 
 PROTOCOLS = {
     "paper": Protocol("paper", _powers(*range(-6, 7)), official_test=True, guided_by="train"),
-    "modern": Protocol("modern", _powers(-6, -4, -2, 0, 2, 4, 6), n_folds=5),
+    "modern": Protocol("modern", _powers(-6, -4, -2, 0, 2, 4, 6), n_trials=11, n_folds=5),
 }

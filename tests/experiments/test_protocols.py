@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import ClassVar
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -95,3 +97,11 @@ def test_repeated_folds_are_other_partitions(numbered):
         np.testing.assert_array_equal(np.sort(np.concatenate(held_out)), np.arange(450))
         assert not np.array_equal(held_out[0], folds[0][1])
     assert len(PROTOCOLS["paper"].split(numbered, 0).repeated(3)) == 1
+
+
+def test_many_positives_need_fewer_partitions(numbered):
+    split = PROTOCOLS["modern"].split(numbered, 0)
+    many = replace(split, y=np.ones(split.y.size, dtype=int))
+    n_pos = split.y.size
+    assert len(many.repeated(100)) == 5 * -(-2000 // n_pos)
+    assert len(replace(split, y=np.tile(many.y, 5)).repeated(100)) == 5
