@@ -133,8 +133,8 @@ class Bench:
 
     Where trainers can start from other solutions, they take two of the same penalty, which themselves start from those of
     the penalty before: a result does not depend on which methods were run before.
-
-    Parameters
+    Where trainers can start from other solutions, they take two of the same penalty, which themselves start from those
+    of the penalty before: a result does not depend on which methods were run before.
     ----------
     base : Base
         The learner.

@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import ClassVar
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy import sparse
