@@ -131,10 +131,10 @@ class Trained:
 class Bench:
     """Trainings of one base on one split; each is made once, whatever methods ask for it.
 
-    Where trainers can start from other solutions, they take two of the same penalty, which themselves start from those of
-    the penalty before: a result does not depend on which methods were run before.
     Where trainers can start from other solutions, they take two of the same penalty, which themselves start from those
     of the penalty before: a result does not depend on which methods were run before.
+
+    Parameters
     ----------
     base : Base
         The learner.
