@@ -14,7 +14,7 @@ class NeutralFirst(Strategy):
     Parameters
     ----------
     strategy : Strategy
-        What to do next; it does not see the first trial.
+        What to do next; it does not see the first trial. Of a `NeutralFirst` only what it does next is taken.
 
     Examples
     --------
@@ -24,6 +24,10 @@ class NeutralFirst(Strategy):
     """
 
     strategy: Strategy
+
+    def __post_init__(self):
+        if isinstance(self.strategy, NeutralFirst):  # the inner one would propose equal costs for ever
+            object.__setattr__(self, "strategy", self.strategy.strategy)
 
     def propose(self, trials, *, metric, pos):
         """Equal costs where they are missing, else what the other strategy says, see `Strategy.propose`."""

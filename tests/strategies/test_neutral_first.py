@@ -26,3 +26,8 @@ def test_it_keeps_the_contract(strategy):
     check_strategy(NeutralFirst(strategy))
     assert NeutralFirst(strategy).name == strategy.name
     assert NeutralFirst(strategy).batch_size == strategy.batch_size
+
+
+def test_twice_is_once():
+    """Else the inner one would wait for equal costs that it is not shown."""
+    assert NeutralFirst(NeutralFirst(Grid(3))) == NeutralFirst(Grid(3))
