@@ -60,6 +60,12 @@ class ArrayChunks(ChunkIterator):
     ------
     ValueError
         If the lengths differ.
+
+    Examples
+    --------
+    >>> chunks = ArrayChunks([[1.0], [2.0], [3.0]], [0, 1, 0], 2, passes=2)
+    >>> len(list(chunks)), chunks.n_rows, chunks.n_passes
+    (4, 6, 2)
     """
 
     def __init__(self, X, y, chunk_size, *, passes=1, progress=False):

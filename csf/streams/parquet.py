@@ -76,6 +76,16 @@ class ParquetChunks(ChunkIterator):
         How often to go over the file.
     progress : bool, default=False
         Whether to show a progress bar.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> path = os.path.join(tempfile.mkdtemp(), "train.parquet")
+    >>> pq.write_table(pa.table({"a": [1.0, 2.0, 3.0], "b": [0.0, 0.0, 1.0], "label": [0, 1, 0]}), path)
+    >>> chunks = ParquetChunks(path, 2, target="label", features=["b"])
+    >>> [X.ravel().tolist() for X, y in chunks], chunks.n_rows
+    ([[0.0, 0.0], [1.0]], 3)
     """
 
     def __init__(self, path, chunk_size, *, target, features=None, passes=1, progress=False):

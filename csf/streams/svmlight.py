@@ -83,6 +83,17 @@ class SvmlightChunks(ChunkIterator):
         How often to go over the file.
     progress : bool, default=False
         Whether to show a progress bar.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "train.svm")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("+1 1:0.5 3:2\\n-1 2:1\\n+1 1:1\\n")
+    >>> chunks = SvmlightChunks(path, 2, n_features=3)
+    >>> X, y = next(chunks)
+    >>> X.nnz, y, chunks.n_rows, chunks.n_passes
+    (3, array([ 1., -1.]), 2, 0)
     """
 
     # A place is (bytes before it, lines before it), both of the unpacked text.
