@@ -10,7 +10,7 @@ EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", TEXT, flags=r
 
 
 def test_there_are_examples():
-    assert len(EXAMPLES) == 3
+    assert len(EXAMPLES) == 5
 
 
 @pytest.mark.parametrize(("code", "output"), EXAMPLES)

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from csf.bounds._kernels import extreme_errors
 from csf.bounds.base import Bound, require_linear_fractional
 from csf.bounds.envelope import highest_levels
 
@@ -40,29 +41,12 @@ def error_span(metric, fn, fp, *, pos):
         Extremes of ``d·e`` over ``{e : value(e) >= value(fn, fp)}``; the profile itself is one of them.
     """
     fn, fp = np.atleast_1d(np.asarray(fn, dtype=float)), np.atleast_1d(np.asarray(fp, dtype=float))
-    neg = 1.0 - pos
     c = metric.coefficients(pos)
-    value = metric.value(fn, fp, pos=pos)
-    a_fn, a_fp = value * c.d_fn - c.n_fn, value * c.d_fp - c.n_fp
-    # The region is the box cut by the level line through (fn, fp); a linear function is extreme at its corners:
-    # (0, 0) always, (0, x), (y, 0) or where the line leaves the box, and the box corners below the line.
-    rhs = a_fn * fn + a_fp * fp
-    fp_at = [_reaches(rhs - a_fn * x, a_fp) for x in (0.0, pos)]
-    fn_at = [_reaches(rhs - a_fp * y, a_fn) for y in (0.0, neg)]
-    zero = np.zeros_like(fn)
-    corners = [(zero, zero), (fn, fp)]
-    corners += [(np.full_like(fn, x), np.clip(y, 0.0, neg)) for x, y in zip((0.0, pos), fp_at)]
-    corners += [(np.clip(x, 0.0, pos), np.full_like(fn, y)) for x, y in zip(fn_at, (0.0, neg))]
-    inside = [np.ones_like(fn, dtype=bool)] * 2 + [end >= 0 for end in fp_at + fn_at]
-    spans = np.array([c.d_fn * x + c.d_fp * y for x, y in corners])
-    inside = np.array(inside)
-    return np.where(inside, spans, np.inf).min(axis=0), np.where(inside, spans, -np.inf).max(axis=0)
-
-
-def _reaches(rest, cost):
-    """Largest error whose ``cost`` fits in ``rest``: negative where none does, infinite where errors cost nothing."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return np.where(cost > 0, rest / cost, np.where(rest >= 0, np.inf, -np.inf))
+    value = np.asarray(metric.value(fn, fp, pos=pos), dtype=float)
+    lowest, highest = np.empty_like(value), np.empty_like(value)
+    weights = (float(weight) for weight in (pos, c.n_fn, c.n_fp, c.d_fn, c.d_fp))
+    extreme_errors(value, fn, fp, *weights, lowest, highest)
+    return lowest, highest
 
 
 class _LineBound(Bound):

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from csf.bounds._kernels import lower_to_highest
+
 __all__ = ["highest_levels"]
 
 
@@ -33,43 +35,13 @@ def highest_levels(cones, lo, hi, *, is_open=None):
     replaces h by the crossing of the two lines that block each interval, and ends at the exact maximum.
     """
     order = np.argsort(cones.t, kind="stable")
-    t, value, left, right = (np.asarray(part, dtype=float)[order] for part in cones)
-    is_open = np.ones(t.size + 1, dtype=bool) if is_open is None else is_open
+    apexes = np.empty((4, order.size + 2))
+    apexes[:, 1:-1] = np.array(cones)[:, order]
+    apexes[:, [0, -1]] = [[lo, hi], [np.inf, np.inf], [0.0, 0.0], [0.0, 0.0]]  # the ends of the range bound nothing
+    is_open = np.ones(order.size + 1, dtype=bool) if is_open is None else is_open
     if not is_open.any():
         return -np.inf, np.empty((0, 2))
-    # The ends of the range are apexes that bound nothing.
-    rising = np.array([np.append(lo, t), np.append(np.inf, value), np.append(0.0, right)])
-    falling = np.array([np.append(t, hi), np.append(value, np.inf), np.append(left, 0.0)])
-    height, step = hi, 1e-15 * max(abs(hi), hi - lo)
-    while True:
-        start, i = _blocked_until(rising, height)
-        end, j = (part[::-1] for part in _blocked_until(falling[:, ::-1] * [[-1.0], [1.0], [1.0]], height))
-        end, j = -end, falling.shape[1] - 1 - j
-        fits = is_open & (start <= end)
-        if fits.any():
-            return float(height), np.column_stack([start[fits], end[fits]])
-        lower = _crossing(rising[:, i], falling[:, j], height)[is_open].max()
-        if not lower < height:  # rounding alone keeps the two lines of the best interval from crossing
-            lower, step = height - step, 2.0 * step
-        height = lower
-
-
-def _blocked_until(lines, height):
-    """Running maximum of the levels where lines rise to ``height``, and the line that attains it."""
-    t, value, slope = lines
-    need = height - value
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        reached = t + np.where(need > 0, need / slope, 0.0)
-    running = np.maximum.accumulate(reached)
-    new = np.append(True, reached[1:] > running[:-1])
-    return running, np.maximum.accumulate(np.where(new, np.arange(reached.size), 0))
-
-
-def _crossing(rising, falling, height):
-    """Height at which rising lines meet falling ones; a line that is high enough at its apex blocks as a wall."""
-    (t_i, v_i, s_i), (t_j, v_j, s_j) = rising, falling
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        meet = v_i + s_i / (s_i + s_j) * (v_j - v_i + s_j * (t_j - t_i))
-        meet = np.where(s_i + s_j > 0, meet, np.minimum(v_i, v_j))
-        meet = np.where(v_i >= height, v_j + s_j * (t_j - t_i), meet)
-        return np.where(v_j >= height, v_i + s_i * (t_j - t_i), meet)
+    start, end = np.empty(is_open.size), np.empty(is_open.size)
+    height = lower_to_highest(apexes, is_open, start, end)
+    fits = is_open & (start <= end)
+    return height, np.column_stack([start[fits], end[fits]])
