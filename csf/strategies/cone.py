@@ -61,7 +61,7 @@ class Cone(Strategy):
         """Midpoint of the tried levels around the most promising one, see `Strategy.propose`."""
         trials = [trial for trial in trials if trial.t is not None]
         lo, hi = metric.range(pos)
-        tried = np.unique([trial.t for trial in trials] or np.empty(0))
+        tried = np.array(sorted({trial.t for trial in trials}), dtype=float)
         edges = np.concatenate([[lo], tried, [hi]])
         smallest = (hi - lo) * (1e-9 if self.depth is None else 2.0**-self.depth)
         middles = 0.5 * (edges[:-1] + edges[1:])
@@ -85,11 +85,11 @@ class Cone(Strategy):
         cones = ConeBound(trials, metric, pos=pos, eps=self.eps).cones
         for trial in sorted((t for t in trials if t.state == "pending"), key=lambda t: t.number):
             cones = _with_pending(cones, trial.t, metric, pos)
-        # One apex a level: the lowest of those told at it, and one that bounds nothing where none was told.
-        lowest = np.lexsort((cones.value, cones.t))
-        levels, first = np.unique(cones.t[lowest], return_index=True)
+        # One apex a level: the lowest of those told at it, which is written last, and one that bounds nothing where
+        # none was told.
+        falling = np.argsort(cones.value, kind="stable")[::-1]
         apexes = np.full((3, tried.size), [[np.inf], [0.0], [0.0]])
-        apexes[:, np.searchsorted(tried, levels)] = np.array(cones[1:])[:, lowest[first]]
+        apexes[:, np.searchsorted(tried, cones.t[falling])] = np.array(cones[1:])[:, falling]
         _, ranges = highest_levels(UnreachableCone(tried, *apexes), lo, hi, is_open=is_open)
         joined = _join(ranges)
         start, end = joined[np.argmax(joined[:, 1] - joined[:, 0])]

@@ -92,6 +92,11 @@ def test_span_holds_every_better_profile_of_a_grid(metric):
         assert highest[0] >= better.max(initial=-np.inf) - 1e-9
 
 
+def test_one_share_serves_several_of_the_other():
+    each = [error_span(FBeta(), 0.1, fp, pos=0.3) for fp in (0.1, 0.4)]
+    assert np.array_equal(error_span(FBeta(), 0.1, [0.1, 0.4], pos=0.3), np.concatenate(each, axis=1))
+
+
 # ---------------------------------------------------------------- one cone
 
 
