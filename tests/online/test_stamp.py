@@ -5,7 +5,9 @@ import pytest
 from online.test_spade import stream, toy
 from oracles import stamp as oracle
 from scipy import sparse
+from scipy.optimize import linprog
 
+from csf.fenchel import AMP
 from csf.metrics import (
     BalancedAccuracy,
     Coefficients,
@@ -188,6 +190,63 @@ def test_the_average_of_a_stage_starts_the_next():
 
 
 # ---------------------------------------------------------------- what it finds
+
+
+def overlapping(n=300):
+    """Rows of length at most 1 whose scale is 1, and labels that no line separates."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(n) < 0.3).astype(int)
+    X = rng.standard_normal((n, 2)) + y[:, None] * np.array([1.0, 0.5])
+    return X / (1.001 * np.linalg.norm(X, axis=1).max()), y
+
+
+class ExactStages(STAMP):
+    """Each model stage ends with the best weights of all samples, by linear programming."""
+
+    def _ascend(self, X, y):
+        pass
+
+    def _end_stage(self):
+        if self._learning:
+            X, y = overlapping()
+            n, price_pos, price_neg = y.size, *self._scalars[5:7]
+            margins = np.where(y == 1, 1.0, -1.0)[:, None] * np.column_stack([X, np.ones(n)])
+            costs = np.append(np.zeros(3), np.where(y == 1, price_pos, price_neg))  # of the weights, of the losses
+            limits = {"A_ub": np.hstack([-margins, -np.eye(n)]), "b_ub": -np.ones(n)}
+            self._v = linprog(costs, bounds=[(None, None)] * 3 + [(0.0, None)] * n, **limits).x[:3]
+        super()._end_stage()
+
+
+pseudo_linear = pytest.mark.parametrize("name", ["f1", "f2", "jaccard"])
+
+
+@pseudo_linear
+def test_with_exact_stages_on_all_samples_it_is_amp(name):
+    X, y = overlapping()
+    exact = AMP(name, C=1e5, level="surrogate", tol=1e-9).fit(X, y)
+    stages = {"level": "surrogate", "growth": 1.0, "model_stage": y.size, "challenge_stage": y.size}
+    model = ExactStages(name, start_level=exact.history_["level"][0], **stages)
+    for _ in range(2 * exact.n_iter_):
+        model.partial_fit(X, y)
+    np.testing.assert_allclose(model.levels_, exact.history_["next_level"], atol=1e-5)
+    assert model.level_ == pytest.approx(exact.level_, abs=1e-5)
+
+
+@pseudo_linear
+def test_long_stages_on_samples_drawn_again_and_again_reach_the_level_of_amp(name):
+    X, y = overlapping()
+    exact = AMP(name, C=1e5, level="surrogate", tol=1e-9).fit(X, y)
+    errors = []
+    for n in (10_000, 1_500_000):
+        drawn = [np.random.default_rng(seed).integers(y.size, size=n) for seed in range(3)]
+        models = [STAMP(name, level="surrogate", radius=30.0, eta0=30.0).partial_fit(X[r], y[r]) for r in drawn]
+        errors.append(np.mean([abs(model.level_ - exact.level_) for model in models]))
+    assert errors[1] < 0.3 * errors[0]
+    assert errors[1] < 3e-3
+    reward = np.minimum(1.0, np.where(y == 1, 1.0, -1.0) * (X @ models[0].coef_[0] + models[0].intercept_[0]))
+    means = reward[y == 1].mean(), reward[y == 0].mean()
+    value = oracle.canonical_value(get_metric(name), *means, (y == 0).sum() / (y == 1).sum())
+    assert exact.level_ - 3e-3 < value < exact.level_ + 1e-5
 
 
 @pytest.mark.parametrize("name", ["f1", "f2", "jaccard"])
