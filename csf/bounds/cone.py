@@ -40,7 +40,8 @@ def error_span(metric, fn, fp, *, pos):
     lowest, highest : ndarray of shape (n,)
         Extremes of ``d·e`` over ``{e : value(e) >= value(fn, fp)}``; the profile itself is one of them.
     """
-    fn, fp = np.broadcast_arrays(*(np.atleast_1d(np.asarray(share, dtype=float)) for share in (fn, fp)))
+    shares = np.broadcast_arrays(np.asarray(fn, dtype=float), np.asarray(fp, dtype=float))
+    fn, fp = (np.ascontiguousarray(share) for share in shares)  # of one dimension at least
     c = metric.coefficients(pos)
     value = np.asarray(metric.value(fn, fp, pos=pos), dtype=float)
     lowest, highest = np.empty_like(value), np.empty_like(value)
