@@ -139,15 +139,13 @@ def pooled_outcome(metric, folds, results, *, tune):
         return {"error": errors[0], **times}
     fields = evaluate(
         metric,
-        np.concatenate([fold.y_test for fold in folds]) > 0,
-        np.concatenate([result.lost for result in results]),
-        np.concatenate([result.decided for result in results]),
-        np.concatenate([result.score for result in results]) if tune else None,
-        None if folds[0].weight_test is None else np.concatenate([fold.weight_test for fold in folds]),
+        _pooled([fold.y_test for fold in folds]) > 0,
+        _pooled([result.lost for result in results]),
+        _pooled([result.decided for result in results]),
+        _pooled([result.score for result in results]) if tune else None,
+        None if folds[0].weight_test is None else _pooled([fold.weight_test for fold in folds]),
     )
-    fields["fold_scores"] = tuple(
-        _fold_score(metric, fold, result, fields["threshold"]) for fold, result in zip(folds, results)
-    )
+    fields["fold_scores"] = _fold_scores(metric, folds, results, fields)
     gaps = [result.duality_gap for result in results]
     fields["duality_gap"] = None if None in gaps else max(gaps)
     if results[0].train_outcome is not None:
@@ -155,10 +153,15 @@ def pooled_outcome(metric, folds, results, *, tune):
     return fields | times
 
 
+def _pooled(parts):
+    """What the folds say, one after the other; a single fold is taken as it is."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
 def decisions(results, threshold):
     """Which held-out samples are found for what they are at a threshold, or by the own decision (``None``)."""
     said = [result.decided if threshold is None else result.score >= threshold for result in results]
-    return np.concatenate(said) & ~np.concatenate([result.lost for result in results])
+    return _pooled(said) & ~_pooled([result.lost for result in results])
 
 
 def evaluate(metric, is_pos, lost, decided, score, weight):
@@ -167,6 +170,13 @@ def evaluate(metric, is_pos, lost, decided, score, weight):
     curve = None if score is None else sweep_several(is_pos, lost, score, weight)
     cut = None if curve is None else curve.best(metric, metric.constraint)
     return outcome(metric, profile, hull=known_hull(profile, curve), cut=cut)
+
+
+def _fold_scores(metric, folds, results, pooled):
+    """Metric of each fold at the pooled threshold; a single fold is all that was pooled."""
+    if len(folds) == 1:
+        return (pooled["score"],)
+    return tuple(_fold_score(metric, fold, result, pooled["threshold"]) for fold, result in zip(folds, results))
 
 
 def _fold_score(metric, fold, result, threshold):

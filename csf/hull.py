@@ -3,6 +3,7 @@
 from threading import Lock
 
 import numpy as np
+from numba import njit
 
 __all__ = ["Hull"]
 
@@ -136,12 +137,21 @@ def _lower_left(points):
     # A profile that is nowhere below all earlier ones is dominated.
     lowest = np.minimum.accumulate(points[:, 1])
     points = points[np.concatenate([[True], points[1:, 1] < lowest[:-1]])]
-    chain = []
-    for fn, fp in points.tolist():
-        while len(chain) > 1:
-            (x0, y0), (x1, y1) = chain[-2], chain[-1]
+    chain = np.empty_like(points)
+    return chain[: _convex_chain(points, chain)].copy()
+
+
+@njit(cache=True, nogil=True)
+def _convex_chain(points, chain):
+    """Write the corners of the lower hull of points with rising fn to ``chain``. Return their number."""
+    size = 0
+    for k in range(points.shape[0]):
+        fn, fp = points[k, 0], points[k, 1]
+        while size > 1:
+            x0, y0, x1, y1 = chain[size - 2, 0], chain[size - 2, 1], chain[size - 1, 0], chain[size - 1, 1]
             if (x1 - x0) * (fp - y0) > (y1 - y0) * (fn - x0):
                 break
-            chain.pop()
-        chain.append((fn, fp))
-    return np.array(chain)
+            size -= 1
+        chain[size, 0], chain[size, 1] = fn, fp
+        size += 1
+    return size

@@ -215,13 +215,13 @@ class ErrorProfile:
         ErrorProfile
             Weighted shares.
         """
-        weight = np.ones(is_pos.shape[0]) if sample_weight is None else sample_weight
-        total = weight.sum()
-        return cls(
-            fn=weight[is_pos & ~predicted_pos].sum() / total,
-            fp=weight[~is_pos & predicted_pos].sum() / total,
-            pos=weight[is_pos].sum() / total,
-        )
+        masks = is_pos & ~predicted_pos, ~is_pos & predicted_pos, is_pos
+        if sample_weight is None:
+            fn, fp, pos = (np.count_nonzero(mask) / is_pos.shape[0] for mask in masks)
+        else:
+            total = sample_weight.sum()
+            fn, fp, pos = (sample_weight[mask].sum() / total for mask in masks)
+        return cls(fn=fn, fp=fp, pos=pos)
 
     @property
     def neg(self):

@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 
 from csf import ErrorProfile
 from csf.costs import cost_sample_weight
-from csf.evaluation import FoldResult, evaluate, pooled_outcome, run_fold
+from csf.evaluation import FoldResult, decisions, evaluate, pooled_outcome, run_fold
 from csf.folds import Data, bound_share, make_folds
 from csf.hull import Hull
 from csf.metrics import Constrained, FBeta, GMean, Recall, get_constraint
@@ -105,6 +105,15 @@ def test_the_threshold_is_the_best_for_all_scores_together(metric, weight):
     assert fields["value"] == pytest.approx(at(np.nextafter(0.0, 1.0)), abs=1e-12)
     assert fields["attained"] == pytest.approx(fields["score"], abs=1e-12)
     assert fields["fit_time"] > 0
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
+@pytest.mark.parametrize("tune", [True, False])
+def test_the_score_of_a_single_fold_is_that_of_its_decisions(weight, tune):
+    (fold,) = folds = folds_of(weight, SPLITS[:1])
+    fields = pooled_outcome(FBeta(), folds, results := results_of(folds, tune=tune), tune=tune)
+    own = f1_score(fold.y_test, decisions(results, fields["threshold"]), sample_weight=fold.weight_test)
+    assert fields["fold_scores"] == pytest.approx((own,), abs=1e-12)
 
 
 def test_folds_without_a_class_have_no_score_of_their_own():

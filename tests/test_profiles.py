@@ -28,6 +28,15 @@ def test_predictions_are_counted_as_in_scikit_learn(case):
     assert (e.tpr, e.tnr) == pytest.approx((1 - e.fnr, 1 - e.fpr), abs=1e-15)
 
 
+@given(case=predictions())
+def test_counting_is_weighting_with_ones(case):
+    y_true, y_pred, _ = case
+    ones = np.ones(len(y_true))
+    assert ErrorProfile.from_predictions(y_true, y_pred) == ErrorProfile.from_predictions(
+        y_true, y_pred, sample_weight=ones
+    )
+
+
 @given(tp=count, fp=count, fn=count, tn=count)
 def test_counts_and_weights_become_shares(tp, fp, fn, tn):
     total = tp + fp + fn + tn
