@@ -1,0 +1,144 @@
+"""What all learners of structural losses promise: contract of streams, results, rows, one class, easy and rare data."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.metrics import f1_score
+from structural.streams import stream
+
+from csf.metrics import get_metric
+from csf.online import OnlineLogistic
+from csf.structural import (
+    FTRL,
+    CuttingPlane,
+    OnePassMiniBatch,
+    PartialAUC,
+    ProjectedSubgradient,
+    TwoPassMiniBatch,
+    get_loss,
+)
+from csf.testing import check_online
+
+BUFFERS = {"buffer_size": 40, "passes": 3, "random_state": 0}
+LEARNERS = {
+    "1PMB": OnePassMiniBatch("f1", **BUFFERS),
+    "1PMB, pAUC": OnePassMiniBatch("pauc", eta=5.0, radius=30.0, **BUFFERS),
+    "1PMB, tuned": OnePassMiniBatch("qmean", tune_threshold=True, averaging="uniform", **BUFFERS),
+    "2PMB": TwoPassMiniBatch("prbep", reservoir_size=20, **BUFFERS),
+    "2PMB, as it is": TwoPassMiniBatch("f2", reweight=False, fit_intercept=False, **BUFFERS),
+    "FTRL": FTRL("f1", random_state=0),
+    "FTRL, pAUC": FTRL(PartialAUC(0.5), refit=60, random_state=0),
+    "cutting plane": CuttingPlane("f1", C=1e4),
+    "subgradient": ProjectedSubgradient("pauc", max_iter=50),
+}
+STREAMING = {name: learner for name, learner in LEARNERS.items() if hasattr(learner, "partial_fit")}
+# Solvers stop within a gap, so that sums in another order may end elsewhere in it.
+SOLVED = ("FTRL", "FTRL, pAUC", "cutting plane")
+each_learner = pytest.mark.parametrize("name", LEARNERS)
+
+
+def assert_same(name, one, other, coef=None):
+    """Same weights, up to rounding."""
+    tolerance = 1e-5 if name in SOLVED else 1e-8
+    expected = one.coef_ if coef is None else coef
+    np.testing.assert_allclose(other.coef_, expected, rtol=tolerance, atol=tolerance * np.abs(one.coef_).max())
+
+
+@pytest.mark.parametrize("name", STREAMING)
+def test_streaming_learners_keep_the_contract(name):
+    assert check_online(STREAMING[name]) is None
+
+
+@each_learner
+def test_results_have_the_names_of_all_linear_learners(name):
+    X, y = stream(1, pos=0.2)
+    model = clone(LEARNERS[name]).fit(X, y)
+    assert model.coef_.shape == model.coef_last_.shape == (1, X.shape[1])
+    assert model.intercept_.shape == (1,)
+    assert np.isfinite(model.threshold_)
+    assert model.n_seen_ == model.get_params().get("passes", 1) * y.size
+    assert model.n_updates_ >= 1
+    assert all(isinstance(values, np.ndarray) for values in model.history_.values())
+    np.testing.assert_array_equal(clone(LEARNERS[name]).fit(X, y).coef_, model.coef_)
+
+
+@each_learner
+def test_order_of_features_does_not_matter(name):
+    X, y = stream(2, d=5, pos=0.2)
+    order = np.random.default_rng(1).permutation(5)
+    one, other = clone(LEARNERS[name]).fit(X, y), clone(LEARNERS[name]).fit(X[:, order], y)
+    assert_same(name, one, other, coef=one.coef_[:, order])
+
+
+@each_learner
+def test_single_precision_is_read_exactly(name):
+    X = stream(3, pos=0.2)[0].astype(np.float32)
+    y = stream(3, pos=0.2)[1]
+    double = clone(LEARNERS[name]).fit(X.astype(np.float64), y)
+    for rows in (X, sparse.csr_array(X)):
+        assert_same(name, double, clone(LEARNERS[name]).fit(rows, y))
+
+
+@each_learner
+def test_constant_columns_and_doubled_rows_do_no_harm(name):
+    X, y = stream(4, n=300, pos=0.2)
+    more = np.hstack([X, np.full((300, 1), 0.2), np.zeros((300, 1))])
+    model = clone(LEARNERS[name]).fit(np.repeat(more, 2, axis=0), np.repeat(y, 2))
+    assert np.isfinite(model.coef_).all()
+    assert model.coef_[0, -1] == 0.0
+    plain = clone(LEARNERS[name]).fit(X, y)
+    assert f1_score(y, model.predict(more)) > f1_score(y, plain.predict(X)) - 0.1
+
+
+@each_learner
+def test_one_class_is_refused_by_fit_and_learnt_by_streams_that_know_both_labels(name):
+    X, y = stream(5, pos=0.2)
+    learner = clone(LEARNERS[name])
+    with pytest.raises(ValueError, match="one class only"):
+        learner.fit(X, np.ones(y.size))
+    if name not in STREAMING:
+        return
+    for only in (-1, 1):
+        model = clone(learner).partial_fit(X, np.full(y.size, only), classes=[-1, 1])
+        assert (model.n_seen_, model.n_updates_) == (y.size, 0)
+        assert not model.coef_.any()
+        assert np.unique(model.predict(X)).tolist() == [-1]  # nothing is positive before there is a reason
+        assert np.isfinite(model.partial_fit(X, y).coef_).all()
+        with pytest.raises(ValueError, match=r"Found array with 0 sample\(s\)"):
+            model.partial_fit(X[:0], y[:0])
+
+
+@pytest.mark.parametrize("metric", ["gmean", "hmean", "qmean", "min_rate"])
+def test_swapped_classes_turn_the_minimum_for_symmetric_metrics(metric):
+    """Not step by step: at zero weights several labellings are worst, and either class may be taken first."""
+    X, y = stream(6, n=150, pos=0.2)
+    one, other = (CuttingPlane(metric, C=1e3, eps=1e-5).fit(X, labels) for labels in (y, -y))
+    assert other.objective_ == pytest.approx(one.objective_, rel=1e-4)
+    np.testing.assert_allclose(other.coef_, -one.coef_, atol=0.05 * np.abs(one.coef_).max())
+    score = np.random.default_rng(0).normal(size=y.size)
+    assert get_loss(metric).value(-score, y < 0) == pytest.approx(get_loss(metric).value(score, y > 0))
+
+
+@pytest.mark.parametrize("loss", ["prbep", "f1", "pauc"])
+@pytest.mark.parametrize("kind", [OnePassMiniBatch, TwoPassMiniBatch, CuttingPlane, ProjectedSubgradient, FTRL])
+def test_separable_classes_are_separated(kind, loss):
+    rng = np.random.default_rng(0)
+    y = (rng.random(5000) < 0.3).astype(int)
+    X = rng.uniform(-1.0, 1.0, (5000, 4))
+    X[:, 0] = np.where(y == 1, 1.0, -1.0) * rng.uniform(0.3, 1.0, 5000)
+    predicted = (CuttingPlane(loss, C=1e4) if kind is CuttingPlane else kind(loss)).fit(X, y).predict(X)
+    assert f1_score(y, predicted) >= 0.98
+    assert get_metric("gmean").score(y, predicted) >= 0.98
+
+
+def test_rare_positives_need_more_than_the_cut_at_one_half():
+    rng = np.random.default_rng(0)
+    y = (rng.random(100_000) < 0.01).astype(int)
+    X = rng.standard_normal((y.size, 3)) + 1.2 * y[:, None]
+    train, test = slice(None, 50_000), slice(50_000, None)
+    usual = f1_score(y[test], OnlineLogistic().partial_fit(X[train], y[train]).predict(X[test]))
+    for kind in (OnePassMiniBatch, TwoPassMiniBatch):
+        for loss in ("f1", "prbep"):
+            model = kind(loss, random_state=0).partial_fit(X[train], y[train])
+            assert f1_score(y[test], model.predict(X[test])) > usual + 0.1
