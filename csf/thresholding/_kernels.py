@@ -135,9 +135,8 @@ def merge_cuts(pos_scores, neg_scores, lowest_score, fn, fp):
         else:
             score = neg_scores[j]
             j -= 1
-        if score != current:
-            last += 1
-            current = score
+        last += score != current  # no branch: this is where the time goes
+        current = score
         lowest_score[last], fn[last], fp[last] = score, i + 1, n_neg - 1 - j
     pos = n_pos / total
     neg = 1.0 - pos
@@ -173,9 +172,8 @@ def merge_weighted_cuts(pos_scores, pos_weights, neg_scores, neg_weights, lowest
             part = grown - false_pos
             fp_rest += (false_pos - (grown - part)) + (added - part)
             false_pos = grown
-        if score != current:
-            last += 1
-            current = score
+        last += score != current  # no branch: this is where the time goes
+        current = score
         lowest_score[last], fn[last], fp[last] = score, tp + tp_rest, false_pos + fp_rest
     return last + 1, _shares(fn, fp, last)
 
@@ -225,6 +223,8 @@ def hull_cuts(fn, fp):
     stack = np.empty(end - first + 1, dtype=np.int64)
     size = 0
     for cut in range(first, end + 1):
+        if cut > first and fn[cut] == fn[cut - 1]:  # the one before is better
+            continue
         while size > 1:
             a, b = stack[size - 2], stack[size - 1]
             turn = (fn[a] - fn[b]) * (fp[cut] - fp[b]) - (fp[b] - fp[a]) * (fn[b] - fn[cut])

@@ -235,18 +235,24 @@ class ThresholdCurve:
 
 def _slack(values, level):
     """Distance from ``level`` that rounding can explain, for values of any unit."""
-    finite = np.abs(values[np.isfinite(values)]).max(initial=0.0)
-    return _TIE * max(abs(level), min(1.0, finite)) if np.isfinite(level) else 0.0
+    if not np.isfinite(level):
+        return 0.0
+    sizes = np.abs(values)
+    largest = sizes.max()
+    if not np.isfinite(largest):
+        largest = sizes[np.isfinite(sizes)].max()
+    return _TIE * max(abs(level), min(1.0, largest))
 
 
 def _first_best(values, metric):
     """First index of the largest value; NaN never wins."""
-    missing = np.isnan(values)
-    if missing.any():
+    top = values.max()
+    if np.isnan(top):
+        missing = np.isnan(values)
         if missing.all():
             raise ValueError(f"metric {metric!r} is NaN at every allowed cut, so there is no best one")
         values = np.where(missing, -np.inf, values)
-    top = values.max()
+        top = values.max()
     return int(np.argmax(values >= top - _slack(values, top)))
 
 
