@@ -25,14 +25,17 @@ def scores(X, constant, rows, w, out):
 def add_rows(X, constant, rows, factor, out):
     """Add each row times its factor to ``out``."""
     d = np.uint64(X.shape[1])
-    shift = 0.0
+    # Which factors are 0 is hard to foresee: to note the others without a branch takes a third of the time.
+    count, places = 0, np.empty(rows.size, np.int64)
     for place in range(rows.size):
-        v = factor[place]
-        if v != 0.0:
-            x = X[np.uint64(rows[place])]
-            for j in range(d):
-                out[j] += v * x[j]
-            shift += v
+        places[count] = place
+        count += factor[place] != 0.0
+    shift = 0.0
+    for place in places[:count]:
+        x, v = X[np.uint64(rows[place])], factor[place]
+        for j in range(d):
+            out[j] += v * x[j]
+        shift += v
     out[d] += constant * shift
 
 

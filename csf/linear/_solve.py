@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 from scipy.linalg.lapack import dposv
 
-__all__ = ["check_finite", "conjugate_gradients", "hinge_step", "newton_step", "squared_terms"]
+__all__ = ["check_finite", "conjugate_gradients", "hinge_step", "newton_step", "note_changes", "squared_terms"]
 
 _FAST = {"contract", "reassoc", "nsz"}
 _TOO_LARGE = "the features are too large for a linear model to be solved; scale them, e.g. to [0, 1]"
@@ -80,6 +80,24 @@ def squared_terms(margins, sign, weight, factor):
         loss += lost * slack
         factor[i] = 2.0 * lost * sign[i]
     return loss
+
+
+@njit(cache=True, nogil=True)
+def note_changes(factor, weight, was_active, places, change):
+    """Write the samples that began or ceased to lose, and by how much their outer products change the Hessian.
+
+    ``factor`` is what `squared_terms` wrote; ``was_active`` is brought up to date. Returns how many samples changed
+    and how many lose now. There are no branches, since no one can foresee them.
+    """
+    count, n_active = 0, 0
+    for i in range(factor.size):
+        active = factor[i] != 0.0
+        places[count] = i
+        change[count] = 2.0 * weight[i] * (1.0 if active else -1.0)
+        count += active != was_active[i]
+        n_active += active
+        was_active[i] = active
+    return count, n_active
 
 
 @njit(cache=True, nogil=True)

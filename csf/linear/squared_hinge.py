@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from csf.linear._solve import check_finite, hinge_step, newton_step, squared_terms
+from csf.linear._solve import check_finite, hinge_step, newton_step, note_changes, squared_terms
 from csf.linear.solution import Solution, best_mixture
 from csf.linear.turns import BoxProgram
 
@@ -84,7 +84,8 @@ class SquaredHinge:
         w = starts[0].w if starts else np.zeros(rows.n_coefficients)
         margins = sign * rows.scores(w)
         matrix = np.zeros((rows.n_coefficients, rows.n_coefficients))
-        was_active, factor = np.zeros(rows.n_rows, dtype=bool), np.empty(rows.n_rows)
+        active, factor = np.zeros(rows.n_rows, dtype=bool), np.empty(rows.n_rows)
+        places, change = np.empty(rows.n_rows, dtype=np.int64), np.empty(rows.n_rows)
         for count in range(max_iter + 1):
             loss = squared_terms(margins, sign, weight, factor)
             slope = w - rows.combine(factor)
@@ -92,12 +93,11 @@ class SquaredHinge:
             check_finite(gap)
             if gap <= tol * objective or count == max_iter:
                 break
-            active = factor != 0.0
-            changed = np.flatnonzero(active != was_active)
-            if 2 * changed.size > active.sum() and count:
-                matrix[:], changed = 0.0, np.flatnonzero(active)
-            rows.add_gram(changed, 2.0 * weight[changed] * np.where(active[changed], 1.0, -1.0), matrix)
-            was_active = active
+            n_changed, n_active = note_changes(factor, weight, active, places, change)
+            if 2 * n_changed > n_active and count:  # it takes less to begin anew
+                matrix[:], active[:] = 0.0, False
+                n_changed, _ = note_changes(factor, weight, active, places, change)
+            rows.add_gram(places[:n_changed], change[:n_changed], matrix)
             step = newton_step(matrix + np.eye(w.shape[0]), slope)
             along = sign * rows.scores(step)
             length = hinge_step(margins, along, weight, slope @ step, w @ step, step @ step)
