@@ -60,11 +60,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
             X = canonical(X)
             self._begin(y, X.shape[1], n_expected=self.passes * y.size)
             y = self._signs(y)
-        for _ in range(self.passes):
-            order = self._rng.permutation(y.size) if self.shuffle else None
-            for start in range(0, y.size, BLOCK):
-                block = slice(start, start + BLOCK) if order is None else order[start : start + BLOCK]
-                self._learn(X[block], y[block])
+        self._go_through(X, y)
         return self
 
     def partial_fit(self, X, y, classes=None):
@@ -174,6 +170,17 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
             unseen = np.unique(np.asarray(y)[~np.broadcast_to(known, y.shape)].astype(str)).tolist()
             raise ValueError(f"y holds unseen labels {unseen[:5]}; the labels are {self.classes_.tolist()}")
         return np.where(is_pos, 1.0, -1.0)
+
+    def _go_through(self, X, y):
+        """All passes over checked samples."""
+        for _ in range(self.passes):
+            self._pass_over(X, y)
+
+    def _pass_over(self, X, y):
+        order = self._rng.permutation(y.size) if self.shuffle else None
+        for start in range(0, y.size, BLOCK):
+            block = slice(start, start + BLOCK) if order is None else order[start : start + BLOCK]
+            self._learn(X[block], y[block])
 
     def _learn(self, X, y):
         """Learn checked rows; the history gets its entries where they are due. List of what the steps return."""

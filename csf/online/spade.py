@@ -1,12 +1,13 @@
 """SPADE: stochastic primal-dual ascent for concave metrics of the two rates."""
 
+import math
 import numbers
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from csf._validation import check_fraction
+from csf._validation import check_count, check_fraction
 from csf.metrics import Concave, GMean, HMean, LinearFractional, MinRate, QMean, get_metric
 from csf.online._ascent import (
     ALPHA,
@@ -36,6 +37,8 @@ CHOICES = {
     "dual": ("gradient", "closed"),
     "eps": ("schedule", "fixed"),
 }
+# Share of each class that is held out to tell when to stop, and the least rise of the metric that counts.
+_HELD_OUT, _LEAST_RISE = 0.1, 1e-4
 
 
 class SPADE(LinearOnlineClassifier):
@@ -77,13 +80,17 @@ class SPADE(LinearOnlineClassifier):
     intercept_scaling : float, default=1.0
         Value of the constant feature behind the intercept, positive.
     passes : int, default=25
-        Passes over the samples in `fit`.
+        Passes over the samples in `fit`, at most so many with ``patience``.
+    patience : int, default=None
+        Stop `fit` when the metric has not risen by 0.0001 in so many passes, 3 for example. It is that of the averaged
+        weights on a random tenth of each class, which is held out and not learnt. ``None`` makes all passes over all
+        samples.
     shuffle : bool, default=True
         Whether `fit` takes the samples in a new random order in each pass.
     pos_label : label, default=None
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
     random_state : int, RandomState instance or None, default=None
-        Seed of the order in `fit` and of balanced sampling.
+        Seed of the order in `fit`, of balanced sampling, and of what is held out.
 
     Attributes
     ----------
@@ -107,6 +114,8 @@ class SPADE(LinearOnlineClassifier):
         Steps made; fewer with balanced sampling.
     history_ : dict of ndarray
         ``n_seen`` = 1, 2, 4, 8, ... and the prices ``alpha`` and ``beta`` then.
+    validation_scores_ : ndarray of shape (n_passes,)
+        With ``patience``, the metric of what was held out, after each pass of `fit`; else empty.
     n_features_in_ : int
         Number of features.
 
@@ -160,6 +169,7 @@ class SPADE(LinearOnlineClassifier):
         fit_intercept=True,
         intercept_scaling=1.0,
         passes=25,
+        patience=None,
         shuffle=True,
         pos_label=None,
         random_state=None,
@@ -178,6 +188,7 @@ class SPADE(LinearOnlineClassifier):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.passes = passes
+        self.patience = patience
         self.shuffle = shuffle
         self.pos_label = pos_label
         self.random_state = random_state
@@ -209,6 +220,8 @@ class SPADE(LinearOnlineClassifier):
                 raise ValueError(f"{name} must be a number in {interval}, got {value!r}")
         if self.pos is not None:
             check_fraction(self.pos, "pos")
+        if self.patience is not None:
+            check_count(self.patience, "patience")
 
     def _check_metric(self):
         metric = get_metric(self.metric)
@@ -224,8 +237,48 @@ class SPADE(LinearOnlineClassifier):
             )
         return metric
 
+    def _begin(self, labels, n_features, **options):
+        super()._begin(labels, n_features, **options)
+        in_fit = self._n_expected is not None
+        if self.patience is not None and in_fit and min(np.unique(labels, return_counts=True)[1]) < 2:
+            raise ValueError(
+                f"patience={self.patience} holds out samples of each class, and one of them has a single sample; give "
+                "more, or patience=None"
+            )
+
+    def _go_through(self, X, y):
+        if self.patience is None:
+            super()._go_through(X, y)
+            return
+        held_out = self._held_out(y)
+        rest, last_rise, values = ~held_out, 0, []
+        learnt, tested = (X[rest], y[rest]), (X[held_out], y[held_out])
+        best = -math.inf
+        for number in range(self.passes):
+            self._pass_over(*learnt)
+            values.append(self._score(*tested))
+            if values[-1] > best + _LEAST_RISE:
+                best, last_rise = values[-1], number
+            elif number - last_rise >= self.patience:
+                break
+        self.validation_scores_ = np.array(values)
+
+    def _held_out(self, y):
+        """Boolean array: a random tenth of each class, and one sample at least."""
+        held_out = np.zeros(y.size, dtype=bool)
+        for sign in (1.0, -1.0):
+            places = np.flatnonzero(y == sign)
+            held_out[self._rng.permutation(places)[: math.ceil(_HELD_OUT * places.size)]] = True
+        return held_out
+
+    def _score(self, X, y):
+        """Metric of predictions for signed labels."""
+        is_right = (self._orientation() * self._scores(X) > 0.0) == (y > 0.0)
+        return float(self._check_metric().link(is_right[y > 0.0].mean(), is_right[y < 0.0].mean()))
+
     def _start(self, n_features):
         self.threshold_ = 0.0
+        self.validation_scores_ = np.empty(0)
         self._v, self._u = np.zeros((2, n_features + 1))
         self._scalars = initial_scalars()
         self._scalars[[ALPHA, BETA]] = self._check_metric().initial_dual

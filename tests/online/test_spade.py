@@ -261,6 +261,86 @@ def test_balanced_sampling_takes_both_classes_equally_often():
     assert model._scalars[_ascent.N_POS] == y.sum()
 
 
+# ---------------------------------------------------------------- when to stop
+
+
+def passes_made(scores, patience):
+    """Passes until the score has not risen by 1e-4 in so many."""
+    best, last_rise = scores[0], 0
+    for number, score in enumerate(scores):
+        if score > best + 1e-4:
+            best, last_rise = score, number
+        if number - last_rise >= patience:
+            return number + 1
+    return len(scores)
+
+
+@each_metric
+def test_it_stops_when_held_out_samples_say_so(name):
+    X, y = toy(3000)
+    y = np.where(y == 1, "a", "b")
+    common = {"pos_label": "a", "random_state": 3}
+    full = SPADE(name, patience=100, **common).fit(X, y)
+    assert full.validation_scores_.shape == (25,)
+    lengths = set()
+    for patience in (1, 3, 6):
+        model = SPADE(name, patience=patience, **common).fit(X, y)
+        n_passes = passes_made(full.validation_scores_, patience)
+        np.testing.assert_array_equal(model.validation_scores_, full.validation_scores_[:n_passes])
+        assert model.n_seen_ == n_passes * (y.size - np.ceil(0.1 * (y == "a").sum()) - np.ceil(0.1 * (y == "b").sum()))
+        lengths.add(n_passes)
+    assert min(lengths) < 25
+    assert len(lengths) > 1
+
+
+@pytest.mark.parametrize(("rise", "n_passes"), [(2e-4, 6), (4e-5, 3), (-0.1, 3)])
+def test_what_counts_as_a_rise(monkeypatch, rise, n_passes):
+    scores = iter(0.5 + rise * np.arange(6))
+    monkeypatch.setattr(SPADE, "_score", lambda *args: next(scores))
+    assert SPADE(patience=2, passes=6).fit(*toy(200)).validation_scores_.size == n_passes
+
+
+@pytest.mark.parametrize("pos_label", [1, 0])
+def test_held_out_samples_are_a_tenth_of_each_class_and_not_learnt(pos_label):
+    X, y = toy(1005)
+    model = SPADE(patience=2, passes=4, shuffle=False, random_state=3, pos_label=pos_label).fit(X, y)
+    rng = np.random.default_rng(np.random.RandomState(3).randint(np.iinfo(np.int32).max))
+    places = [rng.permutation(np.flatnonzero(y == label)) for label in (pos_label, 1 - pos_label)]
+    out = np.concatenate([of_class[: -(-of_class.size // 10)] for of_class in places])
+    rest = np.setdiff1d(np.arange(y.size), out)
+    again = SPADE(shuffle=False, pos_label=pos_label)
+    for value in model.validation_scores_:
+        again.partial_fit(X[rest], y[rest])
+        assert value == pytest.approx(METRICS["qmean"].score(y[out], again.predict(X[out])))
+    np.testing.assert_array_equal(model.coef_, again.coef_)
+    assert again.validation_scores_.size == SPADE(passes=1).fit(X, y).validation_scores_.size == 0
+
+
+def test_one_sample_of_a_class_cannot_be_held_out():
+    X, _ = toy(100)
+    model = SPADE(patience=3)
+    with pytest.raises(ValueError, match="patience=3 holds out samples of each class, and one of them has a single"):
+        model.fit(X, np.arange(100) == 5)
+    assert not hasattr(model, "classes_")
+    assert model.fit(X, np.arange(100) < 2).validation_scores_.size > 0
+    assert SPADE(patience=3).partial_fit(X, np.arange(100) == 5).n_seen_ == 100
+
+
+# ---------------------------------------------------------------- shares
+
+
+def test_the_estimated_share_stays_off_zero_and_one():
+    for count in (_ascent._count_class, _ascent._count_class.py_func):
+        s = initial_scalars()
+        assert count(s, True, 0.0) == pytest.approx(1.5 / 2.0)
+        assert count(s, False, 0.0) == pytest.approx(1.5 / 3.0)
+        s[_ascent.MET_NEG] = 1e6
+        assert count(s, False, 0.0) == 1e-3
+        s[_ascent.MET_POS] = 1e12
+        assert count(s, True, 0.0) == 1.0 - 1e-3
+        assert count(s, True, 0.2) == 0.2
+
+
 # ---------------------------------------------------------------- refusals
 
 
@@ -290,6 +370,7 @@ class Other(Concave):
         ({"gain": -1.0}, ValueError, r"gain must be a number in \[0, inf\), got -1.0"),
         ({"gain": np.nan}, ValueError, r"gain must be a number in \[0, inf\), got nan"),
         ({"pos": 1.0}, ValueError, "pos"),
+        ({"patience": 0}, ValueError, "patience must be an int >= 1, got 0"),
     ],
 )
 def test_bad_parameters(parameters, error, message):
