@@ -164,7 +164,8 @@ class Runner:
             stop |= task.end()
             if self.checkpoint is not None:
                 self.checkpoint.save(self.studies)
-            bar.set_postfix_str(self._best(), refresh=False)
+            if self.verbose:
+                bar.set_postfix_str(self._best(), refresh=False)
             bar.update()
             for callback in self.callbacks:
                 stop |= bool(callback(self.studies[number], trial))

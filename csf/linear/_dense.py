@@ -6,6 +6,7 @@ from numba import njit
 __all__ = ["add_rows", "add_squares", "gram", "norms", "scores"]
 
 _FAST = {"contract", "reassoc", "nsz"}
+_BLOCK = 256
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
@@ -69,13 +70,20 @@ def norms(X, constant, rows, out):
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def gram(X, constant, rows, factor, out):
     """Add factor times the outer product of each row to the upper triangle of ``out``."""
-    d = np.uint64(X.shape[1])
-    for place in range(rows.size):
-        x, v = X[np.uint64(rows[place])], factor[place]
-        for i in range(d):
-            scaled = v * x[i]
-            line = out[i]
-            for j in range(i, d):
-                line[j] += scaled * x[j]
-            line[d] += scaled * constant
-        out[d, d] += v * constant * constant
+    d = X.shape[1]
+    # Some rows at a time as columns, whose products are long loops.
+    part, scaled = np.full((d + 1, _BLOCK), constant), np.empty(_BLOCK)
+    for start in range(0, rows.size, _BLOCK):
+        size = min(_BLOCK, rows.size - start)
+        for k in range(size):
+            x = X[rows[start + k]]
+            for j in range(d):
+                part[j, k] = x[j]
+        for i in range(d + 1):
+            for k in range(size):
+                scaled[k] = factor[start + k] * part[i, k]
+            for j in range(i, d + 1):
+                line, total = part[j], 0.0
+                for k in range(size):
+                    total += scaled[k] * line[k]
+                out[i, j] += total

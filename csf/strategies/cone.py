@@ -71,7 +71,7 @@ class Cone(Strategy):
         if not is_open.any():
             return None
         if isinstance(metric, LinearFractional):
-            at = self._highest_interval(trials, tried, metric, pos, is_open)
+            at = self._highest_interval(trials, edges, metric, pos, is_open)
         else:
             promise = np.where(is_open, corner_promise(trials, edges, metric, pos), -np.inf)
             # Promises that differ by rounding only are equal: the G-mean turns an error of 1e-16 into one of 1e-8.
@@ -79,9 +79,9 @@ class Cone(Strategy):
             at = int(np.argmax(np.where(highest, np.diff(edges), -1.0)))
         return float(middles[at])
 
-    def _highest_interval(self, trials, tried, metric, pos, is_open):
+    def _highest_interval(self, trials, edges, metric, pos, is_open):
         """Index of the interval around the middle of the widest range of levels with the highest envelope."""
-        lo, hi = metric.range(pos)
+        lo, tried, hi = edges[0], edges[1:-1], edges[-1]
         cones = ConeBound(trials, metric, pos=pos, eps=self.eps).cones
         for trial in sorted((t for t in trials if t.state == "pending"), key=lambda t: t.number):
             cones = _with_pending(cones, trial.t, metric, pos)
@@ -91,10 +91,8 @@ class Cone(Strategy):
         apexes = np.full((3, tried.size), [[np.inf], [0.0], [0.0]])
         apexes[:, np.searchsorted(tried, cones.t[falling])] = np.array(cones[1:])[:, falling]
         _, ranges = highest_levels(UnreachableCone(tried, *apexes), lo, hi, is_open=is_open)
-        joined = _join(ranges)
-        start, end = joined[np.argmax(joined[:, 1] - joined[:, 0])]
+        start, end = max(_join(ranges.tolist()), key=lambda ends: ends[1] - ends[0])
         middle = 0.5 * (start + end)
-        edges = np.concatenate([[lo], tried, [hi]])
         # The middle of a joined range may lie in a closed interval or on a tried level: take the nearest open one.
         away = np.maximum(np.maximum(edges[:-1] - middle, middle - edges[1:]), 0.0)
         nearest = is_open & (away <= away[is_open].min())
@@ -122,10 +120,10 @@ def _with_pending(cones, t, metric, pos):
 
 def _join(ranges):
     """Ranges that touch, joined."""
-    joined = [ranges[0]]
-    for start, end in ranges[1:]:
-        if start <= joined[-1][1]:
-            joined[-1] = np.array([joined[-1][0], max(end, joined[-1][1])])
+    joined = []
+    for start, end in ranges:
+        if joined and start <= joined[-1][1]:
+            joined[-1][1] = max(end, joined[-1][1])
         else:
-            joined.append(np.array([start, end]))
-    return np.array(joined)
+            joined.append([start, end])
+    return joined

@@ -107,7 +107,7 @@ class LinearTrainer(Trainer):
             return solutions
         (first, near), (second, far) = starts[:2]
         line = second - first
-        part = np.clip((place - first) @ line / (line @ line), -0.5, 1.0) if line.any() else 0.0
+        part = min(max((place - first) @ line / (line @ line), -0.5), 1.0) if line.any() else 0.0
         changes = {"w": near.w + part * (far.w - near.w)}
         if isinstance(near, HingeSolution):
             changes["share"] = np.clip(near.share + part * (far.share - near.share), 0.0, 1.0)

@@ -62,8 +62,8 @@ class Starts:
             At most six states, the nearest first; of equally near ones the latest.
         """
         known = [(where, state) for name, where, state in reversed(self._known) if name == family]
-        order = np.argsort([np.abs(np.subtract(where, position)).sum() for where, _ in known], kind="stable")
-        return [known[i][1] for i in order[:_GIVEN]]
+        away = [sum(abs(a - b) for a, b in zip(where, position, strict=True)) for where, _ in known]
+        return [known[i][1] for i in sorted(range(len(known)), key=away.__getitem__)[:_GIVEN]]
 
 
 def _size(state):

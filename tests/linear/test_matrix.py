@@ -47,6 +47,16 @@ def test_a_view_equals_a_slice(layout, dtype, constant, seed, d):
 
 
 @layouts
+@pytest.mark.parametrize("count", [0, 255, 256, 257, 600])
+def test_outer_products_of_many_rows(layout, count):
+    X, _, rng = drawn(count, n=700)
+    places, factor, gram = rng.permutation(700)[:count], rng.normal(size=count), np.zeros((7, 7))
+    Rows(LAYOUTS[layout](X), constant=2.5).add_gram(places, factor, gram)
+    Z = np.column_stack([X[places], np.full(count, 2.5)])
+    np.testing.assert_allclose(np.triu(gram), np.triu((Z.T * factor) @ Z), rtol=1e-12, atol=1e-10)
+
+
+@layouts
 @pytest.mark.parametrize("constant", [0.0, 2.5])
 @given(seed=st.integers(0, 10**6))
 def test_a_block_equals_a_slice(layout, constant, seed):
