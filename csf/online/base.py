@@ -148,6 +148,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _begin(self, labels, n_features, *, n_expected=None, rng=None):
         """Fresh state for these labels; ``n_expected`` examples will come, ``None`` where nobody knows."""
+        if n_expected is not None and np.unique(labels).shape[0] == 1:
+            raise ValueError(
+                f"y has one class only ({np.unique(labels).tolist()[0]!r}), fit needs both; partial_fit(X, y, "
+                "classes=[0, 1]), with both labels, learns from what there is"
+            )
         self.classes_, _, self.pos_label_ = check_binary_target(labels, self.pos_label)
         if rng is None:
             rng = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
