@@ -238,16 +238,14 @@ def _slack(values, level):
     if not np.isfinite(level):
         return 0.0
     sizes = np.abs(values)
-    largest = sizes.max()
-    if not np.isfinite(largest):
+    if not np.isfinite(largest := sizes.max()):
         largest = sizes[np.isfinite(sizes)].max()
     return _TIE * max(abs(level), min(1.0, largest))
 
 
 def _first_best(values, metric):
     """First index of the largest value; NaN never wins."""
-    top = values.max()
-    if np.isnan(top):
+    if np.isnan(top := values.max()):
         missing = np.isnan(values)
         if missing.all():
             raise ValueError(f"metric {metric!r} is NaN at every allowed cut, so there is no best one")
