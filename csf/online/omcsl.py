@@ -1,199 +1,59 @@
-"""OMCSL: several online learners with different class costs, and a choice among them that follows their F-measure."""
-
-import math
+"""OMCSL: several online learners with different class costs, and a choice among them that follows their results."""
 
 import numpy as np
-from numba import njit
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from csf._validation import check_count
 from csf.metrics import FBeta, Jaccard, get_metric
+from csf.online._experts import (
+    AREA_PR,
+    AREA_ROC,
+    F_BETA,
+    FP,
+    FP_OLD,
+    JACCARD,
+    POS,
+    POS_OLD,
+    TP,
+    TP_OLD,
+    VALUE,
+    A,
+    P,
+    Q,
+    areas,
+    omcsl_csr,
+    omcsl_dense,
+)
 from csf.online.base import LinearOnlineClassifier, check_positive
 from csf.online.emitted import EmittedPredictions, value_of_counts
 
 __all__ = ["OMCSL"]
 
 LOSSES = ("logistic", "hinge")
-
-# Rows of the state, one column an expert. Weights: last w = A v, averaged w = P v + Q u. Counts: all so far, up to
-# the last power of two of examples, up to the one before that.
-A, P, Q, SQUARED_NORM, VALUE, TP, FP, TP_NEW, FP_NEW, TP_OLD, FP_OLD = range(11)
-# Positives at the same three times.
-POS, POS_NEW, POS_OLD = range(3)
-# Where scalars are moved into the arrays: P v and Q u cancel up to P / A, and Q must not vanish.
-_SHRUNK, _FADED = 1e-3, 1e-100
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _choose(values, rate, uniform):
-    """Expert k with probability proportional to exp(rate * values[k])."""
-    highest, total = values[0], 0.0
-    for value in values:
-        highest = max(highest, value)
-    for value in values:
-        total += math.exp(rate * (value - highest))
-    left = uniform * total
-    for k in range(values.shape[0]):
-        left -= math.exp(rate * (values[k] - highest))
-        if left < 0.0:
-            return k
-    return values.shape[0] - 1
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _slope(margin, hinge):
-    """Minus the derivative of the loss."""
-    if hinge:
-        return 1.0 if margin < 1.0 else 0.0
-    if margin >= 0.0:
-        e = math.exp(-margin)
-        return e / (1.0 + e)
-    return 1.0 / (1.0 + math.exp(margin))
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _judge(state, pos, z, is_pos, t, squared_beta, jaccard):
-    """Count the predictions of all experts for example t and bring their values up to date."""
-    pos[POS] += 1.0 if is_pos else 0.0
-    for k in range(z.shape[0]):
-        if z[k] > 0.0:
-            state[TP if is_pos else FP, k] += 1.0
-        below = squared_beta * pos[POS] + state[TP, k] + state[FP, k]
-        value = (1.0 + squared_beta) * state[TP, k] / below if below > 0.0 else 0.0
-        state[VALUE, k] = value / (2.0 - value) if jaccard else value
-    if t & (t - 1) == 0:
-        for k in range(z.shape[0]):
-            state[TP_OLD, k], state[FP_OLD, k] = state[TP_NEW, k], state[FP_NEW, k]
-            state[TP_NEW, k], state[FP_NEW, k] = state[TP, k], state[FP, k]
-        pos[POS_OLD], pos[POS_NEW] = pos[POS_NEW], pos[POS]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _advance(state, z, xx, y, t, costs, eta0, radius, hinge, d, back):
-    """Scalars of all experts after one step; writes the multiples of x that v and u gain."""
-    for k in range(z.shape[0]):
-        gain = eta0 / math.sqrt(t) * costs[k] * _slope(y * z[k], hinge) * y
-        d[k] = gain / state[A, k]
-        squared = state[SQUARED_NORM, k] + 2.0 * gain * z[k] + gain * gain * xx
-        if squared > radius * radius:
-            state[A, k] *= radius / math.sqrt(squared)
-            squared = radius * radius
-        state[SQUARED_NORM, k] = squared
-        if t == 1:
-            state[P, k], back[k] = state[A, k], 0.0
-        else:
-            back[k] = -state[P, k] * d[k] / state[Q, k]
-            state[P, k] += (state[A, k] - state[P, k]) / t
-            state[Q, k] *= 1.0 - 1.0 / t
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _tidy(state, V, U, t):
-    """Move scalars into the arrays before digits are lost, and keep the norms free of drift."""
-    for k in range(V.shape[1]):
-        if state[A, k] < _SHRUNK or state[Q, k] < _FADED:
-            for j in range(V.shape[0]):
-                U[j, k] = state[P, k] * V[j, k] + state[Q, k] * U[j, k]
-                V[j, k] *= state[A, k]
-            state[A, k], state[P, k], state[Q, k] = 1.0, 0.0, 1.0
-    if t % max(1000, V.shape[0]) == 0:
-        for k in range(V.shape[1]):
-            square = 0.0
-            for j in range(V.shape[0]):
-                square += V[j, k] * V[j, k]
-            state[SQUARED_NORM, k] = state[A, k] * state[A, k] * square
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _emit(state, z, is_pos, t, gamma, uniform, counts):
-    """Prediction of an expert drawn by the values so far, counted."""
-    k = _choose(state[VALUE], gamma if gamma > 0.0 else math.sqrt(t), uniform)
-    counts[(0 if is_pos else 1) if z[k] > 0.0 else (2 if is_pos else 3)] += 1
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def omcsl_dense(X, y, x_scale, constant, V, U, state, pos, t, costs, options, uniform, counts):
-    """Predict and learn dense rows with all experts.
-
-    ``V`` and ``U`` have one column an expert, and a last row for the constant feature; ``costs`` has one row for
-    negatives and one for positives. A ``gamma`` of 0 stands for the square root of t.
-    """
-    eta0, radius, gamma, hinge, squared_beta, jaccard, averages = options
-    last, n_experts = V.shape[0] - 1, V.shape[1]
-    z, d, back = np.empty(n_experts), np.empty(n_experts), np.empty(n_experts)
-    for i in range(X.shape[0]):
-        x, is_pos, xx = X[i], y[i] > 0.0, 0.0
-        z[:] = 0.0
-        for j in range(last):
-            xx += np.float64(x[j]) * x[j]
-            for k in range(n_experts):
-                z[k] += x[j] * V[j, k]
-        for k in range(n_experts):
-            z[k] = state[A, k] * (x_scale * z[k] + constant * V[last, k])
-        t += 1
-        _emit(state, z, is_pos, t, gamma, uniform[i], counts)
-        _judge(state, pos, z, is_pos, t, squared_beta, jaccard)
-        xx = xx * x_scale * x_scale + constant * constant
-        _advance(state, z, xx, y[i], t, costs[int(is_pos)], eta0, radius, hinge, d, back)
-        for j in range(last):
-            for k in range(n_experts):
-                V[j, k] += x_scale * x[j] * d[k]
-            if averages:
-                for k in range(n_experts):
-                    U[j, k] += x_scale * x[j] * back[k]
-        for k in range(n_experts):
-            V[last, k] += constant * d[k]
-            U[last, k] += constant * back[k]
-        _tidy(state, V, U, t)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def omcsl_csr(data, indices, indptr, y, x_scale, constant, V, U, state, pos, t, costs, options, uniform, counts):
-    """`omcsl_dense` for the rows of a CSR matrix."""
-    eta0, radius, gamma, hinge, squared_beta, jaccard, averages = options
-    last, n_experts = V.shape[0] - 1, V.shape[1]
-    z, d, back = np.empty(n_experts), np.empty(n_experts), np.empty(n_experts)
-    for i in range(indptr.shape[0] - 1):
-        entries, is_pos, xx = range(indptr[i], indptr[i + 1]), y[i] > 0.0, 0.0
-        z[:] = 0.0
-        for e in entries:
-            xx += np.float64(data[e]) * data[e]
-            for k in range(n_experts):
-                z[k] += data[e] * V[indices[e], k]
-        for k in range(n_experts):
-            z[k] = state[A, k] * (x_scale * z[k] + constant * V[last, k])
-        t += 1
-        _emit(state, z, is_pos, t, gamma, uniform[i], counts)
-        _judge(state, pos, z, is_pos, t, squared_beta, jaccard)
-        xx = xx * x_scale * x_scale + constant * constant
-        _advance(state, z, xx, y[i], t, costs[int(is_pos)], eta0, radius, hinge, d, back)
-        for e in entries:
-            for k in range(n_experts):
-                V[indices[e], k] += x_scale * data[e] * d[k]
-            if averages:
-                for k in range(n_experts):
-                    U[indices[e], k] += x_scale * data[e] * back[k]
-        for k in range(n_experts):
-            V[last, k] += constant * d[k]
-            U[last, k] += constant * back[k]
-        _tidy(state, V, U, t)
+# Measures of rankings, by name.
+RANKINGS = {"auroc": AREA_ROC, "auprc": AREA_PR}
 
 
 class OMCSL(EmittedPredictions, LinearOnlineClassifier):
-    r"""Online multiple cost-sensitive learning: experts with different class costs, chosen by their F-measure.
+    r"""Online multiple cost-sensitive learning: experts with different class costs, chosen by what they achieve.
 
     Parameters
     ----------
     metric : str or Metric, default="f1"
-        ``"f1"``, ``"f<beta>"`` or ``"jaccard"``.
+        ``"f1"``, ``"f<beta>"`` or ``"jaccard"``; or, of scores, ``"auroc"``, the area under the ROC curve, and
+        ``"auprc"``, the average precision.
     n_experts : int, default=10
-        Number K of experts. Expert j aims at level ``1 - j / (K + 1)`` of the metric, j = 1, ..., K.
+        Number K of experts. Expert j aims at level ``1 - j / (K + 1)`` of the metric, j = 1, ..., K; for rankings, of
+        the F-measure.
     eta0 : float, default=16.0
         First step size, positive; ``eta0 / sqrt(t)`` at example t. Rows have length at most 1.
     gamma : float or "sqrt", default=20.0
         How strongly the choice prefers better experts, positive: expert k emits the prediction with probability
         proportional to ``exp(gamma * value)``, its value so far. ``"sqrt"``: the square root of t.
+    n_bins : int, default=100
+        For ``"auroc"`` and ``"auprc"``: bins of the histograms of probabilities by which experts are judged, at least
+        2. Time and memory grow with it.
     loss : {"logistic", "hinge"}, default="logistic"
         Loss of the experts.
     radius : float, default=100.0
@@ -233,6 +93,10 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
     Each expert is judged by its predictions before the label is seen. The final model is that of the expert which
     was best lately: since the last power of two of examples but one, so over the last half to three quarters.
 
+    For rankings an expert is judged by its scores, each as it was when the example was met, as probabilities in bins.
+    The costs of the classes hardly change the order of scores, so that experts are nearly alike. Scores of different
+    experts do not compare: what is emitted ranks worse than each of them, less so with a large ``gamma``.
+
     References
     ----------
     .. [1] Y. Yan, T. Yang, Y. Yang, J. Chen, "A Framework of Online Learning with Imbalanced Streaming Data",
@@ -254,6 +118,7 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
         n_experts=10,
         eta0=16.0,
         gamma=20.0,
+        n_bins=100,
         loss="logistic",
         radius=100.0,
         average=False,
@@ -268,6 +133,7 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
         self.n_experts = n_experts
         self.eta0 = eta0
         self.gamma = gamma
+        self.n_bins = n_bins
         self.loss = loss
         self.radius = radius
         self.average = average
@@ -280,7 +146,10 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
 
     @property
     def online_value_(self):
-        """Metric of the predictions emitted so far."""
+        """Metric of the predictions, or scores, emitted so far; 0 while that has no value."""
+        check_is_fitted(self)
+        if self._ranks():
+            return float(self._areas(self._hist[0])[-1])
         return value_of_counts(get_metric(self.metric), **self.online_counts_)
 
     @property
@@ -293,6 +162,8 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
     def best_expert_(self):
         """Index of the expert of the final model."""
         check_is_fitted(self)
+        if self._ranks():
+            return int(np.argmax(self._areas(self._hist[0] - self._hist[2])[:-1]))
         tp = self._state[TP] - self._state[TP_OLD]
         predicted_pos = tp + self._state[FP] - self._state[FP_OLD]
         below = self._squared_beta() * (self._pos[POS] - self._pos[POS_OLD]) + predicted_pos
@@ -305,12 +176,13 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
         return self.n_seen_
 
     def _check_parameters(self):
-        if not isinstance(get_metric(self.metric), FBeta | Jaccard):
+        if not self._ranks() and not isinstance(get_metric(self.metric), FBeta | Jaccard):
             raise TypeError(
-                f"OMCSL serves F-beta and Jaccard ('f1', 'f2', 'jaccard', ...), got metric={self.metric!r}. Use "
-                "SPADE for means of the two rates"
+                "OMCSL serves F-beta and Jaccard ('f1', 'f2', 'jaccard', ...), 'auroc' and 'auprc', got "
+                f"metric={self.metric!r}. Use SPADE for means of the two rates"
             )
         check_count(self.n_experts, "n_experts")
+        check_count(self.n_bins, "n_bins", minimum=2)
         check_positive(self.eta0, "eta0")
         check_positive(self.radius, "radius")
         if self.gamma != "sqrt":
@@ -320,8 +192,21 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
         if not isinstance(self.average, bool | np.bool_):
             raise TypeError(f"average must be True or False, got {self.average!r}")
 
+    def _ranks(self):
+        return isinstance(self.metric, str) and self.metric in RANKINGS
+
+    def _aim(self):
+        """Metric whose levels the experts aim at."""
+        return FBeta() if self._ranks() else get_metric(self.metric)
+
     def _squared_beta(self):
-        return float(getattr(get_metric(self.metric), "beta", 1.0)) ** 2
+        return float(getattr(self._aim(), "beta", 1.0)) ** 2
+
+    def _areas(self, hist):
+        """Value of each column of histograms of two classes."""
+        values = np.empty(hist.shape[2])
+        areas(hist[0], hist[1], self.metric == "auprc", values)
+        return values
 
     def _start(self, n_features):
         k = self.n_experts
@@ -331,22 +216,24 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
         self._state = np.zeros((11, k))
         self._state[[A, P, Q]] = 1.0
         self._pos = np.zeros(3)
+        self._hist = np.zeros((3, 2, self.n_bins if self._ranks() else 0, k + 1))
         self._counts = np.zeros(4, dtype=np.int64)
 
     def _costs(self):
         """Costs of a negative (first row) and a positive (second row) for each expert; they sum to 1."""
-        metric = get_metric(self.metric)
+        metric = self._aim()
         c_fn, c_fp = np.array([metric.cost_weights(level, pos=0.5) for level in self.levels_]).T
         return np.array([c_fp, c_fn]) / (c_fp + c_fn)
 
     def _step(self, X, y):
         gamma = 0.0 if self.gamma == "sqrt" else float(self.gamma)
-        jaccard = isinstance(get_metric(self.metric), Jaccard)
+        labels = JACCARD if isinstance(self._aim(), Jaccard) else F_BETA
+        measure = RANKINGS[self.metric] if self._ranks() else labels
         numbers_ = float(self.eta0), float(self.radius), gamma, self.loss == "hinge", self._squared_beta()
-        options = (*numbers_, jaccard, bool(self.average))
+        options = (*numbers_, measure, bool(self.average))
         constant = float(self.intercept_scaling) if self.fit_intercept else 0.0
-        state = (self.x_scale_, constant, self._V, self._U, self._state, self._pos, self.n_seen_, self._costs())
-        rest = (options, self._rng.random(y.size), self._counts)
+        state = (self.x_scale_, constant, self._V, self._U, self._state, self._pos, self._hist)
+        rest = (self.n_seen_, self._costs(), options, self._rng.random(y.size), self._counts)
         if issparse(X):
             omcsl_csr(X.data, X.indices, X.indptr, y, *state, *rest)
         else:

@@ -6,11 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles.omcsl import omcsl as literal_omcsl
 from scipy import sparse
-from sklearn.metrics import f1_score, fbeta_score, jaccard_score
+from sklearn.metrics import average_precision_score, f1_score, fbeta_score, jaccard_score, roc_auc_score
 
 from csf.online import OMCSL
-from csf.online.omcsl import _choose, omcsl_csr, omcsl_dense
+from csf.online._experts import AREA_PR, AREA_ROC, F_BETA, _choose, areas, omcsl_csr, omcsl_dense
+from csf.testing import check_online
 
+MEASURES = {None: F_BETA, "auroc": AREA_ROC, "auprc": AREA_PR}
 LOOPS = [omcsl_dense, omcsl_csr, omcsl_dense.py_func, omcsl_csr.py_func]
 SETTINGS = [
     {"n_experts": 4},
@@ -18,6 +20,12 @@ SETTINGS = [
     {"n_experts": 3, "beta": 2.0, "eta0": 30.0, "radius": 2.0},
     {"n_experts": 3, "eta0": 4.0, "radius": 1e-3, "gamma": None},
     {"n_experts": 10, "beta": 0.5, "eta0": 0.1, "loss": "hinge", "gamma": 3.0},
+]
+RANKINGS = [
+    {"measure": "auroc", "n_experts": 3, "n_bins": 10},
+    {"measure": "auprc", "n_experts": 3, "n_bins": 10, "gamma": 100.0},
+    {"measure": "auroc", "n_experts": 2, "n_bins": 1000, "eta0": 300.0},
+    {"measure": "auprc", "n_experts": 4, "n_bins": 2, "loss": "hinge", "gamma": None},
 ]
 
 
@@ -33,21 +41,25 @@ def stream(n=150, d=5, seed=0, pos=0.3):
 class Loop:
     """State of a kernel that is run on chunks."""
 
-    def __init__(self, loop, d, *, n_experts, beta=1.0, eta0=16.0, gamma=20.0, loss="logistic", radius=100.0):
+    def __init__(
+        self, loop, d, *, n_experts, beta=1.0, eta0=16.0, gamma=20.0, loss="logistic", radius=100.0, measure=None,
+        n_bins=0,
+    ):  # fmt: skip
         levels = 1.0 - np.arange(1, n_experts + 1) / (n_experts + 1)
         self.costs = np.array([levels, 1.0 + beta**2 - levels]) / (1.0 + beta**2)
-        self.options = (eta0, radius, gamma or 0.0, loss == "hinge", beta**2, False, True)
+        self.options = (eta0, radius, gamma or 0.0, loss == "hinge", beta**2, MEASURES[measure], True)
         self.loop, self.t = loop, 0
         self.V, self.U = np.zeros((d + 1, n_experts)), np.zeros((d + 1, n_experts))
         self.state = np.zeros((11, n_experts))
         self.state[:3] = 1.0
         self.pos, self.counts = np.zeros(3), np.zeros(4, dtype=np.int64)
+        self.hist = np.zeros((3, 2, n_bins, n_experts + 1))
 
     def learn(self, X, y, uniform, x_scale=1.0, constant=1.0):
         A = sparse.csr_array(X)
         data = (A.data, A.indices, A.indptr) if self.loop in (omcsl_csr, omcsl_csr.py_func) else (X,)
-        state = (self.V, self.U, self.state, self.pos, self.t, self.costs, self.options, uniform, self.counts)
-        self.loop(*data, y, x_scale, constant, *state)
+        state = (self.V, self.U, self.state, self.pos, self.hist, self.t, self.costs, self.options)
+        self.loop(*data, y, x_scale, constant, *state, uniform, self.counts)
         self.t += len(y)
 
     def weights(self):
@@ -56,9 +68,9 @@ class Loop:
 
 
 @pytest.mark.parametrize("loop", LOOPS, ids=["dense", "csr", "dense python", "csr python"])
-@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize("settings", SETTINGS + RANKINGS, ids=str)
 def test_every_step_is_that_of_the_literal_algorithm(loop, settings):
-    X, y = stream()
+    X, y = stream(60 if "measure" in settings else 150)
     uniform = np.random.default_rng(1).random(y.size)
     rows = np.column_stack([0.5 * X, np.full(y.size, 0.5)]).tolist()
     state, emitted = Loop(loop, X.shape[1], **settings), np.zeros(4, dtype=int)
@@ -72,6 +84,11 @@ def test_every_step_is_that_of_the_literal_algorithm(loop, settings):
         np.testing.assert_array_equal(state.state[5], step["a"])
         emitted[(0 if y[i] > 0 else 1) if step["emitted"] else (2 if y[i] > 0 else 3)] += 1
         np.testing.assert_array_equal(state.counts, emitted)
+    for row, sign in ((0, 1.0), (1, -1.0)) if "measure" in settings else ():
+        counted = [np.bincount(np.array(scores)[y == sign], minlength=settings["n_bins"]) for scores in step["bins"]]
+        np.testing.assert_array_equal(state.hist[0, row, :, :-1].T, counted)
+        drawn = np.bincount(np.array(step["drawn"])[y == sign], minlength=settings["n_bins"])
+        np.testing.assert_array_equal(state.hist[0, row, :, -1], drawn)
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
@@ -164,6 +181,66 @@ def test_values_are_those_of_the_predictions(metric, score):
     np.testing.assert_allclose(model.decision_function(X), X @ model.coef_[0] + model.intercept_[0])
 
 
+@given(
+    score=st.lists(st.integers(0, 7), min_size=1, max_size=60),
+    seed=st.integers(0, 1000),
+)
+def test_areas_of_histograms_are_those_of_scikit_learn(score, seed):
+    y = np.random.default_rng(seed).integers(0, 2, len(score))
+    of_pos, of_neg = (np.bincount(np.array(score)[y == label], minlength=8)[:, None].astype(float) for label in (1, 0))
+    for precision, expected in ((False, roc_auc_score), (True, average_precision_score)):
+        values = np.empty(1)
+        areas(of_pos, of_neg, precision, values)
+        assert values[0] == pytest.approx(expected(y, score) if 0 < y.sum() < y.size else 0.0)
+
+
+@pytest.mark.parametrize(("metric", "score"), [("auroc", roc_auc_score), ("auprc", average_precision_score)])
+def test_rankings_are_judged_by_the_scores_at_the_time(metric, score):
+    X, y = stream(n=700)
+    model, met = OMCSL(metric, n_experts=5, n_bins=100_000, gamma=5.0, random_state=0), []
+    model._adopt(np.array([-1.0, 1.0]), X.shape[1], np.random.default_rng(0))
+    for i in range(y.size):
+        a = model._state[0]
+        met.append(model.x_scale_ * X[i] @ (a * model._V[:-1]) + a * model._V[-1])
+        model._learn(X[i : i + 1], y[i : i + 1])
+    met = np.array(met)
+    np.testing.assert_allclose(model.expert_values_, [score(y, column) for column in met.T], atol=1e-3)
+    recent = [score(y[256:], column) for column in met[256:].T]  # 512 is the last power of two
+    assert recent[model.best_expert_] == pytest.approx(max(recent), abs=1e-3)
+    assert 0.5 * min(model.expert_values_) < model.online_value_ < min(model.expert_values_)
+    assert sum(model.online_counts_.values()) == y.size
+    alone = OMCSL(metric, n_experts=1, random_state=0).partial_fit(X, y)
+    assert alone.online_value_ == alone.expert_values_[0] > 0.5
+
+
+@pytest.mark.parametrize(("metric", "score"), [("auroc", roc_auc_score), ("auprc", average_precision_score)])
+def test_rankings_of_a_toy_problem(metric, score):
+    """Costs hardly change the order of scores; the scores of several experts do not compare."""
+    X, y = toy(30_000, 0)
+    test_X, test_y = toy(30_000, 1)
+    emitted = []
+    for gamma in (20.0, 500.0):
+        model = OMCSL(metric, gamma=gamma, random_state=0).partial_fit(X, y)
+        emitted.append(model.online_value_)
+        assert score(test_y, model.decision_function(test_X)) > score(test_y, test_X @ [1.0, 0.5, 0, 0, 0]) - 0.005
+    assert np.ptp(model.expert_values_) < 0.02
+    assert emitted[0] < emitted[1] < model.expert_values_.min()
+
+
+@pytest.mark.parametrize("metric", ["auroc", "auprc"])
+def test_rankings_keep_the_contract_of_streams(metric):
+    assert check_online(OMCSL(metric, n_bins=10)) is None
+
+
+def test_rankings_have_no_value_without_both_classes():
+    X, _ = stream(50)
+    model = OMCSL("auroc", random_state=0).partial_fit(X, np.zeros(50), classes=[0, 1])
+    assert model.online_value_ == 0.0
+    assert model.best_expert_ == 0
+    assert not model.expert_values_.any()
+    assert model.partial_fit(X, np.arange(50) % 2).online_value_ > 0.0
+
+
 def test_costs_are_those_of_the_levels():
     model = OMCSL(n_experts=4).partial_fit(*stream())
     np.testing.assert_allclose(model.levels_, [0.8, 0.6, 0.4, 0.2])
@@ -220,7 +297,9 @@ def test_the_seed_draws_the_experts_and_no_weights():
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"metric": "gmean"}, TypeError, "OMCSL serves F-beta and Jaccard .* got metric='gmean'. Use SPADE"),
+        ({"metric": "gmean"}, TypeError, "OMCSL serves .*, 'auroc' and 'auprc', got metric='gmean'. Use SPADE"),
+        ({"metric": ["auroc"]}, TypeError, "metric must be a name or a csf.metrics.Metric"),
+        ({"n_bins": 1}, ValueError, "n_bins must be an int >= 2, got 1"),
         ({"n_experts": 0}, ValueError, "n_experts must be an int >= 1, got 0"),
         ({"eta0": -1.0}, ValueError, "eta0 must be positive and finite, got -1"),
         ({"gamma": 0.0}, ValueError, "gamma must be positive and finite, got 0"),

@@ -1,0 +1,222 @@
+"""Compiled steps of several linear experts with different class costs, and of the choice among them."""
+
+import math
+
+import numpy as np
+from numba import njit
+
+__all__ = ["areas", "omcsl_csr", "omcsl_dense"]
+
+# Rows of the state, one column an expert. Weights: last w = A v, averaged w = P v + Q u. Counts: all so far, up to
+# the last power of two of examples, up to the one before that.
+A, P, Q, SQUARED_NORM, VALUE, TP, FP, TP_NEW, FP_NEW, TP_OLD, FP_OLD = range(11)
+# Positives at the same three times.
+POS, POS_NEW, POS_OLD = range(3)
+# Measures that judge experts; from AREA_ROC on by histograms of their scores.
+F_BETA, JACCARD, AREA_ROC, AREA_PR = range(4)
+# Where scalars are moved into the arrays: P v and Q u cancel up to P / A, and Q must not vanish.
+_SHRUNK, _FADED = 1e-3, 1e-100
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _choose(values, rate, uniform):
+    """Expert k with probability proportional to exp(rate * values[k])."""
+    highest, total = values[0], 0.0
+    for value in values:
+        highest = max(highest, value)
+    for value in values:
+        total += math.exp(rate * (value - highest))
+    left = uniform * total
+    for k in range(values.shape[0]):
+        left -= math.exp(rate * (values[k] - highest))
+        if left < 0.0:
+            return k
+    return values.shape[0] - 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _slope(margin, hinge):
+    """Minus the derivative of the loss."""
+    if hinge:
+        return 1.0 if margin < 1.0 else 0.0
+    if margin >= 0.0:
+        e = math.exp(-margin)
+        return e / (1.0 + e)
+    return 1.0 / (1.0 + math.exp(margin))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _bin_of(z, n_bins):
+    """Place of a score among equal parts of its probability."""
+    if z >= 0.0:
+        share = 1.0 / (1.0 + math.exp(-z))
+    else:
+        e = math.exp(z)
+        share = e / (1.0 + e)
+    return min(int(share * n_bins), n_bins - 1)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def areas(of_pos, of_neg, precision, values):
+    """Areas under the ROC curve, or average precisions, of histograms with one column an expert.
+
+    Scores in one bin are equal: they count one half, or get in together. 0 where a class is missing.
+    """
+    for k in range(values.shape[0]):
+        tp, fp, total = 0.0, 0.0, 0.0
+        for b in range(of_pos.shape[0] - 1, -1, -1):
+            hits, misses = of_pos[b, k], of_neg[b, k]
+            if precision:
+                tp, fp = tp + hits, fp + misses
+                if hits > 0.0:
+                    total += hits * tp / (tp + fp)
+            else:
+                total += misses * (tp + 0.5 * hits)
+                tp, fp = tp + hits, fp + misses
+        pairs = tp if precision else tp * fp
+        values[k] = total / pairs if min(tp, fp) > 0.0 else 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _rank(state, hist, z, chosen, is_pos, precision):
+    """Add the scores of an example to the histograms, the emitted one last, and bring the values up to date."""
+    n_experts, row = z.shape[0], 0 if is_pos else 1
+    for k in range(n_experts):
+        b = _bin_of(z[k], hist.shape[2])
+        hist[0, row, b, k] += 1.0
+        if k == chosen:
+            hist[0, row, b, n_experts] += 1.0
+    areas(hist[0, 0], hist[0, 1], precision, state[VALUE])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _judge(state, pos, hist, z, chosen, is_pos, t, squared_beta, measure):
+    """Count the predictions of all experts for example t and bring their values up to date."""
+    pos[POS] += 1.0 if is_pos else 0.0
+    for k in range(z.shape[0]):
+        if z[k] > 0.0:
+            state[TP if is_pos else FP, k] += 1.0
+        below = squared_beta * pos[POS] + state[TP, k] + state[FP, k]
+        value = (1.0 + squared_beta) * state[TP, k] / below if below > 0.0 else 0.0
+        state[VALUE, k] = value / (2.0 - value) if measure == JACCARD else value
+    if measure >= AREA_ROC:
+        _rank(state, hist, z, chosen, is_pos, measure == AREA_PR)
+    if t & (t - 1) == 0:
+        hist[2], hist[1] = hist[1], hist[0]
+        for k in range(z.shape[0]):
+            state[TP_OLD, k], state[FP_OLD, k] = state[TP_NEW, k], state[FP_NEW, k]
+            state[TP_NEW, k], state[FP_NEW, k] = state[TP, k], state[FP, k]
+        pos[POS_OLD], pos[POS_NEW] = pos[POS_NEW], pos[POS]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _advance(state, z, xx, y, t, costs, eta0, radius, hinge, d, back):
+    """Scalars of all experts after one step; writes the multiples of x that v and u gain."""
+    for k in range(z.shape[0]):
+        gain = eta0 / math.sqrt(t) * costs[k] * _slope(y * z[k], hinge) * y
+        d[k] = gain / state[A, k]
+        squared = state[SQUARED_NORM, k] + 2.0 * gain * z[k] + gain * gain * xx
+        if squared > radius * radius:
+            state[A, k] *= radius / math.sqrt(squared)
+            squared = radius * radius
+        state[SQUARED_NORM, k] = squared
+        if t == 1:
+            state[P, k], back[k] = state[A, k], 0.0
+        else:
+            back[k] = -state[P, k] * d[k] / state[Q, k]
+            state[P, k] += (state[A, k] - state[P, k]) / t
+            state[Q, k] *= 1.0 - 1.0 / t
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _tidy(state, V, U, t):
+    """Move scalars into the arrays before digits are lost, and keep the norms free of drift."""
+    for k in range(V.shape[1]):
+        if state[A, k] < _SHRUNK or state[Q, k] < _FADED:
+            for j in range(V.shape[0]):
+                U[j, k] = state[P, k] * V[j, k] + state[Q, k] * U[j, k]
+                V[j, k] *= state[A, k]
+            state[A, k], state[P, k], state[Q, k] = 1.0, 0.0, 1.0
+    if t % max(1000, V.shape[0]) == 0:
+        for k in range(V.shape[1]):
+            square = 0.0
+            for j in range(V.shape[0]):
+                square += V[j, k] * V[j, k]
+            state[SQUARED_NORM, k] = state[A, k] * state[A, k] * square
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _emit(state, z, is_pos, t, gamma, uniform, counts):
+    """Draw an expert by the values so far, and count its prediction."""
+    k = _choose(state[VALUE], gamma if gamma > 0.0 else math.sqrt(t), uniform)
+    counts[(0 if is_pos else 1) if z[k] > 0.0 else (2 if is_pos else 3)] += 1
+    return k
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def omcsl_dense(X, y, x_scale, constant, V, U, state, pos, hist, t, costs, options, uniform, counts):
+    """Predict and learn dense rows with all experts.
+
+    ``V`` and ``U`` have one column an expert, and a last row for the constant feature; ``costs`` has one row for
+    negatives and one for positives. A ``gamma`` of 0 stands for the square root of t. ``hist`` counts scores by time
+    (so far, and at the two powers of two before), class, bin and expert; its last column is what was emitted.
+    """
+    eta0, radius, gamma, hinge, squared_beta, measure, averages = options
+    last, n_experts = V.shape[0] - 1, V.shape[1]
+    z, d, back = np.empty(n_experts), np.empty(n_experts), np.empty(n_experts)
+    for i in range(X.shape[0]):
+        x, is_pos, xx = X[i], y[i] > 0.0, 0.0
+        z[:] = 0.0
+        for j in range(last):
+            xx += np.float64(x[j]) * x[j]
+            for k in range(n_experts):
+                z[k] += x[j] * V[j, k]
+        for k in range(n_experts):
+            z[k] = state[A, k] * (x_scale * z[k] + constant * V[last, k])
+        t += 1
+        chosen = _emit(state, z, is_pos, t, gamma, uniform[i], counts)
+        _judge(state, pos, hist, z, chosen, is_pos, t, squared_beta, measure)
+        xx = xx * x_scale * x_scale + constant * constant
+        _advance(state, z, xx, y[i], t, costs[int(is_pos)], eta0, radius, hinge, d, back)
+        for j in range(last):
+            for k in range(n_experts):
+                V[j, k] += x_scale * x[j] * d[k]
+            if averages:
+                for k in range(n_experts):
+                    U[j, k] += x_scale * x[j] * back[k]
+        for k in range(n_experts):
+            V[last, k] += constant * d[k]
+            U[last, k] += constant * back[k]
+        _tidy(state, V, U, t)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def omcsl_csr(data, indices, indptr, y, x_scale, constant, V, U, state, pos, hist, t, costs, options, uniform, counts):
+    """`omcsl_dense` for the rows of a CSR matrix."""
+    eta0, radius, gamma, hinge, squared_beta, measure, averages = options
+    last, n_experts = V.shape[0] - 1, V.shape[1]
+    z, d, back = np.empty(n_experts), np.empty(n_experts), np.empty(n_experts)
+    for i in range(indptr.shape[0] - 1):
+        entries, is_pos, xx = range(indptr[i], indptr[i + 1]), y[i] > 0.0, 0.0
+        z[:] = 0.0
+        for e in entries:
+            xx += np.float64(data[e]) * data[e]
+            for k in range(n_experts):
+                z[k] += data[e] * V[indices[e], k]
+        for k in range(n_experts):
+            z[k] = state[A, k] * (x_scale * z[k] + constant * V[last, k])
+        t += 1
+        chosen = _emit(state, z, is_pos, t, gamma, uniform[i], counts)
+        _judge(state, pos, hist, z, chosen, is_pos, t, squared_beta, measure)
+        xx = xx * x_scale * x_scale + constant * constant
+        _advance(state, z, xx, y[i], t, costs[int(is_pos)], eta0, radius, hinge, d, back)
+        for e in entries:
+            for k in range(n_experts):
+                V[indices[e], k] += x_scale * data[e] * d[k]
+            if averages:
+                for k in range(n_experts):
+                    U[indices[e], k] += x_scale * data[e] * back[k]
+        for k in range(n_experts):
+            V[last, k] += constant * d[k]
+            U[last, k] += constant * back[k]
+        _tidy(state, V, U, t)
