@@ -373,6 +373,20 @@ def test_order_of_features_does_not_matter(learner):
     np.testing.assert_allclose(one.coef_[:, order], other.coef_, rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.parametrize("learner", LINEAR.values(), ids=LINEAR)
+def test_the_intercept_belongs_to_a_constant_feature(learner):
+    X, y = stream(500)
+    X = X / (1.7 * np.maximum(np.linalg.norm(X, axis=1), 1e-9))[:, None]  # no scale, with or without the feature
+    value = 0.5
+    model = clone(learner).set_params(fit_intercept=True, intercept_scaling=value).partial_fit(X, y)
+    more = np.column_stack([X, np.full(y.size, value)])
+    other = clone(learner).set_params(fit_intercept=False).partial_fit(more, y)
+    np.testing.assert_allclose(other.coef_[:, :-1], model.coef_, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(other.coef_[:, -1] * value, model.intercept_, rtol=1e-8, atol=1e-10)
+    assert model.intercept_[0] != 0.0
+    assert other.intercept_[0] == 0.0
+
+
 @each_learner
 def test_frames_keep_their_names(learner):
     X, y = stream(100)

@@ -71,6 +71,16 @@ def test_order_of_features_does_not_matter(name):
     assert_same(name, one, other, coef=one.coef_[:, order])
 
 
+@pytest.mark.parametrize("name", ["1PMB", "1PMB, tuned", "2PMB, as it is", "FTRL", "cutting plane"])
+def test_the_intercept_belongs_to_a_constant_feature(name):
+    X, y = stream(7, pos=0.2, length=0.6)  # no scale, with or without the feature
+    model = clone(LEARNERS[name]).set_params(fit_intercept=True, intercept_scaling=0.5).fit(X, y)
+    other = clone(LEARNERS[name]).set_params(fit_intercept=False).fit(np.column_stack([X, np.full(y.size, 0.5)]), y)
+    assert_same(name, model, other, coef=np.append(model.coef_, model.intercept_ / 0.5)[None, :])
+    assert model.intercept_[0] != 0.0
+    assert other.intercept_[0] == 0.0
+
+
 @each_learner
 def test_single_precision_is_read_exactly(name):
     X = stream(3, pos=0.2)[0].astype(np.float32)

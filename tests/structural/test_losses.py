@@ -230,6 +230,12 @@ def test_the_loss_of_another_k_bounds_nothing(n_pos):
     assert broken > 0
 
 
+def test_negatives_come_first_where_labellings_are_equally_bad():
+    """The second place goes to the positive of score 1 or to the negative of score 0: both make the loss 0."""
+    slope = PrecisionAtK().tangent([1.0, 5.0, 0.0, -5.0], np.arange(4) < 2).slope
+    np.testing.assert_array_equal(slope, [-0.5, 0.0, 0.5, 0.0])
+
+
 def test_top_precision_of_all_positives_is_prbep():
     rng = np.random.default_rng(1)
     for _ in range(30):
