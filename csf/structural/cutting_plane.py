@@ -1,14 +1,11 @@
 """The one-slack cutting-plane method for structural losses, with a certificate of how good the result is."""
 
-import warnings
-
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from csf._validation import check_count
 from csf.online.base import check_positive
 from csf.structural._batch import BatchLearner
-from csf.structural._solver import CuttingPlaneSolver
+from csf.structural._solver import CuttingPlaneSolver, warn_of_weak_results
 
 __all__ = ["CuttingPlane"]
 
@@ -138,20 +135,8 @@ class CuttingPlane(BatchLearner):
         self.gap_ = (self.objective_ - self.bound_) / max(1.0, self.C)
         self.n_iter_ = self.n_updates_ = len(steps)
         self.history_ = {name: np.array(column) for name, column in zip(steps[0]._fields, zip(*steps))}
-        if self.gap_ > self.eps:
-            warnings.warn(
-                f"stopped after {self.n_iter_} tangent planes with a gap of {self.gap_:.2g} > eps={self.eps:g}; raise "
-                "max_iter or lower C",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        elif steps[0].objective - self.bound_ <= self.eps * max(1.0, self.C):
-            warnings.warn(
-                f"zero weights are as good as any up to eps={self.eps:g}; what was learnt may say little. Raise C, use "
-                "a looser loss (a larger beta for partial AUC), or OnePassMiniBatch",
-                UserWarning,
-                stacklevel=3,
-            )
+        advice = ("raise max_iter or lower C", "Raise C")
+        warn_of_weak_results(steps, steps[0].objective, self.C, eps=self.eps, advice=advice, stacklevel=3)
         return best, last
 
     def _report(self, step, best, last):

@@ -10,7 +10,7 @@ from csf.online.base import check_positive
 from csf.structural._online import StructuralOnlineClassifier
 from csf.structural._problem import StructuralProblem
 from csf.structural._rows import rows_of, stack_rows
-from csf.structural._solver import CuttingPlaneSolver
+from csf.structural._solver import CuttingPlaneSolver, warn_of_weak_results
 from csf.structural._threshold import choose_threshold
 
 __all__ = ["FTRL"]
@@ -163,6 +163,9 @@ class FTRL(StructuralOnlineClassifier):
         super().fit(X, y)
         if self._n_fitted < self.n_seen_:
             self._refit()
+        steps, at_zero, C = self._last_solution
+        advice = ("raise max_planes or eta", "Lower eta or raise radius")
+        warn_of_weak_results(steps, at_zero, C, eps=self.eps, advice=advice, stacklevel=2)
         return self
 
     def _check_parameters(self):
@@ -241,21 +244,23 @@ class FTRL(StructuralOnlineClassifier):
         solver = CuttingPlaneSolver(problem)
 
         def solve(C):
-            w = solver.solve(C, eps=self.eps, max_iter=self.max_planes)[0]
-            return w, float(np.linalg.norm(w))
+            w, _, steps = solver.solve(C, eps=self.eps, max_iter=self.max_planes)
+            return w, float(np.linalg.norm(w)), steps
 
         high = factor / eta
-        w, length = solve(high)
+        w, length, steps = solve(high)
+        self._last_solution = steps, steps[0].objective, high
         if length <= self.radius:
             return w
         low, best = 0.0, np.zeros_like(w)
         while high - low > _LENGTH_TOL * high:
             middle = 0.5 * (low + high)
-            w, length = solve(middle)
+            w, length, steps = solve(middle)
             if length > self.radius:
                 high = middle
                 continue
             low, best = middle, w
+            self._last_solution = steps, math.inf, middle  # weights are held back: zero is worse
             if length >= (1.0 - _LENGTH_TOL) * self.radius:
                 break
         return best

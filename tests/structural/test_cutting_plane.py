@@ -79,7 +79,7 @@ def test_random_points_are_never_better(loss):
 def test_the_gap_is_certified(loss, seed, C, pos):
     X, y = stream(seed, n=120, pos=pos, noise=0.8)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("csf.structural.cutting_plane.warnings.warn", lambda *args, **kwargs: None)
+        patch.setattr("csf.structural._solver.warnings.warn", lambda *args, **kwargs: None)
         model = CuttingPlane(loss, C=C).fit(X, y)
     assert model.gap_ <= 1e-3
     assert model.objective_ == pytest.approx(objective(model, X, y), rel=1e-9, abs=1e-9)
@@ -169,8 +169,9 @@ def test_one_solver_serves_many_C():
 def test_too_few_planes_come_with_a_warning():
     X, y = stream(11)
     model = CuttingPlane("pauc", C=1e6, max_iter=3)
-    with pytest.warns(ConvergenceWarning, match=r"stopped after 3 tangent planes with a gap of .* > eps=0.001"):
+    with pytest.warns(ConvergenceWarning, match=r"stopped after 3 tangent planes with a gap of .* > eps=0.001") as met:
         model.fit(X, y)
+    assert met[0].filename == __file__
     assert model.gap_ > model.eps
 
 

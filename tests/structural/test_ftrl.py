@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 from structural.streams import sparse_rows, stream, with_constant
 
@@ -170,6 +171,21 @@ def test_fit_ends_with_all_samples():
     model = FTRL("pauc", refit=1000, random_state=0).fit(X, y)
     assert model.n_updates_ == 1
     assert (model.predict(X) == 1).sum() == (y == 1).sum()
+
+
+def test_too_few_planes_come_with_a_warning():
+    X, y = stream(13)
+    model = FTRL("pauc", eta=1e-3, max_planes=3, refit=1000, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="stopped after 3 tangent planes .*; raise max_planes or eta") as met:
+        model.fit(X, y)
+    assert met[0].filename == __file__
+
+
+def test_a_loss_that_no_weights_lower_comes_with_a_warning():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 2)), rng.permutation(200) < 20
+    with pytest.warns(UserWarning, match=r"zero weights are as good as any .* Lower eta or raise radius, use a looser"):
+        FTRL("prbep", random_state=0).fit(X, y)
 
 
 def test_a_pickle_goes_on_where_it_was():
