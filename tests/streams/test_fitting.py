@@ -1,11 +1,16 @@
 """fit_stream, save_stream, load_stream: learners go on as if nothing had happened."""
 
+from itertools import islice
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.linear_model import SGDClassifier
 
+from csf.online import FOFO, OMCSL, SPADE, STAMP
 from csf.streams import fit_stream, iter_arrays, load_stream, save_stream
+from csf.structural import OnePassMiniBatch, TwoPassMiniBatch
 
 X, Y = make_classification(200, 5, random_state=0)
 
@@ -59,6 +64,47 @@ def test_goes_on_after_a_crash_bit_for_bit(tmp_path, monkeypatch):
     expected = fit_stream(learner(), iter_arrays(X, Y, 20, passes=2), classes=[0, 1])
     np.testing.assert_array_equal(half.coef_, expected.coef_)
     assert [file.name for file in tmp_path.iterdir()] == ["state.joblib"]
+
+
+@pytest.mark.parametrize(
+    "blank",
+    [
+        FOFO(horizon=None),
+        OMCSL("auroc", n_bins=10, random_state=0),
+        SPADE("gmean", sampling="balanced", random_state=0),
+        STAMP(model_stage=20, challenge_stage=20),
+        OnePassMiniBatch("f1", buffer_size=50),
+        TwoPassMiniBatch("pauc", buffer_size=30, reservoir_size=20, random_state=0),
+    ],
+    ids=lambda blank: type(blank).__name__,
+)
+def test_learners_of_csf_go_on_bit_for_bit(tmp_path, blank):
+    path = tmp_path / "state.joblib"
+    chunks = iter_arrays(X, Y, 17, passes=2)
+    save_stream(path, fit_stream(clone(blank), islice(chunks, 9), classes=[0, 1]), chunks)
+    half, rest = load_stream(path)
+    expected = fit_stream(clone(blank), iter_arrays(X, Y, 17, passes=2), classes=[0, 1])
+    np.testing.assert_array_equal(fit_stream(half, rest).coef_, expected.coef_)
+    assert half.threshold_ == expected.threshold_
+    assert half.n_seen_ == expected.n_seen_ == 400
+
+
+def test_streams_of_one_class_need_both_labels():
+    with pytest.raises(ValueError, match=r"the first chunk has one class only \(0\); give both labels"):
+        fit_stream(SPADE(), iter_arrays(X, np.zeros_like(Y), 50))
+    fitted = fit_stream(SPADE(), iter_arrays(X, np.zeros_like(Y), 50), classes=[0, 1])
+    assert fitted.n_seen_ == 200
+    assert not fitted.predict(X).any()
+
+
+def test_a_bad_chunk_leaves_what_was_learnt_before():
+    spoilt = X.copy()
+    spoilt[130, 2] = np.nan
+    learner = SPADE()
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        fit_stream(learner, iter_arrays(spoilt, Y, 40), classes=[0, 1])
+    assert learner.n_seen_ == 120
+    np.testing.assert_array_equal(learner.coef_, SPADE().partial_fit(X[:120], Y[:120]).coef_)
 
 
 def test_the_end_is_saved_and_nothing_is_left_after_it(tmp_path):

@@ -140,6 +140,12 @@ def test_arguments_are_checked_before_anything_is_learnt(options, message):
     assert learner.n_learnt == 0
 
 
+def test_one_class_has_counts_but_no_value():
+    result = prequential(Parrot(np.array([0, 1, 0, 1])), stream(np.zeros(4, dtype=int), 2), metric="gmean", every=2)
+    assert result.counts.tolist() == [[0, 1, 0, 1], [0, 2, 0, 2]]
+    assert np.isnan(result.values).all()
+
+
 def test_empty_streams_are_refused():
     with pytest.raises(ValueError, match="the stream has no chunks"):
         prequential(Parrot(), [])
