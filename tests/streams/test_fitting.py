@@ -86,6 +86,7 @@ def test_learners_of_csf_go_on_bit_for_bit(tmp_path, blank):
     expected = fit_stream(clone(blank), iter_arrays(X, Y, 17, passes=2), classes=[0, 1])
     np.testing.assert_array_equal(fit_stream(half, rest).coef_, expected.coef_)
     assert half.threshold_ == expected.threshold_
+    assert getattr(half, "online_value_", None) == getattr(expected, "online_value_", None)
     assert half.n_seen_ == expected.n_seen_ == 400
 
 
