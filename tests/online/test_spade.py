@@ -244,6 +244,20 @@ def test_surrogate_is_near_its_maximum(name, sampling):
 
 
 @each_metric
+def test_prices_bound_every_iterate_from_above(name):
+    X, y = toy(600)
+    model, metric = SPADE(name, fit_intercept=False, eps="fixed"), METRICS[name]
+    for start in range(0, y.size, 20):
+        model.partial_fit(X[start : start + 20], y[start : start + 20], classes=[0, 1])
+        a, b = model.dual_
+        for w in (model.coef_[0], model.coef_last_[0]):
+            r = np.minimum(1.0, np.where(y == 1, 1.0, -1.0) * (X @ w))
+            means = r[y == 1].mean(), r[y == 0].mean()
+            bound = a * means[0] + b * means[1] - metric.conjugate(a, b)
+            assert metric.extension(*means) - 1e-6 <= bound < np.inf
+
+
+@each_metric
 def test_rare_positives_are_found(name):
     rng = np.random.default_rng(0)
     y = (rng.random(30_000) < 0.01).astype(int)
