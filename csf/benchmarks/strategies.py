@@ -57,8 +57,8 @@ class _Split:
             for train, test in self.folds:
                 model = self._fit(self.X[train], self.is_pos[train], weight[train])
                 score[test] = model.decision_function(self.X[test])
-            tuned = evaluate(self.metric, self.is_pos, score > 0, score, None)
-            own = evaluate(self.metric, self.is_pos, score > 0, None, None)
+            known = self.metric, self.is_pos, np.zeros(score.size, dtype=bool), score > 0
+            tuned, own = evaluate(*known, score, None), evaluate(*known, None, None)
             final = self._fit(self.X, self.is_pos, weight).decision_function(self.X_test)
             self.done[costs] = {
                 True: (tuned, self._test_score(final >= tuned["threshold"])),
