@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -41,7 +42,7 @@ class Base:
         Whether strategies are guided by the data of the protocol; otherwise by the held-out data, which is the only
         sensible way for learners that fit their training data perfectly.
     sparse : bool, default=True
-        Whether it takes sparse samples.
+        Whether it takes sparse samples; otherwise they are copied into dense ones.
     """
 
     estimator: object
@@ -149,6 +150,8 @@ class Bench:
 
     Attributes
     ----------
+    split : Split
+        The data, in the form that the learner takes.
     settings : list of dict
         Parameters of the base to choose from.
     pos : float
@@ -164,7 +167,7 @@ class Bench:
     """
 
     def __init__(self, base, split, metric, protocol, n_repeats=1):
-        self.split, self.metric = split, metric
+        self.split, self.metric = split if base.sparse else _dense(split), metric
         is_one_vs_rest = base.several is not None and split.y.max() > 1
         self.settings = [{"C": C} for C in protocol.C] if base.penalties else [{}]
         estimator = base.several if is_one_vs_rest else base.estimator
@@ -174,7 +177,7 @@ class Bench:
             for setting in self.settings
         ]
         self.on_train = base.guided_by_protocol and protocol.guided_by == "train"
-        data = Data(split.X, split.y)
+        data = Data(self.split.X, split.y)
         self.folds = make_folds(data, split.repeated(n_repeats))
         self.pos = bound_share(self.folds, on_train=self.on_train)
         self.is_pos = np.concatenate([fold.y_test for fold in self.folds]) > 0
@@ -292,6 +295,12 @@ class Bench:
     def natural_threshold(self):
         """Score above which the base predicts positive by itself."""
         return natural_threshold(self.bases[0])
+
+
+def _dense(split):
+    """The split with samples that are no sparse matrices."""
+    parts = {name: getattr(split, name) for name in ("X", "X_test")}
+    return replace(split, **{name: part.toarray() for name, part in parts.items() if sparse.issparse(part)})
 
 
 def _key(setting, costs):

@@ -256,7 +256,8 @@ class PlugInBisection(Method):
 
     def run(self, lab):
         """Choose penalty and threshold, see `Search.run`."""
-        bench, split, bill, best = lab.bench(self.base), lab.split, Bill(), None
+        bench, bill, best = lab.bench(self.base), Bill(), None
+        split = bench.split
         for setting in range(len(bench.settings)):
             bill.trained(bench, setting, (1.0, 1.0))
             *models, last = bench.models(setting)
@@ -296,7 +297,8 @@ class TunedThreshold(Method):
 
     def run(self, lab):
         """Choose penalty and threshold, see `Search.run`."""
-        bench, split, bill, best = lab.bench(self.base), lab.split, Bill(), None
+        bench, bill, best = lab.bench(self.base), Bill(), None
+        split = bench.split
         options = {"scoring": make_scorer(lab.metric.score, pos_label=1), "cv": split.folds, "refit": bench.refit}
         for setting, base in enumerate(bench.bases):
             model = TunedThresholdClassifierCV(base, **options).fit(split.X, split.y)

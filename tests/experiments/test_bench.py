@@ -1,9 +1,13 @@
 """Shared trainings: each is made once, and equal to the plain one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_classification
+from sklearn.preprocessing import MaxAbsScaler
 
 from csf.experiments import DataSet
 from csf.experiments.bench import BASES, Bench, Lab
@@ -137,3 +141,13 @@ def test_models_of_equal_costs(classes, modern, paper):
         score, lost, _ = bench.tested(1, (1.0, 1.0))
         np.testing.assert_array_equal(answer.score, score)
         np.testing.assert_array_equal(lost, (split.y_test > 0) & (split.y_test != answer.found))
+
+
+def test_learners_of_dense_samples_get_them(data, modern):
+    narrow = DataSet("narrow", sparse.csr_array(data.X), data.y)
+    dense, thin = (modern.split(replace(d, prepare=MaxAbsScaler()), 0) for d in (data, narrow))
+    assert sparse.issparse(thin.X)
+    first, second = (Bench(BASES["boosting"], split, F1, modern) for split in (dense, thin))
+    np.testing.assert_array_equal(first.trained(0, (1.5, 0.5)).score, second.trained(0, (1.5, 0.5)).score)
+    np.testing.assert_array_equal(first.tested(0, (1.5, 0.5))[0], second.tested(0, (1.5, 0.5))[0])
+    assert sparse.issparse(Bench(BASES["svc"], thin, F1, modern).split.X)
