@@ -2,6 +2,7 @@
 
 import time
 import traceback
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ __all__ = [
     "lost_samples",
     "pooled_outcome",
     "run_fold",
+    "warn_of_one_side",
 ]
 
 
@@ -199,3 +201,33 @@ def _train_fields(metric, folds, results):
     )
     fields = outcome(metric, profile, hull=Hull.mean(hulls, shares))
     return {name: fields[name] for name in ("profile", "value", "attained", "hull")}
+
+
+def warn_of_one_side(metric, winner, answer):
+    """Warn where the winner, trained on everything, lost what its trainings on folds could tell apart.
+
+    That happens to models that are nearly constant: their scores differ by less than those of two trainings do.
+
+    Parameters
+    ----------
+    metric : Metric
+        What was maximised.
+    winner : Trial
+        The trial with the threshold.
+    answer : Response
+        What the winner, trained on everything, says about its training samples.
+    """
+    found = answer.decided if winner.threshold is None else answer.score >= winner.threshold
+    if found.any() and not found.all():
+        return
+    pos = winner.profile.pos
+    useless = ErrorProfile(fn=0.0, fp=1.0 - pos, pos=pos) if found.all() else ErrorProfile(fn=pos, fp=0.0, pos=pos)
+    if winner.score > metric.of(useless) + 1e-9:
+        warnings.warn(
+            f"the winner (t={winner.t}, threshold {winner.threshold}) has {metric.name} {winner.score:.4g} on held-out "
+            f"data, but trained on all data it finds {'all' if found.all() else 'none'} of its samples positive: its "
+            "scores are too alike for a threshold to pass from one training to the next. Search other parameters of "
+            'the base (param_grid={"C": [...]}), or give min_gain',
+            UserWarning,
+            stacklevel=6,
+        )

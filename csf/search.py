@@ -17,6 +17,7 @@ from csf._validation import (
 from csf.arguments import check_arguments
 from csf.checkpoint import Checkpoint
 from csf.costs import check_class_weight
+from csf.evaluation import warn_of_one_side
 from csf.folds import Data, Fold, bound_share, make_folds
 from csf.labels import read_labels
 from csf.metrics import Constrained, get_constraint, get_metric
@@ -341,7 +342,10 @@ class CostSearch(
         start = time.perf_counter()
         everything = np.arange(data.y.size)
         (trainer,) = make_trainers(base, [Fold(data, everything, everything)], **how)
-        estimator = trainer.estimator(trainer.fit(self.best_cost_weights_))
+        training = trainer.fit(self.best_cost_weights_)
+        answer = trainer.predict(training, "train", tune=self.threshold == "tune")
+        warn_of_one_side(self.studies_[0].metric, self.trials_[self.best_index_], answer)
+        estimator = trainer.estimator(training)
         known = np.asarray(getattr(estimator, "classes_", np.arange(labels.classes.size)))
         self._adopt(estimator, known, labels.decode(known))
         self.refit_time_ = time.perf_counter() - start

@@ -119,6 +119,6 @@ def test_predict_before_fit():
 
 
 def test_predict_with_another_width():
-    fitted = search().fit(X, y)
+    fitted = search(threshold=None).fit(X, y)
     with pytest.raises(ValueError, match="X has 2 features, but LinearSVC is expecting 3"):
         fitted.predict(X[:, :2])
