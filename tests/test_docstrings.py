@@ -18,7 +18,7 @@ CODES = [
     *("PR02", "PR03", "PR05", "PR06", "PR07", "PR09", "PR10", "RT02", "RT03", "RT05", "YD01"),
 ]
 PACKAGES = ["csf", "csf.metrics", "csf.strategies", "csf.bounds", "csf.thresholding", "csf.fenchel", "csf.plots"]
-PACKAGES += ["csf.online", "csf.structural", "csf.streams"]
+PACKAGES += ["csf.online", "csf.structural", "csf.streams", "csf.linear"]
 
 
 def public_modules():

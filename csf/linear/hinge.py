@@ -42,6 +42,14 @@ class HingeSolution:
         Newton steps, or passes.
     dual : ndarray of shape (n_samples,), default=None
         Dual variables, where the next solution starts from them.
+
+    Examples
+    --------
+    >>> from csf.linear import Hinge, Rows
+    >>> problem = Hinge(Rows(np.array([[0.0], [1.0], [3.0]])), np.array([-1.0, -1.0, 1.0]))
+    >>> solution = problem.solve(np.full(3, 10.0), tol=1e-6)
+    >>> solution.objective, solution.relative_gap < 1e-6
+    (2.500, True)
     """
 
     w: np.ndarray

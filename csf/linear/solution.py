@@ -26,6 +26,14 @@ class Solution:
         Scores times the sign of the class.
     dual : ndarray of shape (n_samples,), default=None
         Dual variables, where the method has them: ``w`` is the sum of the rows times their signs and these.
+
+    Examples
+    --------
+    >>> from csf.linear import Rows, SquaredHinge
+    >>> problem = SquaredHinge(Rows(np.array([[0.0], [1.0], [3.0]])), np.array([-1.0, -1.0, 1.0]))
+    >>> solution = problem.solve(np.ones(3), tol=1e-6)
+    >>> solution.objective, solution.relative_gap < 1e-6
+    (1.048, True)
     """
 
     w: np.ndarray
