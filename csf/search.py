@@ -274,6 +274,11 @@ class CostSearch(
         ------
         ValueError
             If an argument or the data cannot be used, or every trial failed.
+
+        Warns
+        -----
+        UserWarning
+            If no trial satisfies the constraint, or the threshold does not pass on to the model trained on everything.
         """
         return self._fit(X, y, sample_weight, fit_params, {})
 
