@@ -160,10 +160,14 @@ def _pooled(parts):
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
+def _found(answer, threshold):
+    """Where something is found at a threshold, or by the own decision (``None``)."""
+    return answer.decided if threshold is None else answer.score >= threshold
+
+
 def decisions(results, threshold):
     """Which held-out samples are found for what they are at a threshold, or by the own decision (``None``)."""
-    said = [result.decided if threshold is None else result.score >= threshold for result in results]
-    return _pooled(said) & ~_pooled([result.lost for result in results])
+    return _pooled([_found(result, threshold) for result in results]) & ~_pooled([result.lost for result in results])
 
 
 def evaluate(metric, is_pos, lost, decided, score, weight):
@@ -187,8 +191,8 @@ def _fold_score(metric, fold, result, threshold):
     counted = is_pos if fold.weight_test is None else is_pos[fold.weight_test > 0]
     if counted.all() or not counted.any():
         return None
-    predicted = result.decided if threshold is None else result.score >= threshold
-    return metric.of(ErrorProfile.from_masks(is_pos, predicted & ~result.lost, sample_weight=fold.weight_test))
+    predicted = _found(result, threshold) & ~result.lost
+    return metric.of(ErrorProfile.from_masks(is_pos, predicted, sample_weight=fold.weight_test))
 
 
 def _train_fields(metric, folds, results):
@@ -217,7 +221,7 @@ def warn_of_one_side(metric, winner, answer):
     answer : Response
         What the winner, trained on everything, says about its training samples.
     """
-    found = answer.decided if winner.threshold is None else answer.score >= winner.threshold
+    found = _found(answer, winner.threshold)
     if found.any() and not found.all():
         return
     pos = winner.profile.pos
