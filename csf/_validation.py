@@ -196,6 +196,13 @@ def check_fraction(value, name):
     return float(value)
 
 
+def check_choice(value, name, accepted):
+    """Check that ``value`` is one of the ``accepted`` ones and return it."""
+    if value not in tuple(accepted):
+        raise ValueError(f"{name} must be one of {tuple(accepted)}, got {value!r}")
+    return value
+
+
 def check_scores(y_score, n_samples):
     """Check scores, one for each sample and none NaN, and return them as float64."""
     score = np.asarray(y_score, dtype=np.float64)

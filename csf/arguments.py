@@ -4,6 +4,7 @@ from numbers import Real
 
 import numpy as np
 
+from csf._validation import check_choice
 from csf.costs import NORMALIZATIONS
 from csf.one_vs_rest import WEIGHTINGS
 from csf.responses import response_method
@@ -16,7 +17,7 @@ CHOICES = {
     "normalize": NORMALIZATIONS,
     "bound_on": ("validation", "train"),
     "engine": ENGINES,
-    "weighting": tuple(WEIGHTINGS),
+    "weighting": WEIGHTINGS,
 }
 
 
@@ -37,9 +38,7 @@ def check_arguments(search):
     if isinstance(base, type) or not hasattr(base, "fit"):
         raise TypeError(f"base must be a classifier object with fit, e.g. LinearSVC(), got {base!r}")
     for name, accepted in CHOICES.items():
-        value = getattr(search, name)
-        if not any(value is choice or value == choice for choice in accepted):
-            raise ValueError(f"{name} must be one of {accepted}, got {value!r}")
+        check_choice(getattr(search, name), name, accepted)
     if error_score != "raise" and not (isinstance(error_score, float) and np.isnan(error_score)):
         raise ValueError(f"error_score must be 'raise' or nan, got {error_score!r}")
     if gain is not None and not (isinstance(gain, Real) and 0.0 <= gain < np.inf):

@@ -8,7 +8,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from csf._validation import fit_request, last_step, routing_enabled
+from csf._validation import check_choice, fit_request, last_step, routing_enabled
 
 __all__ = ["WeightRoute", "check_class_weight", "cost_sample_weight", "weight_route"]
 
@@ -40,8 +40,7 @@ def cost_sample_weight(is_pos, costs, *, sample_weight=None, normalize="none"):
     >>> cost_sample_weight(np.array([True, False, False]), (1.4, 0.6))
     array([1.4, 0.6, 0.6])
     """
-    if normalize not in NORMALIZATIONS:
-        raise ValueError(f"normalize must be one of {NORMALIZATIONS}, got {normalize!r}")
+    check_choice(normalize, "normalize", NORMALIZATIONS)
     c_fn, c_fp = costs
     weight = np.where(is_pos, float(c_fn), float(c_fp))
     if sample_weight is not None:

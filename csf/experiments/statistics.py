@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
+from csf._validation import check_choice
+
 __all__ = [
     "Difference",
     "Ranking",
@@ -139,8 +141,7 @@ def paired_difference(values, reference, *, test_train_ratio=None, method="corre
     >>> paired_difference(better, worse, test_train_ratio=1 / 3)
     Difference(mean=0.015, error=0.004, low=0.001, high=0.029, df=3)
     """
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {METHODS}, got {method!r}")
+    check_choice(method, "method", METHODS)
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must be a probability in (0, 1), got {level!r}")
     values, reference = _finite(values), _finite(reference)

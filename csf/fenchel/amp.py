@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from csf._validation import check_choice
 from csf.fenchel._estimator import NUMBERS, LinearAlternation, history
 from csf.metrics import LinearFractional, get_metric
 
@@ -141,7 +142,7 @@ class AMP(LinearAlternation):
         self._check_numbers()
         X, is_pos, weight = self._check_data(X, y, sample_weight, **NUMBERS)
         problem = self._problem(X, is_pos, weight)
-        _check_costs(metric, problem.pos)
+        metric.require_falling("AMP", pos=problem.pos)
         w, self.level_, steps = (self._climb if self.level == "surrogate" else self._follow)(problem, metric)
         self._set_linear(w)
         self.n_iter_ = len(steps)
@@ -202,20 +203,8 @@ class AMP(LinearAlternation):
                 f"AMP needs a linear-fractional metric such as 'f1' or 'jaccard', got {metric.name!r}. Use "
                 "csf.fenchel.FenchelSVM for concave metrics such as G-mean, or CostSearch"
             )
-        if self.level not in LEVELS:
-            raise ValueError(f"level must be one of {LEVELS}, got {self.level!r}")
+        check_choice(self.level, "level", LEVELS)
         return metric
-
-
-def _check_costs(metric, pos):
-    """Refuse metrics that reward an error at some level."""
-    lo, hi = metric.range(pos)
-    for level in (lo, hi):
-        if min(metric.cost_weights(level, pos=pos)) < 0.0:
-            raise ValueError(
-                f"AMP needs a metric that falls with both errors; {metric.name!r} has the costs (c_fn, c_fp) = "
-                f"{metric.cost_weights(level, pos=pos)} at level {level:g}. Give its complement"
-            )
 
 
 def _surrogate(problem, metric, svm):

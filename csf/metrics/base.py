@@ -233,6 +233,29 @@ class LinearFractional(Metric):
         _, n_fn, n_fp, _, d_fn, d_fp = self.coefficients(pos)
         return float(t * d_fn - n_fn), float(t * d_fp - n_fp)
 
+    def require_falling(self, who, *, pos):
+        """Refuse a metric that rewards an error at some level.
+
+        Parameters
+        ----------
+        who : str
+            What needs the metric, for the message.
+        pos : float
+            Share of positives, in (0, 1).
+
+        Raises
+        ------
+        ValueError
+            If a cost of `cost_weights` is negative at an end of the range, and so at some level.
+        """
+        for level in self.range(pos):
+            costs = self.cost_weights(level, pos=pos)
+            if min(costs) < 0.0:
+                raise ValueError(
+                    f"{who} needs a metric that falls with both errors; {self.name!r} has the costs "
+                    f"(c_fn, c_fp) = {costs} at level {level:g}. Give its complement"
+                )
+
     def offset(self, t, *, pos):
         """Offset ``b(t) = t d0 - n0``: level ``t`` is reached exactly when ``c_fn fn + c_fp fp + b(t) <= 0``.
 

@@ -10,10 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from scipy.sparse import issparse
 
 __all__ = [
     "REWARDS",
     "Options",
+    "ascend",
     "ascend_csr",
     "ascend_dense",
     "dual_projection",
@@ -357,6 +359,14 @@ def ascend_csr(data, indices, indptr, y, x_scale, constant, v, u, s, uniform, op
             v[last] += d * constant
             u[last] += back * constant
         _tidy(s, v, u)
+
+
+def ascend(X, *state):
+    """`ascend_dense` or `ascend_csr`, whichever serves the rows."""
+    if issparse(X):
+        ascend_csr(X.data, X.indices, X.indptr, *state)
+    else:
+        ascend_dense(X, *state)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -242,6 +242,10 @@ class LinearOnlineClassifier(OnlineClassifier):
     # Least score of a prediction of the positive class.
     _cut = np.nextafter(0.0, np.inf)
 
+    def _constant(self):
+        """Value of the constant feature that stands for the intercept; 0 without one."""
+        return float(self.intercept_scaling) if self.fit_intercept else 0.0
+
     @property
     def coef_(self):
         """Coefficients of the score for ``classes_[1]``, of shape (1, n_features)."""

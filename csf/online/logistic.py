@@ -8,6 +8,7 @@ from numba import njit
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from csf._validation import check_choice
 from csf.online.base import NUMBERS, LinearOnlineClassifier, check_positive
 from csf.online.emitted import EmittedPredictions
 
@@ -310,8 +311,7 @@ class OnlineLogistic(EmittedPredictions, LinearOnlineClassifier):
                 raise TypeError(f"{name} must be a number >= 0, got {value!r}")
             if not 0.0 <= value < math.inf:
                 raise ValueError(f"{name} must be finite and >= 0, got {value!r}")
-        if self.averaging not in AVERAGING:
-            raise ValueError(f"averaging must be one of {AVERAGING}, got {self.averaging!r}")
+        check_choice(self.averaging, "averaging", AVERAGING)
 
     def _start(self, n_features):
         self.threshold_ = 0.5
@@ -321,11 +321,20 @@ class OnlineLogistic(EmittedPredictions, LinearOnlineClassifier):
 
     def _step(self, X, y):
         proba = np.empty(y.size)
-        constant = float(self.intercept_scaling) if self.fit_intercept else 0.0
         radius = math.inf if self.radius is None else float(self.radius)
         averaging = AVERAGING.index(self.averaging)
         options = (float(self.eta0), float(self.alpha), radius, averaging, float(self.gain))
-        state = (self.x_scale_, constant, self._v, self._u, self._scalars, self.n_seen_, options, self._counts, proba)
+        state = (
+            self.x_scale_,
+            self._constant(),
+            self._v,
+            self._u,
+            self._scalars,
+            self.n_seen_,
+            options,
+            self._counts,
+            proba,
+        )
         if issparse(X):
             logistic_csr(X.data, X.indices, X.indptr, y, *state)
         else:

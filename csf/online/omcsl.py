@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from csf._validation import check_count
+from csf._validation import check_choice, check_count
 from csf.metrics import FBeta, Jaccard, get_metric
 from csf.online._experts import (
     AREA_PR,
@@ -187,8 +187,7 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
         check_positive(self.radius, "radius")
         if self.gamma != "sqrt":
             check_positive(self.gamma, "gamma")
-        if self.loss not in LOSSES:
-            raise ValueError(f"loss must be one of {LOSSES}, got {self.loss!r}")
+        check_choice(self.loss, "loss", LOSSES)
         if not isinstance(self.average, bool | np.bool_):
             raise TypeError(f"average must be True or False, got {self.average!r}")
 
@@ -231,8 +230,7 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
         measure = RANKINGS[self.metric] if self._ranks() else labels
         numbers_ = float(self.eta0), float(self.radius), gamma, self.loss == "hinge", self._squared_beta()
         options = (*numbers_, measure, bool(self.average))
-        constant = float(self.intercept_scaling) if self.fit_intercept else 0.0
-        state = (self.x_scale_, constant, self._V, self._U, self._state, self._pos, self._hist)
+        state = (self.x_scale_, self._constant(), self._V, self._U, self._state, self._pos, self._hist)
         rest = (self.n_seen_, self._costs(), options, self._rng.random(y.size), self._counts)
         if issparse(X):
             omcsl_csr(X.data, X.indices, X.indptr, y, *state, *rest)

@@ -4,10 +4,9 @@ import math
 import numbers
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from csf._validation import check_count, check_fraction
+from csf._validation import check_choice, check_count, check_fraction
 from csf.metrics import Concave, GMean, HMean, LinearFractional, MinRate, QMean, get_metric
 from csf.online._ascent import (
     ALPHA,
@@ -22,8 +21,7 @@ from csf.online._ascent import (
     Options,
     P,
     Q,
-    ascend_csr,
-    ascend_dense,
+    ascend,
     initial_scalars,
 )
 from csf.online.base import LinearOnlineClassifier, check_positive
@@ -210,8 +208,7 @@ class SPADE(LinearOnlineClassifier):
         for name in ("eta0", "dual_eta0", "radius"):
             check_positive(getattr(self, name), name)
         for name, accepted in CHOICES.items():
-            if getattr(self, name) not in accepted:
-                raise ValueError(f"{name} must be one of {accepted}, got {getattr(self, name)!r}")
+            check_choice(getattr(self, name), name, accepted)
         for name, least, interval in (("memory", np.nextafter(0.0, 1.0), "(0, 1]"), ("gain", 0.0, "[0, inf)")):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, numbers.Real):
@@ -300,13 +297,8 @@ class SPADE(LinearOnlineClassifier):
         )
 
     def _step(self, X, y):
-        constant = float(self.intercept_scaling) if self.fit_intercept else 0.0
         uniform = self._rng.random(y.size if self.sampling == "balanced" else 0)
-        state = (y, self.x_scale_, constant, self._v, self._u, self._scalars, uniform, self._options())
-        if issparse(X):
-            ascend_csr(X.data, X.indices, X.indptr, *state)
-        else:
-            ascend_dense(X, *state)
+        ascend(X, y, self.x_scale_, self._constant(), self._v, self._u, self._scalars, uniform, self._options())
 
     def _weights(self):
         s = self._scalars

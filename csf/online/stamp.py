@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from csf._validation import check_count
+from csf._validation import check_choice, check_count
 from csf.metrics import Concave, LinearFractional, get_metric
 from csf.online._ascent import (
     ALPHA,
@@ -23,8 +23,7 @@ from csf.online._ascent import (
     Options,
     P,
     Q,
-    ascend_csr,
-    ascend_dense,
+    ascend,
     initial_scalars,
     tally_csr,
     tally_dense,
@@ -195,8 +194,7 @@ class STAMP(LinearOnlineClassifier):
         for name in ("model_stage", "challenge_stage"):
             check_count(getattr(self, name), name)
         for name, accepted in CHOICES.items():
-            if getattr(self, name) not in accepted:
-                raise ValueError(f"{name} must be one of {accepted}, got {getattr(self, name)!r}")
+            check_choice(getattr(self, name), name, accepted)
         lo, hi = metric.range(0.5)
         if isinstance(self.start_level, bool) or not isinstance(self.start_level, numbers.Real):
             raise TypeError(f"start_level must be a number in [{lo:g}, {hi:g}], got {self.start_level!r}")
@@ -211,13 +209,7 @@ class STAMP(LinearOnlineClassifier):
                 "STAMP needs a linear-fractional metric such as 'f1' or 'jaccard'; "
                 f"{type(metric).__name__} is none. Use {other}"
             )
-        for level in metric.range(0.5):
-            costs = metric.cost_weights(level, pos=0.5)
-            if min(costs) < 0.0:
-                raise ValueError(
-                    f"STAMP needs a metric that falls with both errors; {metric.name!r} has the costs "
-                    f"(c_fn, c_fp) = {costs} at level {level:g}. Give its complement"
-                )
+        metric.require_falling("STAMP", pos=0.5)
         return metric
 
     def _start(self, n_features):
@@ -258,9 +250,6 @@ class STAMP(LinearOnlineClassifier):
         pos = (self._n_pos + 0.5) / (self._n_met + 1.0)
         self._scalars[[ALPHA, BETA]] = self._check_metric().cost_weights(self.level_, pos=pos)
 
-    def _constant(self):
-        return float(self.intercept_scaling) if self.fit_intercept else 0.0
-
     def _ascend(self, X, y):
         options = Options(
             measure=FIXED,
@@ -275,11 +264,7 @@ class STAMP(LinearOnlineClassifier):
             eps=0.0,
             gain=0.0,
         )
-        state = (y, self.x_scale_, self._constant(), self._v, self._u, self._scalars, np.empty(0), options)
-        if issparse(X):
-            ascend_csr(X.data, X.indices, X.indptr, *state)
-        else:
-            ascend_dense(X, *state)
+        ascend(X, y, self.x_scale_, self._constant(), self._v, self._u, self._scalars, np.empty(0), options)
 
     def _challenge(self, X, y):
         state = (y, self.x_scale_, self._constant(), self._complete, REWARDS.index(self.reward), self._tally)

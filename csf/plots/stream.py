@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from csf._validation import check_choice
 from csf.metrics import get_metric
 from csf.plots._style import (
     BLUE,
@@ -105,8 +106,7 @@ class StreamDisplay:
         ValueError
             If there are no results, or ``against`` is unknown.
         """
-        if against not in AXES:
-            raise ValueError(f"against must be one of {tuple(AXES)}, got {against!r}")
+        check_choice(against, "against", AXES)
         if not results:
             raise ValueError("there is no result to draw; give a dict of names and prequential results")
         first = next(iter(results.values()))

@@ -6,7 +6,7 @@ from abc import abstractmethod
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from csf._validation import check_count
+from csf._validation import check_choice, check_count
 from csf.online.base import NUMBERS, check_positive
 from csf.online.rows import canonical
 from csf.structural._online import StructuralOnlineClassifier
@@ -117,8 +117,7 @@ class MiniBatchLearner(StructuralOnlineClassifier):
         check_count(self.buffer_size, "buffer_size", minimum=2)
         if self.eta is not None:
             check_positive(self.eta, "eta")
-        if self.averaging not in POWERS:
-            raise ValueError(f"averaging must be one of {tuple(POWERS)}, got {self.averaging!r}")
+        check_choice(self.averaging, "averaging", POWERS)
 
     def _start(self, n_features):
         super()._start(n_features)

@@ -44,6 +44,3 @@ class StructuralOnlineClassifier(LinearOnlineClassifier):
         self._loss.check()
         self._chooses = self._loss.ranking or self.tune_threshold
         self._threshold = None if self._chooses else 0.0
-
-    def _constant(self):
-        return float(self.intercept_scaling) if self.fit_intercept else 0.0

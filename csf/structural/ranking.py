@@ -5,7 +5,7 @@ import numbers
 
 import numpy as np
 
-from csf._validation import check_binary_target, check_fraction, check_scores
+from csf._validation import check_binary_target, check_choice, check_fraction, check_scores
 
 __all__ = ["partial_auc_score", "precision_at_k_score"]
 
@@ -61,8 +61,7 @@ def partial_auc_score(y_true, y_score, *, beta=0.1, mode="count", pos_label=None
         raise TypeError(f"beta must be a number in (0, 1], got {beta!r}")
     if not 0.0 < beta <= 1.0:
         raise ValueError(f"beta must be in (0, 1], got {beta!r}")
-    if mode not in AREAS:
-        raise ValueError(f"mode must be one of {AREAS}, got {mode!r}")
+    check_choice(mode, "mode", AREAS)
     is_pos, score = _checked(y_true, y_score, pos_label)
     pos, neg = np.sort(score[is_pos]), np.sort(score[~is_pos])[::-1]
     exact = beta * neg.shape[0]

@@ -4,6 +4,8 @@ import numpy as np
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
+from csf._validation import check_choice
+
 __all__ = ["fit_calibrator"]
 
 CALIBRATIONS = (None, "sigmoid", "isotonic")
@@ -63,8 +65,7 @@ def fit_calibrator(calibration, score, is_pos, sample_weight):
     >>> fit_calibrator("isotonic", score, np.array([False, True, False, True]), None).predict(score)
     array([0. , 0.5, 0.5, 1. ])
     """
-    if calibration not in CALIBRATIONS:
-        raise ValueError(f"calibration must be one of {CALIBRATIONS}, got {calibration!r}")
+    check_choice(calibration, "calibration", CALIBRATIONS)
     if calibration is None:
         return None
     if not np.isfinite(score).all():

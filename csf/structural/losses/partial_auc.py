@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from csf._validation import check_choice
 from csf.structural.losses._kernels import pair_hinges, share_top
 from csf.structural.losses.base import StructuralLoss, Tangent, whole_count
 from csf.structural.ranking import AREAS, partial_auc_score
@@ -62,8 +63,7 @@ class PartialAUC(StructuralLoss):
             raise TypeError(f"beta must be a number in (0, 1], got {self.beta!r}")
         if not 0.0 < self.beta <= 1.0:
             raise ValueError(f"beta must be in (0, 1], got {self.beta!r}: at least one negative has to be in the range")
-        if self.mode not in AREAS:
-            raise ValueError(f"mode must be one of {AREAS}, got {self.mode!r}")
+        check_choice(self.mode, "mode", AREAS)
 
     def class_tangent(self, scores):
         """Value and subgradient, see `StructuralLoss.class_tangent`."""
