@@ -68,7 +68,8 @@ class CostSearch(
         ``"tune"`` chooses the cut of the score that maximises the metric; ``None`` keeps the base's own decision.
     cv : int, float, splitter, iterable or "prefit", default=5
         Stratified folds, a held-out share in (0, 1), a splitter, or the splits. Predictions of all folds are pooled
-        before the metric is computed. ``"prefit"`` takes the base as it is and only tunes the threshold on the data.
+        before the metric is computed; with few positives, repeated folds (`RepeatedStratifiedKFold`) choose better.
+        ``"prefit"`` takes the base as it is and only tunes the threshold on the data.
     refit : bool, default=True
         Train the winner on all data; needed to predict.
     n_jobs : int, default=None
@@ -89,8 +90,8 @@ class CostSearch(
         Argument of the base's ``fit`` for the weights, such as ``"clf__sample_weight"``; found by itself otherwise.
     min_gain : float, default=None
         Train with equal costs first, and keep them unless the best trial gains more over them than this many standard
-        errors of the gain (see `csf.selection`): with few positives the best of many trials can be luck. ``0.5`` loses
-        little where costs help. ``None`` takes the best trial.
+        errors of the gain (see `csf.selection`): with few positives the best of many trials can be luck. 0.25 to 0.5
+        lose little where costs help. ``None`` takes the best trial.
     bound : {"support", "diagonal", "envelope", "parambath"} or type, default="support"
         How ``upper_bound_`` is computed, see `csf.bounds`.
     bound_on : {"validation", "train"}, default="validation"
@@ -348,12 +349,12 @@ class CostSearch(
         everything = np.arange(data.y.size)
         (trainer,) = make_trainers(base, [Fold(data, everything, everything)], **how)
         training = trainer.fit(self.best_cost_weights_)
-        answer = trainer.predict(training, "train", tune=self.threshold == "tune")
-        warn_of_one_side(self.studies_[0].metric, self.trials_[self.best_index_], answer)
         estimator = trainer.estimator(training)
         known = np.asarray(getattr(estimator, "classes_", np.arange(labels.classes.size)))
         self._adopt(estimator, known, labels.decode(known))
         self.refit_time_ = time.perf_counter() - start
+        answer = trainer.predict(training, "train", tune=self.threshold == "tune")
+        warn_of_one_side(self.studies_[0].metric, self.trials_[self.best_index_], answer)
 
     def _tune_prefit(self, metric, X, labels, codes, weight):
         study, known, names = prefit_study(
