@@ -3,7 +3,8 @@
 from threading import Lock
 
 import numpy as np
-from numba import njit
+
+from csf._compiled import njit
 
 __all__ = ["Hull"]
 

@@ -1,19 +1,15 @@
-"""What all tests share: freshly compiled code, no windows, one profile of hypothesis, real data where it is there."""
+"""What all tests share: no windows, one profile of hypothesis, real data where it is there."""
 
-import atexit
 import os
-import shutil
+import random
 import sys
-import tempfile
+import zlib
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
-# A compiled caller keeps the old code of a helper that changed in another file: every run compiles anew.
-if "PYTEST_XDIST_WORKER" not in os.environ:
-    os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="csf-numba-")
-    atexit.register(shutil.rmtree, os.environ["NUMBA_CACHE_DIR"], ignore_errors=True)
 os.environ["MPLBACKEND"] = "Agg"
 
 # Oracles and builders are imported by name, whatever directory the tests start from.
@@ -23,6 +19,26 @@ sys.path.insert(0, str(Path(__file__).parent))
 settings.register_profile("csf", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("explore", deadline=None, max_examples=1000, print_blob=True)
 settings.load_profile("csf")
+
+
+def pytest_addoption(parser):
+    """An order and global generators other than the usual ones: no test may depend on them."""
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="random order, and global generators seeded with SEED")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Shuffle the tests where that is asked for."""
+    seed = config.getoption("--shuffle")
+    if seed is not None:
+        random.Random(seed).shuffle(items)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """Seed the generators that all libraries share, alike in every run of a test, whichever tests ran before it."""
+    seed = zlib.crc32(f"{item.config.getoption('--shuffle')} {item.nodeid}".encode())
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,8 @@
 """Compiled loops of the cones: the highest point under their envelope, and the span of errors of better profiles."""
 
 import numpy as np
-from numba import njit
+
+from csf._compiled import njit
 
 __all__ = ["extreme_errors", "lower_to_highest"]
 

@@ -7,7 +7,8 @@ makes them three times slower.
 """
 
 import numpy as np
-from numba import njit
+
+from csf._compiled import njit
 
 __all__ = ["add_rows", "add_squares", "compact", "gram", "norms", "outer_product", "scores"]
 

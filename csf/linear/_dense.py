@@ -1,7 +1,8 @@
 """Compiled loops over the rows of a dense matrix; see `csf.linear._csr` for the conventions."""
 
 import numpy as np
-from numba import njit
+
+from csf._compiled import njit
 
 __all__ = ["add_rows", "add_squares", "gram", "norms", "scores"]
 

@@ -1,7 +1,8 @@
 """Compiled dual coordinate descent for linear SVMs (Hsieh et al., ICML 2008), with shrinking and from any start."""
 
 import numpy as np
-from numba import njit
+
+from csf._compiled import njit
 
 __all__ = ["descend_csr", "descend_dense"]
 

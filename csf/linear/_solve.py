@@ -1,8 +1,9 @@
 """Linear systems and step lengths that the solvers share."""
 
 import numpy as np
-from numba import njit
 from scipy.linalg.lapack import dposv
+
+from csf._compiled import njit
 
 __all__ = ["check_finite", "conjugate_gradients", "hinge_step", "newton_step", "note_changes", "squared_terms"]
 

@@ -7,8 +7,8 @@ does not return its dual variables, so that neither warm starts nor a certificat
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from csf._compiled import njit
 from csf.linear._solve import check_finite, conjugate_gradients, newton_step
 
 __all__ = ["Hinge", "HingeSolution"]

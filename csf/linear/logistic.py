@@ -3,9 +3,9 @@
 import math
 
 import numpy as np
-from numba import njit
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from csf._compiled import njit
 from csf.linear._solve import check_finite, conjugate_gradients
 from csf.linear.solution import Solution
 

@@ -9,8 +9,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.sparse import issparse
+
+from csf._compiled import njit
 
 __all__ = [
     "REWARDS",

@@ -3,9 +3,9 @@
 import math
 
 import numpy as np
-from numba import njit
 from sklearn.utils.validation import check_is_fitted
 
+from csf._compiled import njit
 from csf._validation import check_count
 from csf.online.base import check_positive
 from csf.online.posterior import PosteriorThreshold

@@ -3,9 +3,9 @@
 import numbers
 
 import numpy as np
-from numba import njit
 from sklearn.utils.validation import check_is_fitted
 
+from csf._compiled import njit
 from csf.online.posterior import PosteriorThreshold
 
 __all__ = ["OFO"]

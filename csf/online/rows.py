@@ -3,8 +3,9 @@
 import math
 
 import numpy as np
-from numba import njit
 from scipy.sparse import issparse
+
+from csf._compiled import njit
 
 __all__ = ["canonical", "lengths", "power_of_two_above", "rows", "shorten"]
 

@@ -1,8 +1,9 @@
 """Rows of a matrix, dense or sparse, that are chosen without copying, and the products that learners need."""
 
 import numpy as np
-from numba import njit
 from scipy import sparse
+
+from csf._compiled import njit
 
 __all__ = ["DenseRows", "SparseRows", "rows_of", "split_classes", "stack_rows"]
 

@@ -1,7 +1,8 @@
 """Small concave quadratic programs over a simplex, solved to the end by an active-set method."""
 
 import numpy as np
-from numba import njit
+
+from csf._compiled import njit
 
 __all__ = ["solve_simplex_qp"]
 

@@ -3,7 +3,8 @@
 import math
 
 import numpy as np
-from numba import njit
+
+from csf._compiled import njit
 
 __all__ = ["AveragedWeights"]
 

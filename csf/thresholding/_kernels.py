@@ -1,7 +1,8 @@
 """Compiled loops of a sweep: split, sort with weights, merge into cuts; midpoints and the lower-left hull."""
 
 import numpy as np
-from numba import njit
+
+from csf._compiled import njit
 
 __all__ = [
     "hull_cuts",

@@ -1,7 +1,8 @@
 """Compiled loops of the losses: the worst labelling from sorted scores, and its slopes. Sorted scores rise."""
 
 import numpy as np
-from numba import njit
+
+from csf._compiled import njit
 
 __all__ = ["fbeta_tangent", "pair_hinges", "precision_tangent", "share_top", "table_tangent", "top_precision_tangent"]
 
