@@ -51,7 +51,7 @@ class CostSearch(
         Classifier whose ``fit`` takes ``sample_weight`` (or that has ``class_weight``), or a pipeline that ends in
         one, or a OneVsRestClassifier of one. It is trained on targets coded 0 and 1, 1 for the positive class (0 for
         the null class and 1, 2, ... for others). With a fitted ``sklearn.frozen.FrozenEstimator`` only the threshold
-        is tuned.
+        is tuned. Costs slow ``HistGradientBoostingClassifier`` of scikit-learn 1.9 down, see `csf.trainers`.
     metric : str or Metric, default="f1"
         What is maximised: ``"f1"``, ``"f2"``, ``"f0.5"``, ``"jaccard"``, ``"gmean"``, ... (``csf.metrics.METRICS``)
         or an object.

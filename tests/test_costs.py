@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import BaggingClassifier
+from sklearn.ensemble import BaggingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -43,6 +44,14 @@ class OtherName(ClassifierMixin, BaseEstimator):
 
     def fit(self, X, y, importance=None):
         self.importance_ = importance
+        return self
+
+
+class NeedsWeights(ClassifierMixin, BaseEstimator):
+    """Cannot be fitted without weights."""
+
+    def fit(self, X, y, sample_weight):
+        self.importance_ = sample_weight
         return self
 
 
@@ -203,6 +212,60 @@ def test_fit_arguments_pass_through():
             return super().fit(X, y, sample_weight)
 
     assert weight_route(Spy()).fit(Spy(), X, Y, (1.0, 1.0), fit_params={"note": "seen"}).note_ == "seen"
+
+
+# ---------------------------------------------------------------- equal costs
+
+ROUTED = {
+    "alone": (OtherName(), "importance", lambda model: model),
+    "in a pipeline": (make_pipeline(StandardScaler(), OtherName()), "othername__importance", lambda model: model[-1]),
+}
+
+
+@pytest.mark.parametrize("routing", [False, True])
+@pytest.mark.parametrize("name", ROUTED)
+@pytest.mark.parametrize(
+    ("costs", "how", "given"),
+    [
+        ((1.0, 1.0), {}, False),
+        ((1, 1), {"normalize": "mean"}, False),
+        ((0.3, 0.3), {"normalize": "mean"}, False),
+        ((0.5, 0.5), {}, True),
+        ((1.0, 0.5), {"normalize": "mean"}, True),
+        ((1.0, 1.0), {"sample_weight": WEIGHT}, True),
+        ((0.3, 0.3), {"sample_weight": WEIGHT, "normalize": "mean"}, True),
+    ],
+)
+def test_weights_that_are_all_one_are_not_given(name, routing, costs, how, given):
+    base, argument, last = ROUTED[name]
+    with sklearn.config_context(enable_metadata_routing=routing):
+        if routing:  # scikit-learn makes the method from the arguments of fit
+            base = clone(base)
+            last(base).set_fit_request(importance=True)
+        model = WeightRoute("sample_weight", argument).fit(clone(base), X, Y, costs, **how)
+    assert (last(model).importance_ is not None) == given
+
+
+def test_weights_that_fit_needs_are_given():
+    model = WeightRoute("sample_weight", "sample_weight").fit(NeedsWeights(), X, Y, (1.0, 1.0))
+    np.testing.assert_array_equal(model.importance_, np.ones(80))
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        LinearSVC(random_state=0),
+        HistGradientBoostingClassifier(max_iter=5),
+        RandomForestClassifier(5, random_state=0),  # draws other samples with weights of 1 than without
+        OneVsRestClassifier(LinearSVC(random_state=0)),
+        make_pipeline(StandardScaler(), CalibratedClassifierCV(LinearSVC(random_state=0))),
+    ],
+    ids=lambda base: type(base).__name__,
+)
+def test_equal_costs_are_the_plain_training(base):
+    model = weight_route(base).fit(clone(base), X, Y, (1.0, 1.0))
+    scores = [getattr(m, "decision_function", getattr(m, "predict_proba", None))(X) for m in (model, base.fit(X, Y))]
+    np.testing.assert_array_equal(*scores)
 
 
 # ---------------------------------------------------------------- bases that cannot be served
