@@ -92,7 +92,7 @@ def test_the_data_travel_once(client, sent, kind):
 
 def test_slices_of_other_bases_travel_once(client, sent):
     X, y = make_classification(4000, 100, weights=[0.8], random_state=0)
-    CostSearch(DecisionTreeClassifier(max_depth=2), n_trials=8, cv=3, refit=False).fit(X, y)
+    CostSearch(DecisionTreeClassifier(max_depth=2, random_state=0), n_trials=8, cv=3, refit=False).fit(X, y)
     assert 1 <= sum(message > X.nbytes for message in sent) <= 2
     assert sum(sent) < 2 * 3.2 * X.nbytes + 24 * 8 * 4000
 

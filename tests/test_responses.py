@@ -21,7 +21,7 @@ MODELS = [
     LogisticRegression(),
     Perceptron(),
     make_pipeline(StandardScaler(), LogisticRegression()),
-    DecisionTreeClassifier(max_depth=2),
+    DecisionTreeClassifier(max_depth=2, random_state=0),
 ]
 
 

@@ -12,9 +12,9 @@ from csf.cli.errors import CliError
 from csf.cli.models import BASES, make_base, parse_grid, takes_sparse
 
 FAST = {
-    "sgd": {},
-    "hist-gradient-boosting": {"max_iter": 3},
-    "random-forest": {"n_estimators": 3},
+    "sgd": {"random_state": 0},
+    "hist-gradient-boosting": {"max_iter": 3, "random_state": 0},
+    "random-forest": {"n_estimators": 3, "random_state": 0},
     "lightgbm": {"n_estimators": 3, "n_jobs": 1},
     "xgboost": {"n_estimators": 3, "n_jobs": 1},
 }

@@ -98,7 +98,7 @@ def test_paper_protocol_equals_cost_search_guided_by_training_data(data, paper):
     )
     train = split.folds[0][0]
     weight = np.where(split.y[train] == 1, *search.best_cost_weights_)
-    model = clone(search.base).set_params(**search.best_params_, max_iter=100_000)
+    model = clone(search.base).set_params(**search.best_params_, max_iter=100_000, random_state=0)
     model.fit(split.X[train], split.y[train], weight)
     assert result.value == pytest.approx(value_of(model, split), abs=0.05)
     assert result.fits == search.n_trials_

@@ -72,7 +72,7 @@ def test_many_features_as_scikit_learn_has_them():
     X, y = rng.normal(size=(200, 700)) * (rng.random((200, 700)) < 0.05), (rng.random(200) < 0.3).astype(int)
     X[:, 0] += y
     weight, rows = np.where(y == 1, 1.5, 0.5), Rows(LAYOUTS["CSR"](X))
-    model = LinearSVC(loss="hinge", tol=1e-10, max_iter=100_000).fit(X, y, sample_weight=weight)
+    model = LinearSVC(loss="hinge", tol=1e-10, max_iter=100_000, random_state=0).fit(X, y, sample_weight=weight)
     found = HingeDescent(rows, np.where(y == 1, 1.0, -1.0)).solve(weight, tol=0.0, rtol=1e-10, max_iter=100_000)
     np.testing.assert_allclose(found.w, np.append(model.coef_, model.intercept_), atol=1e-4)
 

@@ -157,7 +157,9 @@ def test_forgetting_follows_a_change():
     assert abs(forgets - best) < 0.03 < abs(remembers - best)
 
 
-@pytest.mark.parametrize("learner", [None, OnlineLogistic(4.0), BernoulliNB(), SGDClassifier(loss="log_loss")])
+@pytest.mark.parametrize(
+    "learner", [None, OnlineLogistic(4.0), BernoulliNB(), SGDClassifier(loss="log_loss", random_state=0)]
+)
 def test_learners_predict_before_they_learn(learner):
     """Labels that have nothing to do with the features cannot be foreseen."""
     rng = np.random.default_rng(0)

@@ -36,13 +36,13 @@ def is_fast(base, data=X, **options):
 
 BASES = {
     "squared hinge": LinearSVC(**TIGHT),
-    "squared hinge, dual": LinearSVC(dual=True, C=0.1, **TIGHT),
+    "squared hinge, dual": LinearSVC(dual=True, C=0.1, random_state=0, **TIGHT),
     "no intercept": LinearSVC(fit_intercept=False, C=10.0, **TIGHT),
     "intercept scaling": LinearSVC(intercept_scaling=20.0, **TIGHT),
     "class weight": LinearSVC(class_weight={0: 0.5, 1: 3.0}, **TIGHT),
     "class weight of one": LinearSVC(class_weight={1: 3.0}, **TIGHT),
-    "hinge": LinearSVC(loss="hinge", C=0.01, **TIGHT),
-    "hinge, no intercept": LinearSVC(loss="hinge", C=0.01, fit_intercept=False, **TIGHT),
+    "hinge": LinearSVC(loss="hinge", C=0.01, random_state=0, **TIGHT),
+    "hinge, no intercept": LinearSVC(loss="hinge", C=0.01, fit_intercept=False, random_state=0, **TIGHT),
     "logistic": LogisticRegression(**TIGHT),
     "logistic, newton-cholesky": LogisticRegression(solver="newton-cholesky", C=30.0, **TIGHT),
     "logistic, no intercept": LogisticRegression(fit_intercept=False, C=0.1, **TIGHT),

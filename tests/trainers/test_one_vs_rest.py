@@ -26,7 +26,7 @@ WEIGHT = np.random.default_rng(0).uniform(0.3, 3.0, Y.size)
 TRAIN, TEST = np.arange(0, 160), np.arange(160, 240)
 BASES = {
     "svm": OneVsRestClassifier(LinearSVC(dual=False, tol=1e-8)),
-    "hinge": OneVsRestClassifier(LinearSVC(loss="hinge", tol=1e-6, max_iter=200_000)),
+    "hinge": OneVsRestClassifier(LinearSVC(loss="hinge", tol=1e-6, max_iter=200_000, random_state=0)),
     "logistic": OneVsRestClassifier(LogisticRegression(tol=1e-9, max_iter=10_000)),
     "own weights": OneVsRestClassifier(LogisticRegression(tol=1e-9, max_iter=10_000, class_weight={0: 0.5, 1: 3.0})),
     "no intercept": OneVsRestClassifier(LinearSVC(dual=False, tol=1e-8, fit_intercept=False)),
