@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""Run a command that file permissions bind, even where root runs it: `bound COMMAND ...`."""
+"""Run a command that file permissions bind, even where root runs it: `python bound.py COMMAND ...`."""
 
 import ctypes
 import os
