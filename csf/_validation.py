@@ -4,11 +4,14 @@ import numbers
 
 import numpy as np
 import sklearn
+from sklearn.exceptions import DataConversionWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples as num_samples
+
+from csf._warnings import warn
 
 try:  # scikit-learn 1.9 and later
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -63,7 +66,13 @@ def check_labels(y):
     ValueError
         If ``y`` is empty, has missing labels, real numbers or one class only.
     """
-    y = column_or_1d(y, warn=True)
+    if np.ndim(y) > 1 and np.shape(y)[1:] == (1,):
+        warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples, ), "
+            "for example using ravel().",
+            DataConversionWarning,
+        )
+    y = column_or_1d(y)
     if y.shape[0] == 0:
         raise ValueError("y is empty (0 samples); at least one sample of each class is needed")
     if y.dtype.kind == "f" and not np.isfinite(y).all():

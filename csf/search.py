@@ -1,7 +1,6 @@
 """CostSearch: chains the arrows from data to the best cost-weighted classifier."""
 
 import time
-import warnings
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
@@ -14,6 +13,7 @@ from csf._validation import (
     open_callback_context,
     with_callbacks,
 )
+from csf._warnings import warn
 from csf.arguments import check_arguments
 from csf.checkpoint import Checkpoint
 from csf.costs import check_class_weight
@@ -383,11 +383,9 @@ class CostSearch(
         for name, value in results.items():
             setattr(self, name, value)
         if not self.feasible_:
-            warnings.warn(
+            warn(
                 f"no trial satisfies {metric.constraint} on held-out data; the closest one has "
                 f"{self.constraint_value_:.4g}. Loosen the constraint, or add trials or features",
-                UserWarning,
-                stacklevel=5,
             )
 
     def __sklearn_tags__(self):

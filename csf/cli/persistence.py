@@ -1,13 +1,13 @@
 """Trained models as files, read back without running code that is not on a short list."""
 
 import inspect
-import warnings
 import zipfile
 
 import sklearn
 
 import csf
 from csf import metrics, strategies
+from csf._warnings import warn
 from csf.cli.data import Features
 from csf.cli.errors import CliError, require
 from csf.hull import Hull
@@ -128,10 +128,8 @@ def load_model(path, trust=()):
     if content["version"] != VERSION:
         raise CliError(f"{path} has version {content['version']} of the model format; this csf reads {VERSION}")
     if content["sklearn"] != sklearn.__version__:
-        warnings.warn(
+        warn(
             f"{path} was saved with scikit-learn {content['sklearn']}, this is {sklearn.__version__}; if predictions "
             "matter, train it again",
-            UserWarning,
-            stacklevel=2,
         )
     return content["search"], Features.from_dict(content["features"])

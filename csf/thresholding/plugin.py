@@ -1,7 +1,6 @@
 """A classifier whose threshold maximises a metric on out-of-fold scores."""
 
-import warnings
-
+from csf._warnings import warn
 from csf.metrics import get_constraint, get_metric
 from csf.thresholding._pooled import PooledThresholdClassifier
 from csf.thresholding._scores import RESPONSE_METHODS
@@ -150,10 +149,8 @@ class PlugInClassifier(PooledThresholdClassifier):
         cut = self._best_cut(curve)
         if not cut.feasible:
             _, constraint = self._demand()
-            warnings.warn(
+            warn(
                 f"no threshold satisfies {constraint} on the out-of-fold scores; taken is the one that misses it "
                 f"least, {cut.profile}",
-                UserWarning,
-                stacklevel=3,
             )
         return cut

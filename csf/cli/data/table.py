@@ -1,10 +1,10 @@
 """CSV and Parquet files with named columns."""
 
 import difflib
-import warnings
 
 import numpy as np
 
+from csf._warnings import warn
 from csf.cli.data.dataset import Dataset, Features
 from csf.cli.data.files import first_line, format_suffix
 from csf.cli.data.targets import as_labels, binary_target
@@ -179,11 +179,9 @@ def _warn_of_names(frame, categorical):
     for name in categorical:
         distinct, n_rows = frame[name].nunique(), frame.shape[0]
         if distinct > max(20, n_rows / 2):
-            warnings.warn(
+            warn(
                 f"column {name!r} has {distinct} distinct texts in {n_rows} rows; if it is a name or a key, leave it "
                 f"out with --drop {name!r}",
-                UserWarning,
-                stacklevel=2,
             )
 
 
