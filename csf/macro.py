@@ -2,12 +2,12 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import check_consistent_length, check_random_state, get_tags, indexable
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from csf._validation import check_labels, check_weights
+from csf._validation import check_labels, check_samples, check_weights
 from csf.metrics import get_metric
 from csf.prefit import is_prefit
 from csf.profiles import ErrorProfile
@@ -112,8 +112,7 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             If an argument or the data cannot be used, or every trial of a class failed.
         """
         self._check_search()
-        X, y = indexable(X, y)
-        check_consistent_length(X, y)
+        X, y = check_samples(X, y)
         y, self.classes_ = check_labels(y)
         weight = check_weights(sample_weight, y.shape[0])
         state = check_random_state(self.search.random_state)

@@ -3,18 +3,19 @@
 import time
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.model_selection import ParameterGrid
-from sklearn.utils import check_consistent_length, check_random_state, get_tags, indexable
+from sklearn.utils import check_random_state, get_tags
 
 from csf._validation import (
     CallbackSupportMixin,
     check_class_weights,
+    check_samples,
     open_callback_context,
     with_callbacks,
 )
 from csf._warnings import warn
-from csf.arguments import check_arguments
+from csf.arguments import check_arguments, with_setting
 from csf.checkpoint import Checkpoint
 from csf.costs import check_class_weight
 from csf.evaluation import warn_of_one_side
@@ -289,8 +290,7 @@ class CostSearch(
         names = ("best_estimator_", "refit_time_", "n_features_in_", "feature_names_in_", "gain_", "gain_error_")
         for name in names:
             vars(self).pop(name, None)  # what this fit may not set must not be left from an earlier one
-        X, y = indexable(X, y)
-        check_consistent_length(X, y)
+        X, y = check_samples(X, y)
         labels, codes = read_labels(y, pos_label=self.pos_label, null_class=self.null_class)
         self.classes_, self.null_class_, self.pos_label_ = labels.classes, labels.null, labels.positive
         weight = check_class_weights(sample_weight, codes > 0)
@@ -309,7 +309,7 @@ class CostSearch(
         base = seeded(self.base, random_state)
         check_class_weight(base, labels.classes.size)
         settings = list(ParameterGrid(self.param_grid)) if self.param_grid is not None else [{}]
-        bases = [clone(base).set_params(**clone(setting, safe=False)) for setting in settings]
+        bases = [with_setting(base, setting) for setting in settings]
         y = labels.decode(codes)
         splits = resolve_splits(self.cv, X, y, random_state=random_state, split_params=split_params)
         data = Data(X, codes, weight, fit_params)

@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 
+from csf._names import did_you_mean
 from csf.streams.base import ChunkIterator
 
 __all__ = ["ParquetChunks", "iter_parquet"]
@@ -116,7 +117,7 @@ class ParquetChunks(ChunkIterator):
             if schema.names.count(name) != 1:
                 raise ValueError(
                     f"{role}: {self.path} has {schema.names.count(name)} columns {name!r}, one is needed; "
-                    f"columns: {', '.join(schema.names)}"
+                    f"columns: {', '.join(schema.names)}{did_you_mean(name, schema.names)}"
                 )
         if self.target in names:
             raise ValueError(f"the target {self.target!r} must not be one of the features")

@@ -1,5 +1,6 @@
 """A classifier whose threshold maximises a metric on out-of-fold scores."""
 
+from csf._validation import check_choice
 from csf._warnings import warn
 from csf.metrics import get_constraint, get_metric
 from csf.thresholding._pooled import PooledThresholdClassifier
@@ -127,11 +128,7 @@ class PlugInClassifier(PooledThresholdClassifier):
         if self.response_method == "auto":
             # A sigmoid fits log-odds and margins, not probabilities.
             return RESPONSE_METHODS if self.calibration is None else RESPONSE_METHODS[::-1]
-        if self.response_method not in RESPONSE_METHODS:
-            raise ValueError(
-                f"response_method must be one of {('auto', *RESPONSE_METHODS)}, got {self.response_method!r}"
-            )
-        return (self.response_method,)
+        return (check_choice(self.response_method, "response_method", ("auto", *RESPONSE_METHODS)),)
 
     def _demand(self):
         """The metric and the constraint; a constrained metric brings its own."""

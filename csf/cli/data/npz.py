@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
+from csf._names import did_you_mean
 from csf.cli.data.dataset import Dataset, Features, matched, refuse_column_options
 from csf.cli.data.targets import binary_target
 from csf.cli.errors import CliError
@@ -96,7 +97,8 @@ def _load(name):
     path = Path(folder) / f"{name}.npz"
     known = sorted(file.stem for file in Path(folder).glob("*.npz"))
     if name not in known:
-        raise CliError(f"no data set {name!r} in CSF_DATA ({folder}); there are: {', '.join(known) or 'none'}")
+        hint = did_you_mean(name, known)
+        raise CliError(f"no data set {name!r} in CSF_DATA ({folder}); there are: {', '.join(known) or 'none'}{hint}")
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = dict(file)

@@ -1,9 +1,8 @@
 """CSV and Parquet files with named columns."""
 
-import difflib
-
 import numpy as np
 
+from csf._names import did_you_mean
 from csf._warnings import warn
 from csf.cli.data.dataset import Dataset, Features
 from csf.cli.data.files import first_line, format_suffix
@@ -42,9 +41,7 @@ def read_labelled(path, options):
         raise CliError(f"name the column of the labels with --target; {path} has {_listed(columns)}")
     for name in (options.target, options.sample_weight, *options.drop):
         if name is not None and name not in columns:
-            close = difflib.get_close_matches(name, columns, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"it has {_listed(columns)}"
-            raise CliError(f"{path} has no column {name!r}; {hint}")
+            raise CliError(f"{path} has no column {name!r}; it has {_listed(columns)}{did_you_mean(name, columns)}")
     y, pos_label = binary_target(_target(frame[options.target]), options.positive)
     weight = None if options.sample_weight is None else _weights(frame[options.sample_weight])
     left_out = {options.target, options.sample_weight, *options.drop}
