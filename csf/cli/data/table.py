@@ -3,6 +3,7 @@
 import numpy as np
 
 from csf._names import did_you_mean
+from csf._reading import reading
 from csf._warnings import warn
 from csf.cli.data.dataset import Dataset, Features
 from csf.cli.data.files import first_line, format_suffix
@@ -91,7 +92,9 @@ def _read(path, text=()):
     """File as a frame; columns of a CSV file hold numbers where every entry is one, unless named in ``text``."""
     kind = SUFFIXES[format_suffix(path)]
     pandas = require("pandas", f"reading {kind}")
-    try:
+    if kind == "Parquet":
+        require("pyarrow", "reading Parquet")
+    with reading(path, kind, CliError):
         if kind == "Parquet":
             frame = pandas.read_parquet(path)
         else:
@@ -103,13 +106,12 @@ def _read(path, text=()):
                 skipinitialspace=True,
                 encoding="utf-8-sig",
             )
-    except ImportError as error:
-        raise CliError(f"reading {kind} needs pyarrow: pip install pyarrow") from error
-    except (ValueError, OSError) as error:
-        raise CliError(f"cannot read {path} as {kind}: {error}") from error
     if frame.shape[0] == 0:
         raise CliError(f"{path} has no rows")
     frame.columns = [str(name) for name in frame.columns]
+    if not frame.columns.is_unique:
+        twice = list(frame.columns[frame.columns.duplicated()])
+        raise CliError(f"{path} has {_listed(twice)} more than once; rename or drop the others")
     if kind == "CSV":
         for name in frame.columns.difference(text):
             try:
