@@ -105,7 +105,7 @@ def _add_search(commands):
     group = command.add_argument_group("output")
     group.add_argument("--save", metavar="FILE", help="write the model (.skops), for csf predict")
     group.add_argument("--plot", metavar="FILE", help="draw the trials and their bounds (.png, .pdf, ...)")
-    group.add_argument("--json", metavar="FILE", help="write all results")
+    group.add_argument("--json", metavar="FILE", help='write all results (infinite numbers as "inf", NaN as null)')
     _add_loudness(group)
 
 
@@ -124,7 +124,8 @@ def _add_predict(commands):
     text = "Labels and scores of new data by a model of csf search --save."
     epilog = (
         "The scores are above 0 where the positive class is predicted. Columns of a table are found by\n"
-        "name; their order and further columns do not matter."
+        "name; their order and further columns do not matter. Labels that a spreadsheet would run as a\n"
+        "formula (those that begin with =, +, -, @ and are no numbers) get an apostrophe in front."
     )
     command = _add_command(commands, "predict", text, predict.run, operands="MODEL DATA", epilog=epilog)
     command.add_argument("model", metavar="MODEL", help="file written by csf search --save")
