@@ -54,7 +54,7 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Mean of these: the macro average of the one-vs-rest decisions, by which a sample may have several classes or
         none. `predict` gives each sample one class, and its macro average (`score`) is another number.
     upper_bound_, gap_ : float
-        Mean of the bounds of the searches and of their gaps, see `CostSearch`.
+        Mean of the bounds of the searches and of their gaps (NaN where one is), see `CostSearch`.
     best_ts_, best_thresholds_ : ndarray of shape (n_classes,)
         Level (NaN for none) and threshold of each winner.
     best_params_ : list of dict

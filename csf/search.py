@@ -132,7 +132,8 @@ class CostSearch(
         The winner, trained on all data (coded 0 and 1); absent with ``refit=False``.
     upper_bound_, gap_ : float
         Best value still possible on the data of ``bound_on`` and its distance from the best value attained there.
-        See `csf.bounds` for what is proven.
+        See `csf.bounds` for what is proven. Under a constraint both speak of classifiers that satisfy it: where no
+        trial does, ``best_score_`` is the value of one that does not and may lie above the bound, and the gap is NaN.
     stop_reason_ : str
         Why the search ended.
     feasible_ : bool

@@ -312,12 +312,18 @@ class Study:
 
     @property
     def upper_bound(self):
-        """Best value still possible according to the bound; the end of the range before the first result."""
+        """Best value still possible according to the bound; the end of the range before the first result.
+
+        Under a constraint that of classifiers which satisfy it; the lower end of the range where the bound leaves none.
+        """
         return upper_bound(self.trials, self.metric, pos=self.pos, bound=self.bound)
 
     @property
     def gap(self):
-        """`upper_bound` minus the best value attained, not below 0; ``None`` before the first result."""
+        """`upper_bound` minus the best value attained, not below 0; ``None`` before the first result.
+
+        NaN where no trial satisfies the constraint: a search with ``tol`` goes on.
+        """
         return gap(self.trials, self.upper_bound)
 
     def state(self):

@@ -118,11 +118,11 @@ def _winner_text(search, problem):
         f"* costs c_fn = {c_fn:.4g}, c_fp = {c_fp:.4g}{parameters}; positive where the score is at least "
         f"{search.best_threshold_:.4g}",
         f"  out-of-fold {name} {search.best_score_:.4f}, upper bound {search.upper_bound_:.4f} "
-        f"({problem.options.bound}), gap {search.gap_:.4f}; {search.stop_reason_}",
+        f"({problem.options.bound}), gap {format_number(search.gap_)}; {search.stop_reason_}",
     ]
     if problem.constraint is not None:
         rate = problem.constraint.quantity.name
-        verdict = "holds" if search.feasible_ else "does NOT hold; bound and gap are those of models where it does"
+        verdict = "holds" if search.feasible_ else "holds for NO trial; the bound is that of models where it does"
         lines.append(f"  out-of-fold {rate} {search.constraint_value_:.4f}: {problem.constraint} {verdict}")
     return "\n".join(lines)
 

@@ -9,7 +9,8 @@ __all__ = ["listed", "warn_of_columns"]
 _SHOWN = 12
 # More distinct texts than this are no categories, and so many share a column with what else is in it by accident.
 _MANY = 20
-_DAY = r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})|\d{1,2}[ -]?[a-z]{3,9}\.?[ -,]*\d{4})"
+_NAMED = r"\d{1,2}[ -]?[a-z]{3,9}\.?[ ,-]*\d{4}|[a-z]{3,9}\.? \d{1,2},? \d{4}"
+_DAY = rf"(\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.](\d{{4}}|\d{{2}})|{_NAMED})"
 _TIME = r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[ap]m)?( ?(z|utc|[+-]\d{2}:?\d{2}))?"
 _DATE = re.compile(rf"{_DAY}([t ]{_TIME})?|{_TIME}", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?[$€£]? ?[+-]?(\d[\d,.' ]*|\.\d+)(e[+-]?\d+)? ?[%$€£]?", re.IGNORECASE)
@@ -31,7 +32,8 @@ def warn_of_columns(frame, categorical):
             warn(f"column {name!r} {said} --drop {name!r}")
     same = [name for name in frame.columns if frame[name].nunique(dropna=False) <= 1] if frame.shape[0] > 1 else []
     if same:
-        warn(f"{listed(same)} the same in every row and say nothing; leave out with --drop")
+        tell = "holds" if len(same) == 1 else "hold"
+        warn(f"{listed(same)} {tell} the same in every row, which says nothing; leave it out with --drop")
 
 
 def _suspicion(texts, n_rows):
