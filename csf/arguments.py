@@ -83,5 +83,5 @@ def with_setting(base, setting):
         inner = next((other for other in known if other.endswith(f"__{name.rpartition('__')[2]}")), None)
         hint = did_you_mean(name, known) if inner is None else f". Did you mean {inner!r}?"
         raise ValueError(
-            f"param_grid: {type(base).__name__} has no parameter {name!r}; it has {', '.join(known)}{hint}"
+            f"param_grid: Invalid parameter {name!r} for {type(base).__name__}; it has {', '.join(known)}{hint}"
         ) from error

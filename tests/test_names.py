@@ -88,7 +88,7 @@ def test_other_names_that_were_meant(look_up, given, meant):
 )
 def test_parameters_that_were_meant(base, name, meant):
     search = CostSearch(base, param_grid={name: [0.1, 1.0]})
-    with pytest.raises(ValueError, match=rf"has no parameter '{name}'; it has .*Did you mean '{meant}'\?$"):
+    with pytest.raises(ValueError, match=rf"Invalid parameter '{name}' for .*; it has .*Did you mean '{meant}'\?$"):
         search.fit(X, Y)
 
 
