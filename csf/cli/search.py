@@ -122,7 +122,7 @@ def _winner_text(search, problem):
     ]
     if problem.constraint is not None:
         rate = problem.constraint.quantity.name
-        verdict = "holds" if search.feasible_ else "holds for NO trial; the bound is that of models where it does"
+        verdict = "holds" if search.feasible_ else "does NOT hold; the bound is that of models where it does"
         lines.append(f"  out-of-fold {rate} {search.constraint_value_:.4f}: {problem.constraint} {verdict}")
     return "\n".join(lines)
 

@@ -170,7 +170,7 @@ def test_the_command_line_says_the_same(infeasible):
 
     said = _winner_text(infeasible, Problem)
     assert "upper bound 0.0000 (support), gap -;" in said
-    assert "holds for NO trial" in said
+    assert "precision >= 0.99 does NOT hold; the bound is" in said
 
 
 def test_a_study_without_feasible_trials_has_no_gap():
