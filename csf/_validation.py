@@ -1,14 +1,19 @@
 """Checks of arguments, and the only file that touches scikit-learn's private names."""
 
 import numbers
+from collections.abc import Iterator
 
 import numpy as np
 import sklearn
+from sklearn.exceptions import DataConversionWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing as safe_indexing
-from sklearn.utils import column_or_1d
+from sklearn.utils import column_or_1d, indexable
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples as num_samples
+
+from csf._names import did_you_mean
+from csf._warnings import warn
 
 try:  # scikit-learn 1.9 and later
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -30,6 +35,7 @@ __all__ = [
     "check_count",
     "check_fraction",
     "check_labels",
+    "check_samples",
     "check_scores",
     "check_weights",
     "fit_request",
@@ -63,7 +69,13 @@ def check_labels(y):
     ValueError
         If ``y`` is empty, has missing labels, real numbers or one class only.
     """
-    y = column_or_1d(y, warn=True)
+    if np.ndim(y) > 1 and np.shape(y)[1:] == (1,):
+        warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples, ), "
+            "for example using ravel().",
+            DataConversionWarning,
+        )
+    y = column_or_1d(y)
     if y.shape[0] == 0:
         raise ValueError("y is empty (0 samples); at least one sample of each class is needed")
     if y.dtype.kind == "f" and not np.isfinite(y).all():
@@ -125,9 +137,53 @@ def check_binary_target(y, pos_label=None):
         pos_label = classes[1]
     matches = classes == pos_label
     if not np.any(matches):
-        raise ValueError(f"pos_label={pos_label!r} is not a label of y, which holds {classes.tolist()}")
+        hint = did_you_mean(pos_label, classes.tolist())
+        raise ValueError(f"pos_label={pos_label!r} is not a label of y, which holds {classes.tolist()}{hint}")
     pos_label = classes[np.argmax(matches)]
     return classes, y == pos_label, pos_label
+
+
+def check_samples(X, y):
+    """Check that samples and labels are in memory and equally many, and return them in a form that can be indexed.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+        Samples.
+    y : array-like of shape (n_samples,)
+        Labels.
+
+    Returns
+    -------
+    X, y : indexable
+        The same data.
+
+    Raises
+    ------
+    TypeError
+        If one is a plan of a computation (a lazy or distributed frame or array) or an iterator.
+    ValueError
+        If their lengths differ.
+    """
+    for name, value in (("X", X), ("y", y)):
+        way = _way_into_memory(name, value)
+        if way is not None:
+            kind = f"{type(value).__module__.partition('.')[0]} {type(value).__name__}"
+            raise TypeError(f"{name} must be in memory, got a {kind}, which can only be read in pieces; give {way}")
+    return tuple(indexable(X, y))
+
+
+def _way_into_memory(name, value):
+    """What makes an array or frame of a plan or an iterator; ``None`` for what is in memory."""
+    graph = getattr(type(value), "__dask_graph__", None)
+    if graph is not None and graph(value) is not None:
+        return f"{name}.compute()"
+    if isinstance(value, Iterator):
+        return f"list({name})"
+    for method in ("toPandas", "collect"):
+        if callable(getattr(type(value), method, None)) and not hasattr(type(value), "__len__"):
+            return f"{name}.{method}()"
+    return None
 
 
 def check_weights(sample_weight, n_samples):
@@ -199,7 +255,8 @@ def check_fraction(value, name):
 def check_choice(value, name, accepted):
     """Check that ``value`` is one of the ``accepted`` ones and return it."""
     if value not in tuple(accepted):
-        raise ValueError(f"{name} must be one of {tuple(accepted)}, got {value!r}")
+        hint = did_you_mean(value, accepted)
+        raise ValueError(f"{name} must be one of {tuple(accepted)}, got {value!r}{hint}")
     return value
 
 

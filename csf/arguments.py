@@ -3,14 +3,16 @@
 from numbers import Real
 
 import numpy as np
+from sklearn.base import clone
 
+from csf._names import did_you_mean
 from csf._validation import check_choice
 from csf.costs import NORMALIZATIONS
 from csf.one_vs_rest import WEIGHTINGS
 from csf.responses import response_method
 from csf.trainers import ENGINES
 
-__all__ = ["check_arguments"]
+__all__ = ["check_arguments", "with_setting"]
 
 CHOICES = {
     "threshold": ("tune", None),
@@ -48,3 +50,38 @@ def check_arguments(search):
             f"threshold='tune' needs decision_function or predict_proba, and {type(base).__name__} has neither; use "
             "threshold=None"
         )
+
+
+def with_setting(base, setting):
+    """Unfitted base with one setting of ``param_grid``.
+
+    Parameters
+    ----------
+    base : estimator
+        Classifier or pipeline.
+    setting : dict
+        Values of its parameters.
+
+    Returns
+    -------
+    estimator
+        A clone.
+
+    Raises
+    ------
+    ValueError
+        If it has no such parameter, with the name that was probably meant, or refuses a value.
+    """
+    own = clone(base)
+    try:
+        return own.set_params(**clone(setting, safe=False))
+    except ValueError as error:
+        known = own.get_params(deep=True)
+        name = next((name for name in setting if name not in known), None)
+        if name is None:
+            raise
+        inner = next((other for other in known if other.endswith(f"__{name.rpartition('__')[2]}")), None)
+        hint = did_you_mean(name, known) if inner is None else f". Did you mean {inner!r}?"
+        raise ValueError(
+            f"param_grid: Invalid parameter {name!r} for {type(base).__name__}; it has {', '.join(known)}{hint}"
+        ) from error

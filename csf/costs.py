@@ -1,6 +1,5 @@
 """Class costs to sample weights, and the ways in which weights reach a base classifier."""
 
-import warnings
 from dataclasses import dataclass
 from inspect import signature
 
@@ -10,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from csf._validation import check_choice, fit_request, last_step, routing_enabled
+from csf._warnings import warn
 
 __all__ = ["WeightRoute", "check_class_weight", "cost_sample_weight", "weight_route"]
 
@@ -228,11 +228,9 @@ def check_class_weight(base, n_classes=2):
                 f"{name}={value!r} names labels that the base does not see: it is trained on {seen}. "
                 "Leave class_weight=None; the costs come from the metric"
             )
-        warnings.warn(
+        warn(
             f"the base has {name}={value!r}, which multiplies the searched costs (or is replaced by them, where its "
             "fit takes no sample_weight); set it to None unless you want both",
-            UserWarning,
-            stacklevel=5,
         )
 
 

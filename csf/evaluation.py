@@ -2,11 +2,11 @@
 
 import time
 import traceback
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
+from csf._warnings import warn
 from csf.hull import Hull
 from csf.profiles import ErrorProfile
 from csf.thresholding import sweep_several
@@ -227,11 +227,9 @@ def warn_of_one_side(metric, winner, answer):
     pos = winner.profile.pos
     useless = ErrorProfile(fn=0.0, fp=1.0 - pos, pos=pos) if found.all() else ErrorProfile(fn=pos, fp=0.0, pos=pos)
     if winner.score > metric.of(useless) + 1e-9:
-        warnings.warn(
+        warn(
             f"the winner (t={winner.t}, threshold {winner.threshold}) has {metric.name} {winner.score:.4g} on held-out "
             f"data, but trained on all data it finds {'all' if found.all() else 'none'} of its samples positive: its "
             "scores are too alike for a threshold to pass from one training to the next. Search other parameters of "
             'the base (param_grid={"C": [...]}), or give min_gain',
-            UserWarning,
-            stacklevel=6,
         )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from csf._names import did_you_mean
 from csf._validation import check_binary_target, check_labels
 
 __all__ = ["Labels", "read_labels"]
@@ -115,6 +116,7 @@ def read_labels(y, *, pos_label=None, null_class=None):
         )
     y, classes = check_labels(y)
     if null_class not in classes.tolist():
-        raise ValueError(f"null_class={null_class!r} is not a label of y, which holds {classes.tolist()}")
+        hint = did_you_mean(null_class, classes.tolist())
+        raise ValueError(f"null_class={null_class!r} is not a label of y, which holds {classes.tolist()}{hint}")
     labels = Labels(classes, classes[classes.tolist().index(null_class)])
     return labels, labels.encode(y)

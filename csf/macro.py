@@ -2,12 +2,12 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import check_consistent_length, check_random_state, get_tags, indexable
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from csf._validation import check_labels, check_weights
+from csf._validation import check_labels, check_samples, check_weights
 from csf.metrics import get_metric
 from csf.prefit import is_prefit
 from csf.profiles import ErrorProfile
@@ -54,7 +54,7 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Mean of these: the macro average of the one-vs-rest decisions, by which a sample may have several classes or
         none. `predict` gives each sample one class, and its macro average (`score`) is another number.
     upper_bound_, gap_ : float
-        Mean of the bounds of the searches and of their gaps, see `CostSearch`.
+        Mean of the bounds of the searches and of their gaps (NaN where one is), see `CostSearch`.
     best_ts_, best_thresholds_ : ndarray of shape (n_classes,)
         Level (NaN for none) and threshold of each winner.
     best_params_ : list of dict
@@ -112,8 +112,7 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             If an argument or the data cannot be used, or every trial of a class failed.
         """
         self._check_search()
-        X, y = indexable(X, y)
-        check_consistent_length(X, y)
+        X, y = check_samples(X, y)
         y, self.classes_ = check_labels(y)
         weight = check_weights(sample_weight, y.shape[0])
         state = check_random_state(self.search.random_state)

@@ -4,9 +4,11 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from csf._validation import check_class_weights, check_labels
 from csf.metrics import get_metric
 from csf.profiles import ErrorProfile
 from csf.responses import class_scores, margin, moved_scores, natural_threshold, null_column, respond, response_method
+from csf.thresholding import sweep_several
 
 __all__ = ["CutPredictorMixin"]
 
@@ -90,6 +92,38 @@ class CutPredictorMixin:
         probabilities = response_method(estimator) == "predict_proba"
         scores = class_scores(estimator, X)
         return self._ordered(moved_scores(scores, null_column(estimator, null), cut, probabilities=probabilities))
+
+    @available_if(_base_has("decision_function", "predict_proba"))
+    def threshold_curve(self, X, y, sample_weight=None):
+        """All cuts of the score that ``best_threshold_`` cuts, on new data.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Labels, of ``classes_``.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0.
+
+        Returns
+        -------
+        ThresholdCurve
+            Error profile at each threshold, see `csf.thresholding.threshold_curve`.
+
+        Raises
+        ------
+        ValueError
+            If ``y`` has one class only, or labels that the search has not seen.
+        """
+        self._check_predicts()
+        y, classes = check_labels(y)
+        if not np.isin(classes, self.classes_).all():
+            raise ValueError(f"y holds the labels {classes.tolist()}, the search knows {self.classes_.tolist()}")
+        answer = respond(self.best_estimator_, X, self._estimator_null, tune=True)
+        found, is_pos = self._names[np.searchsorted(self._known, answer.found)], y != self.null_class_
+        weight = check_class_weights(sample_weight, is_pos)
+        return sweep_several(is_pos, is_pos & (y != found), answer.score, weight)
 
     def _ordered(self, columns):
         """Columns in the order of ``classes_``."""

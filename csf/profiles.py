@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from csf._names import did_you_mean
 from csf._validation import check_binary_target, check_labels, check_weights
 
 __all__ = ["ErrorProfile"]
@@ -194,7 +195,10 @@ class ErrorProfile:
         if y_pred.shape != y_true.shape:
             raise ValueError(f"y_pred must have shape {y_true.shape} like y_true, got {y_pred.shape}")
         if null_class not in classes.tolist():
-            raise ValueError(f"null_class={null_class!r} is not a label of y_true, which holds {classes.tolist()}")
+            hint = did_you_mean(null_class, classes.tolist())
+            raise ValueError(
+                f"null_class={null_class!r} is not a label of y_true, which holds {classes.tolist()}{hint}"
+            )
         is_pos = y_true != null_class
         predicted_pos = (y_pred != null_class) & ~(is_pos & (y_pred != y_true))
         return cls.from_masks(is_pos, predicted_pos, sample_weight=check_weights(sample_weight, is_pos.shape[0]))

@@ -1,10 +1,9 @@
 """What a search reports: the winner, the bound, and all trials as a dict of arrays."""
 
-import warnings
-
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from csf._warnings import warn
 from csf.study import best_trial, gap, upper_bound
 
 __all__ = ["cv_results", "report"]
@@ -52,11 +51,10 @@ def report(studies, settings, n_splits, *, metric, pos, bound, stopped=None, win
         kind = TypeError if "\nTypeError: " in first else ValueError
         raise kind(f"all {len(trials)} trials failed; the first error was:\n{first}")
     if winner.duality_gap is not None and winner.duality_gap > _OPEN:
-        warnings.warn(
+        warn(
             f"the objective of the best model may be {winner.duality_gap:.0%} above its optimum; scale the features, "
             "lower C, or raise max_iter of the base",
             ConvergenceWarning,
-            stacklevel=5,
         )
     ceiling = upper_bound(trials, metric, pos=pos, bound=bound)
     return {

@@ -1,6 +1,5 @@
 """The loop of a search: ask, train on all folds, tell; in parallel, with checkpoints and callbacks."""
 
-import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -8,6 +7,7 @@ from sklearn.exceptions import FitFailedWarning
 from tqdm import tqdm
 
 from csf._validation import NoCallbackContext
+from csf._warnings import warn
 from csf.checkpoint import Checkpoint
 from csf.evaluation import decisions, pooled_outcome
 from csf.selection import GainRule
@@ -94,9 +94,7 @@ class Runner:
         except KeyboardInterrupt:
             if not any(trial.state == "complete" for study in self.studies for trial in study.trials):
                 raise
-            warnings.warn(
-                "the search was interrupted; it goes on with the trials that were finished", UserWarning, stacklevel=5
-            )
+            warn("the search was interrupted; it goes on with the trials that were finished")
             return "interrupted"
         finally:
             for study in self.studies:
@@ -187,11 +185,10 @@ class Runner:
             trial = study.record(trial, setting=number, **fields)
             self._note(trial, results, number)
             return trial
-        warnings.warn(
+        warn(
             f"trial {trial.number} (t={trial.t}, costs {trial.costs}) failed and is left out; its error is in trials_: "
             f"{fields['error'].rstrip().splitlines()[-1]}",
             FitFailedWarning,
-            stacklevel=7,
         )
         return study.fail(trial, setting=number, **fields)
 

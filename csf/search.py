@@ -1,20 +1,21 @@
 """CostSearch: chains the arrows from data to the best cost-weighted classifier."""
 
 import time
-import warnings
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.model_selection import ParameterGrid
-from sklearn.utils import check_consistent_length, check_random_state, get_tags, indexable
+from sklearn.utils import check_random_state, get_tags
 
 from csf._validation import (
     CallbackSupportMixin,
     check_class_weights,
+    check_samples,
     open_callback_context,
     with_callbacks,
 )
-from csf.arguments import check_arguments
+from csf._warnings import warn
+from csf.arguments import check_arguments, with_setting
 from csf.checkpoint import Checkpoint
 from csf.costs import check_class_weight
 from csf.evaluation import warn_of_one_side
@@ -131,7 +132,8 @@ class CostSearch(
         The winner, trained on all data (coded 0 and 1); absent with ``refit=False``.
     upper_bound_, gap_ : float
         Best value still possible on the data of ``bound_on`` and its distance from the best value attained there.
-        See `csf.bounds` for what is proven.
+        See `csf.bounds` for what is proven. Under a constraint both speak of classifiers that satisfy it: where no
+        trial does, ``best_score_`` is the value of one that does not and may lie above the bound, and the gap is NaN.
     stop_reason_ : str
         Why the search ended.
     feasible_ : bool
@@ -289,8 +291,7 @@ class CostSearch(
         names = ("best_estimator_", "refit_time_", "n_features_in_", "feature_names_in_", "gain_", "gain_error_")
         for name in names:
             vars(self).pop(name, None)  # what this fit may not set must not be left from an earlier one
-        X, y = indexable(X, y)
-        check_consistent_length(X, y)
+        X, y = check_samples(X, y)
         labels, codes = read_labels(y, pos_label=self.pos_label, null_class=self.null_class)
         self.classes_, self.null_class_, self.pos_label_ = labels.classes, labels.null, labels.positive
         weight = check_class_weights(sample_weight, codes > 0)
@@ -309,7 +310,7 @@ class CostSearch(
         base = seeded(self.base, random_state)
         check_class_weight(base, labels.classes.size)
         settings = list(ParameterGrid(self.param_grid)) if self.param_grid is not None else [{}]
-        bases = [clone(base).set_params(**clone(setting, safe=False)) for setting in settings]
+        bases = [with_setting(base, setting) for setting in settings]
         y = labels.decode(codes)
         splits = resolve_splits(self.cv, X, y, random_state=random_state, split_params=split_params)
         data = Data(X, codes, weight, fit_params)
@@ -383,11 +384,9 @@ class CostSearch(
         for name, value in results.items():
             setattr(self, name, value)
         if not self.feasible_:
-            warnings.warn(
+            warn(
                 f"no trial satisfies {metric.constraint} on held-out data; the closest one has "
                 f"{self.constraint_value_:.4g}. Loosen the constraint, or add trials or features",
-                UserWarning,
-                stacklevel=5,
             )
 
     def __sklearn_tags__(self):

@@ -312,12 +312,12 @@ class Study:
 
     @property
     def upper_bound(self):
-        """Best value still possible according to the bound; the end of the range before the first result."""
+        """Best value still possible by the bound (for feasible classifiers); the end of the range before a result."""
         return upper_bound(self.trials, self.metric, pos=self.pos, bound=self.bound)
 
     @property
     def gap(self):
-        """`upper_bound` minus the best value attained, not below 0; ``None`` before the first result."""
+        """`upper_bound` minus the best value attained, >= 0; ``None`` before a result, NaN where none is feasible."""
         return gap(self.trials, self.upper_bound)
 
     def state(self):

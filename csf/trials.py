@@ -199,6 +199,12 @@ def best_trial(trials):
 
 
 def gap(trials, bound):
-    """Upper bound minus the best value that the trials attain, not below 0; ``None`` without one."""
-    attained = [trial.attained for trial in trials if trial.attained is not None]
-    return max(bound - max(attained), 0.0) if attained else None
+    """Upper bound minus the best value that the trials attain, not below 0; ``None`` without one.
+
+    NaN where no trial satisfies the constraint: the bound is then that of classifiers of which none is known.
+    """
+    told = [trial for trial in trials if trial.attained is not None]
+    if not told:
+        return None
+    known = [trial.attained for trial in told if trial.feasible]
+    return max(bound - max(known), 0.0) if known else float("nan")

@@ -13,7 +13,8 @@ ROOT = Path(csf.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 # Each part imports from parts further up alone. "csf" stands for the public names of csf/__init__.py.
 ORDER = [
-    *("_files", "_validation", "labels", "profiles", "metrics", "hull", "responses", "splits", "folds", "linear"),
+    *("_warnings", "_names", "_cells", "_reading", "_files", "_validation", "labels", "profiles", "metrics", "hull"),
+    *("responses", "splits", "folds", "linear"),
     *("thresholding", "costs", "one_vs_rest", "trials", "bounds", "strategies", "study", "results", "checkpoint"),
     *("evaluation", "selection", "trainers", "workers", "runner", "routing", "prediction", "prefit", "arguments"),
     *("search", "macro", "csf", "fenchel", "streams", "online", "structural", "testing", "plots", "experiments"),

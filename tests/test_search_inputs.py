@@ -35,7 +35,7 @@ def search(**options):
         ({"bound_on": "test"}, ValueError, "bound_on must be one of"),
         ({"tol": -1.0}, ValueError, r"tol must be >= 0 .* got -1\.0"),
         ({"error_score": 0}, ValueError, "error_score must be 'raise' or nan, got 0"),
-        ({"constraint": "precision > 0.8"}, ValueError, "cannot read constraint 'precision > 0.8'; accepted"),
+        ({"constraint": "precision > 0.8"}, ValueError, "the side must be >= or <=, got '>'; write >="),
         ({"constraint": "speed >= 0.8"}, ValueError, "cannot read constraint"),
         ({"constraint": "fpr >= 0.1"}, ValueError, "fpr can only be asked to be <= a level"),
         ({"constraint": "recall >= 1.5"}, ValueError, r"needs a level in \[0, 1\], got 1\.5"),

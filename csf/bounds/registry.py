@@ -1,5 +1,6 @@
 """Bounds by name."""
 
+from csf._names import look_up
 from csf.bounds.base import Bound
 from csf.bounds.cone import ConeBound, DiagonalBound, ParambathBound
 from csf.bounds.support_line import SupportLineBound
@@ -39,6 +40,4 @@ def get_bound(name):
     """
     if isinstance(name, type) and issubclass(name, Bound):
         return name
-    if not isinstance(name, str) or name not in BOUNDS:
-        raise ValueError(f"unknown bound {name!r}; known: {', '.join(BOUNDS)}, or a subclass of csf.bounds.Bound")
-    return BOUNDS[name]
+    return look_up(name, BOUNDS, "bound", "or a subclass of csf.bounds.Bound")

@@ -8,6 +8,9 @@ from csf.metrics import LinearFractional
 
 __all__ = ["SupportLineBound"]
 
+# A value this close to the worst one is what rounding leaves of a constraint that only the worst profile satisfies.
+_NOTHING = 1e-9
+
 
 class SupportLineBound(Bound):
     r"""Polygon of profiles above the support lines of all trials.
@@ -130,5 +133,9 @@ class SupportLineBound(Bound):
         if chain.shape[0] == 0:
             return self.lo
         if isinstance(self.metric, LinearFractional):
-            return float(min(np.max(self.metric.value(chain[:, 0], chain[:, 1], pos=self.pos)), self.hi))
-        return min(best_on_chain(chain, lambda fn, fp: self.metric.value(fn, fp, pos=self.pos)), self.hi)
+            best = float(np.max(self.metric.value(chain[:, 0], chain[:, 1], pos=self.pos)))
+        else:
+            best = best_on_chain(chain, lambda fn, fp: self.metric.value(fn, fp, pos=self.pos))
+        if self.metric.constraint is not None and best <= self.lo + _NOTHING:
+            return self.lo
+        return min(best, self.hi)

@@ -15,6 +15,7 @@ from sklearn.pipeline import Pipeline
 from tqdm.auto import tqdm
 
 from csf import CostSearch
+from csf._cells import cell
 from csf.cli.errors import CliError
 from csf.cli.evaluation import judge
 from csf.cli.figures import check_figure, draw_comparison
@@ -233,4 +234,4 @@ def _write(path, outcomes, differences):
         for outcome, (mean, error) in zip(outcomes, differences):
             numbers = [outcome.values.mean(), _spread(outcome.values), mean, error]
             numbers += [outcome.rates.mean(), outcome.fits.mean(), outcome.seconds.mean(), *outcome.values]
-            writer.writerow([outcome.method, *("" if np.isnan(x) else float(x) for x in numbers)])
+            writer.writerow([cell(outcome.method), *("" if np.isnan(x) else float(x) for x in numbers)])

@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
 from csf._files import write_json
+from csf._names import did_you_mean
 from csf.cli.data import ReadOptions, read_dataset
 from csf.cli.errors import CliError, require
 from csf.experiments.datasets import TABLE_SETS, DataSet, folder_names, load_set
@@ -196,7 +197,7 @@ def _chosen(option, text, known):
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name.lower() not in spelling:
-            raise CliError(f"{option}: unknown {name!r}; known: {', '.join(known)}")
+            raise CliError(f"{option}: unknown {name!r}; known: {', '.join(known)}{did_you_mean(name, known)}")
     return tuple(dict.fromkeys(spelling[name.lower()] for name in names))
 
 

@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
+from csf._names import did_you_mean
 from csf.cli.errors import CliError, require
 
 __all__ = ["BASES", "CLASSIFIER", "make_base", "parse_grid", "takes_sparse"]
@@ -135,7 +136,8 @@ def parse_grid(texts, base):
         if not equals or not values.strip():
             raise CliError(f"--param must be NAME=VALUE,VALUE,..., such as C=0.1,1,10; got {text!r}")
         if name not in known:
-            raise CliError(f"--param: the base has no parameter {name!r}; it has {', '.join(sorted(known))}")
+            hint = did_you_mean(name, known)
+            raise CliError(f"--param: the base has no parameter {name!r}; it has {', '.join(sorted(known))}{hint}")
         if f"{CLASSIFIER}__{name}" in grid:
             raise CliError(f"--param {name} is given twice; list all its values in one")
         grid[f"{CLASSIFIER}__{name}"] = [_literal(value.strip()) for value in values.split(",")]

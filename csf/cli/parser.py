@@ -4,6 +4,7 @@ import argparse
 import textwrap
 
 import csf
+from csf._names import did_you_mean
 from csf.bounds import BOUNDS
 from csf.cli import compare, predict, search
 from csf.cli.data.builtin import describe
@@ -99,12 +100,12 @@ def _add_search(commands):
     command = _add_command(commands, "search", text, search.run, epilog=_DATA)
     _add_problem_options(command)
     group = command.add_argument_group("search")
-    group.add_argument("--strategy", choices=list(STRATEGIES), default="cone", help="where to train next (cone)")
+    group.add_argument("--strategy", **_one_of(STRATEGIES), default="cone", help="where to train next (cone)")
     group.add_argument("--checkpoint", metavar="FILE", help="keep finished trials; the same search resumes from it")
     group = command.add_argument_group("output")
     group.add_argument("--save", metavar="FILE", help="write the model (.skops), for csf predict")
     group.add_argument("--plot", metavar="FILE", help="draw the trials and their bounds (.png, .pdf, ...)")
-    group.add_argument("--json", metavar="FILE", help="write all results")
+    group.add_argument("--json", metavar="FILE", help='write all results (infinite numbers as "inf", NaN as null)')
     _add_loudness(group)
 
 
@@ -123,7 +124,8 @@ def _add_predict(commands):
     text = "Labels and scores of new data by a model of csf search --save."
     epilog = (
         "The scores are above 0 where the positive class is predicted. Columns of a table are found by\n"
-        "name; their order and further columns do not matter."
+        "name; their order and further columns do not matter. Labels that a spreadsheet would run as a\n"
+        "formula (those that begin with =, +, -, @ and are no numbers) get an apostrophe in front."
     )
     command = _add_command(commands, "predict", text, predict.run, operands="MODEL DATA", epilog=epilog)
     command.add_argument("model", metavar="MODEL", help="file written by csf search --save")
@@ -152,9 +154,7 @@ def _add_problem_options(command):
     group = command.add_argument_group("what is searched")
     group.add_argument("--metric", default="f1", metavar="NAME", help="what is maximised (f1), see below")
     group.add_argument("--constraint", metavar="TEXT", help='demand such as "precision >= 0.8" or "fpr <= 0.01"')
-    group.add_argument(
-        "--base", choices=list(BASES), default="linear-svc", metavar="NAME", help="classifier (linear-svc)"
-    )
+    group.add_argument("--base", **_one_of(BASES), default="linear-svc", metavar="NAME", help="classifier (linear-svc)")
     group.add_argument(
         "--param",
         action="append",
@@ -163,10 +163,12 @@ def _add_problem_options(command):
         help="values of a parameter of the base to search too, e.g. C=0.1,1,10 (repeatable)",
     )
     group.add_argument("--trials", type=_count(1), default=10, metavar="N", help="number of levels to train at (10)")
-    group.add_argument("--threshold", choices=["tune", "none"], default="tune", help="tune the cut of the score (tune)")
+    group.add_argument(
+        "--threshold", **_one_of(("tune", "none")), default="tune", help="tune the cut of the score (tune)"
+    )
     group.add_argument("--cv", type=_folds, default=5, metavar="CV", help="folds, or a share to hold out (5)")
-    group.add_argument("--normalize", choices=list(NORMALIZATIONS), default="none", help="scale of the weights (none)")
-    group.add_argument("--bound", choices=list(BOUNDS), default="support", help="kind of upper bound (support)")
+    group.add_argument("--normalize", **_one_of(NORMALIZATIONS), default="none", help="scale of the weights (none)")
+    group.add_argument("--bound", **_one_of(BOUNDS), default="support", help="kind of upper bound (support)")
     group.add_argument("--tol", type=_tolerance, metavar="GAP", help="stop when the bound is this close")
     group.add_argument("--jobs", type=_jobs, metavar="N", help="parallel workers (1; -1 for all processors)")
 
@@ -175,6 +177,19 @@ def _add_loudness(group):
     loudness = group.add_mutually_exclusive_group()
     loudness.add_argument("-v", "--verbose", action="store_true", help="show progress")
     loudness.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors and warnings")
+
+
+def _one_of(known):
+    """Arguments of an option that takes one of some names; it says which one was probably meant."""
+    known = list(known)
+
+    def parse(text):
+        if text not in known:
+            hint = did_you_mean(text, known)
+            raise argparse.ArgumentTypeError(f"invalid choice: {text!r} (choose from {', '.join(known)}){hint}")
+        return text
+
+    return {"type": parse, "choices": known}
 
 
 def _count(minimum):

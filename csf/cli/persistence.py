@@ -1,13 +1,13 @@
 """Trained models as files, read back without running code that is not on a short list."""
 
 import inspect
-import warnings
 import zipfile
 
 import sklearn
 
 import csf
 from csf import metrics, strategies
+from csf._warnings import warn
 from csf.cli.data import Features
 from csf.cli.errors import CliError, require
 from csf.hull import Hull
@@ -17,6 +17,7 @@ __all__ = ["load_model", "required_trust", "save_model"]
 
 FORMAT = "csf-model"
 VERSION = 1
+_PARTS = {"version", "sklearn", "features", "search"}
 
 # What models hold besides the types that skops trusts by itself: scikit-learn's estimators, numpy, scipy. Whole
 # packages are not trusted, as their functions can run code and write files.
@@ -87,8 +88,10 @@ def required_trust(path):
         return sorted(set(skops.get_untrusted_types(file=path)) - _trusted_types())
     except OSError as error:
         raise CliError(f"cannot read {path}: {error.strerror or error}") from error
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError) as error:
-        raise CliError(f"{path} is not a model saved by csf search --save") from error
+    except Exception as error:  # a damaged file can fail anywhere
+        raise CliError(
+            f"{path} is not a model saved by csf search --save, or it is damaged ({type(error).__name__}: {error})"
+        ) from error
 
 
 def load_model(path, trust=()):
@@ -123,15 +126,13 @@ def load_model(path, trust=()):
         content = require("skops.io", "reading a model").load(path, trusted=sorted(_trusted_types() | set(trust)))
     except Exception as error:  # a damaged file, or one of other versions, can fail anywhere
         raise CliError(f"cannot read {path}: {error}") from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
+    if not isinstance(content, dict) or content.get("format") != FORMAT or not content.keys() >= _PARTS:
         raise CliError(f"{path} is not a model saved by csf search --save")
     if content["version"] != VERSION:
         raise CliError(f"{path} has version {content['version']} of the model format; this csf reads {VERSION}")
     if content["sklearn"] != sklearn.__version__:
-        warnings.warn(
+        warn(
             f"{path} was saved with scikit-learn {content['sklearn']}, this is {sklearn.__version__}; if predictions "
             "matter, train it again",
-            UserWarning,
-            stacklevel=2,
         )
     return content["search"], Features.from_dict(content["features"])

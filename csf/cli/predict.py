@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 
+from csf._cells import cell
 from csf.cli.data import read_samples
 from csf.cli.persistence import load_model
 from csf.cli.problem import check_output
@@ -30,7 +31,7 @@ def run(options, say):
     with _opened(options.output) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["prediction", *columns])
-        writer.writerows(zip(labels.tolist(), *(values.tolist() for values in columns.values())))
+        writer.writerows(zip(map(cell, labels.tolist()), *(values.tolist() for values in columns.values())))
     if options.output:
         positive = int(np.sum(labels == search.pos_label_))
         say(f"{options.output}: {len(labels)} rows, {positive} predicted positive ({search.pos_label_})")

@@ -1,5 +1,6 @@
 """``csf search``: find the best costs and threshold, and judge them on held-out data."""
 
+import math
 import shlex
 import time
 from dataclasses import asdict
@@ -117,11 +118,11 @@ def _winner_text(search, problem):
         f"* costs c_fn = {c_fn:.4g}, c_fp = {c_fp:.4g}{parameters}; positive where the score is at least "
         f"{search.best_threshold_:.4g}",
         f"  out-of-fold {name} {search.best_score_:.4f}, upper bound {search.upper_bound_:.4f} "
-        f"({problem.options.bound}), gap {search.gap_:.4f}; {search.stop_reason_}",
+        f"({problem.options.bound}), gap {format_number(search.gap_)}; {search.stop_reason_}",
     ]
     if problem.constraint is not None:
         rate = problem.constraint.quantity.name
-        verdict = "holds" if search.feasible_ else "does NOT hold; bound and gap are those of models where it does"
+        verdict = "holds" if search.feasible_ else "does NOT hold; the bound is that of models where it does"
         lines.append(f"  out-of-fold {rate} {search.constraint_value_:.4f}: {problem.constraint} {verdict}")
     return "\n".join(lines)
 
@@ -163,7 +164,7 @@ def _results_table(results, problem):
 def _write(options, problem, search, results, say):
     """Files that were asked for."""
     if options.json:
-        write_json(options.json, _report(options, problem, search, results))
+        write_json(options.json, _valid(_report(options, problem, search, results)))
         say(f"all results: {options.json}")
     if options.save:
         save_model(options.save, search, problem.data.features)
@@ -172,6 +173,18 @@ def _write(options, problem, search, results, say):
     if options.plot:
         draw_search(options.plot, search)
         say(f"plot: {options.plot}")
+
+
+def _valid(value):
+    """What JSON can hold: infinite numbers as the texts "inf" and "-inf", NaN as null, unknown objects as texts."""
+    if isinstance(value, dict):
+        return {str(key): _valid(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_valid(entry) for entry in value]
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 
 def _report(options, problem, search, results):
@@ -189,14 +202,15 @@ def _report(options, problem, search, results):
             "share_of_positives": data.pos,
         },
         "trials": [
-            {**trial.to_dict(), "params": search.cv_results_["params"][at]} for at, trial in enumerate(search.trials_)
+            {**trial.to_dict(), "threshold": trial.threshold, "params": search.cv_results_["params"][at]}
+            for at, trial in enumerate(search.trials_)
         ],
         "winner": {
             "trial": search.best_index_,
             "t": search.best_t_,
             "c_fn": search.best_cost_weights_[0],
             "c_fp": search.best_cost_weights_[1],
-            "threshold": repr(float(search.best_threshold_)),
+            "threshold": search.best_threshold_,
             "params": search.best_params_,
             "out_of_fold": search.best_score_,
             "upper_bound": search.upper_bound_,

@@ -9,6 +9,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler
 
+from csf._names import did_you_mean
+from csf._reading import read_arrays
+
 __all__ = ["TABLE_SETS", "DataSet", "folder_names", "load_set"]
 
 # Sets of the papers that are one class of a file with several.
@@ -152,21 +155,12 @@ def load_set(folder, name):
     stem, _, label = ALIASES.get(name, name).partition(":")
     if not (Path(folder) / f"{stem}.npz").is_file():
         known = ", ".join(folder_names(folder)) or "none"
-        raise ValueError(f"no data set {name!r} in {folder}; there are: {known}")
+        hint = did_you_mean(stem, folder_names(folder))
+        raise ValueError(f"no data set {name!r} in {folder}; there are: {known}{hint}")
     path = Path(folder) / f"{stem}.npz"
-    with np.load(path, allow_pickle=False) as file:
-        arrays = dict(file)
-    if "y" not in arrays or not ("X" in arrays or "X_data" in arrays):
-        raise ValueError(f"{path} has no arrays X (or X_data, X_indices, X_indptr, X_shape) and y")
+    X, arrays = read_arrays(path)
     y, null_class = _target(arrays, label, path)
-    return DataSet(name, _samples(arrays), y, arrays.get("is_test"), null_class=null_class)
-
-
-def _samples(arrays):
-    if "X" in arrays:
-        return np.asarray(arrays["X"], dtype=np.float64)
-    parts = (np.asarray(arrays["X_data"], dtype=np.float64), arrays["X_indices"], arrays["X_indptr"])
-    return sparse.csr_array(parts, shape=tuple(int(n) for n in arrays["X_shape"]))
+    return DataSet(name, X, y, arrays.get("is_test"), null_class=null_class)
 
 
 def _target(arrays, label, path):

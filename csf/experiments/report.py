@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from csf._cells import cell
 from csf.experiments.methods import REFERENCE
 from csf.experiments.published import TABLE_2
 from csf.experiments.statistics import mean_and_error, mean_difference, paired_difference, rank_methods
@@ -235,7 +236,7 @@ def write_rows(rows, folder, name="results", columns=COLUMNS):
     with open(paths[0], "w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, columns, restval="", extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({column: cell(value) for column, value in row.items()} for row in rows)
     if find_spec("pyarrow") is not None:
         import pyarrow
         import pyarrow.parquet

@@ -2,7 +2,6 @@
 
 import math
 import numbers
-import warnings
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -10,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._validation import check_binary_target, check_count, check_weights
+from csf._warnings import warn
 from csf.fenchel.rewards import RewardProblem
 
 __all__ = ["NUMBERS", "LinearAlternation", "history"]
@@ -103,11 +103,10 @@ class LinearAlternation(ClassifierMixin, BaseEstimator):
 
     def _warn_if_open(self, gap):
         if not gap <= self.tol:
-            warnings.warn(
+            warn(
                 f"stopped after {self.n_iter_} steps with a gap of {gap:.2g} > tol={self.tol:g}; "
                 "raise max_iter, scale the features or lower C",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     def __sklearn_tags__(self):

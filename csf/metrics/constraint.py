@@ -2,9 +2,12 @@
 
 import re
 from dataclasses import dataclass, field
+from numbers import Real
 
 import numpy as np
 
+from csf._names import did_you_mean
+from csf._validation import check_choice
 from csf.metrics.base import LinearFractional, Metric
 from csf.metrics.rates import (
     FalseNegativeRate,
@@ -29,7 +32,8 @@ QUANTITIES = {
     "predicted_positive_rate": (PredictedPositiveRate, None),
 }
 
-_PATTERN = re.compile(r"\s*([a-z_]+)\s*(>=|<=)\s*([0-9.eE+-]+)\s*")
+_PATTERN = re.compile(r"\s*([^<>=≤≥]*?)\s*([<>=≤≥]+)\s*([^<>=≤≥]*?)\s*")
+_SIDES = {">=": ">=", "<=": "<=", "≥": ">=", "≤": "<="}
 _ROUNDING = 1e-12
 
 
@@ -56,6 +60,15 @@ class Constraint:
     quantity: LinearFractional
     side: str
     level: float
+
+    def __post_init__(self):
+        if not isinstance(self.quantity, LinearFractional):
+            raise TypeError(f"quantity must be a rate such as csf.metrics.Precision(), got {self.quantity!r}")
+        check_choice(self.side, "side", (">=", "<="))
+        if isinstance(self.level, bool) or not isinstance(self.level, Real):
+            raise TypeError(f"level must be a number in [0, 1], got {self.level!r}")
+        if not 0.0 <= self.level <= 1.0:
+            raise ValueError(f"level must be a number in [0, 1], got {self.level!r}")
 
     def __str__(self):
         return f"{self.quantity.name} {self.side} {self.level:g}"
@@ -105,8 +118,9 @@ def get_constraint(constraint):
 
     Parameters
     ----------
-    constraint : str, Constraint or None
-        ``"<rate> >= <level>"`` or ``"<rate> <= <level>"``.
+    constraint : str, tuple, Constraint or None
+        ``"<rate> >= <level>"`` or ``"<rate> <= <level>"``, also with ``≥`` or ``≤`` and with a level such as
+        ``"80%"``; or the three parts as ``("precision", ">=", 0.8)``.
 
     Returns
     -------
@@ -116,33 +130,53 @@ def get_constraint(constraint):
     Raises
     ------
     ValueError
-        If the text cannot be read, the rate is unknown, the side makes no sense or the level is outside [0, 1].
+        If the text cannot be read, the rate is unknown, the side is strict or makes no sense, or the level is outside
+        [0, 1].
     TypeError
         If it is something else.
 
     Examples
     --------
-    >>> str(get_constraint("fpr<=0.01"))
-    'fpr <= 0.01'
+    >>> str(get_constraint("fpr<=0.01")), str(get_constraint("precision ≥ 80%"))
+    ('fpr <= 0.01', 'precision >= 0.8')
     """
     if constraint is None or isinstance(constraint, Constraint):
         return constraint
-    if not isinstance(constraint, str):
+    text = " ".join(map(str, constraint)) if isinstance(constraint, tuple) and len(constraint) == 3 else constraint
+    if not isinstance(text, str):
         raise TypeError(f"constraint must be a text such as 'precision >= 0.8' or a Constraint, got {constraint!r}")
-    known = ", ".join(f"{name} {side or '<= or >='}" for name, (_, side) in QUANTITIES.items())
-    match = _PATTERN.fullmatch(constraint)
+    match = _PATTERN.fullmatch(text)
     if match is None or match[1] not in QUANTITIES:
-        raise ValueError(f"cannot read constraint {constraint!r}; accepted: '<rate> <side> <level>' with {known}")
-    quantity, side = QUANTITIES[match[1]]
+        known = ", ".join(f"{name} {side or '<= or >='}" for name, (_, side) in QUANTITIES.items())
+        hint = "" if match is None else did_you_mean(match[1], QUANTITIES)
+        raise ValueError(f"cannot read constraint {text!r}; accepted: '<rate> <side> <level>' with {known}{hint}")
+    quantity, only = QUANTITIES[match[1]]
+    side = _read_side(text, match[2], only)
+    if only is not None and side != only:
+        raise ValueError(f"constraint {text!r}: {match[1]} can only be asked to be {only} a level")
+    return Constraint(quantity(), side, _read_level(text, match[3]))
+
+
+def _read_side(text, side, only):
+    if side not in _SIDES:
+        offer = only or {">": ">=", "<": "<="}.get(side, ">= or <=")
+        raise ValueError(
+            f"constraint {text!r}: the side must be >= or <=, got {side!r}; write {offer}, which "
+            "takes the level itself in"
+        )
+    return _SIDES[side]
+
+
+def _read_level(text, number):
     try:
-        level = float(match[3])
+        level = float(number.removesuffix("%"))
     except ValueError:
-        raise ValueError(f"constraint {constraint!r} needs a number in [0, 1], got {match[3]!r}") from None
-    if side is not None and match[2] != side:
-        raise ValueError(f"constraint {constraint!r}: {match[1]} can only be asked to be {side} a level")
+        raise ValueError(f"constraint {text!r} needs a number in [0, 1], got {number!r}") from None
+    level = level / 100.0 if number.endswith("%") else level
     if not 0.0 <= level <= 1.0:
-        raise ValueError(f"constraint {constraint!r} needs a level in [0, 1], got {level!r}")
-    return Constraint(quantity(), match[2], level)
+        hint = f". Did you mean {number}%?" if 1.0 < level <= 100.0 and not number.endswith("%") else ""
+        raise ValueError(f"constraint {text!r} needs a level in [0, 1], got {level!r}{hint}")
+    return level
 
 
 @dataclass(frozen=True)

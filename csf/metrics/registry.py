@@ -3,6 +3,7 @@
 import re
 from functools import partial
 
+from csf._names import look_up
 from csf.metrics.accuracy import BalancedAccuracy, WeightedAccuracy
 from csf.metrics.base import Metric
 from csf.metrics.fbeta import FBeta
@@ -15,7 +16,7 @@ from csf.metrics.qmean import QMean
 from csf.metrics.rates import Precision, Recall, Specificity
 from csf.metrics.tversky import Tversky
 
-__all__ = ["METRICS", "get_metric"]
+__all__ = ["ALIASES", "METRICS", "get_metric"]
 
 METRICS = {
     "f1": partial(FBeta, 1.0),
@@ -33,6 +34,21 @@ METRICS = {
     "hmean": HMean,
     "qmean": QMean,
     "min_rate": MinRate,
+}
+
+# Names elsewhere, for errors alone: small letters and digits without anything between them.
+ALIASES = {
+    "dice": "f1",
+    "fbeta": "f2",
+    "iou": "jaccard",
+    "ppv": "precision",
+    "sensitivity": "recall",
+    "tpr": "recall",
+    "tnr": "specificity",
+    "selectivity": "specificity",
+    "geometricmean": "gmean",
+    "harmonicmean": "hmean",
+    "quadraticmean": "qmean",
 }
 
 _FBETA = re.compile(r"f(\d+(?:\.\d*)?|\.\d+)")
@@ -70,9 +86,7 @@ def get_metric(metric):
             f"metric must be a name or a csf.metrics.Metric object, got {metric!r}; for a function of your own, "
             "subclass csf.metrics.Metric or use csf.metrics.CustomMetric"
         )
-    if metric in METRICS:
-        return METRICS[metric]()
     match = _FBETA.fullmatch(metric)
-    if match and float(match[1]) > 0:
+    if match and float(match[1]) > 0 and metric not in METRICS:
         return FBeta(float(match[1]))
-    raise ValueError(f"unknown metric {metric!r}; known: {', '.join(METRICS)}, f<beta>, or a Metric object")
+    return look_up(metric, METRICS, "metric", "f<beta>, or a Metric object", aliases=ALIASES)()

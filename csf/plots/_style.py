@@ -3,6 +3,10 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from csf.macro import MacroCostSearch
+from csf.search import CostSearch
+from csf.study import Study
+
 __all__ = ["bound_title", "label", "new_axes", "place", "right_labels", "study_of", "styled", "tidy"]
 
 # Okabe and Ito's palette, and greys.
@@ -158,6 +162,12 @@ def bound_styles(names):
 
 def study_of(search, setting=None):
     """Study of a fitted search: that of the winner, or of one setting of its ``param_grid``."""
+    if isinstance(search, Study):
+        raise TypeError("a Study is drawn by from_study, not by from_estimator")
+    if isinstance(search, MacroCostSearch):
+        raise TypeError("a MacroCostSearch holds one search for each class; draw macro.searches_[k] for one class k")
+    if not isinstance(search, CostSearch):
+        raise TypeError(f"from_estimator needs a fitted csf.CostSearch, got {search!r}")
     check_is_fitted(search, "trials_")
     if setting is None:
         setting = search.trials_[search.best_index_].setting

@@ -25,7 +25,8 @@ class ConeDisplay:
     t, value : ndarray of shape (n_trials,)
         Levels of the complete trials and metric of their own decisions.
     attained : ndarray of shape (n_trials,)
-        Best metric that each trial shows over all cuts of its score; equal to ``value`` without scores.
+        Best metric that each trial shows over all cuts of its score; equal to ``value`` without scores. Where no cut
+        satisfies the constraint, that of the cut which misses it least.
     cones : list of ndarray of shape (n_corners, 2)
         Corners ``(level, metric)`` of the unreachable region of each trial, or of all trials together where the
         bound has no cones.
@@ -37,6 +38,8 @@ class ConeDisplay:
         Levels of failed trials.
     winner : int, default=None
         Index of the winner in ``t``.
+    feasible : bool, default=True
+        Whether the winner satisfies the constraint, if there is one.
     span : tuple of float, default=(0.0, 1.0)
         Range of the metric and of the levels.
     diagonal : bool, default=True
@@ -85,6 +88,7 @@ class ConeDisplay:
         best_possible,
         failed=(),
         winner=None,
+        feasible=True,
         span=(0.0, 1.0),
         diagonal=True,
         metric_name="metric",
@@ -92,7 +96,7 @@ class ConeDisplay:
         self.t, self.value, self.attained = t, value, attained
         self.cones, self.levels, self.envelope = cones, levels, envelope
         self.best_possible = best_possible
-        self.failed, self.winner = failed, winner
+        self.failed, self.winner, self.feasible = failed, winner, feasible
         self.span, self.diagonal = span, diagonal
         self.metric_name = metric_name
 
@@ -265,7 +269,7 @@ class ConeDisplay:
         middle = 0.5 * (lo + hi)
         winner_left = self.winner is not None and self.t[self.winner] < middle
         far, ha, inward = (hi, "right", -3) if winner_left else (lo, "left", 3)
-        best = f"best possible {self.best_possible:.3f}"
+        best = f"best {'possible' if self.feasible else 'if feasible'} {self.best_possible:.3f}"
         high = self.best_possible > lo + 0.9 * (top - lo)
         style = {"ha": ha, "va": "top" if high else "bottom", "offset": (inward, -3 if high else 3)}
         labels = [label(ax, best, (far, min(self.best_possible, top)), color=VERMILLION, **style)]
@@ -283,7 +287,8 @@ class ConeDisplay:
         if self.winner is not None:
             t, value = self.t[self.winner], self.attained[self.winner]
             points = np.concatenate([np.column_stack([self.t, self.value]), np.column_stack([self.t, self.attained])])
-            text = f"winner: t = {t:.3g}\n{self.metric_name} = {value:.3f}"
+            name, miss = ("winner", "") if self.feasible else ("closest", " (infeasible)")
+            text = f"{name}: t = {t:.3g}\n{self.metric_name} = {value:.3f}{miss}"
             labels.append(place(ax, text, (t, value), points=points, others=labels))
         return labels
 
@@ -316,13 +321,14 @@ def cone_data(trials, metric, *, pos, bound=None, eps="evidence"):
     return {
         "t": t,
         "value": np.array([trial.value for trial in told]),
-        "attained": np.array([trial.attained for trial in told]),
+        "attained": np.array([trial.attained if trial.feasible else trial.score for trial in told]),
         "cones": [corners(region) for region in regions],
         "levels": levels,
         "envelope": np.clip(limit.upper_bound(levels), lo, hi),
         "best_possible": sharper.best_possible(),
         "failed": np.array([trial.t for trial in trials if trial.state == "failed"]),
         "winner": next(i for i, trial in enumerate(told) if trial is winner),
+        "feasible": winner.feasible,
         "span": (lo, hi),
         "diagonal": isinstance(metric, LinearFractional),
         "metric_name": metric.name,

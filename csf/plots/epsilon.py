@@ -124,7 +124,7 @@ class BoundEpsilonDisplay:
             ),
             names=[bound_title(bound) for bound in bounds],
             evidence=max(float(evidence), 0.0),
-            attained=max(trial.attained for trial in told),
+            attained=max([trial.attained for trial in told if trial.feasible], default=np.nan),
             n_samples=n_samples,
             metric_name=study.metric.name,
             span=study.metric.range(study.pos),
@@ -183,7 +183,8 @@ class BoundEpsilonDisplay:
             self.lines_ += ax.plot(x, heights, **style)
         self.attained_line_ = ax.axhline(self.attained, color=INK, linewidth=0.9)
         self.evidence_line_ = ax.axvline(unit * self.evidence, color=GREY, linewidth=0.9, linestyle=":")
-        low, high = min(self.attained, self.best_possible.min()), max(self.attained, self.best_possible.max())
+        heights = np.append(self.best_possible, self.attained)
+        low, high = np.nanmin(heights), np.nanmax(heights)
         (lo, hi), room = self.span, max(0.08 * (high - low), 0.005 * (self.span[1] - self.span[0]))
         top = min(high + room, hi + 0.2 * room)
         ax.set(xlim=(x[0], x[-1]), ylim=(max(low - room, lo), top))
@@ -191,7 +192,11 @@ class BoundEpsilonDisplay:
         ax.set(xlabel=f"excess of every trained model, {share}", ylabel=f"best possible {self.metric_name}")
         tidy(ax)
         texts, ends = [f"best seen {self.attained:.3f}", *self.names], [self.attained, *self.best_possible[:, -1]]
-        self.labels_ = right_labels(ax, x[-1], ends, texts, [INK, *(color for color, _ in styles)])
+        colors, nothing = [INK, *(color for color, _ in styles)], bool(np.isnan(self.attained))
+        self.labels_ = right_labels(ax, x[-1], ends[nothing:], texts[nothing:], colors[nothing:])
+        if nothing:
+            text = "no trial satisfies the constraint"
+            self.labels_.append(label(ax, text, (x[0], top), va="top", offset=(8, -8)))
         style = {"va": "top", "offset": (-3, -2), "rotation": 90, "ha": "right", "color": GREY}
         self.labels_.append(label(ax, "largest excess seen", (unit * self.evidence, top), **style))
         return self

@@ -55,6 +55,8 @@ class ErrorProfileDisplay:
         Share of positives.
     winner : int, default=None
         Index of the winner in ``profiles``.
+    feasible : bool, default=True
+        Whether the winner satisfies the constraint, if there is one.
     metric_name : str, default="metric"
         Name of the metric.
 
@@ -98,11 +100,13 @@ class ErrorProfileDisplay:
         best_possible,
         pos,
         winner=None,
+        feasible=True,
         metric_name="metric",
     ):
         self.profiles, self.lines, self.known, self.possible = profiles, lines, known, possible
         self.grid_fn, self.grid_fp, self.values = grid_fn, grid_fp, values
-        self.best_possible, self.pos, self.winner, self.metric_name = best_possible, pos, winner, metric_name
+        self.best_possible, self.pos, self.winner = best_possible, pos, winner
+        self.feasible, self.metric_name = feasible, metric_name
 
     @classmethod
     def from_study(cls, study, *, eps="evidence", ax=None, **plot_kwargs):
@@ -149,6 +153,7 @@ class ErrorProfileDisplay:
             best_possible=bound.best_possible(),
             pos=study.pos,
             winner=next(i for i, trial in enumerate(told) if trial is winner),
+            feasible=winner.feasible,
             metric_name=study.metric.name,
         ).plot(ax, **plot_kwargs)
 
@@ -258,7 +263,8 @@ class ErrorProfileDisplay:
         if known.size:
             labels.append(place(ax, "known", known[0], points=points, others=labels, color=GREEN))
         if self.winner is not None:
-            labels.append(place(ax, "winner", points[self.winner], points=points, others=labels))
+            name = "winner" if self.feasible else "closest (infeasible)"
+            labels.append(place(ax, name, points[self.winner], points=points, others=labels))
         return [*labels, *ax.clabel(self.contours_, fontsize=7, colors=BLUE)]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from csf.bounds import get_bound
 from csf.metrics import LinearFractional
-from csf.plots._style import INK, bound_styles, bound_title, new_axes, right_labels, study_of, styled, tidy
+from csf.plots._style import INK, bound_styles, bound_title, label, new_axes, right_labels, study_of, styled, tidy
 
 __all__ = ["ProgressDisplay"]
 
@@ -92,7 +92,8 @@ class ProgressDisplay:
         if bounds is None:
             linear = isinstance(study.metric, LinearFractional)
             bounds = ("envelope", "diagonal", "support") if linear else ("support",)
-        attained = [np.nan if trial.attained is None else trial.attained for trial in trials]
+        # what misses the constraint attains nothing
+        attained = [np.nan if trial.attained is None or not trial.feasible else trial.attained for trial in trials]
         steps = range(1, len(trials) + 1)
         options = {"pos": study.pos, "eps": eps}
         return cls(
@@ -167,9 +168,12 @@ class ProgressDisplay:
         ax.set(xlabel="number of trials", ylabel=self.metric_name)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         tidy(ax)
-        texts = ["best seen", *self.names]
+        texts, colors = ["best seen", *self.names], [INK, *(color for color, _ in styles)]
         ends = [self.attained[-1], *self.best_possible[:, -1]]
-        colors = [INK, *(color for color, _ in styles)]
+        nothing = bool(np.isnan(ends[0]))
         texts = [f"{text} {end:.3f}" for text, end in zip(texts, ends)]
-        self.labels_ = right_labels(ax, self.n_trials[-1], ends, texts, colors)
+        self.labels_ = right_labels(ax, self.n_trials[-1], ends[nothing:], texts[nothing:], colors[nothing:])
+        if nothing:
+            middle = ax.get_xlim()[0], ax.get_ylim()[1]
+            self.labels_.append(label(ax, "no trial satisfies the constraint", middle, va="top", offset=(8, -8)))
         return self

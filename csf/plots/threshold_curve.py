@@ -4,9 +4,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from csf._validation import check_binary_target
-from csf.metrics import Precision, PredictedPositiveRate, Recall, get_metric
-from csf.plots._style import BLUE, GREEN, GREY, INK, ORANGE, VERMILLION, label, new_axes, tidy
+from csf.macro import MacroCostSearch
+from csf.metrics import Constrained, Precision, PredictedPositiveRate, Recall, get_constraint, get_metric
+from csf.plots._style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, VERMILLION, label, new_axes, tidy
 from csf.responses import positive_score
+from csf.search import CostSearch
 from csf.thresholding import threshold_curve
 from csf.thresholding._pooled import PooledThresholdClassifier
 from csf.thresholding._scores import RESPONSE_METHODS
@@ -130,15 +132,19 @@ class ThresholdCurveDisplay:
             If all scores are equal, so that no finite threshold exists.
         """
         metric = get_metric(metric)
+        constraint = metric.constraint
         if curve.thresholds.shape[0] < 3:
             raise ValueError("all scores are equal: there is no threshold between them to draw")
-        threshold = curve.best(metric).threshold if threshold is None else threshold
+        threshold = curve.best(metric, constraint).threshold if threshold is None else threshold
+        rates = dict(COMPANIONS)
+        if constraint is not None and constraint.quantity not in rates.values():
+            rates[constraint.quantity.name] = constraint.quantity
         cuts = _drawn_cuts(curve, threshold)
         fn, fp, thresholds = curve.fn[cuts], curve.fp[cuts], curve.thresholds[cuts]
         display = cls(
             thresholds=thresholds,
             values=metric.value(fn, fp, pos=curve.pos),
-            companions={key: rate.value(fn, fp, pos=curve.pos) for key, rate in COMPANIONS.items()},
+            companions={key: rate.value(fn, fp, pos=curve.pos) for key, rate in rates.items()},
             threshold=float(threshold),
             value=metric.of(curve.at(threshold)),
             metric_name=metric.name,
@@ -148,7 +154,7 @@ class ThresholdCurveDisplay:
             at = [(fold, fold.cuts_at(thresholds)) for fold in fold_curves]
             display.fold_values = np.array([metric.value(f.fn[i], f.fp[i], pos=f.pos) for f, i in at])
             if fold_thresholds is None:
-                fold_thresholds = [fold.best(metric).threshold for fold in fold_curves]
+                fold_thresholds = [fold.best(metric, constraint).threshold for fold in fold_curves]
             display.fold_thresholds = np.asarray(fold_thresholds, dtype=float)
         return display.plot(ax, **plot_kwargs)
 
@@ -217,9 +223,10 @@ class ThresholdCurveDisplay:
         Parameters
         ----------
         estimator : estimator
-            Fitted classifier; of `PlugInClassifier` and its relatives the score that they cut.
+            Fitted classifier; of `CostSearch`, `PlugInClassifier` and relatives of that the score that they cut, with
+            their metric, constraint and threshold.
         X : array-like of shape (n_samples, n_features), default=None
-            Data. ``None`` shows the pooled out-of-fold scores that such a classifier was tuned on, and its folds.
+            Data. ``None`` shows the pooled out-of-fold scores that a `PlugInClassifier` was tuned on, and its folds.
         y : array-like of shape (n_samples,), default=None
             Labels.
         metric : str or Metric, default=None
@@ -246,14 +253,25 @@ class ThresholdCurveDisplay:
         ------
         ValueError
             If there are no data and the classifier keeps no curve.
+        TypeError
+            If it has no score of one positive class.
         """
+        if isinstance(estimator, MacroCostSearch):
+            raise TypeError(
+                "a MacroCostSearch has one threshold for each class; draw that of one class k with "
+                "from_estimator(macro.searches_[k], X, y == macro.classes_[k])"
+            )
         check_is_fitted(estimator)
         name = type(estimator).__name__ if name is None else name
         tuned = isinstance(estimator, PooledThresholdClassifier)
         if tuned:
-            metric = estimator.metric if metric is None else metric
+            metric = _aim(estimator.metric, getattr(estimator, "constraint", None)) if metric is None else metric
             threshold = estimator.threshold_ if threshold is None else threshold
             pos_label = estimator.pos_label_
+        searched = isinstance(estimator, CostSearch)
+        if searched:
+            metric = _aim(estimator.metric, estimator.constraint) if metric is None else metric
+            threshold = estimator.best_threshold_ if threshold is None else threshold
         options = {"threshold": threshold, "name": name, "ax": ax} | plot_kwargs
         metric = "f1" if metric is None else metric
         if X is None and y is None and tuned:
@@ -261,6 +279,8 @@ class ThresholdCurveDisplay:
             return cls.from_curves(estimator.curve_, metric, **folds, **options)
         if X is None or y is None:
             raise ValueError(f"give X and y: {name} keeps no scores of its own to draw")
+        if searched:
+            return cls.from_curves(estimator.threshold_curve(X, y, sample_weight), metric, **options)
         if tuned:
             score = estimator.positive_score(X)
         else:
@@ -294,7 +314,7 @@ class ThresholdCurveDisplay:
             self._draw_folds(fill_between_kwargs or {})
         self.companion_lines_ = {}
         for key, values in self.companions.items():
-            color, style = STYLES.get(key, (GREY, ":"))
+            color, style = STYLES.get(key, (PURPLE, "--"))
             style = {"color": color, "linestyle": style, "linewidth": 1.4, "label": key}
             (self.companion_lines_[key],) = ax.plot(self.thresholds, values, **style)
         style = {"color": BLUE, "linewidth": 2.2, "label": self.metric_name, "zorder": 3}
@@ -335,6 +355,12 @@ class ThresholdCurveDisplay:
         left = at > 0.5 * (first + last)
         side = {"ha": "right" if left else "left", "offset": (-8 if left else 8, 8)}
         self.label_ = label(self.ax_, text, (at, self.value), color=INK, va="bottom", **side)
+
+
+def _aim(metric, constraint):
+    """Metric and constraint of a classifier as one."""
+    constraint = get_constraint(constraint)
+    return get_metric(metric) if constraint is None else Constrained(get_metric(metric), constraint)
 
 
 def _drawn_cuts(curve, threshold):

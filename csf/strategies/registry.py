@@ -1,5 +1,6 @@
 """Strategies by name."""
 
+from csf._names import look_up
 from csf.strategies.base import Strategy
 from csf.strategies.bisection import Bisection
 from csf.strategies.cone import Cone
@@ -49,12 +50,7 @@ def get_strategy(strategy):
     if isinstance(strategy, Strategy):
         return strategy
     if isinstance(strategy, str):
-        if strategy not in STRATEGIES:
-            raise ValueError(
-                f"unknown strategy {strategy!r}; known: {', '.join(STRATEGIES)}, a Strategy object, or a function "
-                "f(trials, *, metric, pos)"
-            )
-        return STRATEGIES[strategy]()
+        return look_up(strategy, STRATEGIES, "strategy", "a Strategy object, or a function f(trials, *, metric, pos)")()
     if callable(strategy) and not isinstance(strategy, type):
         return FunctionStrategy(strategy)
     raise TypeError(

@@ -4,6 +4,8 @@ import os
 
 import numpy as np
 
+from csf._names import did_you_mean
+from csf._reading import reading
 from csf.streams.base import ChunkIterator
 
 __all__ = ["ParquetChunks", "iter_parquet"]
@@ -94,37 +96,39 @@ class ParquetChunks(ChunkIterator):
         if not os.path.isfile(self.path):
             raise FileNotFoundError(f"there is no file {self.path!r}")
         with self._open() as file:
-            self.features = self._check_columns(file.schema_arrow, features)
+            with self._reading():
+                columns, kinds = file.schema_arrow.names, file.schema_arrow.types
+            self.features = self._check_columns(columns, kinds, features)
 
     def _open(self):
         try:
-            import pyarrow as pa
             import pyarrow.parquet as pq
         except ImportError as error:
             raise ImportError("iter_parquet needs pyarrow: pip install 'csf[cli]'") from error
-        try:
+        with self._reading():
             return pq.ParquetFile(self.path, buffer_size=_BUFFER, pre_buffer=False)
-        except pa.ArrowInvalid as error:
-            raise ValueError(f"cannot read {self.path} as a Parquet file: {error}") from error
 
-    def _check_columns(self, schema, features):
+    def _reading(self):
+        return reading(self.path, "a Parquet file")
+
+    def _check_columns(self, columns, kinds, features):
         """Names of the features, after a check that they and the target are there and hold numbers."""
-        import pyarrow.types as kinds
+        import pyarrow.types as types
 
-        names = [name for name in schema.names if name != self.target] if features is None else list(features)
+        names = [name for name in columns if name != self.target] if features is None else list(features)
         for role, name in (("target", self.target), *(("features", name) for name in names)):
-            if schema.names.count(name) != 1:
+            if columns.count(name) != 1:
                 raise ValueError(
-                    f"{role}: {self.path} has {schema.names.count(name)} columns {name!r}, one is needed; "
-                    f"columns: {', '.join(schema.names)}"
+                    f"{role}: {self.path} has {columns.count(name)} columns {name!r}, one is needed; "
+                    f"columns: {', '.join(columns)}{did_you_mean(name, columns)}"
                 )
         if self.target in names:
             raise ValueError(f"the target {self.target!r} must not be one of the features")
         if not names:
             raise ValueError(f"{self.path} has no features beside the target {self.target!r}")
         for name in names:
-            kind = schema.field(name).type
-            if not (kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind)):
+            kind = kinds[columns.index(name)]
+            if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
                 raise ValueError(
                     f"column {name!r} of {self.path} holds {kind}, accepted: numbers and booleans. Encode it, or "
                     "name the other columns in features="
@@ -155,7 +159,8 @@ class ParquetChunks(ChunkIterator):
     def _batches(self, file, start):
         """Batches of rows from ``start`` on; row groups before it are not read."""
         group, first = 0, 0
-        sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+        with self._reading():
+            sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
         while group < len(sizes) and first + sizes[group] <= start:
             first += sizes[group]
             group += 1
@@ -163,7 +168,13 @@ class ParquetChunks(ChunkIterator):
             return
         groups, columns = range(group, len(sizes)), [*self.features, self.target]
         skip = start - first
-        for batch in file.iter_batches(self.chunk_size, row_groups=groups, columns=columns, use_threads=False):
+        with self._reading():
+            batches = file.iter_batches(self.chunk_size, row_groups=groups, columns=columns, use_threads=False)
+        while True:
+            with self._reading():
+                batch = next(batches, None)
+            if batch is None:
+                return
             yield batch.slice(skip)
             skip = max(skip - batch.num_rows, 0)
 
@@ -173,7 +184,8 @@ class ParquetChunks(ChunkIterator):
 
         X = np.empty((batch.num_rows, len(self.features)))
         for at, name in enumerate(self.features):
-            X[:, at] = batch.column(name).cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+            with self._reading():
+                X[:, at] = batch.column(name).cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
             bad = ~np.isfinite(X[:, at])
             if bad.any():
                 where = row + int(np.argmax(bad))
@@ -184,7 +196,8 @@ class ParquetChunks(ChunkIterator):
         if labels.null_count:
             where = row + int(np.argmax(labels.is_null().to_numpy(zero_copy_only=False)))
             raise ValueError(f"{self.path}, row {where} (from 0), column {self.target!r}: the label is missing")
-        return X, labels.to_numpy(zero_copy_only=False)
+        with self._reading():
+            return X, labels.to_numpy(zero_copy_only=False)
 
 
 def _joined(parts):

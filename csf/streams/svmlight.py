@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
+from csf._reading import UNPACKING
 from csf._validation import check_count
 from csf.streams.base import ChunkIterator
 
@@ -131,8 +132,12 @@ class SvmlightChunks(ChunkIterator):
         """Go to a place, which must follow the end of a line."""
         offset, number = place
         if offset:
-            text.seek(offset - 1)
-            if text.read(1) != b"\n":
+            try:
+                text.seek(offset - 1)
+                last = text.read(1)
+            except UNPACKING as error:
+                raise ValueError(f"{self.path} is damaged before line {number}: {error}") from error
+            if last != b"\n":
                 raise ValueError(
                     f"{self.path} has changed: byte {offset} is no longer the end of line {number}. Start anew"
                 )
@@ -140,7 +145,7 @@ class SvmlightChunks(ChunkIterator):
     def _next_lines(self, rows):
         try:
             return list(islice(rows, self.chunk_size))
-        except (EOFError, OSError) as error:
+        except UNPACKING as error:
             raise ValueError(f"{self.path} is damaged after line {rows.number}: {error}") from error
 
     def _parse(self, numbered):

@@ -1,11 +1,11 @@
 """The one-slack cutting-plane method: a model of the loss from its tangent planes, and a certificate."""
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from csf._warnings import warn
 from csf.structural._simplex_qp import solve_simplex_qp
 
 __all__ = ["Bounds", "CuttingPlaneSolver", "warn_of_weak_results"]
@@ -111,7 +111,7 @@ class CuttingPlaneSolver:
             setattr(self, name, np.pad(getattr(self, name), (0, more)))
 
 
-def warn_of_weak_results(steps, at_zero, C, *, eps, advice, stacklevel):
+def warn_of_weak_results(steps, at_zero, C, *, eps, advice):
     """Warn where the solver was stopped early, or where zero weights are as good as what it found.
 
     Parameters
@@ -124,21 +124,16 @@ def warn_of_weak_results(steps, at_zero, C, *, eps, advice, stacklevel):
         What it was called with.
     advice : tuple of str
         What to do against each.
-    stacklevel : int
-        Where the warning points, as seen from the caller.
     """
     objective, bound, _ = steps[-1]
     gap = (objective - bound) / max(1.0, C)
     if gap > eps:
-        warnings.warn(
+        warn(
             f"stopped after {len(steps)} tangent planes with a gap of {gap:.2g} > eps={eps:g}; {advice[0]}",
             ConvergenceWarning,
-            stacklevel=stacklevel + 1,
         )
     elif at_zero - bound <= eps * max(1.0, C):
-        warnings.warn(
+        warn(
             f"zero weights are as good as any up to eps={eps:g}; what was learnt may say little. {advice[1]}, use a "
             "looser loss (a larger beta for partial AUC), or OnePassMiniBatch",
-            UserWarning,
-            stacklevel=stacklevel + 1,
         )

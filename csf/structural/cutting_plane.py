@@ -136,7 +136,7 @@ class CuttingPlane(BatchLearner):
         self.n_iter_ = self.n_updates_ = len(steps)
         self.history_ = {name: np.array(column) for name, column in zip(steps[0]._fields, zip(*steps))}
         advice = ("raise max_iter or lower C", "Raise C")
-        warn_of_weak_results(steps, steps[0].objective, self.C, eps=self.eps, advice=advice, stacklevel=3)
+        warn_of_weak_results(steps, steps[0].objective, self.C, eps=self.eps, advice=advice)
         return best, last
 
     def _report(self, step, best, last):

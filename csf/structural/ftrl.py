@@ -165,7 +165,7 @@ class FTRL(StructuralOnlineClassifier):
             self._refit()
         steps, at_zero, C = self._last_solution
         advice = ("raise max_planes or eta", "Lower eta or raise radius")
-        warn_of_weak_results(steps, at_zero, C, eps=self.eps, advice=advice, stacklevel=2)
+        warn_of_weak_results(steps, at_zero, C, eps=self.eps, advice=advice)
         return self
 
     def _check_parameters(self):

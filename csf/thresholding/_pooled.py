@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import get_tags, indexable
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from csf._validation import check_binary_target, check_weights, routing_enabled
+from csf._validation import check_binary_target, check_samples, check_weights, routing_enabled
 from csf.metrics import get_metric
 from csf.responses import margin, positive_score
 from csf.splits import resolve_splits
@@ -105,7 +105,7 @@ class PooledThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
             If a parameter is not valid, or the data has not two classes of positive weight.
         """
         self._check_parameters()
-        X, y = indexable(X, y)
+        X, y = check_samples(X, y)
         classes, is_pos, pos_label = check_binary_target(y, self.pos_label)
         y = np.asarray(y).reshape(-1)
         weight = check_weights(sample_weight, is_pos.shape[0])

@@ -1,7 +1,7 @@
 """A classifier whose threshold maximises a metric on out-of-fold scores."""
 
-import warnings
-
+from csf._validation import check_choice
+from csf._warnings import warn
 from csf.metrics import get_constraint, get_metric
 from csf.thresholding._pooled import PooledThresholdClassifier
 from csf.thresholding._scores import RESPONSE_METHODS
@@ -128,11 +128,7 @@ class PlugInClassifier(PooledThresholdClassifier):
         if self.response_method == "auto":
             # A sigmoid fits log-odds and margins, not probabilities.
             return RESPONSE_METHODS if self.calibration is None else RESPONSE_METHODS[::-1]
-        if self.response_method not in RESPONSE_METHODS:
-            raise ValueError(
-                f"response_method must be one of {('auto', *RESPONSE_METHODS)}, got {self.response_method!r}"
-            )
-        return (self.response_method,)
+        return (check_choice(self.response_method, "response_method", ("auto", *RESPONSE_METHODS)),)
 
     def _demand(self):
         """The metric and the constraint; a constrained metric brings its own."""
@@ -150,10 +146,8 @@ class PlugInClassifier(PooledThresholdClassifier):
         cut = self._best_cut(curve)
         if not cut.feasible:
             _, constraint = self._demand()
-            warnings.warn(
+            warn(
                 f"no threshold satisfies {constraint} on the out-of-fold scores; taken is the one that misses it "
                 f"least, {cut.profile}",
-                UserWarning,
-                stacklevel=3,
             )
         return cut

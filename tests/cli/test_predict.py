@@ -117,3 +117,12 @@ def test_boosting_of_other_packages_with_trust(ok, error_of, tmp_path, base):
 def test_skops_is_named_when_it_is_missing(error_of, model, table, monkeypatch):
     monkeypatch.setitem(sys.modules, "skops.io", None)
     assert error_of("predict", model, table) == "reading a model needs skops: pip install 'csf[cli]'"
+
+
+def test_labels_that_a_spreadsheet_would_run_are_texts(ok, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = "".join(f"{x:.3f},{'=1+1' if x > 0.5 else '-none'}\n" for x in rng.normal(size=80))
+    (tmp_path / "data.csv").write_text(f"a,y\n{rows}", encoding="utf-8")
+    ok("search", tmp_path / "data.csv", "--target", "y", "--positive", "=1+1", *QUICK, "--save", tmp_path / "m.skops")
+    labels = [row["prediction"] for row in read(ok("predict", tmp_path / "m.skops", tmp_path / "data.csv"))]
+    assert set(labels) == {"'=1+1", "'-none"}

@@ -14,6 +14,7 @@ from sklearn.svm import LinearSVC
 
 from csf import Trial
 from csf.cli.persistence import load_model
+from csf.cli.search import _valid
 from csf.metrics import METRICS
 from csf.strategies import STRATEGIES
 from csf.thresholding import PlugInClassifier
@@ -270,3 +271,23 @@ def test_missing_extras_are_named_before_the_search(error_of, table, tmp_path, m
     monkeypatch.setitem(sys.modules, "skops.io", None)
     message = "saving a model needs skops: pip install 'csf[cli]'"
     assert error_of("search", "iris:1", "--save", tmp_path / "m.skops") == message
+
+
+def strict(text):
+    def refuse(constant):
+        raise AssertionError(constant)
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_json_has_numbers_for_thresholds_and_is_valid(ok, tmp_path):
+    ok("search", "digits:8", *QUICK, "--json", tmp_path / "r.json")
+    report = strict((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert isinstance(report["winner"]["threshold"], float)
+    assert all(isinstance(trial["threshold"], float) for trial in report["trials"])
+
+
+def test_numbers_that_json_does_not_know_have_texts():
+    given = {"a": np.inf, "b": [-np.inf, np.nan, np.float64(0.5)], 3: (np.int64(2), None, True), "d": np.array([1.0])}
+    assert strict(json.dumps(_valid(given))) == {"a": "inf", "b": ["-inf", None, 0.5], "3": [2, None, True], "d": [1.0]}
+    assert _valid(Trial) == str(Trial)

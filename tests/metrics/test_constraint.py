@@ -59,11 +59,51 @@ def test_rounding_is_no_violation():
 
 
 @pytest.mark.parametrize(
-    "text", ["precision", "precision > 0.8", "precision >= 80%", "f1 >= 0.5", "Precision >= 0.8", "", "0.8 <= recall"]
+    "text", ["precision", "f1 >= 0.5", "Precision >= 0.8", "", "0.8 <= recall", ">= 0.5", "recall >= 0.1 >= 0"]
 )
 def test_unreadable_texts_are_refused(text):
     with pytest.raises(ValueError, match=r"cannot read constraint .*; accepted: '<rate> <side> <level>' with prec"):
         get_constraint(text)
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["precision ≥ 0.8", "precision>=80%", " precision >= 80 % ", ("precision", ">=", 0.8), ("precision", "≥", "80%")],
+)
+def test_other_spellings_are_read(given):
+    assert get_constraint(given) == Constraint(Precision(), ">=", 0.8)
+
+
+@pytest.mark.parametrize(
+    ("text", "side", "offer"),
+    [("precision > 0.8", ">", ">="), ("fpr < 1%", "<", "<="), ("recall => 0.5", "=>", ">="), ("fpr = 0", "=", "<=")],
+)
+def test_strict_and_equal_sides_are_refused_with_the_one_to_write(text, side, offer):
+    with pytest.raises(ValueError, match=rf"the side must be >= or <=, got '{side}'; write {offer}, which takes"):
+        get_constraint(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"), [("Precision >= 0.8", "'precision'"), ("recal >= 0.8", "'recall'"), ("recall >= 80", "80%")]
+)
+def test_what_was_meant_is_said(text, meant):
+    with pytest.raises(ValueError, match=rf"\. Did you mean {meant}\?$"):
+        get_constraint(text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        (("precision", ">=", 0.8), TypeError, "quantity must be a rate such as"),
+        ((Precision(), ">", 0.8), ValueError, r"side must be one of \('>=', '<='\), got '>'"),
+        ((Precision(), ">=", 80), ValueError, r"level must be a number in \[0, 1\], got 80"),
+        ((Precision(), ">=", "0.8"), TypeError, r"level must be a number in \[0, 1\], got '0.8'"),
+    ],
+)
+def test_a_constraint_made_by_hand_is_checked(arguments, error, text):
+    """Any side but >= used to count as <=."""
+    with pytest.raises(error, match=text):
+        Constraint(*arguments)
 
 
 def test_numbers_must_be_numbers():
@@ -83,7 +123,7 @@ def test_levels_are_rates(text):
         get_constraint(text)
 
 
-@pytest.mark.parametrize("constraint", [0.8, Precision(), ("precision", ">=", 0.8)])
+@pytest.mark.parametrize("constraint", [0.8, Precision(), ("precision", 0.8), ["precision", ">=", 0.8]])
 def test_other_objects_are_refused(constraint):
     with pytest.raises(TypeError, match=r"constraint must be a text such as 'precision >= 0\.8' or a Constraint, got"):
         get_constraint(constraint)

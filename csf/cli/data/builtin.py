@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn import datasets
 
+from csf._names import did_you_mean
 from csf.cli.data.dataset import Dataset, Features, matched, refuse_column_options
 from csf.cli.data.targets import binary_target
 from csf.cli.errors import CliError
@@ -83,6 +84,7 @@ def read_labelled(source, options):
     if positive not in labels:
         raise CliError(
             f"{name} has no class {positive!r}; its classes are {', '.join(labels)} (or 0 to {len(labels) - 1})"
+            f"{did_you_mean(positive, labels)}"
         )
     y, pos_label = binary_target(np.array(labels)[bunch.target], positive)
     return Dataset(source, bunch.data, y, pos_label, Features("dense", bunch.data.shape[1]))

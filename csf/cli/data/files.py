@@ -5,6 +5,8 @@ import gzip
 import lzma
 from pathlib import Path
 
+from csf._reading import UNPACKING
+
 __all__ = ["COMPRESSED", "first_line", "format_suffix"]
 
 COMPRESSED = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
@@ -51,5 +53,9 @@ def first_line(path):
     try:
         with open_file(path, "rt", encoding="utf-8-sig") as file:
             return next((line.strip() for line in file if line.strip() and not line.startswith("#")), "")
-    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile, lzma.LZMAError):
+    except UnicodeDecodeError:
+        return ""
+    except UNPACKING as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
         return ""

@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
+from csf._names import did_you_mean
+from csf._reading import read_arrays
 from csf.cli.data.dataset import Dataset, Features, matched, refuse_column_options
 from csf.cli.data.targets import binary_target
 from csf.cli.errors import CliError
@@ -58,8 +60,8 @@ def read_labelled(source, options):
     """
     refuse_column_options(options, source)
     name, _, positive = source.removeprefix(PREFIX).partition(":")
-    arrays = _load(name)
-    X, y = _samples(arrays), arrays["y"]
+    X, arrays = _load(name)
+    y = arrays["y"]
     positive = positive or options.positive
     if positive is None and arrays.get("positive", np.empty(0)).size:
         y, pos_label = np.isin(y, arrays["positive"]).astype(np.int64), 1
@@ -83,8 +85,8 @@ def read_unlabelled(source, features):
     ndarray or CSR matrix of shape (n_samples, n_features)
         The samples.
     """
-    arrays = _load(source.removeprefix(PREFIX).partition(":")[0])
-    return matched(_samples(arrays), features, source)
+    X, _ = _load(source.removeprefix(PREFIX).partition(":")[0])
+    return matched(X, features, source)
 
 
 def _load(name):
@@ -96,22 +98,10 @@ def _load(name):
     path = Path(folder) / f"{name}.npz"
     known = sorted(file.stem for file in Path(folder).glob("*.npz"))
     if name not in known:
-        raise CliError(f"no data set {name!r} in CSF_DATA ({folder}); there are: {', '.join(known) or 'none'}")
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = dict(file)
-    except (OSError, ValueError) as error:
-        raise CliError(f"cannot read {path}: {error}") from error
-    if "y" not in arrays or not ("X" in arrays or "X_data" in arrays):
-        raise CliError(f"{path} has no arrays X (or X_data, X_indices, X_indptr, X_shape) and y")
-    return arrays
-
-
-def _samples(arrays):
-    if "X" in arrays:
-        return np.asarray(arrays["X"], dtype=np.float64)
-    parts = (np.asarray(arrays["X_data"], dtype=np.float64), arrays["X_indices"], arrays["X_indptr"])
-    return sparse.csr_matrix(parts, shape=tuple(int(n) for n in arrays["X_shape"]))
+        hint = did_you_mean(name, known)
+        raise CliError(f"no data set {name!r} in CSF_DATA ({folder}); there are: {', '.join(known) or 'none'}{hint}")
+    X, arrays = read_arrays(path, CliError)
+    return sparse.csr_matrix(X) if sparse.issparse(X) else X, arrays
 
 
 def _features(X):

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from csf._names import did_you_mean
 from csf.cli.data import builtin, npz, svmlight, table
 from csf.cli.data.files import format_suffix
 from csf.cli.errors import CliError
@@ -69,7 +70,10 @@ def _reader(source):
     if not path.exists():
         if builtin.is_builtin(source):
             return builtin
-        raise CliError(f"there is no file {source!r}, and built-in sets are {builtin.describe()}; or csf-data:NAME")
+        hint = did_you_mean(source.partition(":")[0], builtin.BUILTIN)
+        raise CliError(
+            f"there is no file {source!r}, and built-in sets are {builtin.describe()}; or csf-data:NAME{hint}"
+        )
     if path.is_dir():
         raise CliError(f"{source} is a folder; give a file")
     suffix = format_suffix(source)

@@ -1,12 +1,14 @@
 """LIBSVM (svmlight) files, plain or compressed."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
+from csf._reading import reading
 from csf.cli.data.dataset import Dataset, Features, matched, refuse_column_options
-from csf.cli.data.files import first_line
+from csf.cli.data.files import COMPRESSED, first_line
 from csf.cli.data.targets import as_labels, binary_target
 from csf.cli.errors import CliError
 
@@ -40,7 +42,7 @@ def read_labelled(path, options):
     Parameters
     ----------
     path : str
-        File, also ``.gz`` or ``.bz2``.
+        File, also ``.gz``, ``.bz2`` or ``.xz``.
     options : ReadOptions
         ``positive`` names the positive label.
 
@@ -87,10 +89,9 @@ def read_unlabelled(path, features):
 
 
 def _load(path, **options):
-    try:
-        X, y = load_svmlight_file(path, dtype=np.float64, **options)
-    except (ValueError, OSError, EOFError) as error:
-        raise CliError(f"cannot read {path} as a LIBSVM file: {error}") from error
+    unpack = COMPRESSED.get(Path(path).suffix.lower(), open)
+    with reading(path, "a LIBSVM file", CliError), unpack(path, "rb") as file:
+        X, y = load_svmlight_file(file, dtype=np.float64, **options)
     if X.shape[0] == 0:
         raise CliError(f"{path} has no rows")
     return X, y

@@ -1,10 +1,10 @@
 """CSV and Parquet files with named columns."""
 
-import difflib
-import warnings
-
 import numpy as np
 
+from csf._names import did_you_mean
+from csf._reading import reading
+from csf.cli.data.columns import listed, warn_of_columns
 from csf.cli.data.dataset import Dataset, Features
 from csf.cli.data.files import first_line, format_suffix
 from csf.cli.data.targets import as_labels, binary_target
@@ -39,21 +39,19 @@ def read_labelled(path, options):
     frame = _read(path)
     columns = list(frame.columns)
     if options.target is None:
-        raise CliError(f"name the column of the labels with --target; {path} has {_listed(columns)}")
+        raise CliError(f"name the column of the labels with --target; {path} has {listed(columns)}")
     for name in (options.target, options.sample_weight, *options.drop):
         if name is not None and name not in columns:
-            close = difflib.get_close_matches(name, columns, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"it has {_listed(columns)}"
-            raise CliError(f"{path} has no column {name!r}; {hint}")
+            raise CliError(f"{path} has no column {name!r}; it has {listed(columns)}{did_you_mean(name, columns)}")
     y, pos_label = binary_target(_target(frame[options.target]), options.positive)
     weight = None if options.sample_weight is None else _weights(frame[options.sample_weight])
     left_out = {options.target, options.sample_weight, *options.drop}
     frame = frame[[name for name in columns if name not in left_out]]
     if frame.shape[1] == 0:
-        raise CliError(f"{path} has no column left to learn from beside {_listed(columns)}")
+        raise CliError(f"{path} has no column left to learn from beside {listed(columns)}")
     numeric = tuple(name for name in frame.columns if _is_number(frame[name]))
     categorical = tuple(name for name in frame.columns if name not in numeric)
-    _warn_of_names(frame, categorical)
+    warn_of_columns(frame, categorical)
     features = Features("frame", frame.shape[1], numeric, categorical)
     return Dataset(path, _typed(frame, features, path), y, pos_label, features, weight)
 
@@ -86,7 +84,7 @@ def read_unlabelled(path, features):
     names = [*features.numeric, *features.categorical]
     missing = [name for name in names if name not in frame.columns]
     if missing:
-        raise CliError(f"{path} lacks {_listed(missing)}, which the model was trained on")
+        raise CliError(f"{path} lacks {listed(missing)}, which the model was trained on")
     return _typed(frame, features, path)
 
 
@@ -94,7 +92,9 @@ def _read(path, text=()):
     """File as a frame; columns of a CSV file hold numbers where every entry is one, unless named in ``text``."""
     kind = SUFFIXES[format_suffix(path)]
     pandas = require("pandas", f"reading {kind}")
-    try:
+    if kind == "Parquet":
+        require("pyarrow", "reading Parquet")
+    with reading(path, kind, CliError):
         if kind == "Parquet":
             frame = pandas.read_parquet(path)
         else:
@@ -106,13 +106,12 @@ def _read(path, text=()):
                 skipinitialspace=True,
                 encoding="utf-8-sig",
             )
-    except ImportError as error:
-        raise CliError(f"reading {kind} needs pyarrow: pip install pyarrow") from error
-    except (ValueError, OSError) as error:
-        raise CliError(f"cannot read {path} as {kind}: {error}") from error
     if frame.shape[0] == 0:
         raise CliError(f"{path} has no rows")
     frame.columns = [str(name) for name in frame.columns]
+    if not frame.columns.is_unique:
+        twice = list(frame.columns[frame.columns.duplicated()])
+        raise CliError(f"{path} has {listed(twice)} more than once; rename or drop the others")
     if kind == "CSV":
         for name in frame.columns.difference(text):
             try:
@@ -172,21 +171,3 @@ def _weights(column):
     if not _is_number(column) or column.isna().any():
         raise CliError(f"sample weights in column {column.name!r} must be numbers >= 0, none missing")
     return column.to_numpy(dtype=np.float64)
-
-
-def _warn_of_names(frame, categorical):
-    """Warn of text columns such as names and numbers of cases, which say nothing about a new row."""
-    for name in categorical:
-        distinct, n_rows = frame[name].nunique(), frame.shape[0]
-        if distinct > max(20, n_rows / 2):
-            warnings.warn(
-                f"column {name!r} has {distinct} distinct texts in {n_rows} rows; if it is a name or a key, leave it "
-                f"out with --drop {name!r}",
-                UserWarning,
-                stacklevel=2,
-            )
-
-
-def _listed(names, shown=12):
-    rest = f", ... ({len(names)} in all)" if len(names) > shown else ""
-    return f"the column{'s' if len(names) > 1 else ''} {', '.join(map(repr, names[:shown]))}{rest}"

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from csf._names import did_you_mean
 from csf.cli.errors import CliError
 
 __all__ = ["as_labels", "binary_target"]
@@ -69,7 +70,8 @@ def binary_target(values, positive=None):
         raise CliError(f"name the positive class with --positive; the target has {_listed(classes, counts)}")
     match = [label for label in classes.tolist() if _same(label, positive)]
     if not match:
-        raise CliError(f"--positive {positive!r} is not in the target, which has {_listed(classes, counts)}")
+        hint = did_you_mean(positive, classes.tolist())
+        raise CliError(f"--positive {positive!r} is not in the target, which has {_listed(classes, counts)}{hint}")
     if classes.size == 2:
         return values, match[0]
     return np.where(values == match[0], positive, f"not {positive}"), positive

@@ -1,11 +1,11 @@
 """Structural hinge losses of the precision among the top k."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
 from csf._validation import check_fraction
+from csf._warnings import warn
 from csf.structural.losses._kernels import precision_tangent
 from csf.structural.losses.base import Labelled, Tangent, largest, whole_count
 from csf.structural.ranking import precision_at_k_score
@@ -75,10 +75,8 @@ class PrecisionAtK(Labelled):
     def check(self):
         """Warn where the loss bounds nothing, see `StructuralLoss.check`."""
         if self.k is not None:
-            warnings.warn(
+            warn(
                 f"PrecisionAtK(k={self.k!r}) is no upper bound of 1 - precision unless k is the share of positives",
-                UserWarning,
-                stacklevel=2,
             )
 
     def _count(self, n_pos, n_neg):

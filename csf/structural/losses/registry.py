@@ -2,7 +2,9 @@
 
 import re
 
+from csf._names import did_you_mean
 from csf.metrics import METRICS
+from csf.metrics.registry import ALIASES
 from csf.structural.losses.base import StructuralLoss
 from csf.structural.losses.fbeta import FBetaLoss
 from csf.structural.losses.partial_auc import PartialAUC
@@ -58,5 +60,5 @@ def get_loss(loss):
         return TableLoss(loss)
     raise ValueError(
         f"unknown loss {loss!r}; known: {', '.join(LOSSES)}, f<beta>, a metric ({', '.join(METRICS)}), or a "
-        "StructuralLoss object"
+        f"StructuralLoss object{did_you_mean(loss, [*LOSSES, *METRICS], ALIASES)}"
     )

@@ -1,0 +1,87 @@
+"""What a misspelt name was probably meant to be."""
+
+import difflib
+import re
+
+__all__ = ["did_you_mean", "look_up"]
+
+# Words that other libraries add to names, and how alike two names must be to be offered for each other.
+_NOISE = re.compile(r"(score|metric|loss|bound|strategy|macro|binary|weighted|micro)")
+_ALIKE = 0.65
+
+
+def did_you_mean(name, known, aliases=None):
+    """Sentence that offers the name which was probably meant; empty where none is like it.
+
+    Parameters
+    ----------
+    name : object
+        What was given.
+    known : iterable
+        What is accepted: names, or labels and other values, which are offered where they are written alike.
+    aliases : dict, default=None
+        Names in other libraries, in small letters and digits alone, and what they are called here.
+
+    Returns
+    -------
+    str
+        With a space before it.
+
+    Examples
+    --------
+    >>> did_you_mean("G-mean", ["f1", "gmean"]), did_you_mean("F1_score", ["f1", "gmean"])
+    (". Did you mean 'gmean'?", ". Did you mean 'f1'?")
+    >>> did_you_mean("1", [0, 1]), did_you_mean("accuracy", ["f1", "gmean"])
+    ('. Did you mean 1?', '')
+    """
+    known = list(known)
+    for other in known:
+        if isinstance(name, str) != isinstance(other, str) and str(name).casefold() == str(other).casefold():
+            return f". Did you mean {other!r}?"
+    if not isinstance(name, str):
+        return ""
+    spellings = {_plain(other): other for other in reversed([k for k in known if isinstance(k, str)])}
+    spellings |= aliases or {}
+    plain = _plain(name)
+    for candidate in (plain, _NOISE.sub("", plain)):
+        if candidate in spellings:
+            return f". Did you mean {spellings[candidate]!r}?"
+    close = difflib.get_close_matches(plain, spellings, n=1, cutoff=_ALIKE)
+    return f". Did you mean {spellings[close[0]]!r}?" if close else ""
+
+
+def look_up(name, registry, what, more, *, aliases=None):
+    """Entry of a registry, or a ValueError with the names that are accepted and the one that was probably meant.
+
+    Parameters
+    ----------
+    name : object
+        Name of the entry.
+    registry : dict
+        Entries by name.
+    what : str
+        What they are, such as ``"metric"``.
+    more : str
+        What is accepted besides names.
+    aliases : dict, default=None
+        See `did_you_mean`.
+
+    Returns
+    -------
+    object
+        The entry.
+
+    Examples
+    --------
+    >>> look_up("one", {"one": 1}, "number", "or an int")
+    1
+    """
+    if isinstance(name, str) and name in registry:
+        return registry[name]
+    hint = did_you_mean(name, registry, aliases)
+    raise ValueError(f"unknown {what} {name!r}; known: {', '.join(registry)}, {more}{hint}")
+
+
+def _plain(name):
+    """Small letters, digits and points alone."""
+    return re.sub(r"[^a-z0-9.]", "", name.casefold())

@@ -1,0 +1,96 @@
+"""Errors of files that are damaged, whatever the libraries that read them raise."""
+
+import lzma
+import zlib
+from contextlib import contextmanager
+
+import numpy as np
+from scipy import sparse
+
+__all__ = ["UNPACKING", "read_arrays", "reading"]
+
+# What the standard library raises for a damaged or shortened archive.
+UNPACKING = (EOFError, OSError, zlib.error, lzma.LZMAError)
+_UNOPENED = (FileNotFoundError, IsADirectoryError, PermissionError)
+
+
+@contextmanager
+def reading(path, kind, error=ValueError):
+    """Context in which a library reads a file: whatever it raises becomes one kind of error that names the file.
+
+    A damaged file can fail anywhere in a library, with any error. Files that cannot be opened at all keep their
+    OSError.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    kind : str
+        What it should be, such as ``"a Parquet file"``.
+    error : type, default=ValueError
+        What is raised.
+
+    Raises
+    ------
+    ValueError
+        Or ``error``, with what the library said.
+
+    Examples
+    --------
+    >>> with reading("rows.csv", "a number"):
+    ...     int("x")
+    Traceback (most recent call last):
+    ValueError: cannot read rows.csv as a number: invalid literal for int() with base 10: 'x'
+    """
+    try:
+        yield
+    except Exception as caught:
+        if isinstance(caught, _UNOPENED) and issubclass(error, ValueError):
+            raise
+        said = str(caught)
+        if not said or not isinstance(caught, (ValueError, OSError)):
+            said = f"{type(caught).__name__}: {said}" if said else type(caught).__name__
+        raise error(f"cannot read {path} as {kind}: {said}") from caught
+
+
+def read_arrays(path, error=ValueError):
+    """Arrays of a data set: ``y``, and ``X`` or the parts ``X_data``, ``X_indices``, ``X_indptr`` and ``X_shape``.
+
+    Parameters
+    ----------
+    path : path-like
+        File written by ``numpy.savez`` or ``numpy.savez_compressed``.
+    error : type, default=ValueError
+        What is raised.
+
+    Returns
+    -------
+    X : ndarray or CSR array of shape (n_samples, n_features)
+        Samples, float64.
+    arrays : dict of ndarray
+        Everything in the file.
+
+    Raises
+    ------
+    ValueError
+        Or ``error``, if the file cannot be read, lacks arrays, or holds some that do not fit together.
+    """
+    # numpy leaves a damaged file open, so that it is opened here
+    with reading(path, "a data set", error), open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
+        arrays = dict(file)
+    if "y" not in arrays or not ("X" in arrays or "X_data" in arrays):
+        raise error(f"{path} has no arrays X (or X_data, X_indices, X_indptr, X_shape) and y")
+    with reading(path, "a data set", error):
+        X = np.asarray(arrays["X"], dtype=np.float64) if "X" in arrays else _csr(arrays)
+    shape = arrays["y"].shape
+    if X.ndim != 2 or shape != X.shape[:1] or arrays.get("is_test", arrays["y"]).shape != shape:
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in (arrays | {"X": X}).items())
+        raise error(f"{path} is damaged: X must have rows and columns, y and is_test one entry a row, got {shapes}")
+    return X, arrays
+
+
+def _csr(arrays):
+    parts = (np.asarray(arrays["X_data"], dtype=np.float64), arrays["X_indices"], arrays["X_indptr"])
+    X = sparse.csr_array(parts, shape=tuple(int(n) for n in arrays["X_shape"]))
+    X.check_format(full_check=True)
+    return X
