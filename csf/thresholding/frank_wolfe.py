@@ -1,9 +1,11 @@
 """Frank-Wolfe for metrics that are concave in the two rates, with thresholds on probabilities."""
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import brentq
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from csf._validation import check_count
@@ -76,7 +78,8 @@ def frank_wolfe(curve, metric, *, max_iter=100, tol=1e-6):
     r"""Mixture of thresholds on probabilities for a metric that is concave in the two rates.
 
     Each step replaces the metric by its tangent at the current rates, whose best rule is a threshold, and moves
-    the mixture towards that rule as far as the metric grows.
+    the mixture towards that rule as far as the metric grows, or to the best mixture of the latest two rules on
+    either side of it where that is better.
 
     Parameters
     ----------
@@ -101,8 +104,16 @@ def frank_wolfe(curve, metric, *, max_iter=100, tol=1e-6):
     ValueError
         If ``max_iter`` or ``tol`` is out of range.
 
+    Warns
+    -----
+    ConvergenceWarning
+        If the gap is above ``tol`` after ``max_iter`` steps.
+
     Notes
     -----
+    The best mixture has two thresholds at most. Steps towards one and then the other zigzag, ever shorter; the step
+    along the edge between them is exact.
+
     The gap :math:`\Psi(x) + \nabla\Psi(x) \cdot (s - x) - \Psi(\text{mixture})`, with s the rates of the new rule and
     x those of the mixture moved off zero, bounds what is missing to the best mixture when counts are expected
     under the probabilities: the threshold is then exactly the best rule for the tangent.
@@ -123,10 +134,10 @@ def frank_wolfe(curve, metric, *, max_iter=100, tol=1e-6):
     check_count(max_iter, "max_iter")
     if not 0.0 <= tol < np.inf:
         raise ValueError(f"tol must be a finite number >= 0, got {tol!r}")
-    threshold, upper = curve.pos, np.inf
+    threshold, upper, sides = curve.pos, np.inf, {}
     rules, weights = {threshold: curve.at(threshold)}, {threshold: 1.0}
     rates = _rates(rules[threshold])
-    for n_iter in range(1, max_iter + 1):  # noqa: B007
+    for n_iter in range(1, max_iter + 1):
         anchor = np.clip(rates, _SMALLEST_RATE, 1.0)
         tangent = np.array(metric.gradient(*anchor))
         threshold = cost_threshold(tangent[0] / curve.pos, tangent[1] / (1.0 - curve.pos))
@@ -135,13 +146,34 @@ def frank_wolfe(curve, metric, *, max_iter=100, tol=1e-6):
         upper = min(upper, metric.link(*anchor) + tangent @ (target - anchor))
         if upper - metric.link(*rates) <= tol:
             break
-        step = _line_search(metric, rates, target - rates)
-        if step == 0.0:
+        # the first rule stands for the side that it is left from
+        sides.setdefault(bool(target[0] <= rates[0]), next(iter(weights)))
+        sides[bool(target[0] > rates[0])] = threshold
+        found = [_towards(metric, weights, rates, threshold, target)]
+        if len(sides) == 2:
+            first, second = sides.values()
+            found.append(_towards(metric, {first: 1.0}, _rates(rules[first]), second, _rates(rules[second])))
+        mixed = max(found, key=lambda mixture: metric.link(*mixture[1]))
+        if not metric.link(*mixed[1]) > metric.link(*rates):
             break
-        rates = rates + step * (target - rates)
-        weights = {kept: (1.0 - step) * weight for kept, weight in weights.items() if step < 1.0}
-        weights[threshold] = weights.get(threshold, 0.0) + step
+        weights, rates = mixed
+    else:
+        warnings.warn(
+            f"stopped after {max_iter} steps with a gap of {upper - metric.link(*rates):.2g} > tol={tol:g}; raise "
+            "max_iter or tol",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
     return _mixture(curve.pos, metric, rules, weights, upper, n_iter)
+
+
+def _towards(metric, weights, rates, threshold, target):
+    """Best mixture of a mixture and a rule: weights of thresholds, and rates."""
+    step = _line_search(metric, rates, target - rates)
+    mixed = {kept: (1.0 - step) * weight for kept, weight in weights.items() if step < 1.0}
+    if step > 0.0:
+        mixed[threshold] = mixed.get(threshold, 0.0) + step
+    return mixed, rates + step * (target - rates)
 
 
 def _check_metric(metric):
