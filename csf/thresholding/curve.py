@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from csf._validation import check_binary_target, check_scores, check_weights
+from csf._validation import check_binary_target, check_class_totals, check_scores, check_weights
 from csf.metrics import get_metric
 from csf.profiles import ErrorProfile
 from csf.thresholding._kernels import (
@@ -398,3 +398,5 @@ def check_both_classes(is_pos, sample_weight, owner):
     for name, mask in (("positive", is_pos), ("negative", ~is_pos)):
         if not (weighs & mask).any():
             raise ValueError(f"{owner} leaves no {name} sample of positive weight; both classes are needed")
+    if sample_weight is not None:
+        check_class_totals(sample_weight[is_pos].sum(), sample_weight[~is_pos].sum(), owner)

@@ -137,7 +137,7 @@ def frank_wolfe(curve, metric, *, max_iter=100, tol=1e-6):
     threshold, upper, sides = curve.pos, np.inf, {}
     rules, weights = {threshold: curve.at(threshold)}, {threshold: 1.0}
     rates = _rates(rules[threshold])
-    for n_iter in range(1, max_iter + 1):
+    for n_iter in range(1, max_iter + 1):  # noqa: B007
         anchor = np.clip(rates, _SMALLEST_RATE, 1.0)
         tangent = np.array(metric.gradient(*anchor))
         threshold = cost_threshold(tangent[0] / curve.pos, tangent[1] / (1.0 - curve.pos))
