@@ -78,8 +78,7 @@ def frank_wolfe(curve, metric, *, max_iter=100, tol=1e-6):
     r"""Mixture of thresholds on probabilities for a metric that is concave in the two rates.
 
     Each step replaces the metric by its tangent at the current rates, whose best rule is a threshold, and moves
-    the mixture towards that rule as far as the metric grows, or to the best mixture of the latest two rules on
-    either side of it where that is better.
+    the mixture towards that rule, or to the best mixture of the latest rules on both sides where that is better.
 
     Parameters
     ----------
@@ -111,10 +110,7 @@ def frank_wolfe(curve, metric, *, max_iter=100, tol=1e-6):
 
     Notes
     -----
-    The best mixture has two thresholds at most. Steps towards one and then the other zigzag, ever shorter; the step
-    along the edge between them is exact.
-
-    The gap :math:`\Psi(x) + \nabla\Psi(x) \cdot (s - x) - \Psi(\text{mixture})`, with s the rates of the new rule and
+    The best mixture has two thresholds at most; the step along the edge between them is exact. The gap :math:`\Psi(x) + \nabla\Psi(x) \cdot (s - x) - \Psi(\text{mixture})`, with s the rates of the new rule and
     x those of the mixture moved off zero, bounds what is missing to the best mixture when counts are expected
     under the probabilities: the threshold is then exactly the best rule for the tangent.
 
@@ -254,11 +250,6 @@ class FrankWolfePlugIn(ProbabilityThresholdClassifier):
     See Also
     --------
     RandomizedFrankWolfePlugIn : The same search, predicting with the mixture.
-
-    Notes
-    -----
-    The method finds a mixture of thresholds. Predicting with it means drawing lots, and its value is an
-    expectation: other predictions with another meaning, so it is another class rather than an option of this one.
 
     References
     ----------
