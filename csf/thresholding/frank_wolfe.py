@@ -110,9 +110,10 @@ def frank_wolfe(curve, metric, *, max_iter=100, tol=1e-6):
 
     Notes
     -----
-    The best mixture has two thresholds at most; the step along the edge between them is exact. The gap :math:`\Psi(x) + \nabla\Psi(x) \cdot (s - x) - \Psi(\text{mixture})`, with s the rates of the new rule and
-    x those of the mixture moved off zero, bounds what is missing to the best mixture when counts are expected
-    under the probabilities: the threshold is then exactly the best rule for the tangent.
+    The best mixture has two thresholds at most; the step along the edge between them is exact. The gap
+    :math:`\Psi(x) + \nabla\Psi(x) \cdot (s - x) - \Psi(\text{mixture})`, with s the rates of the new rule and x those
+    of the mixture moved off zero, bounds what is missing to the best mixture when counts are expected under the
+    probabilities: the threshold is then exactly the best rule for the tangent.
 
     References
     ----------
