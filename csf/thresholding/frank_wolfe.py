@@ -77,8 +77,8 @@ class Mixture:
 def frank_wolfe(curve, metric, *, max_iter=100, tol=1e-6):
     r"""Mixture of thresholds on probabilities for a metric that is concave in the two rates.
 
-    Each step replaces the metric by its tangent at the current rates, whose best rule is a threshold, and moves
-    the mixture towards that rule, or to the best mixture of the latest rules on both sides where that is better.
+    Each step replaces the metric by its tangent at the current rates, whose best rule is a threshold, and moves the
+    mixture towards that rule, or to the best mixture of the latest rules on both sides where that is better.
 
     Parameters
     ----------
@@ -156,8 +156,7 @@ def frank_wolfe(curve, metric, *, max_iter=100, tol=1e-6):
         weights, rates = mixed
     else:
         warnings.warn(
-            f"stopped after {max_iter} steps with a gap of {upper - metric.link(*rates):.2g} > tol={tol:g}; raise "
-            "max_iter or tol",
+            f"stopped after {max_iter} steps with a gap of {upper - metric.link(*rates):.2g} > tol={tol:g}; raise max_iter",
             ConvergenceWarning,
             stacklevel=2,
         )
