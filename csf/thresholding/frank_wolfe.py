@@ -156,7 +156,7 @@ def frank_wolfe(curve, metric, *, max_iter=100, tol=1e-6):
         weights, rates = mixed
     else:
         warnings.warn(
-            f"stopped after {max_iter} steps with a gap of {upper - metric.link(*rates):.2g} > tol={tol:g}; raise max_iter",
+            f"stopped after {max_iter} steps, gap {upper - metric.link(*rates):.2g} > tol={tol:g}; raise max_iter",
             ConvergenceWarning,
             stacklevel=2,
         )
