@@ -31,6 +31,7 @@ __all__ = [
     "CallbackSupportMixin",
     "NoCallbackContext",
     "check_binary_target",
+    "check_class_totals",
     "check_class_weights",
     "check_count",
     "check_fraction",
@@ -221,7 +222,23 @@ def check_weights(sample_weight, n_samples):
         raise ValueError(f"sample_weight must not be negative, got {weight.min().item()!r}; accepted: numbers >= 0")
     if not (weight > 0).any():
         raise ValueError("sample_weight is zero for every sample; at least one weight must be positive")
+    with np.errstate(over="ignore"):
+        total = weight.sum()
+    if not np.isfinite(total):
+        raise ValueError(
+            f"sample_weight adds up to more than a float can hold; its largest is {weight.max().item()!r}. Divide all "
+            "weights by a number: only their ratios, and C times their size, matter"
+        )
     return weight
+
+
+def check_class_totals(pos, neg, owner="sample_weight"):
+    """A ValueError where a class weighs so little that no share of all samples can tell it from nothing."""
+    if min(pos, neg) <= 4 * np.finfo(np.float64).eps * max(pos, neg):
+        raise ValueError(
+            f"{owner} gives the positive class {float(pos):.6g} and the negative class {float(neg):.6g} in total; the "
+            "smaller one is lost in the rounding of the larger one. Give both classes weights of a more similar size"
+        )
 
 
 def check_class_weights(sample_weight, is_pos):
@@ -231,6 +248,8 @@ def check_class_weights(sample_weight, is_pos):
         raise ValueError(
             "sample_weight is zero for every sample of one class; both classes need a sample with positive weight"
         )
+    if weight is not None:
+        check_class_totals(weight[is_pos].sum(), weight[~is_pos].sum())
     return weight
 
 

@@ -29,7 +29,8 @@ def cost_sample_weight(is_pos, costs, *, sample_weight=None, normalize="none"):
         The user's weights.
     normalize : {"none", "mean"}, default="none"
         ``"none"`` keeps the costs as they are, so that their size acts on the base's regularisation as in the
-        papers; ``"mean"`` scales the weights to the mean of the user's weights (1 without).
+        papers; ``"mean"`` scales the weights to the mean of the user's weights (1 without). Then equal costs are no
+        costs, and a weight of 2 is a sample that is there twice.
 
     Returns
     -------

@@ -13,6 +13,7 @@ from csf.prefit import is_prefit
 from csf.profiles import ErrorProfile
 from csf.search import CostSearch
 from csf.splits import resolve_splits
+from csf.thresholding._calibration import fit_calibrator
 
 __all__ = ["MacroCostSearch"]
 
@@ -57,6 +58,8 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Mean of the bounds of the searches and of their gaps (NaN where one is), see `CostSearch`.
     best_ts_, best_thresholds_ : ndarray of shape (n_classes,)
         Level (NaN for none) and threshold of each winner.
+    scales_ : ndarray of shape (n_classes,)
+        Factors of the scores, see Notes; absent with ``refit=False``.
     best_params_ : list of dict
         Setting of ``param_grid`` that won for each class.
     classes_ : ndarray of shape (n_classes,)
@@ -67,6 +70,13 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     See Also
     --------
     CostSearch : With ``null_class`` it searches the F-measure of several classes together.
+
+    Notes
+    -----
+    Models of different classes are trained with different costs, so that their scores are no numbers of one scale.
+    What `predict` compares is the distance of each score from its threshold in units of log-odds: times the slope of a
+    sigmoid that is fitted to the training samples. That keeps what each search decides for its class; where no class
+    or several are found, the one that is missed by the least, or found with the most certainty, is predicted.
 
     References
     ----------
@@ -127,7 +137,21 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             delayed(_fit_one)(each, X, y == label, weight, rest, shared) for label in self.classes_[1:]
         )
         self._report([first, *others])
+        if self.search.refit:
+            self._scale(X, y, weight)
         return self
+
+    def _scale(self, X, y, weight):
+        """Find how fast the log-odds of each class grow with its score, so that scores of all classes compare."""
+        slopes = []
+        for label, search in zip(self.classes_, self.searches_):
+            score = search.decision_function(X)
+            usable = np.isfinite(score).all()
+            slope = fit_calibrator("sigmoid", score, y == label, weight).slope_ if usable else np.nan
+            slopes.append(slope if np.isfinite(slope) and slope > 0.0 else np.nan)
+        # a score that says nothing of its class has no scale of its own
+        middle = 1.0 if np.isnan(slopes).all() else np.nanmedian(slopes)
+        self.scales_ = np.where(np.isnan(slopes), middle, slopes)
 
     def _check_search(self):
         if not isinstance(self.search, CostSearch):
@@ -151,13 +175,14 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.best_ts_ = np.array([np.nan if search.best_t_ is None else search.best_t_ for search in searches])
         self.best_thresholds_ = np.array([search.best_threshold_ for search in searches], dtype=float)
         self.best_params_ = [search.best_params_ for search in searches]
+        vars(self).pop("scales_", None)
         for name in ("n_features_in_", "feature_names_in_"):
             vars(self).pop(name, None)
             if hasattr(searches[0], name):
                 setattr(self, name, getattr(searches[0], name))
 
     def predict(self, X):
-        """The class whose score exceeds its threshold by the most.
+        """The class whose score exceeds its threshold by the most, in units of log-odds.
 
         Parameters
         ----------
@@ -183,15 +208,15 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_classes) or (n_samples,)
-            Score of each class minus its threshold, above 0 where its search finds it. With two classes the difference
-            of both, above 0 where the second one is predicted.
+            Score of each class minus its threshold, times its scale: above 0 where its search finds it. With two
+            classes the difference of both, above 0 where the second one is predicted.
         """
         margins = self._margins(X)
         return margins[:, 1] - margins[:, 0] if margins.shape[1] == 2 else margins
 
     def _margins(self, X):
         check_is_fitted(self)
-        return np.column_stack([search.decision_function(X) for search in self.searches_])
+        return np.column_stack([search.decision_function(X) for search in self.searches_]) * self.scales_
 
     @available_if(_search_has("predict_proba"))
     def predict_proba(self, X):

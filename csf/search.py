@@ -86,7 +86,8 @@ class CostSearch(
         ``"class"`` weights a sample by the cost of its class. ``"one-vs-rest"``, for a OneVsRestClassifier, weights it
         in each problem by itself: ``c_fn`` if it is of the class to be found there, else ``c_fp``. See Notes.
     normalize : {"none", "mean"}, default="none"
-        ``"mean"`` scales the weights to mean 1, so that the regularisation of the base stays the same at all levels.
+        ``"mean"`` scales the weights of each training to the mean of the given sample weights (1 without them), so that
+        the regularisation stays the same at all levels: that of the base trained without costs.
     sample_weight_name : str, default=None
         Argument of the base's ``fit`` for the weights, such as ``"clf__sample_weight"``; found by itself otherwise.
     min_gain : float, default=None
@@ -168,8 +169,8 @@ class CostSearch(
 
     Notes
     -----
-    The costs change what the base's probabilities mean. ``predict_proba`` takes them out again: the odds are
-    multiplied by ``c_fp / c_fn``. It is not thresholded at ``best_threshold_``, so use ``predict``.
+    The costs change what the base's probabilities mean. ``predict_proba`` takes them out again (odds times
+    ``c_fp / c_fn``). It is not thresholded at ``best_threshold_``, so use ``predict``.
 
     With ``null_class``, a sample of another class is found only if its own class is predicted. Metrics read the errors
     ``fn`` (samples of other classes that are not found) and ``fp`` (samples of the null class in which something is

@@ -83,6 +83,29 @@ def test_the_score_is_the_macro_average_of_one_class_a_sample(data):
     assert not hasattr(macro(LinearSVC()), "predict_proba")
 
 
+def test_scores_of_all_classes_have_one_scale(data):
+    """A search whose scores are larger for no reason finds nothing more: units of scores do not matter."""
+    X, y = data
+    first, second = macro().fit(X, y), macro().fit(X, y)
+    best = second.searches_[1].best_estimator_
+    best.coef_, best.intercept_ = 1000.0 * best.coef_, 1000.0 * best.intercept_
+    second.searches_[1].best_threshold_ *= 1000.0
+    second._scale(X, y, None)
+    np.testing.assert_allclose(second.scales_[1], first.scales_[1] / 1000.0, rtol=1e-3)
+    assert np.mean(first.predict(X) == second.predict(X)) > 0.99
+    for k, search in enumerate(first.searches_):
+        assert np.array_equal(first.decision_function(X)[:, k] > 0.0, search.predict(X) == 1)
+
+
+def test_one_class_a_sample_loses_little_where_classes_are_alike():
+    X, y = make_classification(
+        1500, 12, n_informative=8, n_classes=8, n_clusters_per_class=2, class_sep=1.0, random_state=0
+    )
+    fitted = macro(LogisticRegression()).fit(X[:900], y[:900])
+    raw = np.column_stack([search.decision_function(X[900:]) for search in fitted.searches_]).argmax(axis=1)
+    assert fitted.score(X[900:], y[900:]) >= f1_score(y[900:], raw, average="macro")
+
+
 def test_it_beats_one_plain_training(data):
     """On the pooled held-out decisions of each class, which is what it maximises."""
     X, y = data

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from csf._validation import check_binary_target, check_count, check_weights
+from csf._validation import check_binary_target, check_class_totals, check_count, check_weights
 from csf._warnings import warn
 from csf.fenchel.rewards import RewardProblem
 
@@ -78,6 +78,7 @@ class LinearAlternation(ClassifierMixin, BaseEstimator):
                     raise ValueError(
                         f"sample_weight is zero for every sample of the {name} class; both classes are needed"
                     )
+            check_class_totals(weight[is_pos].sum(), weight[~is_pos].sum())
         return X, is_pos, weight
 
     def _problem(self, X, is_pos, weight):

@@ -6,6 +6,9 @@ from csf.linear import Hinge, Rows
 
 __all__ = ["RewardProblem"]
 
+# Smallest inverse strength of the regulariser in units of the rewards, and inverse of the largest one.
+_SMALLEST = 1e-300
+
 
 class RewardProblem:
     r"""A training set seen through the hinge loss of each class.
@@ -46,6 +49,12 @@ class RewardProblem:
         self._of_pos = np.where(is_pos, self._unit, 0.0)
         self._of_neg = self._unit - self._of_pos
         self.pos = float(self._of_pos.sum())
+        # in floats of Python, whose products overflow in silence
+        if not _SMALLEST <= float(C) * total <= 1.0 / _SMALLEST:
+            raise ValueError(
+                f"C times the total weight must be between {_SMALLEST:g} and {1.0 / _SMALLEST:g}, got C={C!r} and a "
+                f"total of {total:.6g}"
+            )
         self.lam = 1.0 / (C * total)
         rows = Rows(X, constant=intercept_scaling if fit_intercept else 0.0)
         self._hinge = Hinge(rows, np.where(is_pos, 1.0, -1.0))

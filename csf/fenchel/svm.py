@@ -147,6 +147,8 @@ class FenchelSVM(LinearAlternation):
         """
         metric = self._check_metric()
         self._check_numbers()
+        if self.base is not None and (isinstance(self.base, type) or not hasattr(self.base, "fit")):
+            raise TypeError(f"base must be a classifier such as LogisticRegression() or None, got {self.base!r}")
         # a base gets the samples as they come, tables with text included
         how = NUMBERS if self.base is None else {"skip_check_array": True}
         X, is_pos, weight = self._check_data(X, y, sample_weight, **how)

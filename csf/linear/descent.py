@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from csf.linear._solve import check_finite
+from csf.linear._solve import NOISE, check_finite, quietly
 from csf.linear.hinge import HingeSolution
 from csf.linear.turns import BoxProgram
 
@@ -38,6 +38,7 @@ class HingeDescent:
         self.rows, self.sign = rows, sign
         self._squares = rows.squared_norms()
 
+    @quietly
     def solve(self, weight, *, tol, rtol=0.0, starts=(), max_iter=1000):
         """Minimise the weighted objective of `Hinge`.
 
@@ -68,18 +69,20 @@ class HingeDescent:
         dual = self._start(weight, starts)
         program = BoxProgram(rows, sign, np.zeros(rows.n_rows), weight, self._squares)
         w = rows.combine(dual * sign)
-        used, before, swallowed = 0, -np.inf, 0
+        used, before, swallowed, total = 0, -np.inf, 0, weight.sum()
         check_finite(self._squares.max(initial=0.0))
         while True:
             margins = sign * rows.scores(w)
             objective = 0.5 * w @ w + weight @ np.maximum(1.0 - margins, 0.0)
-            bound = dual.sum() - 0.5 * w @ w
+            value = dual.sum() - 0.5 * w @ w
+            # what cancels in them is as large as the total weight
+            bound = min(value, objective - NOISE * (objective + total))
             gap = objective - bound
             check_finite(gap)
             if gap <= max(tol, rtol * objective, 1e-12 * objective) or used >= max_iter or swallowed == _PATIENCE:
                 break
-            swallowed = swallowed + 1 if bound <= before else 0
-            before = max(before, bound)
+            swallowed = swallowed + 1 if value <= before else 0
+            before = max(before, value)
             w, passes = program.turn(dual, w, max_iter - used)
             used += passes
         share = np.divide(dual, weight, out=np.zeros_like(dual), where=weight > 0)

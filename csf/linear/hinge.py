@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from csf._compiled import njit
-from csf.linear._solve import check_finite, conjugate_gradients, newton_step
+from csf.linear._solve import NOISE, check_finite, conjugate_gradients, newton_step, quietly
 
 __all__ = ["Hinge", "HingeSolution"]
 
@@ -127,6 +127,7 @@ class Hinge:
         """
         return self.sign * self.rows.scores(w)
 
+    @quietly
     def solve(self, weight, *, tol, rtol=0.0, start=None, max_iter=500):
         """Minimise the weighted objective.
 
@@ -159,12 +160,15 @@ class Hinge:
         else:
             w, share, penalty = start.w, start.share, max(start.penalty / _GROWTH**2, _FIRST_PENALTY)
         margins, steps, swallowed, newton = self.margins(w), 0, 0, _Newton(self.rows, weight)
+        total = weight.sum()
         for count in range(max_iter + 1):
             target = share + penalty * (1.0 - margins)
             clipped = np.clip(target, 0.0, 1.0)
             dual_w = self.rows.combine(self.sign * weight * clipped)
             objective = 0.5 * w @ w + weight @ np.maximum(1.0 - margins, 0.0)
             bound = weight @ clipped - 0.5 * dual_w @ dual_w
+            # what cancels in them is as large as the total weight
+            bound = min(bound, objective - NOISE * (objective + total))
             gap = objective - bound
             check_finite(gap)
             if gap <= max(tol, rtol * objective, 1e-12 * objective) or count == max_iter:

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from csf._compiled import njit
-from csf.linear._solve import check_finite, conjugate_gradients
+from csf.linear._solve import NOISE, check_finite, conjugate_gradients, quietly
 from csf.linear.solution import Solution
 
 __all__ = ["Logistic"]
@@ -85,6 +85,7 @@ class Logistic:
         if self._free:
             self._ridge[-1] = 0.0
 
+    @quietly
     def solve(self, weight, *, tol, starts=(), max_iter=200):
         """Minimise the weighted objective.
 
@@ -136,7 +137,7 @@ class Logistic:
                     return self.solve(weight, tol=tol, max_iter=max_iter)
                 break
             w, margins = w + length * step, margins + length * along
-        return Solution(w, float(objective), float(gap), count, margins)
+        return Solution(w, float(objective), float(max(gap, NOISE * objective)), count, margins)
 
     def _factor(self, curvature):
         """Function that applies the inverse of the second derivatives."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from csf.linear._solve import check_finite, hinge_step, newton_step, note_changes, squared_terms
+from csf.linear._solve import NOISE, check_finite, hinge_step, newton_step, note_changes, quietly, squared_terms
 from csf.linear.solution import Solution, best_mixture
 from csf.linear.turns import BoxProgram
 
@@ -51,6 +51,7 @@ class SquaredHinge:
     def __init__(self, rows, sign):
         self.rows, self.sign = rows, sign
 
+    @quietly
     def solve(self, weight, *, tol, starts=(), max_iter=1000):
         """Minimise the weighted objective.
 
@@ -104,7 +105,7 @@ class SquaredHinge:
             if length == 0.0:
                 break
             w, margins = w + length * step, margins + length * along
-        return Solution(w, float(objective), float(gap), count, margins)
+        return Solution(w, float(objective), float(max(gap, NOISE * objective)), count, margins)
 
     def _dual(self, weight, tol, starts, max_iter):
         rows, sign = self.rows, self.sign
@@ -130,4 +131,5 @@ class SquaredHinge:
         if gap > tol * objective:  # the dual variables that belong to the coefficients may prove more
             slope = w - rows.combine(2.0 * weight * slack * sign)
             gap = min(gap, 0.5 * slope @ slope)
+        gap = max(gap, NOISE * (objective + dual.sum()))
         return Solution(w, float(objective), float(gap), used, margins, dual)

@@ -7,6 +7,9 @@ from csf.metrics.base import Coefficients, LinearFractional
 
 __all__ = ["FBeta"]
 
+# Its square is a number.
+_LARGEST = 1e150
+
 
 @dataclass(frozen=True)
 class FBeta(LinearFractional):
@@ -46,8 +49,10 @@ class FBeta(LinearFractional):
     beta: float = 1.0
 
     def __post_init__(self):
-        if not (self.beta > 0 and math.isfinite(self.beta)):
-            raise ValueError(f"beta must be positive and finite, got {self.beta!r}")
+        if not (self.beta > 0 and math.isfinite(self.beta) and self.beta < _LARGEST):
+            raise ValueError(
+                f"beta must be positive and finite, got {self.beta!r}; accepted: numbers below {_LARGEST:g}"
+            )
 
     @property
     def name(self):

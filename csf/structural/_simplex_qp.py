@@ -33,10 +33,9 @@ def solve_simplex_qp(H, linear, total, alpha, tol):
         Duality gap reached; above ``tol`` only where rounding prevents more.
     """
     n = linear.shape[0]
-    ridge = 0.0
+    ridge = 1e-300
     for i in range(n):
         ridge = max(ridge, _RIDGE * H[i, i])
-    ridge = max(ridge, 1e-300)
     free = alpha > 0.0
     gap = np.inf
     for _ in range(50 + 10 * n):
@@ -44,8 +43,9 @@ def solve_simplex_qp(H, linear, total, alpha, tol):
             pass
         gradient = linear - H @ alpha
         best = int(np.argmax(gradient))
-        gap = total * gradient[best] - gradient @ alpha
-        if gap <= tol or free[best]:
+        before, gap = gap, total * gradient[best] - gradient @ alpha
+        # free variables alone can gain only what a large ridge left, which falls from step to step
+        if gap <= tol or (free[best] and gap > 0.5 * before):
             break
         free[best] = True
     return gap
@@ -53,30 +53,67 @@ def solve_simplex_qp(H, linear, total, alpha, tol):
 
 @njit(cache=True, nogil=True)
 def _move(H, linear, total, alpha, free, ridge):
-    """Go to the maximum over the free variables, or to the first bound on the way, whose variable is then fixed."""
+    """Go to the maximum over the free variables, or to the first bound on the way, whose variable is then fixed.
+
+    The ridge counts from where the variables are: it slows them down where the program is flat, and no more.
+    """
     at = np.flatnonzero(free)
-    size = at.shape[0]
-    scale = ridge / _RIDGE
-    system = np.zeros((size + 1, size + 1))
-    right = np.empty(size + 1)
+    size, last = at.shape[0] - 1, 0
+    for a in range(size + 1):
+        last = a if alpha[at[a]] > alpha[at[last]] else last
+    # the largest one makes up for the moves of the others, so that the sum stays
+    at[last], at[size] = at[size], at[last]
+    pivot = at[size]
+    slope, rest = linear[at] - linear[pivot], total
+    for a in range(size + 1):
+        rest -= alpha[at[a]]
+        for b in range(size + 1):
+            slope[a] -= (H[at[a], at[b]] - H[pivot, at[b]]) * alpha[at[b]]
+    H_free, factor = np.empty((size, size)), np.empty((size, size))
     for a in range(size):
         for b in range(size):
-            system[a, b] = H[at[a], at[b]]
-        system[a, a] += ridge
-        system[a, size] = system[size, a] = scale
-        right[a] = linear[at[a]] + ridge * alpha[at[a]]
-    right[size] = scale * total
-    target = np.linalg.solve(system, right)
+            H_free[a, b] = (H[at[a], at[b]] - H[at[a], pivot]) - (H[pivot, at[b]] - H[pivot, pivot])
+    while not _cholesky(H_free, ridge, factor):
+        ridge *= 10.0
+    move = np.append(_solve(factor, slope[:size]), 0.0)
+    move[size] = rest - move.sum()
     step, block = 1.0, -1
-    for a in range(size):
-        if target[a] < 0.0:
-            reach = alpha[at[a]] / (alpha[at[a]] - target[a])
+    for a in range(size + 1):
+        if alpha[at[a]] + move[a] < 0.0:
+            reach = -alpha[at[a]] / move[a]
             if reach < step:
                 step, block = reach, a
-    for a in range(size):
-        alpha[at[a]] = max(alpha[at[a]] + step * (target[a] - alpha[at[a]]), 0.0)
+    for a in range(size + 1):
+        alpha[at[a]] = max(alpha[at[a]] + step * move[a], 0.0)
     if block < 0:
         return False
     alpha[at[block]] = 0.0
     free[at[block]] = False
     return True
+
+
+@njit(cache=True, nogil=True)
+def _cholesky(H, ridge, factor):
+    """Write the Cholesky factor of ``H`` plus the ridge; ``False`` where rounding hides it."""
+    for a in range(H.shape[0]):
+        for b in range(a):
+            rest = H[a, b] - np.dot(factor[a, :b], factor[b, :b])
+            factor[a, b] = rest / factor[b, b]
+        rest = H[a, a] + ridge - np.dot(factor[a, :a], factor[a, :a])
+        if not rest >= 0.5 * ridge:  # no pivot of the sum is smaller than the ridge
+            return False
+        factor[a, a] = np.sqrt(rest)
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _solve(factor, right):
+    """Solve the equations of a Cholesky factor."""
+    x = right.copy()
+    for a in range(x.shape[0]):
+        x[a] = (x[a] - np.dot(factor[a, :a], x[:a])) / factor[a, a]
+    for a in range(x.shape[0] - 1, -1, -1):
+        for b in range(a + 1, x.shape[0]):
+            x[a] -= factor[b, a] * x[b]
+        x[a] /= factor[a, a]
+    return x

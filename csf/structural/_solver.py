@@ -12,6 +12,8 @@ __all__ = ["Bounds", "CuttingPlaneSolver", "warn_of_weak_results"]
 
 # The small quadratic program is solved to this part of the gap asked for.
 _INNER = 1e-3
+# Rounding of objectives and bounds, as a share of their terms: no smaller gap is proven.
+_NOISE = 4 * np.finfo(np.float64).eps
 
 
 class Bounds(NamedTuple):
@@ -71,7 +73,7 @@ class CuttingPlaneSolver:
             # the minimum of the model is preferred to an earlier point where both are good enough
             if value < objective or value - bound <= tol:
                 best, objective = w, value
-            steps.append(Bounds(objective, bound, self._size - 1))
+            steps.append(Bounds(objective, min(bound, objective - _NOISE * (C + objective)), self._size - 1))
             if watch is not None:
                 watch(steps[-1], best, w)
             if objective - bound <= tol or len(steps) == max_iter:

@@ -10,7 +10,7 @@ from csf.online.base import check_positive
 from csf.structural._online import StructuralOnlineClassifier
 from csf.structural._problem import StructuralProblem
 from csf.structural._rows import rows_of, stack_rows
-from csf.structural._solver import CuttingPlaneSolver, warn_of_weak_results
+from csf.structural._solver import Bounds, CuttingPlaneSolver, warn_of_weak_results
 from csf.structural._threshold import choose_threshold
 
 __all__ = ["FTRL"]
@@ -20,8 +20,8 @@ SCHEDULES = ("geometric", "every")
 _GROWTH = 1.2
 # Bound of the slope of one penalty, for precision among the top k.
 _LIPSCHITZ = 8.0
-# Relative precision of the length of weights that the ball holds back.
-_LENGTH_TOL = 1e-3
+# Share of the gap that each minimisation may leave where the ball holds the weights back, and limit of these.
+_INNER, _MOST_HALVINGS = 0.25, 100
 
 
 class FTRL(StructuralOnlineClassifier):
@@ -239,31 +239,42 @@ class FTRL(StructuralOnlineClassifier):
         return 0.0 if problem is None else factor * max(problem.value(self._w), 0.0)
 
     def _minimise(self, problem, factor, n_rows):
-        """Regularised minimum in the ball. Its length falls with the regulariser, so that halving finds it."""
+        """Regularised minimum in the ball."""
         eta = _LIPSCHITZ * math.sqrt(2.0 * n_rows) / self.radius if self.eta is None else self.eta
-        solver = CuttingPlaneSolver(problem)
-
-        def solve(C):
-            w, _, steps = solver.solve(C, eps=self.eps, max_iter=self.max_planes)
-            return w, float(np.linalg.norm(w)), steps
-
-        high = factor / eta
-        w, length, steps = solve(high)
-        self._last_solution = steps, steps[0].objective, high
-        if length <= self.radius:
+        solver, C = CuttingPlaneSolver(problem), factor / eta
+        w, _, steps = solver.solve(C, eps=self.eps, max_iter=self.max_planes)
+        self._last_solution = steps, steps[0].objective, C
+        if np.linalg.norm(w) <= self.radius:
             return w
-        low, best = 0.0, np.zeros_like(w)
-        while high - low > _LENGTH_TOL * high:
+        w, bounds = self._minimise_on_ball(solver, problem, C)
+        self._last_solution = [*steps[:-1], bounds], math.inf, C  # weights are held back: zero is worse
+        return w
+
+    def _minimise_on_ball(self, solver, problem, C):
+        """Best weights of the length of the radius, and bounds of the objective.
+
+        A larger regulariser shortens the weights, so that halving finds the one that the ball amounts to. What it
+        adds is at most that of the longest weights: each minimum with it bounds those in the ball from below.
+        """
+        radius, tol = self.radius, self.eps * max(1.0, C)
+        best, objective, bound, low, high = None, math.inf, 0.0, 0.0, C
+        ends = [np.zeros(problem.n_weights), None]
+        for _ in range(_MOST_HALVINGS):
             middle = 0.5 * (low + high)
-            w, length, steps = solve(middle)
-            if length > self.radius:
-                high = middle
-                continue
-            low, best = middle, w
-            self._last_solution = steps, math.inf, middle  # weights are held back: zero is worse
-            if length >= (1.0 - _LENGTH_TOL) * self.radius:
+            more = C / middle  # times the regulariser
+            inner = _INNER * tol / (more * max(1.0, middle))
+            w, _, steps = solver.solve(middle, eps=inner, max_iter=self.max_planes)
+            bound = max(bound, more * steps[-1].bound - 0.5 * (more - 1.0) * radius**2)
+            length = float(np.linalg.norm(w))
+            ends[int(length > radius)] = w
+            low, high = (low, middle) if length > radius else (middle, high)
+            for point in _on_sphere(ends, radius):
+                value = 0.5 * point @ point + C * max(problem.value(point), 0.0)
+                if value < objective:
+                    best, objective = point, value
+            if objective - bound <= tol or not low < 0.5 * (low + high) < high:
                 break
-        return best
+        return best, Bounds(objective, min(bound, objective), len(steps))
 
     def _choose_threshold(self):
         """Nothing is positive before the first minimisation."""
@@ -271,3 +282,14 @@ class FTRL(StructuralOnlineClassifier):
 
     def _weights(self):
         return self._w, self._w
+
+
+def _on_sphere(ends, radius):
+    """Weights of the length of the radius near the shorter and the longer ones: these, cut off, and those between."""
+    short, long = ends
+    points = [short] if long is None else [short, long * (radius / np.linalg.norm(long))]
+    if long is not None:
+        move = long - short
+        square, along, missing = move @ move, short @ move, radius**2 - short @ short
+        points.append(short + (math.sqrt(along**2 + square * max(missing, 0.0)) - along) / square * move)
+    return [w * min(1.0, radius / max(float(np.linalg.norm(w)), 1e-300)) for w in points]

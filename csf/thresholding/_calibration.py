@@ -31,6 +31,11 @@ class _Sigmoid:
     def predict(self, score):
         return self.model_.predict_proba(self._column(score))[:, 1]
 
+    @property
+    def slope_(self):
+        """Growth of the log-odds with the score."""
+        return float(self.model_.coef_[0, 0] / self.scale_)
+
     def _column(self, score):
         return ((score - self.shift_) / self.scale_)[:, np.newaxis]
 

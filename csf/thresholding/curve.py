@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from csf._validation import check_binary_target, check_scores, check_weights
+from csf._validation import check_binary_target, check_class_totals, check_scores, check_weights
 from csf.metrics import get_metric
 from csf.profiles import ErrorProfile
 from csf.thresholding._kernels import (
@@ -77,8 +77,7 @@ class ThresholdCurve:
     Notes
     -----
     The first cut predicts nothing positive and the last everything. Only where some scores are +inf there is no
-    threshold that predicts nothing: the first cut then holds those samples, so that each cut is a rule that can
-    be applied.
+    threshold that predicts nothing: the first cut then holds those samples, so that each cut can be applied.
 
     Examples
     --------
@@ -394,7 +393,8 @@ def threshold_curve(y_true, y_score, *, sample_weight=None, pos_label=None):
 
 def check_both_classes(is_pos, sample_weight, owner):
     """Raise a ValueError unless both classes have samples of positive weight."""
-    weighs = np.ones(is_pos.shape[0], dtype=bool) if sample_weight is None else sample_weight > 0
+    weighs = np.ones(is_pos.shape[0]) if sample_weight is None else sample_weight
     for name, mask in (("positive", is_pos), ("negative", ~is_pos)):
-        if not (weighs & mask).any():
+        if not weighs[mask].any():
             raise ValueError(f"{owner} leaves no {name} sample of positive weight; both classes are needed")
+    check_class_totals(weighs[is_pos].sum(), weighs[~is_pos].sum(), owner)

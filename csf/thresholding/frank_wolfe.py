@@ -4,9 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import brentq
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from csf._validation import check_count
+from csf._warnings import warn
 from csf.metrics import get_metric
 from csf.metrics.concave import Concave
 from csf.profiles import ErrorProfile
@@ -75,8 +77,8 @@ class Mixture:
 def frank_wolfe(curve, metric, *, max_iter=100, tol=1e-6):
     r"""Mixture of thresholds on probabilities for a metric that is concave in the two rates.
 
-    Each step replaces the metric by its tangent at the current rates, whose best rule is a threshold, and moves
-    the mixture towards that rule as far as the metric grows.
+    Each step replaces the metric by its tangent at the current rates, whose best rule is a threshold, and moves the
+    mixture towards that rule, or to the best mixture of the latest rules on both sides where that is better.
 
     Parameters
     ----------
@@ -101,11 +103,17 @@ def frank_wolfe(curve, metric, *, max_iter=100, tol=1e-6):
     ValueError
         If ``max_iter`` or ``tol`` is out of range.
 
+    Warns
+    -----
+    ConvergenceWarning
+        If the gap is above ``tol`` after ``max_iter`` steps.
+
     Notes
     -----
-    The gap :math:`\Psi(x) + \nabla\Psi(x) \cdot (s - x) - \Psi(\text{mixture})`, with s the rates of the new rule and
-    x those of the mixture moved off zero, bounds what is missing to the best mixture when counts are expected
-    under the probabilities: the threshold is then exactly the best rule for the tangent.
+    The best mixture has two thresholds at most; the step along the edge between them is exact. The gap
+    :math:`\Psi(x) + \nabla\Psi(x) \cdot (s - x) - \Psi(\text{mixture})`, with s the rates of the new rule and x those
+    of the mixture moved off zero, bounds what is missing to the best mixture when counts are expected under the
+    probabilities: the threshold is then exactly the best rule for the tangent.
 
     References
     ----------
@@ -123,7 +131,7 @@ def frank_wolfe(curve, metric, *, max_iter=100, tol=1e-6):
     check_count(max_iter, "max_iter")
     if not 0.0 <= tol < np.inf:
         raise ValueError(f"tol must be a finite number >= 0, got {tol!r}")
-    threshold, upper = curve.pos, np.inf
+    threshold, upper, sides = curve.pos, np.inf, {}
     rules, weights = {threshold: curve.at(threshold)}, {threshold: 1.0}
     rates = _rates(rules[threshold])
     for n_iter in range(1, max_iter + 1):  # noqa: B007
@@ -135,13 +143,32 @@ def frank_wolfe(curve, metric, *, max_iter=100, tol=1e-6):
         upper = min(upper, metric.link(*anchor) + tangent @ (target - anchor))
         if upper - metric.link(*rates) <= tol:
             break
-        step = _line_search(metric, rates, target - rates)
-        if step == 0.0:
+        # the first rule stands for the side that it is left from
+        sides.setdefault(bool(target[0] <= rates[0]), next(iter(weights)))
+        sides[bool(target[0] > rates[0])] = threshold
+        found = [_towards(metric, weights, rates, threshold, target)]
+        if len(sides) == 2:
+            first, second = sides.values()
+            found.append(_towards(metric, {first: 1.0}, _rates(rules[first]), second, _rates(rules[second])))
+        mixed = max(found, key=lambda mixture: metric.link(*mixture[1]))
+        if not metric.link(*mixed[1]) > metric.link(*rates):
             break
-        rates = rates + step * (target - rates)
-        weights = {kept: (1.0 - step) * weight for kept, weight in weights.items() if step < 1.0}
-        weights[threshold] = weights.get(threshold, 0.0) + step
+        weights, rates = mixed
+    else:
+        warn(
+            f"stopped after {max_iter} steps, gap {upper - metric.link(*rates):.2g} > tol={tol:g}; raise max_iter",
+            ConvergenceWarning,
+        )
     return _mixture(curve.pos, metric, rules, weights, upper, n_iter)
+
+
+def _towards(metric, weights, rates, threshold, target):
+    """Best mixture of a mixture and a rule: weights of thresholds, and rates."""
+    step = _line_search(metric, rates, target - rates)
+    mixed = {kept: (1.0 - step) * weight for kept, weight in weights.items() if step < 1.0}
+    if step > 0.0:
+        mixed[threshold] = mixed.get(threshold, 0.0) + step
+    return mixed, rates + step * (target - rates)
 
 
 def _check_metric(metric):
@@ -222,11 +249,6 @@ class FrankWolfePlugIn(ProbabilityThresholdClassifier):
     See Also
     --------
     RandomizedFrankWolfePlugIn : The same search, predicting with the mixture.
-
-    Notes
-    -----
-    The method finds a mixture of thresholds. Predicting with it means drawing lots, and its value is an
-    expectation: other predictions with another meaning, so it is another class rather than an option of this one.
 
     References
     ----------

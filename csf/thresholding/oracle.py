@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from csf._validation import check_weights
+from csf._validation import check_class_totals, check_weights
 from csf.thresholding.curve import sweep
 
 __all__ = ["cost_threshold", "probability_curve"]
@@ -82,6 +82,7 @@ def probability_curve(proba, target=None, *, sample_weight=None):
     for name, mass in (("positive", as_pos), ("negative", as_neg)):
         if not (mass > 0).any():
             raise ValueError(f"the {name} class weighs nothing; both classes are needed")
+    check_class_totals(as_pos.sum(), as_neg.sum())
     is_pos = np.repeat([True, False], proba.shape[0])
     return sweep(is_pos, np.concatenate((proba, proba)), np.concatenate((as_pos, as_neg)))
 

@@ -10,7 +10,7 @@ from linear_builders import LAYOUTS, problems
 from sklearn.svm import LinearSVC
 
 import csf.linear.hinge
-from csf.linear import Hinge, HingeDescent, Rows
+from csf.linear import Hinge, HingeDescent, Logistic, Rows, SquaredHinge
 
 SOLVERS = {"descent": (HingeDescent, 512), "Newton": (Hinge, 10**9), "Newton, conjugate gradients": (Hinge, 0)}
 solvers = pytest.mark.parametrize("solver", SOLVERS)
@@ -83,3 +83,18 @@ def test_the_limit_of_passes_is_kept_and_shows_in_the_gap():
     found = HingeDescent(Rows(X), sign).solve(np.ones(300), tol=0.0, rtol=1e-9, max_iter=7)
     assert found.n_iter <= 7
     assert found.relative_gap > 1e-9
+
+
+@pytest.mark.parametrize("solver", [Hinge, HingeDescent, SquaredHinge, Logistic])
+@pytest.mark.parametrize("C", [1.0, 1e6, 1e12])
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e6])
+def test_gaps_are_as_large_as_what_rounding_hides(solver, C, offset):
+    """Where an objective is the rest of large terms, no gap below their rounding is proven, and none is negative."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2)) + offset
+    sign = np.where(X[:, 0] + 0.1 * rng.normal(size=60) > offset, 1.0, -1.0)
+    solution = solver(Rows(X), sign).solve(np.full(60, C), tol=1e-9)
+    assert solution.gap > 0.0
+    assert solution.gap >= 1e-16 * solution.objective
+    if solver in (Hinge, HingeDescent):
+        assert solution.gap >= 2e-16 * C * 60

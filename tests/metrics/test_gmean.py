@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csf.metrics import GMean
+from csf.thresholding import threshold_curve
 
 
 @pytest.mark.parametrize("eps", [0.0, 1.0, -1.0, np.nan])
@@ -30,3 +31,10 @@ def test_the_box_bounds_the_slope_of_the_extension():
 
 def test_eps_leaves_the_value_alone():
     assert GMean(eps=0.1).link(1e-6, 1.0) == GMean().link(1e-6, 1.0) == 1e-3
+
+
+@pytest.mark.parametrize("metric", [GMean(), "hmean", "min_rate"], ids=str)
+def test_what_rounding_leaves_of_a_rate_is_no_rate(metric):
+    """1 - 2/3 is a little more than 1/3: all negatives are wrong at every cut, so that none is worth anything."""
+    cut = threshold_curve([1, 0, 1], [1.0, 2.0, 0.0]).best(metric)
+    assert (cut.threshold, cut.value) == (np.inf, 0.0)

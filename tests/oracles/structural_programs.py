@@ -77,3 +77,37 @@ def minimise_by_bundle(value_and_slope, X, C, *, rounds=300, tol=1e-7):
         if best - least <= tol * max(1.0, C):
             break
     return best
+
+
+def minimise_in_ball(value_and_slope, d, radius, *, rounds=200, tol=1e-9):
+    """Least value of a convex function of weights in a ball: a bundle again, its models solved as cone programs."""
+    slopes, offsets, best, least = [], [], np.inf, -np.inf
+    w = np.zeros(d)
+    for _ in range(rounds):
+        value, slope = value_and_slope(w)
+        best = min(best, value)
+        slopes.append(slope)
+        offsets.append(value - slope @ w)
+        w, model = _model_in_ball(np.array(slopes), np.array(offsets), radius)
+        least = max(least, model)
+        if best - least <= tol:
+            break
+    return best
+
+
+def _model_in_ball(G, offsets, radius):
+    """Weights that minimise the largest of some planes in a ball, and a lower bound by the planes' mixture."""
+    n = len(offsets)
+    result = minimize(
+        lambda a: radius * np.sqrt(a @ G @ (a @ G) + 1e-24) - a @ offsets,
+        np.full(n, 1.0 / n),
+        jac=lambda a: radius * G @ (a @ G) / np.sqrt(a @ G @ (a @ G) + 1e-24) - offsets,
+        bounds=[(0.0, 1.0)] * n,
+        constraints={"type": "eq", "fun": lambda a: a.sum() - 1.0, "jac": lambda a: np.ones(n)},
+        method="SLSQP",
+        options={"maxiter": 500, "ftol": 1e-13},
+    )
+    a = np.maximum(result.x, 0.0) / np.maximum(result.x, 0.0).sum()
+    slope = a @ G
+    length = np.linalg.norm(slope)
+    return -radius * slope / max(length, 1e-300), a @ offsets - radius * length

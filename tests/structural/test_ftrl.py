@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from oracles import structural_programs as oracle
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 from structural.streams import sparse_rows, stream, with_constant
@@ -123,6 +124,27 @@ def test_weights_stay_in_the_ball_and_use_it(loss):
     radius = 0.3 * float(np.linalg.norm(weights(free)))
     model = FTRL(loss, eta=1e-4, radius=radius, random_state=0).fit(X, y)
     assert 0.95 * radius <= np.linalg.norm(weights(model)) <= radius * (1 + 1e-9)
+
+
+@each_loss
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.9])
+def test_the_minimum_in_the_ball_is_as_precise_as_asked_for(loss, share):
+    """Against a general solver of the tangent planes met, with the ball as a constraint of its own."""
+    X, y = stream(6, n=120)
+    free = FTRL(loss, eta=1e-4, radius=1e6, shuffle=False).fit(X, y)
+    radius, eps = share * float(np.linalg.norm(weights(free))), 1e-7
+    model = FTRL(loss, eta=1e-4, radius=radius, eps=eps, shuffle=False).fit(X, y)
+    Z, w = with_constant(model, X), weights(model)
+    scaled, factor = get_loss(loss).total(int((y > 0).sum()), int((y < 0).sum()))
+
+    def objective(v):
+        return scaled.value(Z @ v, y > 0) + 0.5e-4 / factor * v @ v
+
+    def value_and_slope(v):
+        return objective(v), Z.T @ scaled.tangent(Z @ v, y > 0).slope + 1e-4 / factor * v
+
+    assert np.linalg.norm(w) <= radius * (1 + 1e-12)
+    assert objective(w) <= oracle.minimise_in_ball(value_and_slope, w.size, radius) + 2 * eps
 
 
 def test_the_default_regulariser_grows_with_the_stream():

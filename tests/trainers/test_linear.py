@@ -272,3 +272,21 @@ def test_positions_grow_with_the_weight_of_a_class():
     assert large.position((1.0, 1.0)) == pytest.approx(np.log([20.0, 10.0]))
     assert small.family == large.family != trainers_of(LinearSVC(loss="hinge"))[0].family
     assert trainers_of(LogisticRegression())[0].family != trainers_of(LogisticRegression(solver="liblinear"))[0].family
+
+
+@pytest.mark.parametrize("engine", ["auto", "generic"])
+@pytest.mark.parametrize("base", [LinearSVC(**TIGHT), LogisticRegression(**TIGHT)], ids=repr)
+def test_normalised_weights_keep_the_size_of_the_users_weights(base, engine):
+    """Equal costs are no costs at all, and weights of 3 are samples that are there three times."""
+    times = np.random.default_rng(0).integers(1, 4, Y.size)
+    rows = np.repeat(np.arange(Y.size), times)
+
+    def coefficients(X, y, weight, costs):
+        folds = make_folds(Data(X, y, weight), [(np.arange(y.size), np.arange(y.size))])
+        trainer = make_trainers(base, folds, ROUTE, "mean", engine=engine)[0]
+        return trainer.estimator(trainer.fit(costs)).coef_
+
+    plain = clone(base).fit(X, Y, sample_weight=0.1 * times).coef_
+    np.testing.assert_allclose(coefficients(X, Y, 0.1 * times, (0.7, 0.7)), plain, atol=1e-4)
+    repeated = coefficients(X[rows], Y[rows], None, (1.8, 0.2))
+    np.testing.assert_allclose(coefficients(X, Y, times.astype(float), (1.8, 0.2)), repeated, atol=1e-4)
