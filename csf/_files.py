@@ -14,7 +14,7 @@ try:
 except ImportError:  # not on Windows, where leftovers of killed runs stay
     fcntl = None
 
-__all__ = ["read_record", "replaced", "write_json", "write_record"]
+__all__ = ["read_record", "replaced", "write_figure", "write_json", "write_record"]
 
 # File systems take names of up to 255 bytes; what is written beside a file needs a longer one.
 _LONGEST = 200
@@ -157,6 +157,13 @@ def _remove_unlocked(path):
                 os.unlink(path)
         finally:
             os.close(handle)
+
+
+def write_figure(path, figure):
+    """Write a matplotlib figure in one step, in the format of the suffix."""
+    suffix = os.path.splitext(path)[1][1:].lower()
+    with replaced(path, "w" if suffix == "pgf" else "wb") as file:
+        figure.savefig(file, dpi=150, format=suffix)
 
 
 # ------------------------------------------------------------------ JSON

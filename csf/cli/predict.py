@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 
+from csf._files import replaced
 from csf.cli.data import read_samples
 from csf.cli.persistence import load_model
 from csf.cli.problem import check_output
@@ -50,5 +51,5 @@ def _columns(search, X):
 def _opened(path):
     """File to write, or the standard output."""
     if path:
-        return open(path, "w", encoding="utf-8", newline="")
+        return replaced(path, newline="")
     return contextlib.nullcontext(sys.stdout)
