@@ -159,6 +159,8 @@ class _Describer:
             return [type(part).__name__, self.of(part.__func__)]
         if isinstance(part, property):
             return ["property", *self._each((part.fget, part.fset, part.fdel))]
+        if isinstance(part, cached_property):
+            return ["cached_property", self.of(part.func)]
         if isinstance(part, ModuleType):
             return ["module", part.__name__]
         if isinstance(part, type):
@@ -190,7 +192,7 @@ class _Describer:
         own = {
             name: value
             for name, value in vars(kind).items()
-            if isinstance(value, FunctionType | staticmethod | classmethod | property)
+            if isinstance(value, FunctionType | staticmethod | classmethod | property | cached_property)
             or not (name.startswith("__") or name == "_abc_impl")
         }
         return ["class", _name(kind), self.of(kind.__bases__), self.of(own)]
