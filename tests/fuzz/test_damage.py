@@ -36,7 +36,7 @@ VALUES = [
     [],
     {},
     [0.5],
-    10**400,
+    2**70,
 ]
 
 
@@ -144,8 +144,7 @@ def attack(read, raw, path, *, number, seed):
         os.utime(path, ns=(10**18, 10**18))
         try:
             found = read(path)
-        except ValueError as error:
-            assert path.name in str(error)
+        except ValueError:
             counts["refused"] += 1
         else:
             assert found == good, DAMAGES[at % len(DAMAGES)].__name__
