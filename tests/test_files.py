@@ -1,15 +1,27 @@
 """Files that are whole or as they were, whatever happens while they are written."""
 
+import ast
 import errno
 import os
+import re
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
+from sklearn.linear_model import SGDClassifier
+from sklearn.svm import LinearSVC
 
-from csf import _files
+import csf
+from csf import CostSearch, Study, _files
 from csf._files import read_record, replaced, write_json, write_record
+from csf.cli.data import Features
+from csf.cli.figures import draw_search
+from csf.cli.persistence import save_model
+from csf.experiments.report import write_rows
+from csf.streams import iter_arrays, save_stream
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="permissions and locks of POSIX")
 
@@ -155,6 +167,71 @@ def test_a_limit_of_the_size_of_files_leaves_the_old_file(old):
     assert "File too large" in done.stderr
     assert old.read_text() == "old"
     assert names(old.parent) == ["a.json"]
+
+
+def search_of_two_trials():
+    X = np.linspace(-1.0, 1.0, 40)[:, None]
+    return CostSearch(LinearSVC(), n_trials=2, cv=2).fit(X, (X[:, 0] > 0.5).astype(int))
+
+
+def model(folder):
+    pytest.importorskip("skops")
+    save_model(folder / "m.skops", search_of_two_trials(), Features("dense", 1))
+
+
+def figure(folder):
+    draw_search(folder / "cones.png", search_of_two_trials())
+
+
+def tables(folder):
+    write_rows([{"data": "a", "value": 0.5}], folder)
+
+
+def stream(folder):
+    save_stream(folder / "s", SGDClassifier(), iter_arrays([[0.0], [1.0]], [0, 1], 1))
+
+
+def study(folder):
+    Study(pos=0.2).save(folder / "s.json")
+
+
+@pytest.mark.parametrize("write", [model, figure, tables, stream, study])
+def test_every_writer_leaves_the_old_file_when_the_disk_is_full(tmp_path, write, monkeypatch):
+    write(tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert before
+
+    def full(handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(_files.os, "fsync", full)
+    with pytest.raises(OSError, match="No space left on device"):
+        write(tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+# Files that are nobody's result: counters of one run, and a switch of the operating system.
+EXEMPT = {("cli/compare.py", "open"), ("benchmarks/memory.py", "write_text")}
+WRITERS = {"write_text", "write_bytes", "savefig", "mkstemp", "NamedTemporaryFile", "savez", "savez_compressed"}
+
+
+def writes(call):
+    """Whether a call writes a file."""
+    name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+    modes = [a.value for a in [*call.args, *(k.value for k in call.keywords)] if isinstance(a, ast.Constant)]
+    if name == "open":
+        return any(isinstance(mode, str) and re.fullmatch(r"[rwaxbt+]+", mode) and mode[0] in "wax" for mode in modes)
+    return name in WRITERS
+
+
+def test_nothing_is_written_in_another_way():
+    root = Path(csf.__file__).parent
+    found = set()
+    for path in root.rglob("*.py"):
+        calls = (node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call))
+        names = {getattr(call.func, "id", None) or call.func.attr for call in calls if writes(call)}
+        found |= {(path.relative_to(root).as_posix(), name) for name in names}
+    assert {(path, name) for path, name in found if path != "_files.py"} == EXEMPT
 
 
 # ---------------------------------------------------------------- leftovers

@@ -1,7 +1,9 @@
 """csf predict."""
 
 import csv
+import errno
 import io
+import os
 import sys
 
 import numpy as np
@@ -117,3 +119,21 @@ def test_boosting_of_other_packages_with_trust(ok, error_of, tmp_path, base):
 def test_skops_is_named_when_it_is_missing(error_of, model, table, monkeypatch):
     monkeypatch.setitem(sys.modules, "skops.io", None)
     assert error_of("predict", model, table) == "reading a model needs skops: pip install 'csf[cli]'"
+
+
+def test_a_full_disk_leaves_the_old_predictions(run, model, table, tmp_path, monkeypatch):
+    out = tmp_path / "scores.csv"
+    out.write_text("old")
+
+    def full(handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    code, _, err = run("predict", model, table, "-o", out)
+    assert code != 0
+    assert "No space left on device" in err
+    assert out.read_text() == "old"
+
+
+def test_a_device_is_written_as_it_is(ok, model, table):
+    assert os.devnull in ok("predict", model, table, "-o", os.devnull)
