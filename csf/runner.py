@@ -65,7 +65,7 @@ class Runner:
 
     def __post_init__(self):
         self._memory = Memory(self.trainers)
-        self._rule = None
+        self._rule = self._untold = None
         if self.min_gain is not None:
             y, samples = (np.concatenate(parts) for parts in zip(*((fold.y_test, fold.test) for fold in self.folds)))
             weight = [fold.weight_test for fold in self.folds]
@@ -91,6 +91,8 @@ class Runner:
                         if self._run_wave(wave, workers, bar):
                             return "a callback ended the search"
         except KeyboardInterrupt:
+            if self._untold is not None:
+                self._record()
             if not any(trial.state == "complete" for study in self.studies for trial in study.trials):
                 raise
             warnings.warn(
@@ -190,9 +192,8 @@ class Runner:
         self._memory.add(number, trial, results)
         fields = pooled_outcome(study.metric, self.folds, results, tune=self.tune)
         if "profile" in fields:
-            trial = study.record(trial, setting=number, **fields)
-            self._note(trial, results, number)
-            return trial
+            self._untold = number, trial, fields, results
+            return self._record()
         warnings.warn(
             f"trial {trial.number} (t={trial.t}, costs {trial.costs}) failed and is left out; its error is in trials_: "
             f"{fields['error'].rstrip().splitlines()[-1]}",
@@ -200,6 +201,16 @@ class Runner:
             stacklevel=7,
         )
         return study.fail(trial, setting=number, **fields)
+
+    def _record(self):
+        """Record a trial with what it decides: both, even where Ctrl-C comes between them and this is called again."""
+        number, trial, fields, results = self._untold
+        if self._trial(number, trial.number).state == "pending":
+            self.studies[number].record(trial, setting=number, **fields)
+        trial = self._trial(number, trial.number)
+        self._note(trial, results, number)
+        self._untold = None
+        return trial
 
     def _best(self):
         scores = [study.best_score for study in self.studies if study.best_score is not None]

@@ -5,9 +5,12 @@
 
 import os
 import signal
+import sys
+import threading
 import time
 import traceback
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +22,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
+from tqdm import tqdm
 
+import csf
 from csf import CostSearch
 from csf.strategies import Cone
 from csf.streams import fit_stream, iter_arrays, load_stream
@@ -64,16 +69,20 @@ def same(search, whole, *, partly=False):
 
 def in_a_child(work, errors):
     """Process number of a child that works and ends with a code."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the child is ready for it
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that threads are about
         child = os.fork()
     if child:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         return child
     code = LOST
     try:
         try:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            tqdm.set_lock(threading.RLock())  # its usual one is shared with the parent, which would wait for the dead
             warnings.simplefilter("ignore")
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
             work()
             code = OK
         except KeyboardInterrupt:
@@ -126,6 +135,59 @@ def test_a_search_that_is_struck_goes_on_to_the_same_result(tmp_path, name, whic
         np.testing.assert_array_equal(resumed.predict(X), whole.predict(X))
     print(f"{hits} of {(number + 1) * IN_A_ROW} signals came before the end of a search")
     assert [file.name for file in tmp_path.glob("*.tmp")] == []
+
+
+TRACED = ("_files", "checkpoint", "evaluation", "memory", "runner", "search", "selection", "study", "trials")
+TRACED = {str(Path(csf.__file__).parent / f"{name}.py") for name in TRACED}
+
+
+def interrupted(function, at):
+    """Lines of a search that a function ran; KeyboardInterrupt is raised at the ``at``-th one."""
+    lines = 0
+
+    def trace(frame, event, arg):
+        nonlocal lines
+        if frame.f_code.co_filename not in TRACED:
+            return None
+        if event == "line":
+            lines += 1
+            if lines == at:
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        function()
+    finally:
+        sys.settrace(before)
+    return lines
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore:the search was interrupted")
+@pytest.mark.parametrize("name", ["hinge", "trees", "gain"])
+def test_ctrl_c_at_any_line_of_a_search_loses_nothing(tmp_path, name):
+    whole, X, y = made(name)
+    whole.fit(X, y)
+    n_lines = interrupted(lambda: made(name, checkpoint=tmp_path / "c.json")[0].fit(X, y), -1)
+    rng, told = np.random.default_rng(0), 0
+    for number, at in enumerate(rng.integers(1, n_lines, max(KILLS // 4, 4))):
+        path = tmp_path / f"{number}.json"
+        search = made(name, checkpoint=path)[0]
+        try:
+            interrupted(partial(search.fit, X, y), at)
+        except KeyboardInterrupt:
+            pass
+        else:
+            assert same(search, whole, partly=True)
+            assert search.predict(X).shape == y.shape
+            told += search.stop_reason_ == "interrupted"
+        resumed = made(name, checkpoint=path)[0].fit(X, y)
+        assert same(resumed, whole)
+        np.testing.assert_equal(vars(resumed).get("gain_error_"), vars(whole).get("gain_error_"))
+    assert told > 0 or KILLS < 100
+    assert list(tmp_path.glob("*.tmp")) == []
 
 
 @pytest.mark.parametrize("which", [signal.SIGKILL, signal.SIGINT], ids=["kill", "ctrl-c"])
