@@ -71,6 +71,8 @@ class Runner:
             weight = [fold.weight_test for fold in self.folds]
             weight = None if weight[0] is None else np.concatenate(weight)
             self._rule = GainRule(self.studies[0].metric, y > 0, weight, samples=samples, min_gain=self.min_gain)
+            if self.checkpoint is not None and self.checkpoint.kept is not None:
+                self._rule.restore(self.checkpoint.kept["rule"])
 
     def run(self):
         """Run all studies to their ends.
@@ -129,8 +131,6 @@ class Runner:
             tasks = self._tasks([(setting, trial)])
             results = workers.run(tasks, tune=self.tune, on_train=False, raise_errors=False)
             self._memory.add(setting, trial, list(results))
-        if self._rule is not None:
-            self._rule.restore(kept["rule"])
 
     def _save(self):
         if self.checkpoint is not None:
