@@ -1,49 +1,250 @@
-"""JSON files that are either whole or not there, and texts that are the same in every process."""
+"""Files that are either whole or as they were, and records that are either what was written or refused."""
 
+import errno
+import hashlib
 import json
 import os
 import re
-import tempfile
+import secrets
+import stat
+from contextlib import contextmanager, suppress
 
-__all__ = ["read_json", "stable_repr", "write_json"]
+try:
+    import fcntl
+except ImportError:  # not on Windows, where leftovers of killed runs stay
+    fcntl = None
+
+__all__ = ["read_record", "replaced", "write_figure", "write_json", "write_record"]
+
+# File systems take names of up to 255 bytes; what is written beside a file needs a longer one.
+_LONGEST = 200
+
+
+@contextmanager
+def replaced(path, mode="w", **options):
+    """Open a file that takes the place of ``path`` when the block has ended well.
+
+    It is written beside ``path`` and moved there at the end. Whatever happens before (an error, a full disk, Ctrl-C,
+    the end of the process), ``path`` stays as it was. Links are followed, the permissions of a file that is replaced
+    stay, and what killed runs left beside this file is removed. What is not a file (a pipe, a device) is written as
+    it is.
+
+    Parameters
+    ----------
+    path : path-like
+        The file; it need not exist.
+    mode : {"w", "wb"}, default="w"
+        Text or bytes.
+    **options
+        As for ``open``.
+
+    Yields
+    ------
+    file
+        Open for writing.
+
+    Raises
+    ------
+    OSError
+        If ``path`` or its folder cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "a.txt")
+    >>> with replaced(path) as file:
+    ...     _ = file.write("new")
+    >>> os.listdir(os.path.dirname(path))
+    ['a.txt']
+    """
+    if mode == "w":
+        options = {"encoding": "utf-8"} | options
+    path = os.fsdecode(path)
+    known = _known(path)
+    if known is not None and not stat.S_ISREG(known.st_mode):
+        with open(path, mode, **options) as file:  # a folder is refused here
+            yield file
+        return
+    target = os.path.realpath(path)
+    _remove_leftovers(target)
+    temporary = f"{_beside(target)}{secrets.token_hex(4)}.tmp"
+    try:
+        with _claimed(temporary, path, known), open(temporary, mode, **options) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            if fcntl is None:  # Windows moves closed files only
+                file.close()
+            os.replace(temporary, target)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+
+
+def _known(path):
+    """Status of the file that is there, or ``None``."""
+    try:
+        known = os.stat(path)
+    except FileNotFoundError:
+        return None
+    if stat.S_ISREG(known.st_mode) and not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, "this file must not be written (its permissions say so)", path)
+    return known
+
+
+def _beside(target):
+    """How the names of files begin that are written beside ``target``."""
+    folder, name = os.path.split(target)
+    if len(os.fsencode(name)) > _LONGEST:
+        name = hashlib.sha256(os.fsencode(name)).hexdigest()
+    return os.path.join(folder, f"{name}.")
+
+
+@contextmanager
+def _claimed(temporary, path, known):
+    """Make the file to write, with the permissions that it is to have, and hold a lock on it."""
+    while True:
+        try:
+            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if known is None else 0o600)
+        except OSError as error:
+            why = f"cannot write a new file into its folder: {error.strerror}"
+            raise OSError(error.errno, why, path) from error
+        try:
+            if fcntl is None:
+                break
+            _lock(handle, fcntl.LOCK_EX)
+            if os.path.exists(temporary):  # else it was taken for a leftover before it was locked
+                _keep_permissions(handle, known)
+                yield
+                return
+        finally:
+            os.close(handle)
+    yield
+
+
+def _lock(handle, how):
+    """Lock an open file; whether it worked. File systems that have no locks keep their leftovers."""
+    try:
+        fcntl.flock(handle, how)
+    except OSError:
+        return False
+    return True
+
+
+def _keep_permissions(handle, known):
+    if known is None:
+        return
+    with suppress(OSError):  # only its owner may give a file away
+        os.fchown(handle, known.st_uid, known.st_gid)
+    with suppress(OSError):
+        os.fchmod(handle, stat.S_IMODE(known.st_mode))
+
+
+def _remove_leftovers(target):
+    """Remove what killed runs left beside a file; who still writes holds a lock."""
+    folder, start = os.path.split(_beside(target))
+    pattern = re.compile(re.escape(start) + r"[0-9a-f]{8}\.tmp")
+    with suppress(OSError):
+        for name in filter(pattern.fullmatch, os.listdir(folder) if fcntl else ()):
+            _remove_unlocked(os.path.join(folder, name))
+
+
+def _remove_unlocked(path):
+    with suppress(OSError):
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            if _lock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB):
+                os.unlink(path)
+        finally:
+            os.close(handle)
+
+
+def write_figure(path, figure):
+    """Write a matplotlib figure in one step, in the format of the suffix."""
+    suffix = os.path.splitext(path)[1][1:].lower()
+    with replaced(path, "w" if suffix == "pgf" else "wb") as file:
+        figure.savefig(file, dpi=150, format=suffix)
+
+
+# ------------------------------------------------------------------ JSON
 
 
 def write_json(path, content):
-    """Write JSON beside ``path`` and move it there, so that no reader ever meets half a file."""
-    path = os.fspath(path)
-    folder, name = os.path.split(path)
-    handle, temporary = tempfile.mkstemp(dir=folder or ".", prefix=name, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(content, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    """Write JSON in one step, see `replaced`."""
+    text = json.dumps(content)
+    with replaced(path) as file:
+        file.write(text)
 
 
-def read_json(path, expected, version):
-    """Content of a file written by `write_json`, or a ValueError that says what the file is instead."""
-    path = os.fspath(path)
+def write_record(path, kind, version, content):
+    """Write a record for `read_record`: JSON with its kind, its version and a checksum.
+
+    Parameters
+    ----------
+    path : path-like
+        File to write, in one step.
+    kind : str
+        What it is, e.g. ``"csf-study"``.
+    version : int
+        Version of this kind.
+    content : dict
+        Plain numbers, strings, lists and dicts with keys that are strings.
+    """
+    content = {"format": kind, "version": version, **content}
+    write_json(path, content | {"sha256": _checksum(content)})
+
+
+def read_record(path, kind, version):
+    """Content of a file written by `write_record`, or a ValueError that says what the file is instead.
+
+    Parameters
+    ----------
+    path : path-like
+        File to read; it is never written.
+    kind : str
+        What it must be.
+    version : int
+        Version that it must have.
+
+    Returns
+    -------
+    dict
+        What was written, to the last digit.
+    """
+    path = os.fsdecode(path)
+    with open(path, "rb") as file:
+        raw = file.read()
     try:
-        with open(path, encoding="utf-8") as file:
-            content = json.load(file)
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        content = json.loads(raw.decode("utf-8"), object_pairs_hook=_distinct)
+        found = content.pop("sha256", None) if isinstance(content, dict) else None
+        intact = found == _checksum(content)
+    except (ValueError, RecursionError) as error:
         raise ValueError(
-            f"{path} is damaged or not a {expected} file ({error}); it was left as it is. Give another path, or "
-            "remove it to start anew"
+            f"{path} is damaged or not a {kind} file ({error}); it was left as it is. Give another path, or remove it "
+            "to start anew"
         ) from error
-    if not isinstance(content, dict) or content.get("format") != expected:
-        raise ValueError(f"{path} is not a {expected} file; it was left as it is. Give another path")
-    if content.get("version") != version:
+    if not isinstance(content, dict) or content.get("format") != kind:
+        raise ValueError(f"{path} is not a {kind} file; it was left as it is. Give another path")
+    if type(content.get("version")) is not int or content["version"] != version:
         raise ValueError(
-            f"{path} has version {content.get('version')!r} of the {expected} format; this csf reads {version}"
+            f"{path} has version {content.get('version')!r} of the {kind} format; this csf reads {version}. It was "
+            "left as it is; go on with the csf that wrote it, or give another path"
+        )
+    if not intact:
+        raise ValueError(
+            f"{path} is damaged: its content and its checksum differ; it was left as it is. Give another path, or "
+            "remove it to start anew"
         )
     return content
 
 
-def stable_repr(part):
-    """Description of an object without memory addresses, so that it is the same in every process."""
-    return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(part))
+def _checksum(content):
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _distinct(pairs):
+    """Dict of a JSON object whose keys all differ."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return content

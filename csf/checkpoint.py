@@ -1,17 +1,15 @@
 """Trials of an unfinished search on disk, and how a later search finds out that they are its own."""
 
 import os
-import pickle
 
-import joblib
-
-from csf._files import read_json, write_json
-from csf.trials import Trial
+from csf._files import read_record, write_record
+from csf.identity import fingerprint
+from csf.trials import Trial, check_history
 
 __all__ = ["Checkpoint"]
 
 FORMAT = "csf-checkpoint"
-VERSION = 1
+VERSION = 2
 
 
 class Checkpoint:
@@ -22,13 +20,19 @@ class Checkpoint:
     path : path-like
         The file; it need not exist.
     content : tuple
-        Everything that decides the results: base, metric, strategy, data, splits. A hash of it is kept in the file;
-        classes count by their names, functions by their names and code.
+        Everything that decides the results: base, metric, strategy, data, splits. A hash of it is kept in the file,
+        see `csf.identity`.
+
+    Attributes
+    ----------
+    kept : dict or None
+        What the file keeps besides trials; ``None`` without a file.
     """
 
     def __init__(self, path, content):
-        self.path = os.fspath(path)
-        self.fingerprint = joblib.hash(describe(content))
+        self.path = os.fsdecode(path)
+        self.fingerprint = fingerprint(content)
+        self.kept = None
 
     def restore(self, studies):
         """Fill studies with the trials of the file, if there is one.
@@ -45,7 +49,7 @@ class Checkpoint:
         """
         if not os.path.exists(self.path):
             return
-        content = read_json(self.path, FORMAT, VERSION)
+        content = read_record(self.path, FORMAT, VERSION)
         if content.get("fingerprint") != self.fingerprint:
             raise ValueError(
                 f"{self.path} belongs to another search: the data, splits, base, metric, strategy or settings differ. "
@@ -54,63 +58,28 @@ class Checkpoint:
         try:
             histories = [[Trial.from_dict(record) for record in history] for history in content["studies"]]
             pairs = list(zip(studies, histories, strict=True))
+            kept = content["kept"]
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{self.path} is damaged ({error!r}); it was left as it is") from error
+        for number, (study, trials) in enumerate(pairs):
+            check_history(trials, study.metric, pos=study.pos, path=self.path)
+            if any(trial.setting != number for trial in trials if trial.state != "pending"):
+                raise ValueError(
+                    f"{self.path} is damaged (trials of setting {number} say another); it was left as it is"
+                )
+        self.kept = kept
         for study, trials in pairs:
             study.trials = trials
 
-    def save(self, studies):
+    def save(self, studies, kept=None):
         """Write the trials of all studies, pending ones too: a later search trains these first.
 
         Parameters
         ----------
         studies : list of Study
             The studies of the search.
+        kept : dict, default=None
+            Plain description of whatever else the search needs to go on.
         """
         histories = [[trial.to_dict() for trial in study.trials] for study in studies]
-        write_json(
-            self.path, {"format": FORMAT, "version": VERSION, "fingerprint": self.fingerprint, "studies": histories}
-        )
-
-
-def describe(content):
-    """Plain description of a search's content that is the same in every process.
-
-    Parameters
-    ----------
-    content : object
-        Estimators, arrays, functions, plain values, and tuples, lists and dicts of these.
-
-    Returns
-    -------
-    object
-        Names, hashes and plain values.
-
-    Examples
-    --------
-    >>> from sklearn.svm import LinearSVC
-    >>> describe(LinearSVC(C=2.0))[1]["C"]
-    2.0
-    """
-    if content is None or isinstance(content, (bool, int, float, str)):
-        return content
-    if isinstance(content, dict):
-        return {str(key): describe(value) for key, value in content.items()}
-    if isinstance(content, (list, tuple)):
-        return [describe(value) for value in content]
-    if hasattr(content, "get_params") and not isinstance(content, type):
-        return [_name(type(content)), describe(content.get_params(deep=False))]
-    if hasattr(content, "__code__"):  # two functions may share a name, two lambdas always do
-        return [_name(content), joblib.hash((content.__code__.co_code, repr(content.__code__.co_names)))] + [
-            describe(constant) for constant in content.__code__.co_consts if not hasattr(constant, "co_code")
-        ]
-    if isinstance(content, type) or hasattr(content, "__qualname__"):
-        return _name(content)
-    try:
-        return joblib.hash(content)
-    except pickle.PicklingError:
-        return [_name(type(content)), describe(vars(content))]
-
-
-def _name(part):
-    return f"{part.__module__}.{part.__qualname__}"
+        write_record(self.path, FORMAT, VERSION, {"fingerprint": self.fingerprint, "studies": histories, "kept": kept})

@@ -10,9 +10,8 @@ from csf._validation import NoCallbackContext
 from csf._warnings import warn
 from csf.checkpoint import Checkpoint
 from csf.evaluation import decisions, pooled_outcome
+from csf.memory import Memory
 from csf.selection import GainRule
-from csf.trainers.starts import Starts
-from csf.trials import best_trial
 from csf.workers import Workers
 
 __all__ = ["Runner"]
@@ -65,13 +64,15 @@ class Runner:
     min_gain: float | None = None
 
     def __post_init__(self):
-        self._starts = [Starts() for _ in self.folds]
-        self._rule = None
+        self._memory = Memory(self.trainers)
+        self._rule = self._untold = None
         if self.min_gain is not None:
             y, samples = (np.concatenate(parts) for parts in zip(*((fold.y_test, fold.test) for fold in self.folds)))
             weight = [fold.weight_test for fold in self.folds]
             weight = None if weight[0] is None else np.concatenate(weight)
             self._rule = GainRule(self.studies[0].metric, y > 0, weight, samples=samples, min_gain=self.min_gain)
+            if self.checkpoint is not None and self.checkpoint.kept is not None:
+                self._rule.restore(self.checkpoint.kept["rule"])
 
     def run(self):
         """Run all studies to their ends.
@@ -86,12 +87,14 @@ class Runner:
         bar = tqdm(total=total, initial=done, disable=not self.verbose, desc="csf", unit="trial")
         try:
             with bar, Workers(self.trainers, self.folds, self.n_jobs) as workers:
-                self._recall(workers)
+                self._resume(workers)
                 while batch := self._next_batch():
                     for wave in self._waves(batch):
                         if self._run_wave(wave, workers, bar):
                             return "a callback ended the search"
         except KeyboardInterrupt:
+            if self._untold is not None:
+                self._record()
             if not any(trial.state == "complete" for study in self.studies for trial in study.trials):
                 raise
             warn("the search was interrupted; it goes on with the trials that were finished")
@@ -114,17 +117,26 @@ class Runner:
             return None
         choice = self._rule.choose()
         number, at = choice.key
-        return choice._replace(key=next(trial for trial in self.studies[number].trials if trial.number == at))
+        return choice._replace(key=self._trial(number, at))
 
-    def _recall(self, workers):
-        """Decisions of the two trials of an earlier run that the rule needs: a checkpoint does not hold them."""
-        if self._rule is None:
+    def _resume(self, workers):
+        """Get back what an earlier run knew besides its trials: training starts from the same solutions then."""
+        kept = None if self.checkpoint is None else self.checkpoint.kept
+        if kept is None:
             return
-        known = [t for study in self.studies for t in study.trials if t.state == "complete"]
-        for trial in {best_trial(known), best_trial([t for t in known if t.c_fn == t.c_fp])} - {None}:
-            tasks = [(trial.setting, fold, trial.costs, ()) for fold in range(len(self.folds))]
-            options = {"tune": self.tune, "on_train": False, "raise_errors": True}
-            self._note(trial, list(workers.run(tasks, **options)), trial.setting)
+        for setting, number in self._memory.restore(kept["memory"]):
+            trial = self._trial(setting, number)
+            tasks = self._tasks([(setting, trial)])
+            results = workers.run(tasks, tune=self.tune, on_train=False, raise_errors=False)
+            self._memory.add(setting, trial, list(results))
+
+    def _save(self):
+        if self.checkpoint is not None:
+            rule = None if self._rule is None else self._rule.to_record()
+            self.checkpoint.save(self.studies, {"memory": self._memory.to_record(), "rule": rule})
+
+    def _trial(self, setting, number):
+        return next(trial for trial in self.studies[setting].trials if trial.number == number)
 
     def _note(self, trial, results, number):
         """Tell the rule what a complete trial decides."""
@@ -134,34 +146,36 @@ class Runner:
 
     def _next_batch(self):
         """Trials to train now: those left pending by an earlier run, then new ones."""
-        batch = []
-        for number, study in enumerate(self.studies):
-            left = [trial for trial in study.trials if trial.state == "pending"]
-            batch += [(number, trial) for trial in (left or study.ask_batch())]
-        if batch and self.checkpoint is not None:
-            self.checkpoint.save(self.studies)
+        studies = list(enumerate(self.studies))
+        left = [(number, trial) for number, study in studies for trial in study.trials if trial.state == "pending"]
+        batch = left or [(number, trial) for number, study in studies for trial in study.ask_batch()]
+        if batch:
+            self._save()
         return batch
 
     def _waves(self, batch):
-        """Trials that are trained at once: one by one where each can start from those before it."""
-        alone = all(trainers[0].family is not None for trainers in self.trainers)
-        return [[item] for item in batch] if alone else [batch]
+        """Trials that are trained at once: first those one by one that can start from the ones before them."""
+        alone = [[item] for item in batch if self.trainers[item[0]][0].family is not None]
+        rest = [item for item in batch if self.trainers[item[0]][0].family is None]
+        return [*alone, rest] if rest else alone
+
+    def _tasks(self, batch):
+        return [
+            (number, fold, trial.costs, self._memory.starts(number, fold, trial.costs))
+            for number, trial in batch
+            for fold in range(len(self.folds))
+        ]
 
     def _run_wave(self, batch, workers, bar):
-        tasks = [
-            (number, fold, trial.costs, self._nearest(trainer, starts, trial.costs))
-            for number, trial in batch
-            for fold, (trainer, starts) in enumerate(zip(self.trainers[number], self._starts))
-        ]
-        results = workers.run(tasks, tune=self.tune, on_train=self.on_train, raise_errors=self.raise_errors)
+        options = {"tune": self.tune, "on_train": self.on_train, "raise_errors": self.raise_errors}
+        results = workers.run(self._tasks(batch), **options)
         stop = False
         for number, trial in batch:
             task = self.context.subcontext(task_name=f"trial-{number}-{trial.number}")
             task.begin()
             trial = self._tell(self.studies[number], trial, [next(results) for _ in self.folds], number)
             stop |= task.end()
-            if self.checkpoint is not None:
-                self.checkpoint.save(self.studies)
+            self._save()
             if self.verbose:
                 bar.set_postfix_str(self._best(), refresh=False)
             bar.update()
@@ -172,25 +186,28 @@ class Runner:
                 return True
         return False
 
-    @staticmethod
-    def _nearest(trainer, starts, costs):
-        return () if trainer.family is None else starts.nearest(trainer.family, trainer.position(costs))
-
     def _tell(self, study, trial, results, number):
-        for trainer, starts, result in zip(self.trainers[number], self._starts, results):
-            if result.state is not None:
-                starts.add(trainer.family, trainer.position(trial.costs), result.state)
+        self._memory.add(number, trial, results)
         fields = pooled_outcome(study.metric, self.folds, results, tune=self.tune)
         if "profile" in fields:
-            trial = study.record(trial, setting=number, **fields)
-            self._note(trial, results, number)
-            return trial
+            self._untold = number, trial, fields, results
+            return self._record()
         warn(
             f"trial {trial.number} (t={trial.t}, costs {trial.costs}) failed and is left out; its error is in trials_: "
             f"{fields['error'].rstrip().splitlines()[-1]}",
             FitFailedWarning,
         )
         return study.fail(trial, setting=number, **fields)
+
+    def _record(self):
+        """Record a trial with what it decides: both, even where Ctrl-C comes between them and this is called again."""
+        number, trial, fields, results = self._untold
+        if self._trial(number, trial.number).state == "pending":
+            self.studies[number].record(trial, setting=number, **fields)
+        trial = self._trial(number, trial.number)
+        self._note(trial, results, number)
+        self._untold = None
+        return trial
 
     def _best(self):
         scores = [study.best_score for study in self.studies if study.best_score is not None]

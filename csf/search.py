@@ -108,8 +108,9 @@ class CostSearch(
     error_score : "raise" or nan, default=nan
         What a failing training does: end the search, or be recorded with its error and left out.
     checkpoint : path-like, default=None
-        File that keeps finished trials; the same search resumes from it. Solutions that linear models start from are
-        not kept: what is trained after a pause differs from an uninterrupted search within ``duality_gap``.
+        File that keeps finished trials; the same search resumes from it, to the same trials and winner as without
+        the pause. Solutions that linear models start from are kept too (large ones are computed again). It is refused
+        where the data, the base, the metric or other code differ, see `csf.identity`.
     callbacks : list of callable, default=None
         ``callback(study, trial)`` after each trial; a true result ends the search. scikit-learn's own callbacks go
         through ``set_callbacks`` (scikit-learn 1.9).
@@ -333,7 +334,7 @@ class CostSearch(
             on_train=self.bound_on == "train",
             raise_errors=self.error_score == "raise",
             n_jobs=self.n_jobs,
-            checkpoint=self._open_checkpoint((base, settings, X, codes, weight, splits, fit_params)),
+            checkpoint=self._open_checkpoint((bases, X, codes, weight, splits, fit_params)),
             callbacks=list(self.callbacks or ()),
             context=context,
             verbose=self.verbose,
@@ -370,10 +371,10 @@ class CostSearch(
     def _open_checkpoint(self, content):
         if self.checkpoint is None:
             return None
-        settings = (self.metric, self.constraint, self.strategy, self.threshold, self.normalize, self.bound_on)
-        checkpoint = Checkpoint(
-            self.checkpoint, (*content, *settings, self.engine, self.weighting, self.min_gain is None)
-        )
+        aims = get_metric(self.metric), get_constraint(self.constraint), get_strategy(self.strategy)
+        names = ("threshold", "normalize", "bound_on", "engine", "weighting", "sample_weight_name")
+        how = [getattr(self, name) for name in names]
+        checkpoint = Checkpoint(self.checkpoint, (*content, *aims, *how, self.min_gain is None))
         checkpoint.restore(self.studies_)
         return checkpoint
 

@@ -7,6 +7,7 @@ import numpy as np
 from csf._validation import check_count
 from csf.metrics import get_metric
 from csf.profiles import ErrorProfile
+from csf.states import decode, encode
 
 __all__ = ["Choice", "GainRule", "gain_error"]
 
@@ -130,6 +131,30 @@ class GainRule:
             self._best = candidate
         if neutral and (self._neutral is None or candidate.rank < self._neutral.rank):
             self._neutral = candidate
+
+    def to_record(self):
+        """Plain description of the two candidates that count, for a file.
+
+        Returns
+        -------
+        list
+            Their keys (lists, where they are tuples), decisions and kinds.
+        """
+        known = [each for each in (self._best, self._neutral) if each is not None]
+        known = known[:1] if self._best is self._neutral else known
+        return [[each.key, encode(np.packbits(each.decided)), each is self._neutral] for each in known]
+
+    def restore(self, record):
+        """Take note of the candidates of a file.
+
+        Parameters
+        ----------
+        record : list
+            As `to_record` returns it.
+        """
+        for key, packed, neutral in record:
+            decided = np.unpackbits(decode(packed), count=self.is_pos.size)
+            self.add(tuple(key), decided, neutral=neutral)
 
     def choose(self):
         """The winner among all candidates so far.

@@ -4,19 +4,20 @@ import math
 from collections import Counter
 from dataclasses import replace
 
-from csf._files import read_json, stable_repr, write_json
+from csf._files import read_record, write_record
 from csf._validation import check_binary_target, check_count, check_fraction, check_scores, check_weights
 from csf.bounds import get_bound
+from csf.identity import named
 from csf.metrics import get_metric
 from csf.profiles import ErrorProfile
 from csf.strategies import Proposal, get_strategy
 from csf.thresholding import sweep
-from csf.trials import Trial, best_trial, gap, known_hull, outcome
+from csf.trials import Trial, best_trial, check_history, check_share, gap, known_hull, outcome, same_costs
 
 __all__ = ["Study"]
 
 FORMAT = "csf-study"
-VERSION = 1
+VERSION = 2
 
 
 class Study:
@@ -61,7 +62,8 @@ class Study:
     def __init__(self, metric="f1", strategy="cone", *, pos, n_trials=10, tol=None, bound="support"):
         self.metric = get_metric(metric)
         self.n_trials = check_count(n_trials, "n_trials")
-        self.strategy = get_strategy(strategy).with_budget(self.n_trials)
+        self._given = get_strategy(strategy)  # may be continued with another budget
+        self.strategy = self._given.with_budget(self.n_trials)
         self.strategy.check_metric(self.metric)
         self.pos = check_fraction(pos, "pos")
         if tol is not None and not tol >= 0:
@@ -167,7 +169,7 @@ class Study:
             return None, c_fn, c_fp
         t = self._checked_level(proposal.t)
         a_fn, a_fp = self.metric.cost_weights(t, pos=self.pos)
-        if abs(c_fn * a_fp - c_fp * a_fn) > 1e-6 * (c_fn * a_fp + c_fp * a_fn):
+        if not same_costs((c_fn, c_fp), (a_fn, a_fp)):
             raise ValueError(
                 f"strategy {self.strategy.name!r} proposed {proposal}, but level {t:g} has costs in the ratio "
                 f"{a_fn:g} : {a_fp:g}; give t=None for costs of no level"
@@ -254,12 +256,7 @@ class Study:
         Trial
             The complete trial.
         """
-        pos = results["profile"].pos
-        if abs(pos - self.pos) > 1e-5 * min(self.pos, 1.0 - self.pos):
-            raise ValueError(
-                f"the told data has a share of positives of {pos:.6g}, the study pos={self.pos:.6g}; bounds need one "
-                "share: give Study the share of the data that the trials are evaluated on"
-            )
+        check_share(results["profile"], self.pos)
         return self._settle(trial, state="complete", **results)
 
     def fail(self, trial, error, **results):
@@ -341,13 +338,13 @@ class Study:
         path : path-like
             File to write.
         """
-        write_json(
+        write_record(
             path,
+            FORMAT,
+            VERSION,
             {
-                "format": FORMAT,
-                "version": VERSION,
-                "metric": stable_repr(self.metric),
-                "strategy": stable_repr(self.strategy),
+                "metric": named(self.metric),
+                "strategy": named(self._given),
                 "pos": self.pos,
                 "n_trials": self.n_trials,
                 "tol": self.tol,
@@ -379,19 +376,20 @@ class Study:
         ValueError
             If the file is damaged, not a study, or was made with another metric or strategy.
         """
-        content = read_json(path, FORMAT, VERSION)
+        content = read_record(path, FORMAT, VERSION)
         try:
-            options = {"n_trials": content["n_trials"], "tol": content["tol"]} | options
-            pos, made_with = content["pos"], (content["metric"], content["strategy"].partition("(")[0])
+            pos = check_fraction(content["pos"], "pos")
+            options = {"n_trials": check_count(content["n_trials"], "n_trials"), "tol": content["tol"]} | options
+            made_with = [list(content[name]) for name in ("metric", "strategy")]
             trials = [Trial.from_dict(record) for record in content["trials"]]
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ValueError(f"{path} is damaged ({error!r}); it was left as it is") from error
         study = cls(metric, strategy, pos=pos, **options)
-        if made_with[0] != stable_repr(study.metric):
-            raise ValueError(f"{path} was made with metric {made_with[0]}, not {stable_repr(study.metric)}")
-        if made_with[1] != stable_repr(study.strategy).partition("(")[0]:
-            raise ValueError(f"{path} was made with strategy {content['strategy']}, not {stable_repr(study.strategy)}")
-        study.trials = trials
+        for name, then, now in zip(("metric", "strategy"), made_with, (named(study.metric), named(study._given))):
+            if then != now:
+                how = "with other parameters, other code or other values that its functions enclose"
+                raise ValueError(f"{path} was made with {name} {then[0]}, not {now[0] if then[0] != now[0] else how}")
+        study.trials = check_history(trials, study.metric, pos=pos, path=path)
         return study
 
 

@@ -1,5 +1,6 @@
 """One training at one level: what went in and what came out."""
 
+import math
 from dataclasses import asdict, dataclass, field, fields
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from csf.hull import Hull
 from csf.profiles import ErrorProfile
 
-__all__ = ["Trial", "best_trial", "gap", "known_hull", "outcome"]
+__all__ = ["Trial", "best_trial", "check_history", "check_share", "gap", "known_hull", "outcome", "same_costs"]
 
 STATES = ("pending", "complete", "failed")
 
@@ -129,6 +130,7 @@ class Trial:
             If the record is not that of a trial.
         """
         try:
+            _check_record(record)
             record = dict(record)
             if record["profile"] is not None:
                 record["profile"] = ErrorProfile(**record["profile"])
@@ -137,11 +139,103 @@ class Trial:
             if record["threshold"] is not None:
                 record["threshold"] = float(record["threshold"])
             record["fold_scores"] = tuple(record["fold_scores"])
-            if record["state"] not in STATES:
-                raise ValueError(f"state must be one of {STATES}, got {record['state']!r}")
             return cls(**record)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this is not the record of a trial: {error!r}") from error
+
+
+def _check_record(record):
+    """Raise an error for a record that no trial has."""
+    kinds = {
+        "one of pending, complete and failed": (_is_state, ("state",)),
+        "an integer >= 0": (_is_index, ("number", "setting")),
+        "a positive number": (lambda value: _is_number(value) and value > 0, ("c_fn", "c_fp")),
+        "a number >= 0": (lambda value: _is_number(value) and value >= 0, ("violation", "fit_time", "score_time")),
+        "a number or null": (_is_number_or_none, ("t", "value", "attained", "score", "rate", "duality_gap")),
+        "the text of a number or null": (_is_threshold, ("threshold",)),
+        "numbers or null": (lambda value: all(map(_is_number_or_none, value)), ("fold_scores",)),
+        "a text or null": (lambda value: value is None or isinstance(value, str), ("error",)),
+    }
+    if set(record) != {f.name for f in fields(Trial)}:
+        raise ValueError(f"this is not the record of a trial: it has the entries {sorted(record)}")
+    for what, (fits, names) in kinds.items():
+        for name in names:
+            if not fits(record[name]):
+                raise ValueError(f"this is not the record of a trial: {name} must be {what}, got {record[name]!r}")
+
+
+def _is_state(value):
+    return isinstance(value, str) and value in STATES
+
+
+def _is_index(value):
+    return type(value) is int and value >= 0
+
+
+def _is_number_or_none(value):
+    return value is None or _is_number(value)
+
+
+def _is_threshold(value):
+    return value is None or (isinstance(value, str) and not math.isnan(float(value)))
+
+
+def _is_number(value):
+    return type(value) in (int, float) and math.isfinite(value)
+
+
+def check_history(trials, metric, *, pos, path):
+    """Trials of a file, unless they cannot be those of one study.
+
+    Parameters
+    ----------
+    trials : list of Trial
+        As read from a file.
+    metric : Metric
+        What the study maximises.
+    pos : float
+        Its share of positives.
+    path : str
+        The file, for errors.
+
+    Returns
+    -------
+    list of Trial
+        The same trials.
+
+    Raises
+    ------
+    ValueError
+        If numbers occur twice, levels have other costs, or errors belong to another share of positives.
+    """
+    try:
+        if len({trial.number for trial in trials}) < len(trials):
+            raise ValueError(f"trials must have numbers of their own, got {[trial.number for trial in trials]}")
+        for trial in trials:
+            if trial.state == "complete" and None in (trial.profile, trial.value, trial.score):
+                raise ValueError(f"trial {trial.number} is complete without profile, value or score")
+            if trial.profile is not None:
+                check_share(trial.profile, pos)
+            if trial.t is not None and not same_costs(trial.costs, metric.cost_weights(trial.t, pos=pos)):
+                raise ValueError(f"trial {trial.number} has costs {trial.costs}, but its level {trial.t} has others")
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged ({error}); it was left as it is") from error
+    return trials
+
+
+def same_costs(costs, others):
+    """Whether two pairs of costs are in the same ratio."""
+    (c_fn, c_fp), (a_fn, a_fp) = costs, others
+    return abs(c_fn * a_fp - c_fp * a_fn) <= 1e-6 * (c_fn * a_fp + c_fp * a_fn)
+
+
+def check_share(profile, pos):
+    """Raise a ValueError for a profile of data with another share of positives."""
+    if abs(profile.pos - pos) > 1e-5 * min(pos, 1.0 - pos):
+        raise ValueError(
+            f"the told data has a share of positives of {profile.pos:.6g}, the study pos={pos:.6g}; bounds need one "
+            "share: give Study the share of the data that the trials are evaluated on"
+        )
 
 
 def outcome(metric, profile, *, hull=None, cut=None):

@@ -13,12 +13,12 @@ ROOT = Path(csf.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 # Each part imports from parts further up alone. "csf" stands for the public names of csf/__init__.py.
 ORDER = [
-    *("_warnings", "_names", "_cells", "_reading", "_files", "_validation", "labels", "profiles", "metrics", "hull"),
-    *("responses", "splits", "folds", "linear"),
-    *("thresholding", "costs", "one_vs_rest", "trials", "bounds", "strategies", "study", "results", "checkpoint"),
-    *("evaluation", "selection", "trainers", "workers", "runner", "routing", "prediction", "prefit", "arguments"),
-    *("search", "macro", "csf", "fenchel", "streams", "online", "structural", "testing", "plots", "experiments"),
-    *("benchmarks", "cli", "__main__"),
+    *("_warnings", "_names", "_cells", "_reading"),
+    *("_files", "identity", "_validation", "labels", "profiles", "metrics", "hull", "responses", "splits", "folds"),
+    *("linear", "states", "thresholding", "costs", "one_vs_rest", "trials", "bounds", "strategies", "study", "results"),
+    *("checkpoint", "evaluation", "selection", "trainers", "memory", "workers", "runner", "routing", "prediction"),
+    *("prefit", "arguments", "search", "macro", "csf", "fenchel", "streams", "online", "structural", "testing"),
+    *("plots", "experiments", "benchmarks", "cli", "__main__"),
 ]
 # Slow to import, or not installed everywhere: only where they are used, inside functions.
 LATE = {"matplotlib", "shapely", "pandas", "polars", "skops", "IPython", "lightgbm", "xgboost", "pyarrow", "river"}

@@ -1,6 +1,8 @@
 """Ask and tell: what may be told, when it stops, and files that survive."""
 
 import json
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csf import ErrorProfile, Study, Trial
+from csf._files import write_record
 from csf.bounds import BOUNDS, Bound
+from csf.identity import fingerprint
 from csf.metrics import METRICS, Constrained, CustomMetric, FBeta, Metric, Recall, get_constraint, get_metric
 from csf.strategies import Cone, Grid, Proposal, Strategy
 from csf.trials import best_trial
@@ -446,10 +450,8 @@ def content(**changes):
     study = Study("f1", pos=0.25)
     study.tell(study.ask(), profile=HALF)
     record = {
-        "format": "csf-study",
-        "version": 1,
-        "metric": repr(study.metric),
-        "strategy": repr(study.strategy),
+        "metric": [repr(study.metric), fingerprint(study.metric)],
+        "strategy": [repr(study.strategy), fingerprint(study.strategy)],
         "pos": 0.25,
         "n_trials": 10,
         "tol": None,
@@ -459,42 +461,50 @@ def content(**changes):
     return {name: value for name, value in (record | changes).items() if value != "missing"}
 
 
+def text(*, kind="csf-study", version=2, **changes):
+    """A file that is intact, whatever it says."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "study.json"
+        write_record(path, kind, version, content(**changes))
+        return path.read_text()
+
+
 FILES = {
-    "torn": (json.dumps(content())[:-20], "is damaged or not a csf-study file .*; it was left as it is. Give another"),
+    "torn": (text()[:-20], "is damaged or not a csf-study file .*; it was left as it is. Give another"),
     "empty": ("", "is damaged or not a csf-study file"),
     "binary": (b"\xff\xfe\x00\x01", "is damaged or not a csf-study file"),
     "list": ("[1, 2]", "is not a csf-study file; it was left as it is"),
     "foreign": (json.dumps({"format": "something"}), "is not a csf-study file; it was left as it is"),
-    "checkpoint": (json.dumps(content(format="csf-checkpoint")), "is not a csf-study file"),
-    "newer": (json.dumps(content(version=99)), "has version 99 of the csf-study format; this csf reads 1"),
-    "without trials": (json.dumps(content(trials="missing")), r"is damaged \(KeyError\('trials'\)\); it was left as"),
-    "without metric": (json.dumps(content(metric="missing")), r"is damaged \(KeyError\('metric'\)\)"),
-    "strange trials": (json.dumps(content(trials=[{"t": 0.5}])), "is damaged .*this is not the record of a trial"),
-    "trials of nothing": (json.dumps(content(trials=None)), "is damaged"),
-    "other metric": (json.dumps(content(metric="FBeta(beta=2.0)")), r"was made with metric FBeta\(beta=2.0\), not FB"),
+    "checkpoint": (text(kind="csf-checkpoint"), "is not a csf-study file"),
+    "newer": (text(version=99), "has version 99 of the csf-study format; this csf reads 2"),
+    "without trials": (text(trials="missing"), r"is damaged \(KeyError\('trials'\)\); it was left as"),
+    "without metric": (text(metric="missing"), r"is damaged \(KeyError\('metric'\)\)"),
+    "strange trials": (text(trials=[{"t": 0.5}]), "is damaged .*it has the entries"),
+    "trials of nothing": (text(trials=None), "is damaged"),
+    "other metric": (text(metric=["FBeta(beta=2.0)", ""]), r"was made with metric FBeta\(beta=2.0\), not FB"),
     "other strategy": (
-        json.dumps(content(strategy="Grid(size=3)")),
+        text(strategy=["Grid(size=3)", ""]),
         r"was made with strategy Grid\(size=3\), not Con",
     ),
-    "strange share": (json.dumps(content(pos=2.0)), r"pos must be a number in \(0, 1\), got 2.0"),
+    "strange share": (text(pos=2.0), r"is damaged .*pos must be a number in \(0, 1\), got 2.0"),
 }
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_bad_files_are_named_and_left_alone(tmp_path, name):
-    text, message = FILES[name]
+    content, message = FILES[name]
     path = tmp_path / "study.json"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    before = path.read_bytes()
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    before = path.read_bytes(), path.stat().st_mtime_ns
     with pytest.raises(ValueError, match=message):
         Study.load(path)
-    assert path.read_bytes() == before
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == before
 
 
 def test_good_content_is_good(tmp_path):
     """The files above are bad for the one reason they name."""
     path = tmp_path / "study.json"
-    path.write_text(json.dumps(content()))
+    path.write_text(text())
     assert Study.load(path).best_score == FBeta().of(HALF)
 
 

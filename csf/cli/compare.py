@@ -16,6 +16,7 @@ from tqdm.auto import tqdm
 
 from csf import CostSearch
 from csf._cells import cell
+from csf._files import replaced
 from csf.cli.errors import CliError
 from csf.cli.evaluation import judge
 from csf.cli.figures import check_figure, draw_comparison
@@ -228,7 +229,7 @@ def _write(path, outcomes, differences):
     """The table with full precision, and the value on each split."""
     n_splits = outcomes[0].values.shape[0]
     header = ["method", "mean", "sd", "difference", "difference_se", "rate", "base_fits", "seconds"]
-    with open(path, "w", encoding="utf-8", newline="") as file:
+    with replaced(path, newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*header, *(f"split_{number}" for number in range(n_splits))])
         for outcome, (mean, error) in zip(outcomes, differences):

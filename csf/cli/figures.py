@@ -2,6 +2,7 @@
 
 import os
 
+from csf._files import write_figure
 from csf.cli.errors import CliError, require
 
 __all__ = ["check_figure", "draw_comparison", "draw_search"]
@@ -48,7 +49,7 @@ def draw_search(path, search):
 
     figure, ax = _new_figure(5.4)
     ConeDisplay.from_estimator(search, ax=ax)
-    figure.savefig(path, dpi=150)
+    write_figure(path, figure)
 
 
 def draw_comparison(path, names, values, metric_name):
@@ -76,4 +77,4 @@ def draw_comparison(path, names, values, metric_name):
     ax.set_axisbelow(True)
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(left=False)
-    figure.savefig(path, dpi=150)
+    write_figure(path, figure)

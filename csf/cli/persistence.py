@@ -7,6 +7,7 @@ import sklearn
 
 import csf
 from csf import metrics, strategies
+from csf._files import replaced
 from csf._warnings import warn
 from csf.cli.data import Features
 from csf.cli.errors import CliError, require
@@ -60,7 +61,8 @@ def save_model(path, search, features):
         "search": search,
     }
     try:
-        skops.dump(content, path, compression=zipfile.ZIP_DEFLATED)
+        with replaced(path, "wb") as file:
+            skops.dump(content, file, compression=zipfile.ZIP_DEFLATED)
     except TypeError as error:
         raise CliError(f"cannot save this model: {error}") from error
 

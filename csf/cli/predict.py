@@ -7,6 +7,7 @@ import sys
 import numpy as np
 
 from csf._cells import cell
+from csf._files import replaced
 from csf.cli.data import read_samples
 from csf.cli.persistence import load_model
 from csf.cli.problem import check_output
@@ -51,5 +52,5 @@ def _columns(search, X):
 def _opened(path):
     """File to write, or the standard output."""
     if path:
-        return open(path, "w", encoding="utf-8", newline="")
+        return replaced(path, newline="")
     return contextlib.nullcontext(sys.stdout)

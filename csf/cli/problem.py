@@ -214,10 +214,12 @@ def check_output(path):
     """
     if path is None:
         return
-    folder = os.path.dirname(path) or "."
+    folder = os.path.dirname(os.path.realpath(path))
     if os.path.isdir(path):
         raise CliError(f"cannot write {path}: it is a folder")
-    if not os.path.isdir(folder):
-        raise CliError(f"cannot write {path}: there is no folder {folder}")
-    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
+    if not os.path.isdir(folder) and not os.path.exists(path):
+        raise CliError(f"cannot write {path}: there is no folder {os.path.dirname(path) or folder}")
+    if os.path.exists(path) and not os.access(path, os.W_OK):
         raise CliError(f"cannot write {path}: permission denied")
+    if (os.path.isfile(path) or not os.path.exists(path)) and not os.access(folder, os.W_OK):
+        raise CliError(f"cannot write {path}: files are written beside it first, and its folder {folder} allows none")

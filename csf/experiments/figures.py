@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from csf._files import write_figure
 from csf.bounds import get_bound
 from csf.experiments.bench import Lab
 from csf.experiments.methods import METHODS, Bill, Search
@@ -103,11 +104,11 @@ def draw_studies(grid, name, lab, folder):
     ax = _figure(5.4, 4.2).subplots()
     display = BoundEpsilonDisplay.from_study(grid, bounds=(PARAMBATH, CONES), n_samples=n_samples, ax=ax)
     ax.set_title(name)
-    display.figure_.savefig(paths[0], dpi=150)
+    write_figure(paths[0], display.figure_)
     axes = _figure(8.4, 4.0).subplots(1, 2)
     display = BoundComparisonDisplay.from_study(grid, bounds=(PARAMBATH, CONES), eps=0.0, axes=axes)
     display.figure_.suptitle(name)
-    display.figure_.savefig(paths[1], dpi=150)
+    write_figure(paths[1], display.figure_)
     return paths
 
 
@@ -158,7 +159,7 @@ def draw_progress(rows, name, metric, folder):
     _finish(ax)
     ax.legend(frameon=False)
     path = Path(folder) / f"figure6_{name}.png"
-    ax.figure.savefig(path, dpi=150)
+    write_figure(path, ax.figure)
     return path
 
 
@@ -224,7 +225,7 @@ def draw_budgets(rows, name, metric, folder):
     _finish(ax)
     right_labels(ax, ax.get_xlim()[1], ends, texts, colors)
     path = Path(folder) / f"figure7_{name}.png"
-    ax.figure.savefig(path, dpi=150)
+    write_figure(path, ax.figure)
     return path
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from csf._cells import cell
+from csf._files import replaced, write_figure
 from csf.experiments.methods import REFERENCE
 from csf.experiments.published import TABLE_2
 from csf.experiments.statistics import mean_and_error, mean_difference, paired_difference, rank_methods
@@ -204,7 +205,8 @@ def write_report(report, folder, *, command="", environment=None, highlight=("cs
     """
     folder = Path(folder)
     paths = [folder / "table.md", *write_rows(report.rows, folder)]
-    paths[0].write_text(report.markdown(command=command, environment=environment), encoding="utf-8")
+    with replaced(paths[0]) as file:
+        file.write(report.markdown(command=command, environment=environment))
     for name, linear in (("ranks.png", False), ("ranks_linear.png", True)):
         ranking = report.ranking(linear=linear)
         if ranking is not None:
@@ -233,7 +235,7 @@ def write_rows(rows, folder, name="results", columns=COLUMNS):
         The files.
     """
     paths = [Path(folder) / f"{name}.csv"]
-    with open(paths[0], "w", encoding="utf-8", newline="") as file:
+    with replaced(paths[0], newline="") as file:
         writer = csv.DictWriter(file, columns, restval="", extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
         writer.writerows({column: cell(value) for column, value in row.items()} for row in rows)
@@ -243,7 +245,8 @@ def write_rows(rows, folder, name="results", columns=COLUMNS):
 
         paths.append(Path(folder) / f"{name}.parquet")
         table = pyarrow.table({column: [row.get(column) for row in rows] for column in columns})
-        pyarrow.parquet.write_table(table, paths[-1])
+        with replaced(paths[-1], "wb") as file:
+            pyarrow.parquet.write_table(table, file)
     return paths
 
 
@@ -254,7 +257,7 @@ def _draw_ranks(ranking, highlight, path):
 
     ax = Figure(figsize=(8.4, 4.6), layout="constrained").subplots()
     display = CriticalDifferenceDisplay.from_ranking(ranking, highlight=highlight, ax=ax)
-    display.figure_.savefig(path, dpi=150)
+    write_figure(path, display.figure_)
 
 
 def _rules(protocol):

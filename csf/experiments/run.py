@@ -12,15 +12,16 @@ from joblib import Parallel, delayed
 from scipy import sparse
 from tqdm.auto import tqdm
 
-from csf._files import read_json, stable_repr, write_json
+from csf._files import read_record, write_record
 from csf.experiments.bench import BASES, Lab
+from csf.identity import fingerprint
 from csf.metrics import get_metric
 
 __all__ = ["LARGE", "Plan", "environment", "read_cells", "run_cells"]
 
 # Data sets with so many samples need fewer splits.
 LARGE = 10_000
-FORMAT, VERSION = "csf-cell", 1
+FORMAT, VERSION = "csf-cell", 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +122,7 @@ class Plan:
         """
         method = self.methods[method]
         parts = (data.digest, data.transformer(), method, BASES[method.base], self.protocol, self.metric, self.seed)
-        return hashlib.sha256(stable_repr(parts).encode()).hexdigest()[:16]
+        return fingerprint(parts)[:16]
 
 
 def run_cells(plan, folder, *, n_jobs=None, verbose=False):
@@ -228,8 +229,8 @@ def _run_group(plan, folder, data, number, methods):
             row |= asdict(plan.methods[method].run(lab))
         except Exception as error:
             row |= {"error": f"{type(error).__name__}: {error}", "seconds": time.perf_counter() - start}
-        content = {"format": FORMAT, "version": VERSION, "fingerprint": plan.fingerprint(data, method), "row": row}
-        write_json(_path(folder, data, method, number), content)
+        content = {"fingerprint": plan.fingerprint(data, method), "row": row}
+        write_record(_path(folder, data, method, number), FORMAT, VERSION, content)
     return data.name, len(methods)
 
 
@@ -243,7 +244,7 @@ def _read(plan, folder, data, method, number):
     path = _path(folder, data, method, number)
     if not path.exists():
         return None
-    content = read_json(path, FORMAT, VERSION)
+    content = read_record(path, FORMAT, VERSION)
     if content["fingerprint"] != plan.fingerprint(data, method):
         raise ValueError(
             f"{path} was made with other settings (protocol, seed, metric, data or method); give another folder, or "

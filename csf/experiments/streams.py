@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 from tqdm.auto import tqdm
 
+from csf._files import replaced, write_figure
 from csf.experiments.report import write_rows
 from csf.experiments.statistics import mean_and_error
 from csf.metrics import get_metric
@@ -69,7 +70,8 @@ def run_streams(plan, folder, *, every=1000, command="", verbose=False):
     paths += write_rows(records, folder, "stream_records", columns)
     text = _markdown(plan, rows, command)
     path = Path(folder) / "streams.md"
-    path.write_text(text, encoding="utf-8")
+    with replaced(path) as file:
+        file.write(text)
     return text, [path, *paths]
 
 
@@ -103,7 +105,7 @@ def _draw(results, name, folder):
         display = StreamDisplay.from_results(results, against=against, ax=ax)
         ax.set_title(name)
         paths.append(folder / f"stream_{name}_{against}.png")
-        display.figure_.savefig(paths[-1], dpi=150)
+        write_figure(paths[-1], display.figure_)
     return paths
 
 

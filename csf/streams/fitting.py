@@ -1,10 +1,10 @@
 """Feed a learner from a stream, and keep both on disk to go on later."""
 
 import os
-import tempfile
 
 import joblib
 
+from csf._files import replaced
 from csf._validation import check_count
 
 __all__ = ["fit_stream", "load_stream", "save_stream"]
@@ -100,19 +100,11 @@ def save_stream(path, learner, chunks):
     5.0
     """
     path = os.fspath(path)
-    folder, name = os.path.split(path)
-    handle, temporary = tempfile.mkstemp(dir=folder or ".", prefix=name, suffix=".tmp")
-    os.close(handle)
     try:
-        joblib.dump({"format": FORMAT, "learner": learner, "chunks": chunks}, temporary)
-        os.replace(temporary, path)
-    except BaseException as error:
-        os.unlink(temporary)
-        if isinstance(error, TypeError):
-            raise TypeError(
-                f"cannot save this stream or learner: {error}. Streams of csf.streams can be saved"
-            ) from error
-        raise
+        with replaced(path, "wb") as file:
+            joblib.dump({"format": FORMAT, "learner": learner, "chunks": chunks}, file)
+    except TypeError as error:
+        raise TypeError(f"cannot save this stream or learner: {error}. Streams of csf.streams can be saved") from error
 
 
 def load_stream(path):

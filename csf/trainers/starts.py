@@ -27,6 +27,11 @@ class Starts:
     def __init__(self):
         self._known, self._sizes = [], []
 
+    @property
+    def known(self):
+        """All of them as tuples of family, position and state, the latest last."""
+        return tuple(self._known)
+
     def add(self, family, position, state):
         """Keep a state; the oldest ones go when there are too many, or too large ones.
 

@@ -1,7 +1,9 @@
 """csf predict."""
 
 import csv
+import errno
 import io
+import os
 import sys
 
 import numpy as np
@@ -126,3 +128,21 @@ def test_labels_that_a_spreadsheet_would_run_are_texts(ok, tmp_path):
     ok("search", tmp_path / "data.csv", "--target", "y", "--positive", "=1+1", *QUICK, "--save", tmp_path / "m.skops")
     labels = [row["prediction"] for row in read(ok("predict", tmp_path / "m.skops", tmp_path / "data.csv"))]
     assert set(labels) == {"'=1+1", "'-none"}
+
+
+def test_a_full_disk_leaves_the_old_predictions(run, model, table, tmp_path, monkeypatch):
+    out = tmp_path / "scores.csv"
+    out.write_text("old")
+
+    def full(handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    code, _, err = run("predict", model, table, "-o", out)
+    assert code != 0
+    assert "No space left on device" in err
+    assert out.read_text() == "old"
+
+
+def test_a_device_is_written_as_it_is(ok, model, table):
+    assert os.devnull in ok("predict", model, table, "-o", os.devnull)

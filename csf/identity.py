@@ -1,0 +1,276 @@
+"""What makes one search, metric or strategy another one than the next: descriptions that every process agrees on."""
+
+import dis
+import hashlib
+import json
+import re
+from functools import cached_property, partial
+from types import BuiltinFunctionType, CodeType, FunctionType, MappingProxyType, MethodType, ModuleType
+
+import numpy as np
+from scipy import sparse
+
+__all__ = ["describe", "fingerprint", "named"]
+
+_PLAIN = (type(None), bool, int, float, complex, str, bytes)
+_CODE = ("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_flags", "co_exceptiontable")
+_COUNTS = ("co_argcount", "co_posonlyargcount", "co_kwonlyargcount")
+
+
+def fingerprint(content):
+    """Hash of `describe`.
+
+    Parameters
+    ----------
+    content : object
+        As for `describe`.
+
+    Returns
+    -------
+    str
+        The same in every process for the same content, and another one for other content.
+
+    Examples
+    --------
+    >>> def power(k):
+    ...     return lambda x: x**k
+    >>> fingerprint(power(2)) == fingerprint(power(2)), fingerprint(power(2)) == fingerprint(power(3))
+    (True, False)
+    """
+    return hashlib.sha256(json.dumps(describe(content)).encode()).hexdigest()
+
+
+def named(part):
+    """What a file says of an object that is to be given again.
+
+    Parameters
+    ----------
+    part : object
+        As for `describe`.
+
+    Returns
+    -------
+    list of str
+        Its text, without the memory addresses that differ in each process, and its `fingerprint`.
+    """
+    return [re.sub(r" at 0x[0-9a-fA-F]+", "", repr(part)), fingerprint(part)]
+
+
+def describe(content):
+    """Plain description of estimators, functions, arrays and values that is the same in every process.
+
+    Parameters
+    ----------
+    content : object
+        Anything that can be pickled, functions of all kinds, and containers of these.
+
+    Returns
+    -------
+    list
+        Lists of strings.
+
+    Raises
+    ------
+    TypeError
+        If a part has no content that could be compared, as a generator or an open file.
+
+    Notes
+    -----
+    Values of different types differ (1, 1.0 and True). Functions count by their names and code, by their default
+    arguments, by what they enclose, by the instance they are bound to, and by the plain values and the functions of
+    their own module that they read as global variables. Classes count by their names, those made inside a function
+    by their methods too. A class, or a function of another module, that a function reads counts by its name.
+
+    Examples
+    --------
+    >>> describe((2, "two"))
+    ['tuple', ['int', '2'], ['str', "'two'"]]
+    """
+    try:
+        return _Describer().of(content)
+    except RecursionError:
+        raise TypeError("this cannot be told from others: it is nested too deeply") from None
+
+
+class _Describer:
+    """One walk through an object; knows what it is inside of, and functions that it has met."""
+
+    def __init__(self):
+        self.around, self.functions = [], {}
+
+    def of(self, part):
+        """Description of a part."""
+        kind = type(part)
+        if kind in _PLAIN:
+            return [kind.__name__, repr(part)]
+        if any(part is outer for outer in self.around):
+            return ["around", _name(part if isinstance(part, FunctionType | type) else kind)]
+        self.around.append(part)
+        try:
+            return self._container(part, kind) or self._code(part) or self._object(part, kind)
+        finally:
+            self.around.pop()
+
+    def _each(self, parts):
+        return [self.of(part) for part in parts]
+
+    def _container(self, part, kind):
+        if kind in (tuple, list):
+            return [kind.__name__, *self._each(part)]
+        if kind in (dict, MappingProxyType):
+            return ["dict", *_in_order([self.of(key), self.of(value)] for key, value in part.items())]
+        if kind in (set, frozenset):
+            return [kind.__name__, *_in_order(map(self.of, part))]
+        if isinstance(part, np.generic):
+            return ["number", *self._array(np.asarray(part))]
+        if kind in (np.ndarray, np.memmap):
+            return ["array", *self._array(part)]
+        if sparse.issparse(part):
+            part = part if part.format in ("csr", "csc", "coo") else part.tocsr()
+            names = ("row", "col", "data") if part.format == "coo" else ("indptr", "indices", "data")
+            return [_name(kind), part.format, str(part.shape), *self._each(getattr(part, name) for name in names)]
+        return None
+
+    def _array(self, array):
+        about = [array.dtype.str if array.dtype.names is None else str(array.dtype.descr), str(array.shape)]
+        if array.dtype.hasobject or array.dtype.kind == "T" or not array.dtype.itemsize:
+            return [*about, *self._each(array.ravel().tolist())]
+        plain = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        return [*about, hashlib.sha256(plain).hexdigest()]
+
+    # ---------------------------------------------------------------- code
+
+    def _code(self, part):
+        """Description of a function, method, class or module; ``None`` for others."""
+        if isinstance(part, FunctionType):
+            if id(part) not in self.functions:  # functions call functions: each is read once
+                self.functions[id(part)] = part, _digest(self._function(part))
+            return ["function", _name(part), self.functions[id(part)][1]]
+        if isinstance(part, CodeType):
+            return ["code", *(repr(getattr(part, name)) for name in _CODE + _COUNTS), *self._each(part.co_consts)]
+        if isinstance(part, MethodType):
+            return ["method", self.of(part.__func__), self.of(part.__self__)]
+        if isinstance(part, BuiltinFunctionType):
+            owner = part.__self__
+            return ["builtin", _name(part), [] if isinstance(owner, ModuleType | None) else self.of(owner)]
+        if isinstance(part, partial):
+            return ["partial", *self._each((type(part), part.func, part.args, part.keywords, vars(part)))]
+        if isinstance(part, staticmethod | classmethod):
+            return [type(part).__name__, self.of(part.__func__)]
+        if isinstance(part, property):
+            return ["property", *self._each((part.fget, part.fset, part.fdel))]
+        if isinstance(part, cached_property):
+            return ["cached_property", self.of(part.func)]
+        if isinstance(part, ModuleType):
+            return ["module", part.__name__]
+        if isinstance(part, type):
+            return self._class(part)
+        for inner in ("py_func", "__wrapped__"):  # compiled by numba; functools.lru_cache
+            if isinstance(getattr(part, inner, None), FunctionType):
+                return ["wrapped", _name(type(part)), self.of(getattr(part, inner))]
+        return None
+
+    def _function(self, function):
+        cells = [_cell(cell) for cell in function.__closure__ or ()]
+        parts = function.__code__, function.__defaults__, function.__kwdefaults__, cells, vars(function)
+        return [*self._each(parts), *_in_order(self._read_globals(function, function.__code__))]
+
+    def _read_globals(self, function, code):
+        """Global variables that code reads and that could change what it does."""
+        known = function.__globals__
+        for name in {step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}:
+            value = known.get(name)
+            if _is_plain(value) or (isinstance(value, FunctionType) and value.__globals__ is known):
+                yield [name, self.of(value)]
+        for inner in code.co_consts:
+            if isinstance(inner, CodeType):
+                yield from self._read_globals(function, inner)
+
+    def _class(self, kind):
+        if "<locals>" not in kind.__qualname__:
+            return ["class", _name(kind)]
+        own = {
+            name: value
+            for name, value in vars(kind).items()
+            if isinstance(value, FunctionType | staticmethod | classmethod | property | cached_property)
+            or not (name.startswith("__") or name == "_abc_impl")
+        }
+        return ["class", _name(kind), self.of(kind.__bases__), self.of(own)]
+
+    # ---------------------------------------------------------------- objects
+
+    def _object(self, part, kind):
+        if hasattr(part, "get_params"):
+            # Parameters as they are, whatever the estimator does for pickle; the rest is what a frozen one has learnt.
+            params = part.get_params(deep=False)
+            rest = {name: value for name, value in vars(part).items() if name not in params}
+            return [self.of(kind), self.of(params), self.of(rest)]
+        try:
+            reduced = part.__reduce_ex__(4)
+        except Exception as error:
+            reduced = kind, self._attributes(part, error)
+        if isinstance(reduced, str):
+            return ["global", _name(part) if hasattr(part, "__qualname__") else f"{_module(part)}.{reduced}"]
+        make, arguments, state, *items = (*reduced, None, None, None)[:5]
+        if isinstance(state, dict):
+            state = {name: value for name, value in state.items() if not _is_cache(kind, name)}
+        return ["object", *self._each((kind, make, arguments, state)), *(self._each(i) if i else [] for i in items)]
+
+    def _attributes(self, part, error):
+        """What an object that cannot be pickled holds."""
+        names = [name for each in type(part).__mro__ for name in _slots(each)]
+        held = {name: getattr(part, name) for name in names if hasattr(part, name)} | getattr(part, "__dict__", {})
+        if not held:
+            raise TypeError(
+                f"{part!r} cannot be told from others of its kind, and so a file of another search could be taken for "
+                "this one's: it has no content to compare. Keep it out of the metric, the strategy and the base, or of "
+                "what their functions enclose; or give the object that holds it a __getstate__ that leaves it out"
+            ) from error
+        return held
+
+
+def _in_order(parts):
+    """Descriptions in an order that does not depend on where they come from."""
+    return sorted(parts, key=json.dumps)
+
+
+def _digest(description):
+    return hashlib.sha256(json.dumps(description).encode()).hexdigest()
+
+
+def _name(part):
+    name = getattr(part, "__qualname__", None) or getattr(part, "__name__", None) or type(part).__qualname__
+    return f"{_module(part)}.{name}"
+
+
+def _module(part):
+    return getattr(part, "__module__", None) or type(part).__module__
+
+
+def _cell(cell):
+    try:
+        return cell.cell_contents
+    except ValueError:  # nothing is in it yet
+        return "empty cell"
+
+
+def _is_plain(value):
+    """Whether a value holds nothing but numbers, texts and containers of these."""
+    if isinstance(value, tuple | list | set | frozenset):
+        return all(map(_is_plain, value))
+    if type(value) is dict:
+        return all(_is_plain(key) and _is_plain(entry) for key, entry in value.items())
+    if type(value) is np.ndarray:
+        return not value.dtype.hasobject
+    return type(value) in _PLAIN or isinstance(value, np.generic)
+
+
+def _is_cache(kind, name):
+    """Whether an attribute is a `cached_property`, which may have been read or not."""
+    return isinstance(getattr(kind, name, None), cached_property)
+
+
+def _slots(kind):
+    names = vars(kind).get("__slots__", ())
+    names = (names,) if isinstance(names, str) else names
+    return [name for name in names if name not in ("__dict__", "__weakref__")]
