@@ -1,6 +1,8 @@
 """The loop of a search: ask, train on all folds, tell; in parallel, with checkpoints and callbacks."""
 
 import warnings
+from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,7 +14,7 @@ from csf.checkpoint import Checkpoint
 from csf.evaluation import decisions, pooled_outcome
 from csf.selection import GainRule
 from csf.trainers.starts import Starts
-from csf.trials import best_trial
+from csf.trials import best_trial, first_line
 from csf.workers import Workers
 
 __all__ = ["Runner"]
@@ -66,6 +68,7 @@ class Runner:
 
     def __post_init__(self):
         self._starts = [Starts() for _ in self.folds]
+        self._failures = Counter()
         self._rule = None
         if self.min_gain is not None:
             y, samples = (np.concatenate(parts) for parts in zip(*((fold.y_test, fold.test) for fold in self.folds)))
@@ -92,7 +95,7 @@ class Runner:
                         if self._run_wave(wave, workers, bar):
                             return "a callback ended the search"
         except KeyboardInterrupt:
-            if not any(trial.state == "complete" for study in self.studies for trial in study.trials):
+            if not self._n_complete():
                 raise
             warnings.warn(
                 "the search was interrupted; it goes on with the trials that were finished", UserWarning, stacklevel=5
@@ -101,6 +104,7 @@ class Runner:
         finally:
             for study in self.studies:
                 study.forget_pending()
+        self._warn_of_more_failures()
         return None
 
     def choose(self):
@@ -111,8 +115,7 @@ class Runner:
         Choice or None
             Its ``key`` is the trial; ``None`` without a rule, or without a complete trial.
         """
-        done = any(trial.state == "complete" for study in self.studies for trial in study.trials)
-        if self._rule is None or not done:
+        if self._rule is None or not self._n_complete():
             return None
         choice = self._rule.choose()
         number, at = choice.key
@@ -155,7 +158,12 @@ class Runner:
             for number, trial in batch
             for fold, (trainer, starts) in enumerate(zip(self.trainers[number], self._starts))
         ]
-        results = workers.run(tasks, tune=self.tune, on_train=self.on_train, raise_errors=self.raise_errors)
+        options = {"tune": self.tune, "on_train": self.on_train, "raise_errors": self.raise_errors}
+        with closing(workers.run(tasks, **options)) as results:
+            return self._settle(batch, results, bar)
+
+    def _settle(self, batch, results, bar):
+        """Tell the results of a wave, trial by trial; whether a callback ends the search."""
         stop = False
         for number, trial in batch:
             task = self.context.subcontext(task_name=f"trial-{number}-{trial.number}")
@@ -170,9 +178,8 @@ class Runner:
             for callback in self.callbacks:
                 stop |= bool(callback(self.studies[number], trial))
             if stop:
-                results.close()
-                return True
-        return False
+                break
+        return stop
 
     @staticmethod
     def _nearest(trainer, starts, costs):
@@ -187,13 +194,30 @@ class Runner:
             trial = study.record(trial, setting=number, **fields)
             self._note(trial, results, number)
             return trial
-        warnings.warn(
-            f"trial {trial.number} (t={trial.t}, costs {trial.costs}) failed and is left out; its error is in trials_: "
-            f"{fields['error'].rstrip().splitlines()[-1]}",
-            FitFailedWarning,
-            stacklevel=7,
-        )
+        cause = first_line(fields["error"])
+        self._failures[cause] += 1
+        if self._failures[cause] == 1:
+            warnings.warn(
+                f"trial {trial.number} (t={trial.t}, costs {trial.costs}) failed and is left out; its error is in "
+                f"trials_: {cause}",
+                FitFailedWarning,
+                stacklevel=8,
+            )
         return study.fail(trial, setting=number, **fields)
+
+    def _warn_of_more_failures(self):
+        """Tell at the end how many trials failed like the first ones, where others did not."""
+        more, done = self._failures.total() - len(self._failures), self._n_complete()
+        if more and done:
+            warnings.warn(
+                f"{self._failures.total()} trials failed and are left out, {done} are complete. Causes: "
+                + "; ".join(f"{cause} ({times} times)" for cause, times in self._failures.most_common()),
+                FitFailedWarning,
+                stacklevel=5,
+            )
+
+    def _n_complete(self):
+        return sum(trial.state == "complete" for study in self.studies for trial in study.trials)
 
     def _best(self):
         scores = [study.best_score for study in self.studies if study.best_score is not None]

@@ -7,7 +7,7 @@ import numpy as np
 from csf.hull import Hull
 from csf.profiles import ErrorProfile
 
-__all__ = ["Trial", "best_trial", "gap", "known_hull", "outcome"]
+__all__ = ["Trial", "best_trial", "first_line", "gap", "known_hull", "outcome"]
 
 STATES = ("pending", "complete", "failed")
 
@@ -202,3 +202,25 @@ def gap(trials, bound):
     """Upper bound minus the best value that the trials attain, not below 0; ``None`` without one."""
     attained = [trial.attained for trial in trials if trial.attained is not None]
     return max(bound - max(attained), 0.0) if attained else None
+
+
+def first_line(error):
+    """What went wrong in one line: in a traceback the kind of the last exception, with the first line of its text.
+
+    Parameters
+    ----------
+    error : str
+        Text of an error, as in `Trial`.
+
+    Returns
+    -------
+    str
+        One line.
+
+    Examples
+    --------
+    >>> first_line("Traceback (most recent call last):\\n  ...\\nValueError: X contains NaN.\\nSee the documentation.")
+    'ValueError: X contains NaN.'
+    """
+    lines = error.rpartition("Traceback (most recent call last):\n")[2].splitlines()
+    return next((line for line in lines if line.strip() and not line.startswith(" ")), "no reason is given")

@@ -45,8 +45,12 @@ class Plain:
 
 def results_of(folds, *, tune, base=None, on_train=False, raise_errors=True, costs=(1.5, 0.5)):
     base = LinearSVC() if base is None else base
-    options = {"tune": tune, "on_train": on_train, "raise_errors": raise_errors}
-    return [run_fold(Plain(base, fold), fold, costs, ("start",), **options) for fold in folds]
+    options = {"tune": tune, "on_train": on_train}
+    results = [run_fold(Plain(base, fold), fold, costs, ("start",), **options) for fold in folds]
+    if raise_errors:
+        for result in results:
+            result.raise_error()
+    return results
 
 
 def folds_of(weight=None, splits=SPLITS):

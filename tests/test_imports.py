@@ -15,7 +15,8 @@ FILES = sorted(ROOT.rglob("*.py"))
 ORDER = [
     *("_files", "_validation", "labels", "profiles", "metrics", "hull", "responses", "splits", "folds", "linear"),
     *("thresholding", "costs", "one_vs_rest", "trials", "bounds", "strategies", "study", "results", "checkpoint"),
-    *("evaluation", "selection", "trainers", "workers", "runner", "routing", "prediction", "prefit", "arguments"),
+    *("evaluation", "selection", "trainers", "cluster", "workers", "runner", "routing", "prediction", "prefit"),
+    "arguments",
     *("search", "macro", "csf", "fenchel", "streams", "online", "structural", "testing", "plots", "experiments"),
     *("benchmarks", "cli", "__main__"),
 ]
