@@ -1,8 +1,10 @@
 """Trainings on a Dask cluster whose workers come and go."""
 
+import pickle
 import warnings
-from contextlib import suppress
+from queue import Empty, SimpleQueue
 
+from joblib import wrap_non_picklable_objects
 from sklearn import config_context, get_config
 
 from csf.evaluation import FoldResult, run_fold
@@ -11,16 +13,15 @@ __all__ = ["Cluster"]
 
 # So many times in a row the data are sent again without a single training coming back.
 _SENDINGS = 20
-# Seconds without a worker before the user is told; those that were killed are back sooner.
-_QUIET = 10
+# Seconds without news before the user is told that there is no worker; those that were killed are back sooner.
+_QUIET = 15
 
 
 class Cluster:
     """Trains on the workers of a Dask cluster.
 
-    They are sent all trainers once, in one message in which what trainers share is shared. Trainings are lost with
-    their workers, and the trainers with the last worker that holds them: both are sent again. Where no worker is left
-    the search waits for new ones, as Dask does.
+    They are sent all trainers once, in one message in which what trainers share is shared. The scheduler keeps it: it
+    sends it again where it was lost with a worker, as it does with trainings, and waits where no worker is left.
 
     Parameters
     ----------
@@ -36,7 +37,7 @@ class Cluster:
     """
 
     def __init__(self, rows, backend):
-        self._parts, self._backend, self._client = _Parts(rows), backend, backend.client
+        self._rows, self._backend, self._client = rows, backend, backend.client
         self._sent = None
         self._sendings = 0
 
@@ -76,69 +77,68 @@ class Cluster:
 
     def _some(self, tasks, how):
         """Number and result of each task, as they come, and whether it is blamed for the death of workers."""
-        from distributed import CancelledError, KilledWorker, as_completed
+        from distributed import CancelledError, KilledWorker
 
-        running = {self._submit(task, how): number for number, task in tasks.items()}
-        finished = as_completed(list(running))
+        running, finished = {}, SimpleQueue()
         try:
-            for future in finished:
+            for number, task in tasks.items():
+                running[self._submit(task, how, finished)] = number
+            while running:
+                future = self._next(finished)
                 number = running.pop(future)
                 try:
                     result, killed = future.result(), False
-                except KilledWorker as error:
+                except (CancelledError, KilledWorker) as error:
+                    if getattr(error, "task", None) != future.key:  # not its own fault, e.g. the cluster was restarted
+                        again = self._submit(tasks[number], how, finished, lost=error)
+                        running[again] = number
+                        continue
                     result, killed = FoldResult.failed(error.with_traceback(None)), True
-                except CancelledError as error:
-                    again = self._submit(tasks[number], how, lost=error)
-                    running[again] = number
-                    finished.add(again)
-                    continue
                 self._sendings = 0
                 yield number, result, killed
         finally:
             self._client.cancel(list(running))
 
-    def _submit(self, task, how, lost=None):
+    def _submit(self, task, how, finished, lost=None):
         """Have the cluster train; with the data sent first, where they are not there."""
-        if self._sent is None or self._sent.status != "finished":
-            self._send(lost)
         with warnings.catch_warnings():
-            # States of earlier trainings may be large. They travel with the task, so that Dask can send them again.
             warnings.filterwarnings("ignore", message="Sending large graph")
-            return self._client.submit(_run_part, self._sent, *task, *how, pure=False, **self._backend.submit_kwargs)
+            options = self._backend.submit_kwargs
+            if self._sent is None or self._sent.status in ("cancelled", "error", "lost"):
+                self._check_patience(lost)
+                content = pickle.dumps(wrap_non_picklable_objects(_Parts(self._rows), keep_wrapper=False), protocol=5)
+                self._sent = self._client.submit(pickle.loads, content, pure=False, **options)
+            future = self._client.submit(_run_part, self._sent, *task, *how, pure=False, **options)
+        future.add_done_callback(finished.put)
+        return future
 
-    def _send(self, lost):
-        """Give all workers the data; anew where workers vanish meanwhile."""
-        while self._sendings < _SENDINGS:
-            self._sendings += 1
-            if not self._client.ncores():
-                self._wait()
+    def _check_patience(self, lost):
+        if self._sendings == _SENDINGS:
+            raise RuntimeError(
+                f"the Dask cluster lost the data {_SENDINGS} times in a row, and no training came back; see the logs "
+                "of its workers: they may lack memory"
+            ) from lost
+        self._sendings += 1
+
+    def _next(self, finished):
+        """Next future that is done; the user is told once where there is no worker to wait for."""
+        told = False
+        while True:
             try:
-                (self._sent,) = self._client.scatter([self._parts], broadcast=True, hash=False)
-            except (OSError, TimeoutError) as error:  # a worker left while it was sent to
-                lost = error
-            else:
-                return
-        raise RuntimeError(
-            f"the Dask cluster lost the data {_SENDINGS} times in a row, and no training came back; see the logs of "
-            "its workers: they may lack memory"
-        ) from lost
-
-    def _wait(self):
-        """Wait for a worker."""
-        with suppress(TimeoutError):
-            self._client.wait_for_workers(1, timeout=_QUIET)
-            return
-        warnings.warn(
-            "the Dask cluster has no workers left: the search waits for new ones. Ctrl-C ends it with the trials that "
-            "are finished",
-            UserWarning,
-            stacklevel=2,
-        )
-        self._client.wait_for_workers(1)
+                return finished.get(timeout=_QUIET)
+            except Empty:
+                if not told and not self._client.ncores():
+                    told = True
+                    warnings.warn(
+                        "the Dask cluster has no workers left: the search waits for new ones. Ctrl-C ends it with the "
+                        "trials that are finished",
+                        UserWarning,
+                        stacklevel=2,
+                    )
 
 
 class _Parts:
-    """All trainers with the labels of their folds. Dask would send the entries of a list one by one."""
+    """All trainers with the labels of their folds. Dask would look into a list."""
 
     def __init__(self, rows):
         self.rows = rows
