@@ -201,8 +201,8 @@ class Answers(LinearSVC):
         (lambda X: np.zeros((len(X), 1)), True, r"must return shape .*, got \(30, 1\) for 30 samples"),
         (lambda X: 0.0, True, r"must return shape .*, got \(\) for 30 samples"),
         (lambda X: ["much"] * len(X), True, "could not convert string to float"),
-        (lambda X: np.zeros(1, dtype=int), False, r"one label for each of 30 samples, got shape \(1,\)"),
-        (lambda X: np.zeros((len(X), 1), dtype=int), False, r"one label for each of 30 samples, got shape \(30, 1\)"),
+        (lambda X: np.zeros(1, dtype=int), False, r"one label a sample, got \(1,\)"),
+        (lambda X: np.zeros((len(X), 1), dtype=int), False, r"one label a sample, got \(30, 1\)"),
         (
             lambda X: np.full(len(X), -1),
             False,
