@@ -1,7 +1,8 @@
 """Where trainings run, and how what they need gets there once."""
 
+import warnings
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 
 from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
@@ -131,7 +132,7 @@ class _Pool:
     def _some(self, left, numbers, options):
         """Results of some of the tasks that are left."""
         tasks = ((number, *left[number]) for number in numbers)
-        with closing(
+        with _closing(
             self._parallel(
                 delayed(_numbered)(number, *self._rows[setting][fold], *task, **options)
                 for number, setting, fold, *task in tasks
@@ -148,6 +149,17 @@ class _Pool:
         except BrokenProcessPool as error:
             del left[number]
             yield number, FoldResult.failed(error.with_traceback(None))
+
+
+@contextmanager
+def _closing(results):
+    """Close a generator of joblib in the end, without its advice about tasks that nobody waits for any more."""
+    try:
+        yield results
+    finally:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*adjusting the input task iterator")
+            results.close()
 
 
 def _numbered(number, *task, **options):

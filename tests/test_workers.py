@@ -204,8 +204,9 @@ def test_errors_that_cannot_leave_their_process_are_told(reaction):
 def test_errors_of_other_processes_bring_their_traceback():
     X, y = data("dense")
     search = CostSearch(moody_base(refuse), strategy="grid", n_trials=3, cv=2, n_jobs=2, error_score="raise")
-    with parallel_config(backend="loky"), pytest.raises(RuntimeError, match=r"^too heavy$") as caught:
+    with parallel_config(backend="loky"), pytest.raises(RuntimeError, match="too heavy") as caught:
         search.fit(X, y)
+    assert str(caught.value) == "too heavy"
     assert "in refuse" in "".join(caught.value.__notes__)
 
 
