@@ -36,6 +36,7 @@ __all__ = [
     "check_count",
     "check_fraction",
     "check_labels",
+    "check_n_jobs",
     "check_samples",
     "check_scores",
     "check_weights",
@@ -287,6 +288,17 @@ def check_scores(y_score, n_samples):
     if np.isnan(score).any():
         raise ValueError(f"y_score contains NaN in {int(np.isnan(score).sum())} of {n_samples} samples")
     return score
+
+
+def check_n_jobs(n_jobs):
+    """Check a number of workers: a whole number but 0, or ``None``."""
+    if n_jobs is None:
+        return
+    accepted = f"n_jobs must be a number of workers, -1 for one on each core, or None, got {n_jobs!r}"
+    if isinstance(n_jobs, (bool, np.bool_)) or not isinstance(n_jobs, numbers.Integral):
+        raise TypeError(accepted)
+    if n_jobs == 0:
+        raise ValueError(accepted)
 
 
 def last_step(base):

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import clone
 
 from csf._names import did_you_mean
-from csf._validation import check_choice
+from csf._validation import check_choice, check_n_jobs
 from csf.costs import NORMALIZATIONS
 from csf.one_vs_rest import WEIGHTINGS
 from csf.responses import response_method
@@ -41,6 +41,7 @@ def check_arguments(search):
         raise TypeError(f"base must be a classifier object with fit, e.g. LinearSVC(), got {base!r}")
     for name, accepted in CHOICES.items():
         check_choice(getattr(search, name), name, accepted)
+    check_n_jobs(search.n_jobs)
     if error_score != "raise" and not (isinstance(error_score, float) and np.isnan(error_score)):
         raise ValueError(f"error_score must be 'raise' or nan, got {error_score!r}")
     if gain is not None and not (isinstance(gain, Real) and 0.0 <= gain < np.inf):

@@ -1,10 +1,12 @@
 """Trainings on folds, and what the pooled held-out predictions say."""
 
+import pickle
 import time
 import traceback
 from dataclasses import dataclass
 
 import numpy as np
+from joblib import wrap_non_picklable_objects
 
 from csf._warnings import warn
 from csf.hull import Hull
@@ -40,7 +42,9 @@ class FoldResult:
     fit_time, score_time : float
         Seconds.
     error : str, default=None
-        Traceback of a failure; then nothing else is set.
+        Traceback of a failure; then nothing else is set but its cause.
+    cause : Cause, default=None
+        The exception of a failure.
     state : object, default=None
         What a later training with other costs can start from.
     duality_gap : float, default=None
@@ -54,11 +58,53 @@ class FoldResult:
     fit_time: float = 0.0
     score_time: float = 0.0
     error: str | None = None
+    cause: object = None
     state: object = None
     duality_gap: float | None = None
 
+    @classmethod
+    def failed(cls, error):
+        """Result of a training that raised an error."""
+        return cls(error="".join(traceback.format_exception(error)), cause=Cause(error))
 
-def run_fold(trainer, fold, costs, starts=(), *, tune, on_train, raise_errors):
+    def raise_error(self):
+        """Raise the error of a failure, if it is one."""
+        if self.error is None:
+            return
+        if self.cause.error is None:
+            raise RuntimeError(f"a training failed in a worker, with an error that cannot leave it:\n{self.error}")
+        raise self.cause.error
+
+
+class Cause:
+    """An exception that passes from one process to another if it can, and never breaks what it travels with.
+
+    Parameters
+    ----------
+    error : Exception or None
+        The exception; ``None`` where it did not get through.
+    """
+
+    def __init__(self, error):
+        self.error = error
+
+    def __reduce__(self):
+        try:
+            # The traceback stays here, but for its text.
+            self.error.add_note(f"\nIn a worker:\n{''.join(traceback.format_exception(self.error))}")
+            return _unpacked, (pickle.dumps(wrap_non_picklable_objects(self.error, keep_wrapper=False)),)
+        except Exception:  # an exception may hold anything, e.g. a lock
+            return Cause, (None,)
+
+
+def _unpacked(content):
+    try:
+        return Cause(pickle.loads(content))
+    except Exception:  # it may need more than its message, or say anything else on the way
+        return Cause(None)
+
+
+def run_fold(trainer, fold, costs, starts=(), *, tune, on_train):
     """Train on one fold and predict its held-out samples.
 
     Parameters
@@ -75,29 +121,45 @@ def run_fold(trainer, fold, costs, starts=(), *, tune, on_train, raise_errors):
         Whether scores are needed, or the base's own predictions.
     on_train : bool
         Whether bounds read the training part.
-    raise_errors : bool
-        Whether an error of the base is raised or recorded.
 
     Returns
     -------
     FoldResult
-        Predictions, or the error.
+        Predictions, or the error: whatever the base raises, and answers that cannot be its own.
     """
     try:
         start = time.perf_counter()
         training = trainer.fit(costs, starts)
         fitted = time.perf_counter()
-        answer = trainer.predict(training, "test", tune=tune)
+        answer = _answer(trainer, training, "test", fold, tune)
         lost, train_outcome = lost_samples(fold.y_test, answer.found), None
         if on_train:
-            train_outcome = _known(fold.y_train, trainer.predict(training, "train", tune=tune), fold.weight_train)
+            train_outcome = _known(fold.y_train, _answer(trainer, training, "train", fold, tune), fold.weight_train)
         times = fitted - start, time.perf_counter() - fitted
         said = answer.decided, answer.score, lost, train_outcome
         return FoldResult(*said, *times, state=training.state, duality_gap=training.gap)
-    except Exception:
-        if raise_errors:
-            raise
-        return FoldResult(error=traceback.format_exc())
+    except Exception as error:
+        return FoldResult.failed(error)
+
+
+def _answer(trainer, training, part, fold, tune):
+    """What a trained model says about a part, if that can be: numpy would stretch what is too short."""
+    answer = trainer.predict(training, part, tune=tune)
+    n_samples = (fold.y_test if part == "test" else fold.y_train).shape[0]
+    said = {"decisions": answer.decided} | ({"scores": answer.score} if tune else {})
+    for name, values in said.items():
+        if np.shape(values) != (n_samples,):
+            raise ValueError(f"the base gave {name} of shape {np.shape(values)} for {n_samples} samples")
+    if tune and np.isnan(answer.score).any():
+        raise ValueError(f"the base gave NaN scores for {int(np.isnan(answer.score).sum())} of {n_samples} samples")
+    found = np.asarray(answer.found)
+    if found.shape not in ((), (n_samples,)):
+        raise ValueError(f"the base gave labels of shape {found.shape} for {n_samples} samples")
+    learnt = np.isin(found, fold.y_train)
+    if not learnt.all():
+        known, unknown = np.unique(fold.y_train).tolist(), np.unique(found[~learnt]).tolist()
+        raise ValueError(f"the base predicted the classes {unknown}, but it was trained on the codes {known} alone")
+    return answer
 
 
 def lost_samples(y, found):

@@ -7,7 +7,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from csf._validation import check_labels, check_samples, check_weights
+from csf._validation import check_labels, check_n_jobs, check_samples, check_weights
 from csf.metrics import get_metric
 from csf.prefit import is_prefit
 from csf.profiles import ErrorProfile
@@ -122,6 +122,7 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             If an argument or the data cannot be used, or every trial of a class failed.
         """
         self._check_search()
+        check_n_jobs(self.n_jobs)
         X, y = check_samples(X, y)
         y, self.classes_ = check_labels(y)
         weight = check_weights(sample_weight, y.shape[0])

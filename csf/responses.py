@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from csf._validation import num_samples
+
 __all__ = [
     "DECISION_FIRST",
     "Response",
@@ -75,7 +77,7 @@ def positive_score(estimator, X, pos_label, methods=DECISION_FIRST):
     TypeError
         If the classifier has none of the methods.
     ValueError
-        If it has not learnt two classes, or a score is NaN.
+        If it has not learnt two classes, there is not one score for each sample, or one is NaN.
 
     Examples
     --------
@@ -97,14 +99,17 @@ def positive_score(estimator, X, pos_label, methods=DECISION_FIRST):
             f"pos_label={pos_label!r}; check that every training part has both, or stratify cv"
         )
     column = classes.index(pos_label)
-    score = np.asarray(getattr(estimator, method)(X), dtype=np.float64)
-    if score.ndim == 2 and score.shape[1] == 2:
+    score, n_samples = np.asarray(getattr(estimator, method)(X), dtype=np.float64), num_samples(X)
+    if score.shape not in ((n_samples,), (n_samples, 2)):
+        raise ValueError(
+            f"{name}.{method} must return shape (n_samples,) or (n_samples, 2), got {score.shape} for {n_samples} "
+            "samples"
+        )
+    if score.ndim == 2:
         score = score[:, column]
     elif column == 0:
         score = -score
     score = np.ascontiguousarray(score)
-    if score.ndim != 1:
-        raise ValueError(f"{name}.{method} must return shape (n_samples,) or (n_samples, 2), got {score.shape}")
     if np.isnan(score).any():
         raise ValueError(f"{name} gave NaN scores for {int(np.isnan(score).sum())} of {score.shape[0]} samples")
     return score
@@ -132,7 +137,7 @@ def class_scores(estimator, X, methods=DECISION_FIRST):
     TypeError
         If the classifier has none of the methods.
     ValueError
-        If there is not one score for each class, or a score is NaN.
+        If there is not one score for each sample and class, or a score is NaN.
 
     Examples
     --------
@@ -146,12 +151,12 @@ def class_scores(estimator, X, methods=DECISION_FIRST):
         raise TypeError(
             f"{name} has no {' and no '.join(methods)}, so there is no score to cut; use a base that has it"
         )
-    scores = np.asarray(getattr(estimator, method)(X), dtype=np.float64)
+    scores, n_samples = np.asarray(getattr(estimator, method)(X), dtype=np.float64), num_samples(X)
     n_classes = len(estimator.classes_)
-    if scores.ndim != 2 or scores.shape[1] != n_classes:
+    if scores.shape != (n_samples, n_classes):
         raise ValueError(
-            f"{name}.{method} must return one score for each of its {n_classes} classes, got shape {scores.shape}; "
-            "for sklearn.svm.SVC use decision_function_shape='ovr'"
+            f"{name}.{method} must return one score for each of its {n_classes} classes, got shape {scores.shape} for "
+            f"{n_samples} samples; for sklearn.svm.SVC use decision_function_shape='ovr'"
         )
     missing = np.isnan(scores).any(axis=1)
     if missing.any():
@@ -201,7 +206,7 @@ def respond(estimator, X, null, *, tune):
     TypeError
         If scores are wanted and the classifier has none.
     ValueError
-        If it has not learnt the null class and another one, or a score or prediction is NaN.
+        If it has not learnt the null class and another one, there is not one answer for each sample, or one is NaN.
 
     Examples
     --------
@@ -211,9 +216,13 @@ def respond(estimator, X, null, *, tune):
     array(['a', 'b'], dtype='<U1')
     """
     if not tune:
-        predicted = np.asarray(estimator.predict(X))
+        predicted, name, n_samples = np.asarray(estimator.predict(X)), type(estimator).__name__, num_samples(X)
+        if predicted.shape != (n_samples,):
+            raise ValueError(
+                f"{name}.predict must return shape ({n_samples},), one label a sample, got {predicted.shape}"
+            )
         if predicted.dtype.kind == "f" and np.isnan(predicted).any():
-            name, missing = type(estimator).__name__, int(np.isnan(predicted).sum())
+            missing = int(np.isnan(predicted).sum())
             raise ValueError(f"{name} predicted NaN for {missing} of {predicted.shape[0]} samples")
         return Response(predicted != null, found=predicted)
     classes = np.asarray(estimator.classes_)

@@ -5,6 +5,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from csf._warnings import warn
 from csf.study import best_trial, gap, upper_bound
+from csf.trials import first_line
 
 __all__ = ["cv_results", "report"]
 
@@ -47,9 +48,7 @@ def report(studies, settings, n_splits, *, metric, pos, bound, stopped=None, win
     trials = [trial for study in studies for trial in study.trials]
     winner = best_trial(trials) if winner is None else winner
     if winner is None:
-        first = next((trial.error for trial in trials if trial.error), "no trial was made")
-        kind = TypeError if "\nTypeError: " in first else ValueError
-        raise kind(f"all {len(trials)} trials failed; the first error was:\n{first}")
+        raise _nothing_worked(trials)
     if winner.duality_gap is not None and winner.duality_gap > _OPEN:
         warn(
             f"the objective of the best model may be {winner.duality_gap:.0%} above its optimum; scale the features, "
@@ -74,6 +73,16 @@ def report(studies, settings, n_splits, *, metric, pos, bound, stopped=None, win
         "stop_reason_": stopped or "; ".join(dict.fromkeys(study.stop_reason for study in studies)),
         "cv_results_": cv_results(trials, settings, n_splits),
     }
+
+
+def _nothing_worked(trials):
+    """Error for a search without a complete trial: the causes in a line each, then the first traceback."""
+    errors = [trial.error for trial in trials if trial.error]
+    causes = list(dict.fromkeys(map(first_line, errors))) or ["no trial was made"]
+    more = "".join(f"\nothers: {cause}" for cause in causes[1:])
+    first = "".join(f"\nThe first error was:\n{error}" for error in errors[:1] if error.rstrip() != causes[0])
+    kind = TypeError if causes[0].startswith("TypeError: ") else ValueError
+    return kind(f"all {len(trials)} trials failed: {causes[0]}{more}{first}")
 
 
 def cv_results(trials, settings, n_folds):

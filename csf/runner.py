@@ -1,5 +1,7 @@
 """The loop of a search: ask, train on all folds, tell; in parallel, with checkpoints and callbacks."""
 
+from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,6 +14,7 @@ from csf.checkpoint import Checkpoint
 from csf.evaluation import decisions, pooled_outcome
 from csf.memory import Memory
 from csf.selection import GainRule
+from csf.trials import first_line
 from csf.workers import Workers
 
 __all__ = ["Runner"]
@@ -65,6 +68,7 @@ class Runner:
 
     def __post_init__(self):
         self._memory = Memory(self.trainers)
+        self._failures = Counter()
         self._rule = self._untold = None
         if self.min_gain is not None:
             y, samples = (np.concatenate(parts) for parts in zip(*((fold.y_test, fold.test) for fold in self.folds)))
@@ -95,13 +99,14 @@ class Runner:
         except KeyboardInterrupt:
             if self._untold is not None:
                 self._record()
-            if not any(trial.state == "complete" for study in self.studies for trial in study.trials):
+            if not self._n_complete():
                 raise
             warn("the search was interrupted; it goes on with the trials that were finished")
             return "interrupted"
         finally:
             for study in self.studies:
                 study.forget_pending()
+        self._warn_of_more_failures()
         return None
 
     def choose(self):
@@ -112,8 +117,7 @@ class Runner:
         Choice or None
             Its ``key`` is the trial; ``None`` without a rule, or without a complete trial.
         """
-        done = any(trial.state == "complete" for study in self.studies for trial in study.trials)
-        if self._rule is None or not done:
+        if self._rule is None or not self._n_complete():
             return None
         choice = self._rule.choose()
         number, at = choice.key
@@ -168,7 +172,11 @@ class Runner:
 
     def _run_wave(self, batch, workers, bar):
         options = {"tune": self.tune, "on_train": self.on_train, "raise_errors": self.raise_errors}
-        results = workers.run(self._tasks(batch), **options)
+        with closing(workers.run(self._tasks(batch), **options)) as results:
+            return self._settle(batch, results, bar)
+
+    def _settle(self, batch, results, bar):
+        """Tell the results of a wave, trial by trial; whether a callback ends the search."""
         stop = False
         for number, trial in batch:
             task = self.context.subcontext(task_name=f"trial-{number}-{trial.number}")
@@ -182,9 +190,8 @@ class Runner:
             for callback in self.callbacks:
                 stop |= bool(callback(self.studies[number], trial))
             if stop:
-                results.close()
-                return True
-        return False
+                break
+        return stop
 
     def _tell(self, study, trial, results, number):
         self._memory.add(number, trial, results)
@@ -192,11 +199,14 @@ class Runner:
         if "profile" in fields:
             self._untold = number, trial, fields, results
             return self._record()
-        warn(
-            f"trial {trial.number} (t={trial.t}, costs {trial.costs}) failed and is left out; its error is in trials_: "
-            f"{fields['error'].rstrip().splitlines()[-1]}",
-            FitFailedWarning,
-        )
+        cause = first_line(fields["error"])
+        self._failures[cause] += 1
+        if self._failures[cause] == 1:
+            warn(
+                f"trial {trial.number} (t={trial.t}, costs {trial.costs}) failed and is left out; its error is in "
+                f"trials_: {cause}",
+                FitFailedWarning,
+            )
         return study.fail(trial, setting=number, **fields)
 
     def _record(self):
@@ -208,6 +218,19 @@ class Runner:
         self._note(trial, results, number)
         self._untold = None
         return trial
+
+    def _warn_of_more_failures(self):
+        """Tell at the end how many trials failed like the first ones, where others did not."""
+        more, done = self._failures.total() - len(self._failures), self._n_complete()
+        if more and done:
+            warn(
+                f"{self._failures.total()} trials failed and are left out, {done} are complete. Causes: "
+                + "; ".join(f"{cause} ({times} times)" for cause, times in self._failures.most_common()),
+                FitFailedWarning,
+            )
+
+    def _n_complete(self):
+        return sum(trial.state == "complete" for study in self.studies for trial in study.trials)
 
     def _best(self):
         scores = [study.best_score for study in self.studies if study.best_score is not None]

@@ -74,7 +74,7 @@ class CostSearch(
     refit : bool, default=True
         Train the winner on all data; needed to predict.
     n_jobs : int, default=None
-        Workers for folds and proposals; the result does not depend on it.
+        Workers for folds and proposals (-1: all cores); the result does not depend on it.
     engine : {"auto", "generic"}, default="auto"
         ``"auto"`` solves LinearSVC and LogisticRegression from earlier solutions, and fits the steps of a pipeline
         before its last one once; ``"generic"`` trains a clone of the base each time. See `csf.trainers`.
@@ -106,7 +106,7 @@ class CostSearch(
     verbose : int, default=0
         1 shows a progress bar.
     error_score : "raise" or nan, default=nan
-        What a failing training does: end the search, or be recorded with its error and left out.
+        What a failing training, or one that kills its worker process, does: end the search, or be left out as failed.
     checkpoint : path-like, default=None
         File that keeps finished trials; the same search resumes from it, to the same trials and winner as without
         the pause. Solutions that linear models start from are kept too (large ones are computed again). It is refused

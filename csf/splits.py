@@ -30,7 +30,8 @@ def resolve_splits(cv, X, y, *, random_state=None, split_params=None):
     Raises
     ------
     ValueError
-        If a class has fewer samples than there are folds, or a split leaves a training part with one class.
+        If a class has fewer samples than there are folds, a split is no pair of places in the data, or its training
+        part has one class only.
     """
     y = np.asarray(y)
     counts = np.unique(y, return_counts=True)[1]
@@ -53,7 +54,7 @@ def resolve_splits(cv, X, y, *, random_state=None, split_params=None):
                 f"{counts.min()}; use fewer folds, or a float such as cv=0.3"
             )
         splitter = check_cv(n_folds, y, classifier=True)
-    splits = [tuple(map(_places, split)) for split in splitter.split(X, y, **(split_params or {}))]
+    splits = [_places(split, y.shape[0]) for split in splitter.split(X, y, **(split_params or {}))]
     if not splits:
         raise ValueError(f"cv={cv!r} gave no split; at least one (train, test) pair is needed")
     for number, (train, test) in enumerate(splits):
@@ -66,7 +67,25 @@ def resolve_splits(cv, X, y, *, random_state=None, split_params=None):
     return splits
 
 
-def _places(part):
-    """Indices of a part that is given as indices or as a mask."""
-    part = np.asarray(part)
-    return np.flatnonzero(part) if part.dtype == bool else part
+def _places(split, n_samples):
+    """Train and test indices of a split that is given as indices or as masks."""
+    accepted = f"a split of cv must be a pair (train, test) of indices from 0 to {n_samples - 1} or of masks"
+    try:
+        parts = [np.asarray(part) for part in split]
+    except TypeError:
+        raise TypeError(f"{accepted}, got {split!r}") from None
+    if len(parts) != 2 or any(part.ndim != 1 for part in parts):
+        raise ValueError(f"{accepted}, got arrays of shapes {[part.shape for part in parts]}")
+    return tuple(_indices(part, n_samples, accepted) for part in parts)
+
+
+def _indices(part, n_samples, accepted):
+    if part.dtype == bool:
+        if part.shape[0] != n_samples:
+            raise ValueError(f"{accepted}, got a mask of {part.shape[0]} for {n_samples} samples")
+        return np.flatnonzero(part)
+    if part.size and not np.issubdtype(part.dtype, np.integer):
+        raise ValueError(f"{accepted}, got values such as {part.tolist()[0]!r}")
+    if part.size and not 0 <= part.min() <= part.max() < n_samples:
+        raise ValueError(f"{accepted}, got {part.min()} to {part.max()}")
+    return part.astype(np.intp, copy=False)

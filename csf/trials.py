@@ -8,7 +8,17 @@ import numpy as np
 from csf.hull import Hull
 from csf.profiles import ErrorProfile
 
-__all__ = ["Trial", "best_trial", "check_history", "check_share", "gap", "known_hull", "outcome", "same_costs"]
+__all__ = [
+    "Trial",
+    "best_trial",
+    "check_history",
+    "check_share",
+    "first_line",
+    "gap",
+    "known_hull",
+    "outcome",
+    "same_costs",
+]
 
 STATES = ("pending", "complete", "failed")
 
@@ -302,3 +312,25 @@ def gap(trials, bound):
         return None
     known = [trial.attained for trial in told if trial.feasible]
     return max(bound - max(known), 0.0) if known else float("nan")
+
+
+def first_line(error):
+    """What went wrong in one line: in a traceback the kind of the last exception, with the first line of its text.
+
+    Parameters
+    ----------
+    error : str
+        Text of an error, as in `Trial`.
+
+    Returns
+    -------
+    str
+        One line.
+
+    Examples
+    --------
+    >>> first_line("Traceback (most recent call last):\\n  ...\\nValueError: X contains NaN.\\nSee the documentation.")
+    'ValueError: X contains NaN.'
+    """
+    lines = error.rpartition("Traceback (most recent call last):\n")[2].splitlines()
+    return next((line for line in lines if line.strip() and not line.startswith(" ")), "no reason is given")

@@ -10,6 +10,7 @@ import pytest
 from joblib import parallel_config
 from scipy import sparse
 from sklearn.datasets import make_classification
+from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
@@ -18,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 TCP = pytest.importorskip("distributed.comm.tcp").TCP
 pytestmark = pytest.mark.slow
@@ -126,11 +128,119 @@ def test_the_search_survives_the_death_of_a_worker(client, data):
     assert search.trials_ == whole.trials_
 
 
-def test_the_search_resumes_after_the_death_of_all_workers(client, data, tmp_path):
-    base, path = slow_base(), tmp_path / "c.json"
-    search = CostSearch(base, n_trials=6, cv=3, checkpoint=path, callbacks=[kill_during(client, 2, 3)])
-    with pytest.raises(distributed.client.FutureCancelledError):
-        search.fit(*data)
-    assert search.set_params(callbacks=None).fit(*data).n_trials_ == 6
+def test_the_search_survives_the_death_of_all_workers(client, data):
+    search = CostSearch(slow_base(), n_trials=6, cv=3, callbacks=[kill_during(client, 2, 3)]).fit(*data)
     whole = CostSearch(LinearSVC(), n_trials=6, cv=3, engine="generic")
     assert search.trials_ == at_home(whole, *data).trials_
+
+
+def upset(client, cluster, event):
+    """What happens to clusters: processes are killed, workers are taken away and come back."""
+    processes = list(client.run(os.getpid, on_error="ignore").values())
+    if event == "kill":
+        os.kill(processes[0], signal.SIGKILL)
+    elif event == "kill all":
+        for process in processes:
+            os.kill(process, signal.SIGKILL)
+    else:
+        cluster.scale({"one": 1, "none": 0, "three": 3}[event])
+
+
+@pytest.mark.parametrize("base", ["squared hinge", "hinge", "logistic", "pipeline", "tree"])
+def test_workers_come_and_go_and_the_search_goes_on(client, data, base):
+    """One worker left must train itself, not the client, which has no data; with none left the search waits."""
+    X, y = data
+    search = CostSearch(BASES[base], strategy="grid", n_trials=12, cv=3, refit=False)
+    alone = at_home(search, X, y).trials_
+    plan, timers = ["kill", "one", "three", "kill all"], []
+
+    def callback(study, trial):
+        if trial.number % 3 == 0 and plan:
+            timers.append(threading.Timer(0.02, upset, (client, client.cluster, plan.pop(0))))
+            timers[-1].start()
+            time.sleep(1.0)
+
+    assert search.set_params(callbacks=[callback]).fit(X, y).trials_ == alone
+    assert not plan
+    for timer in timers:
+        timer.join()
+    client.cluster.scale(3)
+    client.wait_for_workers(3)
+
+
+def test_without_workers_the_search_waits_and_says_so(client, data, monkeypatch):
+    X, y = data
+    monkeypatch.setattr("csf.cluster._QUIET", 1.0)
+    search = CostSearch(LinearSVC(), strategy="grid", n_trials=3, cv=3, refit=False)
+    alone = at_home(search, X, y).trials_
+
+    def callback(study, trial):
+        if trial.number == 0:
+            client.cluster.scale(0)
+            while client.ncores():
+                time.sleep(0.1)
+            threading.Timer(4.0, client.cluster.scale, (3,)).start()
+
+    with pytest.warns(UserWarning, match="the Dask cluster has no workers left: the search waits for new ones"):
+        search.set_params(callbacks=[callback]).fit(X, y)
+    assert search.trials_ == alone
+    client.wait_for_workers(3)
+
+
+def test_a_training_that_kills_its_workers_has_failed_and_no_other(data):
+    """Two workers and no patience with tasks: the other training of the trial is blamed as well, and exonerated."""
+
+    def deadly(die):
+        class Deadly(LinearSVC):
+            def fit(self, X, y, sample_weight=None):
+                if sample_weight.max() > 1.8:
+                    die()
+                return super().fit(X, y, sample_weight=sample_weight)
+
+        return Deadly()
+
+    def refuse():
+        raise RuntimeError("too heavy")
+
+    X, y = data
+    options = {"strategy": "grid", "n_trials": 4, "cv": [(np.arange(300), np.arange(300, 400))], "refit": False}
+    with pytest.warns(FitFailedWarning, match="too heavy"):
+        whole = CostSearch(deadly(refuse), **options).fit(X, y)
+    local = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        distributed.LocalCluster(**local) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+        parallel_config(backend="dask", client=client),
+        pytest.warns(FitFailedWarning, match="KilledWorker: Attempted to run task"),
+    ):
+        search = CostSearch(deadly(lambda: os._exit(3)), **options).fit(X, y)
+    assert [(t.state, t.score) for t in search.trials_] == [(t.state, t.score) for t in whole.trials_]
+    assert [t.state for t in search.trials_] == ["failed"] + ["complete"] * 3
+
+
+def test_ctrl_c_keeps_finished_trials(client, data, tmp_path):
+    def interrupt(study, trial):
+        if trial.number == 1:
+            threading.Timer(0.1, signal.raise_signal, (signal.SIGINT,)).start()
+
+    search = CostSearch(slow_base(), n_trials=8, cv=3, strategy="grid", checkpoint=tmp_path / "c.json")
+    with pytest.warns(UserWarning, match="the search was interrupted"):
+        search.set_params(callbacks=[interrupt]).fit(*data)
+    assert 2 <= search.n_trials_ < 8
+    known = search.trials_
+    assert search.set_params(callbacks=None).fit(*data).trials_[: len(known)] == known
+
+
+def test_errors_that_cannot_leave_their_worker_are_told(client, data):
+    class Needy(Exception):
+        def __init__(self, text, more):
+            super().__init__(f"{text} {more}")
+
+    class Broken(LinearSVC):
+        def fit(self, X, y, sample_weight=None):
+            raise Needy("no memory", "at all")
+
+    search = CostSearch(Broken(), n_trials=2, cv=2, error_score="raise")
+    with pytest.raises(RuntimeError, match=r"(?s)cannot leave it:\nTraceback.*no memory at all"):
+        search.fit(*data)

@@ -18,7 +18,7 @@ from csf.evaluation import FoldResult, decisions, evaluate, pooled_outcome, run_
 from csf.folds import Data, bound_share, make_folds
 from csf.hull import Hull
 from csf.metrics import Constrained, FBeta, GMean, Recall, get_constraint
-from csf.responses import respond
+from csf.responses import Response, respond
 from csf.trainers import Training
 
 RNG = np.random.default_rng(0)
@@ -45,8 +45,12 @@ class Plain:
 
 def results_of(folds, *, tune, base=None, on_train=False, raise_errors=True, costs=(1.5, 0.5)):
     base = LinearSVC() if base is None else base
-    options = {"tune": tune, "on_train": on_train, "raise_errors": raise_errors}
-    return [run_fold(Plain(base, fold), fold, costs, ("start",), **options) for fold in folds]
+    options = {"tune": tune, "on_train": on_train}
+    results = [run_fold(Plain(base, fold), fold, costs, ("start",), **options) for fold in folds]
+    if raise_errors:
+        for result in results:
+            result.raise_error()
+    return results
 
 
 def folds_of(weight=None, splits=SPLITS):
@@ -173,6 +177,78 @@ def test_failures_are_recorded_or_raised(base, text, tune):
     assert set(fields) == {"error", "fit_time", "score_time"}
     with pytest.raises(ValueError, match=text):
         results_of(folds, tune=tune, base=base, raise_errors=True)
+
+
+class Answers(LinearSVC):
+    """Gives whatever answers it is told to."""
+
+    def __init__(self, answer=None):
+        super().__init__()
+        self.answer = answer
+
+    def predict(self, X):
+        return self.answer(X)
+
+    def decision_function(self, X):
+        return self.answer(X)
+
+
+@pytest.mark.parametrize(
+    ("answer", "tune", "text"),
+    [
+        (lambda X: np.zeros(len(X) - 1), True, r"must return shape \(n_samples,\) or .*, got \(29,\) for 30 samples"),
+        (lambda X: np.zeros(1), True, r"must return shape .*, got \(1,\) for 30 samples"),
+        (lambda X: np.zeros((len(X), 1)), True, r"must return shape .*, got \(30, 1\) for 30 samples"),
+        (lambda X: 0.0, True, r"must return shape .*, got \(\) for 30 samples"),
+        (lambda X: ["much"] * len(X), True, "could not convert string to float"),
+        (lambda X: np.zeros(1, dtype=int), False, r"one label a sample, got \(1,\)"),
+        (lambda X: np.zeros((len(X), 1), dtype=int), False, r"one label a sample, got \(30, 1\)"),
+        (
+            lambda X: np.full(len(X), -1),
+            False,
+            r"predicted the classes \[-1\], but it was trained on the codes \[0, 1\]",
+        ),
+        (lambda X: np.full(len(X), "no"), False, r"predicted the classes \['no'\], but"),
+    ],
+)
+def test_answers_that_cannot_be_are_failures(answer, tune, text):
+    """One score too few is stretched, or breaks far from the base."""
+    folds = folds_of()
+    results = results_of(folds, tune=tune, base=Answers(answer), raise_errors=False)
+    assert all(result.decided is None for result in results)
+    with pytest.raises(ValueError, match=text):
+        results[0].raise_error()
+
+
+class Registered(Plain):
+    """A trainer of the user's own, whose answers no other part has checked."""
+
+    def __init__(self, response):
+        self.response = response
+
+    def fit(self, costs, starts):
+        return Training(None)
+
+    def predict(self, training, part, *, tune):
+        return self.response
+
+
+@pytest.mark.parametrize(
+    ("response", "text"),
+    [
+        (Response(np.zeros(29, bool), np.zeros(30)), r"decisions of shape \(29,\) for 30 samples"),
+        (Response(np.zeros(30, bool), np.zeros(1)), r"scores of shape \(1,\) for 30 samples"),
+        (Response(np.zeros(30, bool)), r"scores of shape \(\) for 30 samples"),
+        (Response(np.zeros(30, bool), np.full(30, np.nan)), "NaN scores for 30 of 30 samples"),
+        (Response(np.zeros(30, bool), np.zeros(30), np.ones(7)), r"labels of shape \(7,\) for 30 samples"),
+        (Response(np.zeros(30, bool), np.zeros(30), 5), r"predicted the classes \[5\]"),
+    ],
+)
+def test_answers_of_any_trainer_are_checked(response, text):
+    result = run_fold(Registered(response), folds_of()[0], (1.0, 1.0), tune=True, on_train=False)
+    assert "ValueError" in result.error
+    with pytest.raises(ValueError, match=text):
+        result.raise_error()
 
 
 def test_one_failed_fold_fails_the_trial():

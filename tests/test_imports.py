@@ -13,10 +13,21 @@ ROOT = Path(csf.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 # Each part imports from parts further up alone. "csf" stands for the public names of csf/__init__.py.
 ORDER = [
-    *("_warnings", "_names", "_cells", "_reading"),
+    *("_compiled", "_warnings", "_names", "_cells", "_reading"),
     *("_files", "identity", "_validation", "labels", "profiles", "metrics", "hull", "responses", "splits", "folds"),
     *("linear", "states", "thresholding", "costs", "one_vs_rest", "trials", "bounds", "strategies", "study", "results"),
-    *("checkpoint", "evaluation", "selection", "trainers", "memory", "workers", "runner", "routing", "prediction"),
+    *(
+        "checkpoint",
+        "evaluation",
+        "selection",
+        "trainers",
+        "memory",
+        "cluster",
+        "workers",
+        "runner",
+        "routing",
+        "prediction",
+    ),
     *("prefit", "arguments", "search", "macro", "csf", "fenchel", "streams", "online", "structural", "testing"),
     *("plots", "experiments", "benchmarks", "cli", "__main__"),
 ]

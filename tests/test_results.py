@@ -10,8 +10,8 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch, Trial
-from csf.results import cv_results
+from csf import CostSearch, Study, Trial
+from csf.results import cv_results, report
 from csf.trials import best_trial
 
 SETTINGS = [{"C": 1.0, "kernel": "rbf"}, {"C": 2.0}]
@@ -77,6 +77,30 @@ def test_values_of_any_type_are_kept():
     settings = [{"weights": [1, 2]}, {"weights": {"a": 1}}]
     history = [told(0, 0.5, 0.2, 0.1, pos=0.25), replace(told(1, 0.25, 0.2, 0.1, pos=0.25), setting=1)]
     assert cv_results(history, settings, 0)["param_weights"].tolist() == [[1, 2], {"a": 1}]
+
+
+class Refused(LinearSVC):
+    """Says the same of all data."""
+
+    def fit(self, X, y, sample_weight=None):
+        raise TypeError("Input X is odd.\nMore of this elsewhere.")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning")
+def test_where_all_trials_fail_the_cause_comes_first_and_once():
+    X, y = np.zeros((40, 2)), np.arange(40) % 4 == 0
+    with pytest.raises(TypeError, match=r"^all 5 trials failed: TypeError: Input X is odd\.\n") as caught:
+        CostSearch(Refused(), strategy="grid", n_trials=5, cv=2).fit(X, y * 1)
+    assert str(caught.value).count("Traceback (most recent call last)") == 1
+    assert str(caught.value).count("More of this elsewhere") == 2  # in the line that raises and in its text
+
+
+def test_other_causes_are_told_in_a_line_each():
+    failed = [replace(trials()[3], error=error) for error in ("no memory", "no time\nat all", "no memory")]
+    study = Study(pos=0.25)
+    study.trials = failed
+    with pytest.raises(ValueError, match=r"^all 3 trials failed: no memory\nothers: no time$"):
+        report([study], [{}], 2, metric=study.metric, pos=0.25, bound="support")
 
 
 def test_a_winner_far_from_its_optimum_is_told():

@@ -133,3 +133,32 @@ def test_workers_change_nothing(monkeypatch, families):
         runner.run()
         results.append([study.trials for study in runner.studies])
     assert results[0] == results[1]
+
+
+class Grumbling(Noted):
+    """Fails at every level above its limit, always for the same reason."""
+
+    limit = 0.7
+
+    def fit(self, costs, starts=()):
+        if costs[1] > self.limit:
+            raise ValueError("Input X contains NaN.\nSee https://example.org for the long story.")
+        return super().fit(costs, starts)
+
+
+@pytest.mark.parametrize(("limit", "n_warnings"), [(0.7, 2), (0.0, 1), (0.9, 1)])
+def test_each_cause_of_failures_is_told_once(limit, n_warnings):
+    """At its first trial, and in numbers at the end where there is something to go on with."""
+    runner, _ = runner_of([None], strategy="grid", n_trials=10)
+    runner.trainers = [[Grumbling(t.name, None, t.log, t.fold) for t in runner.trainers[0]]]
+    for trainer in runner.trainers[0]:
+        trainer.limit = limit
+    with pytest.warns(FitFailedWarning) as record:
+        runner.run()
+    texts = [str(warning.message) for warning in record]
+    assert len(texts) == n_warnings
+    assert texts[0].endswith("its error is in trials_: ValueError: Input X contains NaN.")
+    failed = sum(trial.state == "failed" for trial in runner.studies[0].trials)
+    assert failed > 1 or n_warnings == 1
+    if n_warnings == 2:
+        assert f"ValueError: Input X contains NaN. ({failed} times)" in texts[1]

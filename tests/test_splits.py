@@ -102,3 +102,29 @@ def test_splits_that_cannot_work(cv, error, message):
 def test_a_hold_out_needs_two_of_each_class():
     with pytest.raises(ValueError, match=r"cv=0\.5 needs at least 2 samples of each class, the rarer one has 1"):
         resolve_splits(0.5, X[:4], [0, 0, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("split", "error", "text"),
+    [
+        (5, TypeError, r"must be a pair \(train, test\) of indices from 0 to 9 or of masks, got 5"),
+        ((np.arange(5),), ValueError, r"must be a pair .*, got arrays of shapes \[\(5,\)\]"),
+        ((np.arange(4), np.arange(4, 6), np.arange(6, 10)), ValueError, r"must be a pair .*, got arrays of shapes"),
+        ((np.arange(8), np.array([[8, 9]])), ValueError, r"must be a pair .*, got arrays of shapes"),
+        ((np.arange(8), np.array([8, 10])), ValueError, r"indices from 0 to 9 .*, got 8 to 10"),
+        ((np.arange(8), np.array([-1, 9])), ValueError, r"indices from 0 to 9 .*, got -1 to 9"),
+        ((np.arange(8), np.array([8.0, np.nan])), ValueError, r"must be a pair .*, got values such as 8.0"),
+        ((np.arange(8), np.ones(4, dtype=bool)), ValueError, r"must be a pair .*, got a mask of 4 for 10 samples"),
+    ],
+)
+def test_garbage_of_splitters_is_refused(split, error, text):
+
+    class Splitter:
+        def get_n_splits(self, X=None, y=None, groups=None):
+            return 1
+
+        def split(self, X, y):
+            yield split
+
+    with pytest.raises(error, match=text):
+        resolve_splits(Splitter(), np.zeros((10, 1)), np.arange(10) % 2)

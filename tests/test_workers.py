@@ -1,13 +1,18 @@
 """Trainings in threads and processes: the same results, and no copy of the data with each task."""
 
 import os
+import signal
+import threading
+import time
 from contextlib import nullcontext
 
 import numpy as np
 import pytest
 from joblib import parallel_config
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import make_classification
+from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
@@ -110,3 +115,144 @@ def test_threads_share_one_array_a_fold(releases_gil, backend):
 def test_trainers_that_hold_the_interpreter_get_processes():
     for states in where_arrays_lie("dense", False, None):
         assert os.getpid() not in {process for process, *_ in states}
+
+
+# ---------------------------------------------------------------- trainings that fail, or take their worker along
+
+
+def moody_base(reaction, limit=1.8):
+    """A base that reacts to heavy weights; made in a function, so that it travels with its code."""
+
+    class Moody(LinearSVC):
+        def fit(self, X, y, sample_weight=None):
+            if sample_weight.max() > limit:
+                reaction()
+            return super().fit(X, y, sample_weight=sample_weight)
+
+    return Moody()
+
+
+def refuse():
+    raise RuntimeError("too heavy")
+
+
+def without_times(trial):
+    return trial.number, trial.costs, trial.state, trial.score, trial.threshold
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reaction", [lambda: os._exit(3), lambda: os.kill(os.getpid(), signal.SIGSEGV)])
+def test_a_training_that_kills_its_process_has_failed_and_no_other(reaction):
+    X, y = data("dense")
+    options = {"strategy": "grid", "n_trials": 4, "cv": 2, "refit": False}
+    with pytest.warns(FitFailedWarning, match="too heavy"):
+        expected = CostSearch(moody_base(refuse, 1.7), **options).fit(X, y)
+    search = CostSearch(moody_base(reaction, 1.7), n_jobs=2, **options)
+    with pytest.warns(
+        FitFailedWarning, match=r"TerminatedWorkerError: A worker process .* was unexpectedly terminated"
+    ):
+        search.fit(X, y)
+    assert [t.state for t in search.trials_] == ["failed"] + ["complete"] * 3
+    assert list(map(without_times, search.trials_)) == list(map(without_times, expected.trials_))
+
+
+@pytest.mark.slow
+def test_a_single_training_that_kills_its_process_is_told():
+    X, y = data("dense")
+    search = CostSearch(moody_base(lambda: os._exit(3), 0.0), n_trials=2, cv=0.3, n_jobs=2)
+    with (
+        pytest.warns(FitFailedWarning, match="failed and is left out"),
+        pytest.raises(ValueError, match=r"all 2 trials failed: .*TerminatedWorkerError"),
+    ):
+        search.fit(X, y)
+    with pytest.raises(RuntimeError, match="unexpectedly terminated"):
+        search.set_params(error_score="raise").fit(X, y)
+
+
+class Needy(Exception):
+    """Cannot be made again from its message, as unpickling does."""
+
+    def __init__(self, text, more):
+        super().__init__(f"{text} {more}")
+
+
+def raise_one_that_cannot_be_unpickled():
+    raise Needy("no memory", "at all")
+
+
+def raise_one_that_cannot_be_pickled():
+    error = ArithmeticError("no memory at all")
+    error.lock = threading.Lock()
+    raise error
+
+
+@pytest.mark.parametrize("reaction", [raise_one_that_cannot_be_unpickled, raise_one_that_cannot_be_pickled])
+def test_errors_that_cannot_leave_their_process_are_told(reaction):
+    X, y = data("dense")
+    search = CostSearch(moody_base(reaction), strategy="grid", n_trials=3, cv=2, n_jobs=2, error_score="raise")
+    with (
+        parallel_config(backend="loky"),
+        pytest.raises(RuntimeError, match=r"(?s)cannot leave it:\nTraceback.*no memory"),
+    ):
+        search.fit(X, y)
+    search.set_params(error_score=np.nan)
+    with parallel_config(backend="loky"), pytest.warns(FitFailedWarning, match="no memory at all"):
+        search.fit(X, y)
+    assert [t.state for t in search.trials_] == ["failed", "complete", "complete"]
+
+
+def test_errors_of_other_processes_bring_their_traceback():
+    X, y = data("dense")
+    search = CostSearch(moody_base(refuse), strategy="grid", n_trials=3, cv=2, n_jobs=2, error_score="raise")
+    with parallel_config(backend="loky"), pytest.raises(RuntimeError, match="too heavy") as caught:
+        search.fit(X, y)
+    assert str(caught.value) == "too heavy"
+    assert "in refuse" in "".join(caught.value.__notes__)
+
+
+@pytest.mark.parametrize(
+    ("backend", "base"),
+    [
+        ("threading", LinearSVC()),
+        ("threading", BASES["tree"]),
+        pytest.param("loky", BASES["tree"], marks=pytest.mark.slow),
+    ],
+)
+def test_ctrl_c_keeps_finished_trials(backend, base, tmp_path):
+    """Nothing hangs, the workers are given back, and the checkpoint holds what was finished."""
+
+    class Slow(type(base)):
+        def fit(self, X, y, sample_weight=None):
+            time.sleep(0.2)
+            return super().fit(X, y, sample_weight=sample_weight)
+
+    def interrupt(study, trial):
+        if trial.number == 1:
+            threading.Timer(0.1, signal.raise_signal, (signal.SIGINT,)).start()
+
+    X, y = data("dense")
+    options = {"strategy": "grid", "n_trials": 8, "cv": 2, "checkpoint": tmp_path / "c.json", "n_jobs": 2}
+    search = CostSearch(Slow(**base.get_params()), callbacks=[interrupt], **options)
+    start = time.perf_counter()
+    with parallel_config(backend=backend), pytest.warns(UserWarning, match="the search was interrupted"):
+        search.fit(X, y)
+    assert search.stop_reason_ == "interrupted"
+    assert 2 <= search.n_trials_ < 8
+    assert time.perf_counter() - start < 60
+    known = search.trials_
+    with parallel_config(backend=backend):
+        again = clone(search).set_params(callbacks=None).fit(X, y)
+    assert again.trials_[: len(known)] == known
+    assert again.n_trials_ == 8
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_errors_of_callbacks_pass_through(n_jobs):
+    def callback(study, trial):
+        raise KeyError("mine")
+
+    X, y = data("dense")
+    search = CostSearch(LinearSVC(), n_trials=3, cv=2, n_jobs=n_jobs, callbacks=[callback])
+    with pytest.raises(KeyError, match="mine"):
+        search.fit(X, y)
+    assert len(search.studies_[0].trials) == 1

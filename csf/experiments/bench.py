@@ -212,9 +212,11 @@ class Bench:
         if key not in self._trained:
             starts, states = self._starts(setting, costs)
             start = time.perf_counter()
-            options = {"tune": True, "on_train": self.on_train, "raise_errors": True}
+            options = {"tune": True, "on_train": self.on_train}
             tasks = zip(self._trainers[setting], self.folds, states)
             results = [run_fold(trainer, fold, costs, own, **options) for trainer, fold, own in tasks]
+            for result in results:
+                result.raise_error()
             held_out = [replace(result, train_outcome=None) for result in results]
             own, tuned = (pooled_outcome(self.metric, self.folds, held_out, tune=tune) for tune in (False, True))
             guides = None

@@ -13,6 +13,7 @@ from scipy import sparse
 from tqdm.auto import tqdm
 
 from csf._files import read_record, write_record
+from csf._validation import check_n_jobs
 from csf.experiments.bench import BASES, Lab
 from csf.identity import fingerprint
 from csf.metrics import get_metric
@@ -156,6 +157,7 @@ def run_cells(plan, folder, *, n_jobs=None, verbose=False):
     cells that are missing or failed. Methods of one split share their trainings; each is charged for what it would
     have needed by itself.
     """
+    check_n_jobs(n_jobs)
     folder, todo = Path(folder), []
     for data, number, methods in plan.cells():
         missing = tuple(name for name in methods if not _is_done(_read(plan, folder, data, name, number)))

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from csf._validation import check_binary_target, check_samples, check_weights, routing_enabled
+from csf._validation import check_binary_target, check_n_jobs, check_samples, check_weights, routing_enabled
 from csf.metrics import get_metric
 from csf.responses import margin, positive_score
 from csf.splits import resolve_splits
@@ -105,6 +105,7 @@ class PooledThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
             If a parameter is not valid, or the data has not two classes of positive weight.
         """
         self._check_parameters()
+        check_n_jobs(self.n_jobs)
         X, y = check_samples(X, y)
         classes, is_pos, pos_label = check_binary_target(y, self.pos_label)
         y = np.asarray(y).reshape(-1)
