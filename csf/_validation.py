@@ -30,9 +30,12 @@ __all__ = [
     "check_count",
     "check_fraction",
     "check_labels",
+    "check_number",
     "check_scores",
     "check_weights",
     "fit_request",
+    "floats",
+    "generator",
     "last_step",
     "num_samples",
     "open_callback_context",
@@ -70,6 +73,8 @@ def check_labels(y):
         raise ValueError("Input y contains NaN or infinity; drop those rows or give them a class")
     if y.dtype.kind == "O" and any(label is None or (isinstance(label, float) and label != label) for label in y):
         raise ValueError("Input y contains missing labels (None or NaN); drop those rows or give them a class")
+    if y.dtype.kind == "O" and 0 < sum(isinstance(label, str) for label in y) < y.shape[0]:
+        raise ValueError("y mixes texts with labels of another kind, which have no common order; use one kind")
     kind = type_of_target(y, input_name="y", raise_unknown=True)
     if kind.startswith("continuous"):
         raise ValueError(
@@ -123,6 +128,8 @@ def check_binary_target(y, pos_label=None):
                 f"Give pos_label, e.g. pos_label={classes.tolist()[1]!r}"
             )
         pos_label = classes[1]
+    if np.ndim(pos_label):
+        raise ValueError(f"pos_label must be one label, got {pos_label!r}; y holds {classes.tolist()}")
     matches = classes == pos_label
     if not np.any(matches):
         raise ValueError(f"pos_label={pos_label!r} is not a label of y, which holds {classes.tolist()}")
@@ -154,7 +161,7 @@ def check_weights(sample_weight, n_samples):
         return None
     if isinstance(sample_weight, numbers.Number):
         raise ValueError(f"sample_weight must be an array of {n_samples} weights, got {sample_weight!r}")
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    weight = floats(sample_weight, "sample_weight")
     if weight.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar, got an array of shape {weight.shape}")
     if weight.shape[0] != n_samples:
@@ -196,6 +203,35 @@ def check_fraction(value, name):
     return float(value)
 
 
+def check_number(value, name, *, positive=False):
+    """Check that ``value`` is a finite number >= 0, or > 0, and return it as it is."""
+    accepted = "positive and finite" if positive else ">= 0 and finite"
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number, {accepted}, got {value!r}")
+    if not (0 < value < np.inf or (value == 0 and not positive)):
+        raise ValueError(f"{name} must be {accepted}, got {value!r}")
+    return value
+
+
+def generator(random_state):
+    """Generator of a seed."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise TypeError(f"random_state must be an int >= 0, a Generator or None, got {random_state!r}") from None
+
+
+def floats(values, name):
+    """Array of float64 of numbers; a ValueError or TypeError that names the argument for anything else."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind != "c":
+            return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name} must be an array of numbers: {error}") from None
+    raise TypeError(f"{name} must be an array of real numbers, got complex ones")
+
+
 def check_choice(value, name, accepted):
     """Check that ``value`` is one of the ``accepted`` ones and return it."""
     if value not in tuple(accepted):
@@ -205,7 +241,7 @@ def check_choice(value, name, accepted):
 
 def check_scores(y_score, n_samples):
     """Check scores, one for each sample and none NaN, and return them as float64."""
-    score = np.asarray(y_score, dtype=np.float64)
+    score = floats(y_score, "y_score")
     if score.shape != (n_samples,):
         raise ValueError(f"y_score must have shape ({n_samples},), one score for each sample, got {score.shape}")
     if np.isnan(score).any():

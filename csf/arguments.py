@@ -1,6 +1,8 @@
 """What a search accepts, checked before anything is trained."""
 
 from numbers import Real
+from os import PathLike
+from types import NoneType
 
 import numpy as np
 
@@ -43,6 +45,10 @@ def check_arguments(search):
         raise ValueError(f"error_score must be 'raise' or nan, got {error_score!r}")
     if gain is not None and not (isinstance(gain, Real) and 0.0 <= gain < np.inf):
         raise ValueError(f"min_gain must be a number of standard errors >= 0, or None, got {gain!r}")
+    if not isinstance(search.callbacks, (list, tuple, NoneType)) or not all(map(callable, search.callbacks or ())):
+        raise TypeError(f"callbacks must be a list of functions f(study, trial) or None, got {search.callbacks!r}")
+    if search.checkpoint is not None and not isinstance(search.checkpoint, (str, bytes, PathLike)):
+        raise TypeError(f"checkpoint must be the path of a file or None, got {search.checkpoint!r}")
     if search.threshold == "tune" and response_method(base) is None:
         raise ValueError(
             f"threshold='tune' needs decision_function or predict_proba, and {type(base).__name__} has neither; use "

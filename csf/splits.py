@@ -1,5 +1,7 @@
 """Train and test parts of a ``cv`` argument."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit, check_cv
 
@@ -53,7 +55,7 @@ def resolve_splits(cv, X, y, *, random_state=None, split_params=None):
                 f"{counts.min()}; use fewer folds, or a float such as cv=0.3"
             )
         splitter = check_cv(n_folds, y, classifier=True)
-    splits = [tuple(map(_places, split)) for split in splitter.split(X, y, **(split_params or {}))]
+    splits = [_checked(split, y.shape[0]) for split in splitter.split(X, y, **(split_params or {}))]
     if not splits:
         raise ValueError(f"cv={cv!r} gave no split; at least one (train, test) pair is needed")
     for number, (train, test) in enumerate(splits):
@@ -66,7 +68,18 @@ def resolve_splits(cv, X, y, *, random_state=None, split_params=None):
     return splits
 
 
-def _places(part):
+def _checked(split, n_samples):
+    """Train and test indices of one split."""
+    if not isinstance(split, (Sequence, np.ndarray)) or isinstance(split, str) or len(split) != 2:
+        raise ValueError(f"cv must give pairs (train, test) of indices or masks, got {split!r}")
+    return tuple(_places(part, n_samples) for part in split)
+
+
+def _places(part, n_samples):
     """Indices of a part that is given as indices or as a mask."""
     part = np.asarray(part)
-    return np.flatnonzero(part) if part.dtype == bool else part
+    part = np.flatnonzero(part) if part.dtype == bool and part.shape == (n_samples,) else part
+    is_list = part.ndim == 1 and (part.dtype.kind in "iu" or part.size == 0)
+    if not is_list or (part.size and not (-n_samples <= part.min() and part.max() < n_samples)):
+        raise ValueError(f"cv gave a part {part!r}; accepted: indices of the {n_samples} samples or a mask of them")
+    return part.astype(np.intp, copy=False)

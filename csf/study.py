@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import replace
 
 from csf._files import read_json, stable_repr, write_json
-from csf._validation import check_binary_target, check_count, check_fraction, check_scores, check_weights
+from csf._validation import check_binary_target, check_count, check_fraction, check_number, check_scores, check_weights
 from csf.bounds import get_bound
 from csf.metrics import get_metric
 from csf.profiles import ErrorProfile
@@ -64,8 +64,8 @@ class Study:
         self.strategy = get_strategy(strategy).with_budget(self.n_trials)
         self.strategy.check_metric(self.metric)
         self.pos = check_fraction(pos, "pos")
-        if tol is not None and not tol >= 0:
-            raise ValueError(f"tol must be >= 0 (units of the metric) or None, got {tol!r}")
+        if tol is not None:
+            check_number(tol, "tol")
         self.tol = tol
         self.bound = bound
         upper_bound([], self.metric, pos=self.pos, bound=bound)  # a bound that cannot serve the metric says so now

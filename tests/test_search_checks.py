@@ -67,3 +67,13 @@ def test_sklearn_checks(estimator, check):
 )
 def test_sklearn_checks_with_any_labels(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("callbacks", print), ("callbacks", "text"), ("callbacks", [1]), ("checkpoint", 1), ("checkpoint", 2.5)],
+)
+def test_callbacks_and_checkpoint_are_checked(name, value):
+    search = CostSearch(LinearSVC(), **{name: value})
+    with pytest.raises(TypeError, match=f"{name} must be"):
+        search.fit([[0.0], [1.0]] * 10, [0, 1] * 10)

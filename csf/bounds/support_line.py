@@ -75,7 +75,7 @@ class SupportLineBound(Bound):
         ndarray of shape (n_levels,)
             A model trained at t costs at most as much as the cheapest known profile does at t.
         """
-        levels = np.asarray(levels, dtype=float)
+        levels = self._levels(levels)
         if self._known is None:
             return np.full(levels.shape, self.hi)
         slices, allowed = np.empty(levels.shape), self._allowed()

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from csf._validation import check_choice, check_number
 from csf.metrics.base import LinearFractional, Metric
 from csf.metrics.rates import (
     FalseNegativeRate,
@@ -56,6 +57,13 @@ class Constraint:
     quantity: LinearFractional
     side: str
     level: float
+
+    def __post_init__(self):
+        if not isinstance(self.quantity, LinearFractional):
+            raise TypeError(f"quantity must be a rate such as csf.metrics.Precision(), got {self.quantity!r}")
+        check_choice(self.side, "side", (">=", "<="))
+        if not check_number(self.level, "level") <= 1.0:
+            raise ValueError(f"level must be in [0, 1], got {self.level!r}")
 
     def __str__(self):
         return f"{self.quantity.name} {self.side} {self.level:g}"
@@ -168,6 +176,11 @@ class Constrained(Metric):
 
     metric: Metric
     constraint: Constraint = field()  # required, although the base class has None
+
+    def __post_init__(self):
+        for name, kind in (("metric", Metric), ("constraint", Constraint)):
+            if not isinstance(getattr(self, name), kind):
+                raise TypeError(f"{name} must be a csf.metrics.{kind.__name__} object, got {getattr(self, name)!r}")
 
     @property
     def name(self):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from fuzz.attack import attack, case, count, describe  # noqa: E402
+from fuzz.attack import attack, case, count, describe
 
 parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
 parser.add_argument("--seed", type=int, help="repeat this case alone, with its traceback")
@@ -27,4 +27,5 @@ print()
 for (what, place), at in sorted(faults.items(), key=lambda item: -len(item[1])):
     print(f"{len(at):5d}  {what:32s}  {place}  seeds {at[:4]}")
 calls, places = count(faults)
-print(f"of {options.calls} calls {calls} outside the contract, {places} distinct places; {time.perf_counter() - start:.0f} s")
+print(f"of {options.calls} calls {calls} outside the contract, {places} distinct places")
+print(f"{time.perf_counter() - start:.0f} s")

@@ -11,6 +11,9 @@ from csf.metrics import get_metric
 
 __all__ = ["estimator"]
 
+# Results that are NaN where there is nothing to tell.
+UNKNOWN = ("gain_", "gain_error_", "best_ts_", "fold_thresholds_", "threshold_std_")
+
 
 def estimator(thing, *, n_classes=2, partial=False, **good):
     """Target of a classifier: hyper-parameters, data to fit and data to predict."""
@@ -45,7 +48,7 @@ def _check_fitted(model):
     """Numbers that a fitted model tells of itself."""
     for name, value in vars(model).items():
         numeric = isinstance(value, (float, np.ndarray)) and np.asarray(value).dtype.kind == "f"
-        if name.endswith("_") and numeric and name not in ("gain_", "gain_error_", "best_ts_", "fold_thresholds_"):
+        if name.endswith("_") and numeric and name not in UNKNOWN:
             sane(~np.isnan(value), f"{name} is NaN: {value!r}")
     if isinstance(model, CostSearch):
         lo, hi = get_metric(model.metric).range(float(np.mean([s.pos for s in model.studies_])))
@@ -72,5 +75,3 @@ def _check_predictions(model, X):
     if hasattr(model, "decision_function"):
         score = model.decision_function(X)
         sane(np.isfinite(score), f"decision_function is not finite: {score}")
-
-

@@ -18,6 +18,7 @@ from csf.strategies import STRATEGIES
 
 __all__ = ["BASES", "Target", "choices_of", "data", "full_name", "function"]
 
+
 @dataclass(frozen=True)
 class Target:
     """Something to call.

@@ -17,7 +17,7 @@ __all__ = ["EXEMPT", "TARGETS", "public_names"]
 # Modules whose names need not be attacked: others check what comes in, or they have tests of their own for that.
 QUIET = ("csf.cli", "csf.experiments", "csf.benchmarks", "csf.plots", "csf.trainers", "csf.linear")
 # Modules outside packages that have public functions of raw arguments.
-LOOSE = ("csf.costs", "csf.hull", "csf.labels", "csf.profiles", "csf.selection", "csf.splits")
+LOOSE = ("csf.hull", "csf.labels", "csf.profiles", "csf.selection", "csf.splits")
 RECORD, BASE = "holds what csf computed", "abstract"
 EXEMPT = {
     "csf.Trial": RECORD,
@@ -31,7 +31,6 @@ EXEMPT = {
     "csf.thresholding.Cut": RECORD,
     "csf.thresholding.Mixture": RECORD,
     "csf.thresholding.ThresholdCurve": RECORD,
-    "csf.costs.WeightRoute": RECORD,
     "csf.labels.Labels": RECORD,
     "csf.selection.Choice": RECORD,
     "csf.bounds.Bound": BASE,
@@ -50,7 +49,6 @@ EXEMPT = {
     "csf.streams.save_stream": "writes files",
     "csf.streams.load_stream": "reads files",
     "csf.online.RiverClassifier": "needs river",
-    "csf.costs.check_class_weight": "takes a base that was checked",
 }
 
 
@@ -94,6 +92,10 @@ TARGETS = [
     estimator(fenchel.FenchelSVM),
     *(estimator(getattr(thresholding, name), base=_base, cv=3) for name in PLUG_INS),
     *(estimator(getattr(structural, name), **good) for name, good in STRUCTURAL.items()),
-    *(estimator(getattr(online, name), partial=part, **good) for name, good in ONLINE.items() for part in (False, True)),
+    *(
+        estimator(getattr(online, name), partial=part, **good)
+        for name, good in ONLINE.items()
+        for part in (False, True)
+    ),
     *FUNCTIONS,
 ]
