@@ -15,14 +15,16 @@ __all__ = ["estimator"]
 UNKNOWN = ("gain_", "gain_error_", "best_ts_", "fold_thresholds_", "threshold_std_")
 
 
-def estimator(thing, *, n_classes=2, partial=False, **good):
+def estimator(thing, *, n_classes=2, partial=False, fixed=None, **good):
     """Target of a classifier: hyper-parameters, data to fit and data to predict."""
+    fixed = fixed or {}
     weighted = not partial and "sample_weight" in inspect.signature(thing.fit).parameters
 
     def arguments(rng):
         X, y, weight = data(rng, n_classes)
         params = {name: value(rng) if callable(value) else value for name, value in good.items()}
-        params = thing(**params).get_params(deep=False)
+        params = thing(**params, **fixed).get_params(deep=False)
+        params = {name: value for name, value in params.items() if name not in fixed}
         if "random_state" in params:
             params["random_state"] = 0
         extra = {"sample_weight": weight if rng.random() < 0.5 else None} if weighted else {}
@@ -31,7 +33,7 @@ def estimator(thing, *, n_classes=2, partial=False, **good):
 
     def call(*, X, y, X_new, classes=None, **params):
         extra = {"sample_weight": params.pop("sample_weight")} if weighted else {}
-        model = thing(**params)
+        model = thing(**params, **fixed)
         if partial:
             model.partial_fit(X, y, classes).partial_fit(X, y)
         else:

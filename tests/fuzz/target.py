@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
-from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import strategies
@@ -54,7 +53,6 @@ def choices_of(thing):
 
 BASES = [
     LogisticRegression(),
-    LinearSVC(random_state=0),
     GaussianNB(),
     DecisionTreeClassifier(max_depth=2, random_state=0),
     LogisticRegression(solver="newton-cholesky", max_iter=5),

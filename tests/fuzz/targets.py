@@ -8,6 +8,7 @@ import re
 from fuzz.estimators import estimator
 from fuzz.functions import FUNCTIONS
 from fuzz.target import BASES
+from sklearn.svm import LinearSVC
 
 import csf
 from csf import CostSearch, MacroCostSearch, fenchel, online, structural, thresholding
@@ -86,6 +87,8 @@ STRUCTURAL = {
 }
 TARGETS = [
     estimator(CostSearch, base=_base, **SMALL),
+    # Liblinear itself, which the generic engine calls, can loop for ever on numbers near the largest ones.
+    estimator(CostSearch, fixed={"base": LinearSVC(random_state=0), "engine": "auto"}, **SMALL),
     estimator(CostSearch, base=_base, null_class=0, n_classes=3, **SMALL),
     estimator(MacroCostSearch, search=_search, n_classes=3),
     estimator(fenchel.AMP),

@@ -1,4 +1,4 @@
-"""Every public name under thousands of bad calls; ``CSF_FUZZ_CALLS`` sets how many, ``CSF_FUZZ_SEED`` where to start."""
+"""Every public name under many bad calls: ``CSF_FUZZ_CALLS`` says how many, ``CSF_FUZZ_SEED`` where to start."""
 
 import os
 
