@@ -5,6 +5,7 @@ from os import PathLike
 from types import NoneType
 
 import numpy as np
+from sklearn.model_selection import ParameterGrid
 
 from csf._validation import check_choice
 from csf.costs import NORMALIZATIONS
@@ -45,6 +46,11 @@ def check_arguments(search):
         raise ValueError(f"error_score must be 'raise' or nan, got {error_score!r}")
     if gain is not None and not (isinstance(gain, Real) and 0.0 <= gain < np.inf):
         raise ValueError(f"min_gain must be a number of standard errors >= 0, or None, got {gain!r}")
+    if search.param_grid is not None:
+        try:
+            ParameterGrid(search.param_grid)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"param_grid={search.param_grid!r} cannot be used: {error}") from None
     if not isinstance(search.callbacks, (list, tuple, NoneType)) or not all(map(callable, search.callbacks or ())):
         raise TypeError(f"callbacks must be a list of functions f(study, trial) or None, got {search.callbacks!r}")
     if search.checkpoint is not None and not isinstance(search.checkpoint, (str, bytes, PathLike)):

@@ -1,6 +1,6 @@
 """Train and test parts of a ``cv`` argument."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit, check_cv
@@ -54,7 +54,8 @@ def resolve_splits(cv, X, y, *, random_state=None, split_params=None):
                 f"cv={n_folds} needs at least {n_folds} samples of each class, the rarer one has n_samples="
                 f"{counts.min()}; use fewer folds, or a float such as cv=0.3"
             )
-        splitter = check_cv(n_folds, y, classifier=True)
+        is_list = isinstance(cv, Iterable) and not isinstance(cv, str) and not hasattr(cv, "split")
+        splitter = check_cv([_checked(split, y.shape[0]) for split in cv] if is_list else n_folds, y, classifier=True)
     splits = [_checked(split, y.shape[0]) for split in splitter.split(X, y, **(split_params or {}))]
     if not splits:
         raise ValueError(f"cv={cv!r} gave no split; at least one (train, test) pair is needed")

@@ -7,7 +7,7 @@ import numpy as np
 from csf._validation import check_count, check_number
 from csf.bounds import SupportLineBound
 from csf.metrics import LinearFractional
-from csf.strategies.base import Strategy
+from csf.strategies.base import SAME, Strategy
 from csf.strategies.corners import corner_promise
 
 __all__ = ["Support"]
@@ -30,7 +30,7 @@ class Support(Strategy):
         trials in a row did not improve it by ``tol``. The bound alone is no reason to stop: it speaks of profiles
         near those already seen.
     reach : float, default=0.01
-        Explored levels stay this share of the range away from its ends, in (0, 0.5).
+        Explored levels stay this share of the range away from its ends, in [1e-9, 0.5).
 
     Examples
     --------
@@ -46,8 +46,8 @@ class Support(Strategy):
     def __post_init__(self):
         check_number(self.tol, "tol")
         check_count(self.patience, "patience")
-        if not check_number(self.reach, "reach", positive=True) < 0.5:
-            raise ValueError(f"reach must be in (0, 0.5), got {self.reach!r}")
+        if not SAME <= check_number(self.reach, "reach", positive=True) < 0.5:
+            raise ValueError(f"reach must be in [{SAME:g}, 0.5), got {self.reach!r}")
 
     def propose(self, trials, *, metric, pos):
         """Exploit and explore in turn, see `Strategy.propose`."""

@@ -96,6 +96,8 @@ def _blame(error, arguments, mutated):
         return text, re.sub(r"\W+", " ", str(error).partition(" ")[0])
     if not isinstance(error, ALLOWED) or isinstance(error, UnicodeError):
         return text, place
+    if str(Path(__file__).parent) in frames[-1].filename:
+        return f"the target itself fails, {text}", place
     if not mutated:
         return f"a good call fails, {text}", place
     named = re.search(rf"\b({COMMON}|{'|'.join(map(re.escape, arguments))})s?\b", str(error), re.IGNORECASE)

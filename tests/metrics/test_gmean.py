@@ -30,3 +30,9 @@ def test_the_box_bounds_the_slope_of_the_extension():
 
 def test_eps_leaves_the_value_alone():
     assert GMean(eps=0.1).link(1e-6, 1.0) == GMean().link(1e-6, 1.0) == 1e-3
+
+
+@pytest.mark.parametrize("eps", ["0.1", None, (), 1j])
+def test_eps_is_a_number(eps):
+    with pytest.raises(ValueError, match=r"eps must be in \(0, 1\), got"):
+        GMean(eps)

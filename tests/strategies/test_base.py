@@ -82,6 +82,7 @@ def test_tried_levels_are_sorted_and_leave_out_trials_without_one(levels):
         (lambda: Support(tol=-1.0), "tol"),
         (lambda: Support(patience=0.5), "patience"),
         (lambda: Support(reach=0.5), "reach"),
+        (lambda: Support(reach=1e-300), "reach"),
         (lambda: Cone(depth="2"), "depth"),
         (lambda: Cone(batch_size=0), "batch_size"),
         (lambda: Cone(eps=-1.0), "eps"),
