@@ -1,6 +1,7 @@
 """Checks of arguments, and the only file that touches scikit-learn's private names."""
 
 import numbers
+from os import PathLike
 
 import numpy as np
 import sklearn
@@ -31,6 +32,7 @@ __all__ = [
     "check_fraction",
     "check_labels",
     "check_number",
+    "check_path",
     "check_scores",
     "check_weights",
     "fit_request",
@@ -211,6 +213,14 @@ def check_number(value, name, *, positive=False):
     if not (0 < value < np.inf or (value == 0 and not positive)):
         raise ValueError(f"{name} must be {accepted}, got {value!r}")
     return value
+
+
+def check_path(path, name):
+    """Check that ``path`` may be one of a file, or ``None``."""
+    if path is not None and not isinstance(path, (str, bytes, PathLike)):
+        raise TypeError(f"{name} must be the path of a file or None, got {path!r}")
+    if path in ("", b""):
+        raise ValueError(f"{name} must be the path of a file or None, got {path!r}")
 
 
 def generator(random_state):

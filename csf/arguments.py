@@ -1,13 +1,12 @@
 """What a search accepts, checked before anything is trained."""
 
 from numbers import Real
-from os import PathLike
 from types import NoneType
 
 import numpy as np
 from sklearn.model_selection import ParameterGrid
 
-from csf._validation import check_choice
+from csf._validation import check_choice, check_path
 from csf.costs import NORMALIZATIONS
 from csf.one_vs_rest import WEIGHTINGS
 from csf.responses import response_method
@@ -53,8 +52,7 @@ def check_arguments(search):
             raise type(error)(f"param_grid={search.param_grid!r} cannot be used: {error}") from None
     if not isinstance(search.callbacks, (list, tuple, NoneType)) or not all(map(callable, search.callbacks or ())):
         raise TypeError(f"callbacks must be a list of functions f(study, trial) or None, got {search.callbacks!r}")
-    if search.checkpoint is not None and not isinstance(search.checkpoint, (str, bytes, PathLike)):
-        raise TypeError(f"checkpoint must be the path of a file or None, got {search.checkpoint!r}")
+    check_path(search.checkpoint, "checkpoint")
     if search.threshold == "tune" and response_method(base) is None:
         raise ValueError(
             f"threshold='tune' needs decision_function or predict_proba, and {type(base).__name__} has neither; use "

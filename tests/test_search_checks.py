@@ -71,11 +71,18 @@ def test_sklearn_checks_with_any_labels(estimator, check):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("callbacks", print), ("callbacks", "text"), ("callbacks", [1]), ("checkpoint", 1), ("checkpoint", 2.5)],
+    [
+        ("callbacks", print),
+        ("callbacks", "text"),
+        ("callbacks", [1]),
+        ("checkpoint", 1),
+        ("checkpoint", 2.5),
+        ("checkpoint", ""),
+    ],
 )
 def test_callbacks_and_checkpoint_are_checked(name, value):
     search = CostSearch(LinearSVC(), **{name: value})
-    with pytest.raises(TypeError, match=f"{name} must be"):
+    with pytest.raises((TypeError, ValueError), match=f"{name} must be"):
         search.fit([[0.0], [1.0]] * 10, [0, 1] * 10)
 
 

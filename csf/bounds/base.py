@@ -34,7 +34,7 @@ def check_trials(trials):
 def check_eps(eps):
     """Check an excess of trained models over the cheapest ones."""
     is_number = isinstance(eps, numbers.Real) and 0 <= eps < np.inf
-    if not (is_number or callable(eps) or (isinstance(eps, str) and eps == "evidence")):
+    if not (is_number or (callable(eps) and not isinstance(eps, type)) or (isinstance(eps, str) and eps == "evidence")):
         raise ValueError(f"eps must be a number >= 0, a function of a trial or 'evidence', got {eps!r}")
 
 

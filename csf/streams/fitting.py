@@ -5,7 +5,7 @@ import tempfile
 
 import joblib
 
-from csf._validation import check_count
+from csf._validation import check_count, check_path
 
 __all__ = ["fit_stream", "load_stream", "save_stream"]
 
@@ -48,8 +48,7 @@ def fit_stream(learner, chunks, *, classes=None, save_to=None, save_every=100):
     array([0, 1])
     """
     save_every = check_count(save_every, "save_every")
-    if save_to is not None and not isinstance(save_to, (str, bytes, os.PathLike)):
-        raise TypeError(f"save_to must be the path of a file or None, got {save_to!r}")
+    check_path(save_to, "save_to")
     if not hasattr(learner, "partial_fit"):
         raise TypeError(f"{learner!r} cannot learn from a stream: it has no partial_fit")
     n_chunks = 0

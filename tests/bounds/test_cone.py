@@ -300,7 +300,7 @@ def test_cones_need_levels(bound):
         bound([], "f1", pos=0.3)
 
 
-@pytest.mark.parametrize("eps", [-0.1, np.nan, None, "exact", [0.1], True + 0j])
+@pytest.mark.parametrize("eps", [-0.1, np.nan, None, "exact", [0.1], True + 0j, object, np.inf])
 def test_eps_is_checked(eps):
     with pytest.raises(ValueError, match="eps must be a number >= 0, a function of a trial or 'evidence', got"):
         ConeBound([], FBeta(), pos=0.3, eps=eps)
