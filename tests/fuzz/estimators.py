@@ -65,7 +65,7 @@ def _check_fitted(model):
 
 def _check_predictions(model, X):
     """Labels among the classes, probabilities that are some, finite scores."""
-    if getattr(model, "refit", True) is False:
+    if not getattr(model, "refit", True):
         return
     predicted, n = model.predict(X), np.shape(X)[0] if hasattr(X, "shape") else len(X)
     sane(predicted.shape == (n,), f"predict gave the shape {predicted.shape} for {n} samples")
