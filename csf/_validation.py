@@ -7,7 +7,7 @@ import numpy as np
 import sklearn
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing as safe_indexing
-from sklearn.utils import column_or_1d
+from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples as num_samples
 
@@ -34,6 +34,7 @@ __all__ = [
     "check_number",
     "check_path",
     "check_scores",
+    "check_seed",
     "check_weights",
     "fit_request",
     "floats",
@@ -217,10 +218,18 @@ def check_number(value, name, *, positive=False):
 
 def check_path(path, name):
     """Check that ``path`` may be one of a file, or ``None``."""
-    if path is not None and not isinstance(path, (str, bytes, PathLike)):
+    if path is not None and not isinstance(path, (str, PathLike)):
         raise TypeError(f"{name} must be the path of a file or None, got {path!r}")
-    if path in ("", b""):
+    if path == "":
         raise ValueError(f"{name} must be the path of a file or None, got {path!r}")
+
+
+def check_seed(random_state):
+    """Check that ``random_state`` is one in the manner of scikit-learn."""
+    try:
+        check_random_state(random_state)
+    except ValueError as error:
+        raise ValueError(f"random_state={random_state!r} cannot be used: {error}") from None
 
 
 def generator(random_state):

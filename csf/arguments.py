@@ -6,7 +6,7 @@ from types import NoneType
 import numpy as np
 from sklearn.model_selection import ParameterGrid
 
-from csf._validation import check_choice, check_path
+from csf._validation import check_choice, check_path, check_seed
 from csf.costs import NORMALIZATIONS
 from csf.one_vs_rest import WEIGHTINGS
 from csf.responses import response_method
@@ -47,9 +47,12 @@ def check_arguments(search):
         raise ValueError(f"min_gain must be a number of standard errors >= 0, or None, got {gain!r}")
     if search.param_grid is not None:
         try:
-            ParameterGrid(search.param_grid)
+            empty = not len(ParameterGrid(search.param_grid))
         except (TypeError, ValueError) as error:
             raise type(error)(f"param_grid={search.param_grid!r} cannot be used: {error}") from None
+        if empty:
+            raise ValueError(f"param_grid={search.param_grid!r} cannot be used: it holds no setting; give None")
+    check_seed(search.random_state)
     if not isinstance(search.callbacks, (list, tuple, NoneType)) or not all(map(callable, search.callbacks or ())):
         raise TypeError(f"callbacks must be a list of functions f(study, trial) or None, got {search.callbacks!r}")
     check_path(search.checkpoint, "checkpoint")

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit, check_cv
 
+from csf._validation import check_seed
+
 __all__ = ["resolve_splits"]
 
 
@@ -34,6 +36,7 @@ def resolve_splits(cv, X, y, *, random_state=None, split_params=None):
     ValueError
         If a class has fewer samples than there are folds, or a split leaves a training part with one class.
     """
+    check_seed(random_state)
     y = np.asarray(y)
     counts = np.unique(y, return_counts=True)[1]
     if isinstance(cv, bool):

@@ -114,3 +114,9 @@ def test_splits_are_pairs(cv):
 def test_parts_are_indices_or_masks(part):
     with pytest.raises(ValueError, match=r"cv gave a part .*; accepted: indices of the 30 samples or a mask of them"):
         resolve_splits([(range(30), part)], X, Y)
+
+
+@pytest.mark.parametrize("seed", [-1, "0", 0.5])
+def test_the_seed_is_named(seed):
+    with pytest.raises(ValueError, match=r"random_state=.* cannot be used"):
+        resolve_splits(0.3, X, Y, random_state=seed)
