@@ -10,6 +10,15 @@ from csf._validation import check_seed
 __all__ = ["resolve_splits"]
 
 
+def _pairs(cv):
+    """Splits that are given one by one, as pairs."""
+    cv = list(cv)
+    for split in cv:
+        if not isinstance(split, (Sequence, np.ndarray)) or isinstance(split, str) or len(split) != 2:
+            raise ValueError(f"cv must give pairs (train, test) of indices or masks, got {split!r}")
+    return cv
+
+
 def resolve_splits(cv, X, y, *, random_state=None, split_params=None):
     """Train and test indices of a ``cv`` argument.
 
@@ -37,6 +46,8 @@ def resolve_splits(cv, X, y, *, random_state=None, split_params=None):
         If a class has fewer samples than there are folds, or a split leaves a training part with one class.
     """
     check_seed(random_state)
+    if isinstance(cv, Iterable) and not isinstance(cv, str) and not hasattr(cv, "split"):
+        cv = _pairs(cv)
     y = np.asarray(y)
     counts = np.unique(y, return_counts=True)[1]
     if isinstance(cv, bool):
@@ -57,9 +68,8 @@ def resolve_splits(cv, X, y, *, random_state=None, split_params=None):
                 f"cv={n_folds} needs at least {n_folds} samples of each class, the rarer one has n_samples="
                 f"{counts.min()}; use fewer folds, or a float such as cv=0.3"
             )
-        is_list = isinstance(cv, Iterable) and not isinstance(cv, str) and not hasattr(cv, "split")
-        splitter = check_cv([_checked(split, y.shape[0]) for split in cv] if is_list else n_folds, y, classifier=True)
-    splits = [_checked(split, y.shape[0]) for split in splitter.split(X, y, **(split_params or {}))]
+        splitter = check_cv(n_folds, y, classifier=True)
+    splits = [tuple(map(_places, split)) for split in splitter.split(X, y, **(split_params or {}))]
     if not splits:
         raise ValueError(f"cv={cv!r} gave no split; at least one (train, test) pair is needed")
     for number, (train, test) in enumerate(splits):
@@ -72,18 +82,7 @@ def resolve_splits(cv, X, y, *, random_state=None, split_params=None):
     return splits
 
 
-def _checked(split, n_samples):
-    """Train and test indices of one split."""
-    if not isinstance(split, (Sequence, np.ndarray)) or isinstance(split, str) or len(split) != 2:
-        raise ValueError(f"cv must give pairs (train, test) of indices or masks, got {split!r}")
-    return tuple(_places(part, n_samples) for part in split)
-
-
-def _places(part, n_samples):
+def _places(part):
     """Indices of a part that is given as indices or as a mask."""
     part = np.asarray(part)
-    part = np.flatnonzero(part) if part.dtype == bool and part.shape == (n_samples,) else part
-    is_list = part.ndim == 1 and (part.dtype.kind in "iu" or part.size == 0)
-    if not is_list or (part.size and not (-n_samples <= part.min() and part.max() < n_samples)):
-        raise ValueError(f"cv gave a part {part!r}; accepted: indices of the {n_samples} samples or a mask of them")
-    return part.astype(np.intp, copy=False)
+    return np.flatnonzero(part) if part.dtype == bool else part

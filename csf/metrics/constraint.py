@@ -2,10 +2,11 @@
 
 import re
 from dataclasses import dataclass, field
+from numbers import Real
 
 import numpy as np
 
-from csf._validation import check_choice, check_number
+from csf._validation import check_choice
 from csf.metrics.base import LinearFractional, Metric
 from csf.metrics.rates import (
     FalseNegativeRate,
@@ -62,8 +63,10 @@ class Constraint:
         if not isinstance(self.quantity, LinearFractional):
             raise TypeError(f"quantity must be a rate such as csf.metrics.Precision(), got {self.quantity!r}")
         check_choice(self.side, "side", (">=", "<="))
-        if not check_number(self.level, "level") <= 1.0:
-            raise ValueError(f"level must be in [0, 1], got {self.level!r}")
+        if isinstance(self.level, bool) or not isinstance(self.level, Real):
+            raise TypeError(f"level must be a number in [0, 1], got {self.level!r}")
+        if not 0.0 <= self.level <= 1.0:
+            raise ValueError(f"level must be a number in [0, 1], got {self.level!r}")
 
     def __str__(self):
         return f"{self.quantity.name} {self.side} {self.level:g}"

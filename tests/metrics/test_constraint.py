@@ -106,7 +106,7 @@ def test_a_constrained_metric_is_the_metric_with_generic_costs(pos, fnr, fpr):
         ((0.8, ">=", 0.5), TypeError, "quantity must be a rate such as csf.metrics.Precision"),
         ((Recall(), "=", 0.5), ValueError, "side must be one of"),
         ((Recall(), ">=", "half"), TypeError, "level must be a number"),
-        ((Recall(), ">=", 2.0), ValueError, r"level must be in \[0, 1\], got 2.0"),
+        ((Recall(), ">=", 2.0), ValueError, r"level must be a number in \[0, 1\], got 2.0"),
     ],
 )
 def test_parts_of_a_constraint_are_checked(arguments, error, message):
