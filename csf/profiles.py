@@ -97,6 +97,7 @@ class ErrorProfile:
                 raise ValueError(f"{name} must be a finite count >= 0, got {count!r}")
         if tp + fn == 0 or fp + tn == 0:
             raise ValueError(f"both classes must be present, got tp + fn = {tp + fn}, fp + tn = {fp + tn}")
+        tp, fp, fn, tn = (float(count) for count in (tp, fp, fn, tn))
         total = tp + fp + fn + tn
         return cls(fn=fn / total, fp=fp / total, pos=(tp + fn) / total)
 

@@ -11,7 +11,6 @@ from sklearn.datasets import dump_svmlight_file
 from csf import (
     ErrorProfile,
     Study,
-    bounds,
     hull,
     labels,
     metrics,
@@ -20,15 +19,13 @@ from csf import (
     strategies,
     streams,
     structural,
-    testing,
     thresholding,
 )
-from csf.bounds import BOUNDS
 from csf.metrics import Concave, LinearFractional, get_metric
-from csf.online import OFO, OnlineLogistic
+from csf.online import OFO
 
 
-def _truth(rng, **more):
+def truth(rng, **more):
     """Labels, scores, weights and predictions of the same samples."""
     X, y, weight = data(rng)
     score = 1.0 / (1.0 + np.exp(-X[:, 0]))
@@ -36,57 +33,57 @@ def _truth(rng, **more):
     return {name: value for name, value in (full | more).items() if value is not ...}
 
 
-def _in_range(value, metric, pos, what):
+def in_range(value, metric, pos, what):
     lo, hi = metric.range(pos)
     slack = 1e-9 * max(1.0, abs(lo), abs(hi))
     sane(np.isfinite(value), f"{what} is {value}")
     sane((np.asarray(value) >= lo - slack) & (np.asarray(value) <= hi + slack), f"{what}={value} not in [{lo}, {hi}]")
 
 
-def _call_threshold_curve(*, y_true, y_score, sample_weight, pos_label, metric, constraint):
+def call_threshold_curve(*, y_true, y_score, sample_weight, pos_label, metric, constraint):
     curve = thresholding.threshold_curve(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
     metric = get_metric(metric)
     cut = curve.best(metric, metrics.get_constraint(constraint))
     sane(~np.isnan(curve.thresholds), f"thresholds {curve.thresholds}")
     sane(np.diff(curve.thresholds) < 0, f"thresholds do not fall: {curve.thresholds}")
-    _in_range(cut.value, metric, curve.pos, "value")
+    in_range(cut.value, metric, curve.pos, "value")
     sane(curve.at(cut.threshold) == cut.profile, f"{cut} is another rule: {curve.at(cut.threshold)}")
 
 
-def _call_bisection(*, metric, tol, proba, target, sample_weight):
+def call_bisection(*, metric, tol, proba, target, sample_weight):
     curve = thresholding.probability_curve(proba, target, sample_weight=sample_weight)
     result = thresholding.bisection(curve, metric, tol=tol)
-    _in_range(result.cut.value, get_metric(metric), curve.pos, "value")
+    in_range(result.cut.value, get_metric(metric), curve.pos, "value")
     sane(~np.isnan(result.cut.threshold), "threshold is NaN")
     sane(result.upper >= result.cut.value, f"upper={result.upper} < {result.cut.value}")
 
 
-def _call_frank_wolfe(*, metric, tol, max_iter, proba, target, sample_weight):
+def call_frank_wolfe(*, metric, tol, max_iter, proba, target, sample_weight):
     curve = thresholding.probability_curve(proba, target, sample_weight=sample_weight)
     mixture = thresholding.frank_wolfe(curve, metric, tol=tol, max_iter=max_iter)
-    _in_range(mixture.value, get_metric(metric), curve.pos, "value")
+    in_range(mixture.value, get_metric(metric), curve.pos, "value")
     sane(abs(mixture.weights.sum() - 1.0) < 1e-9, f"weights {mixture.weights}")
     sane(~np.isnan(mixture.thresholds), "threshold is NaN")
 
 
-def _proba(rng, **more):
-    truth = _truth(rng)
-    return {"proba": truth["y_score"], "target": None, "sample_weight": truth["sample_weight"]} | more
+def proba(rng, **more):
+    good = truth(rng)
+    return {"proba": good["y_score"], "target": None, "sample_weight": good["sample_weight"]} | more
 
 
-def _call_probability_curve(*, proba, target, sample_weight):
+def call_probability_curve(*, proba, target, sample_weight):
     curve = thresholding.probability_curve(proba, target, sample_weight=sample_weight)
     sane((curve.fn >= 0) & (curve.fn <= curve.pos), f"fn {curve.fn}")
     sane((curve.fp >= 0) & (curve.fp <= 1 - curve.pos), f"fp {curve.fp}")
     sane(0.0 < curve.pos < 1.0, f"pos {curve.pos}")
 
 
-def _call_cost_threshold(*, c_fn, c_fp):
+def call_cost_threshold(*, c_fn, c_fp):
     threshold = thresholding.cost_threshold(c_fn, c_fp)
     sane(~np.isnan(threshold), f"threshold {threshold}")
 
 
-def _told_trials(rng, metric="f1", strategy="cone", n_trials=4, pos=0.3):
+def told_trials(rng, metric="f1", strategy="cone", n_trials=4, pos=0.3):
     """Study with trials of an exact learner on a convex trade-off, its last one pending."""
     study = Study(metric, strategy, pos=pos, n_trials=n_trials)
     fnr = np.concatenate([[0.0, 1.0], rng.random(20)])
@@ -97,10 +94,10 @@ def _told_trials(rng, metric="f1", strategy="cone", n_trials=4, pos=0.3):
     return study
 
 
-def _bound(thing):
+def bound(thing):
     def arguments(rng):
         return {
-            "trials": _told_trials(rng).trials,
+            "trials": told_trials(rng).trials,
             "metric": get_metric("f1"),
             "pos": 0.3,
             "eps": 0.0,
@@ -109,7 +106,7 @@ def _bound(thing):
 
     def call(*, trials, metric, pos, eps, levels):
         bound = thing(trials, metric, pos=pos, eps=eps)
-        _in_range(bound.best_possible(), metric, pos, "best_possible")
+        in_range(bound.best_possible(), metric, pos, "best_possible")
         at = bound.upper_bound(levels)
         sane(np.shape(at) == np.shape(levels), f"upper_bound has the shape {np.shape(at)}")
         sane(~np.isnan(at) & (at <= metric.range(pos)[1]), f"upper_bound {at}")
@@ -118,17 +115,17 @@ def _bound(thing):
     return function(thing, arguments, call)
 
 
-def _metric(thing, **good):
+def metric(thing, **good):
     """Target of a metric: its parameters, and its score on labels."""
 
     def arguments(rng):
-        return good | _truth(rng, y_score=...)
+        return good | truth(rng, y_score=...)
 
     def call(*, y_true, y_pred, sample_weight, pos_label, **params):
         metric = thing(**params)
         value = metric.score(y_true, y_pred, sample_weight=sample_weight, pos_label=pos_label)
         pos = ErrorProfile.from_predictions(y_true, y_pred, sample_weight=sample_weight, pos_label=pos_label).pos
-        _in_range(value, metric, pos, "score")
+        in_range(value, metric, pos, "score")
         sane(isinstance(metric.name, str), f"name {metric.name!r}")
         for level in metric.range(pos):
             costs = metric.cost_weights(metric.clip_level(level, pos=pos), pos=pos)
@@ -142,32 +139,32 @@ def _metric(thing, **good):
     return function(thing, arguments, call)
 
 
-def _strategy(thing, **good):
+def strategy(thing, **good):
     def arguments(rng):
         metric = "f1" if rng.random() < 0.5 else "jaccard"
         return good | {"metric": metric, "pos": float(rng.choice([0.3, 0.01, 1e-6]))}
 
     def call(*, metric, pos, **params):
-        study = _told_trials(np.random.default_rng(0), metric, thing(**params), 6, pos)
-        _check_study(study)
+        study = told_trials(np.random.default_rng(0), metric, thing(**params), 6, pos)
+        check_study(study)
 
     return function(thing, arguments, call)
 
 
-def _check_study(study):
+def check_study(study):
     lo, hi = study.metric.range(study.pos)
     for trial in study.trials:
         sane(trial.t is None or lo <= trial.t <= hi, f"level {trial.t} outside [{lo}, {hi}]")
         sane(np.isfinite(trial.costs) & (np.array(trial.costs) > 0), f"costs {trial.costs}")
     if study.best_trial is not None:
-        _in_range(study.best_score, study.metric, study.pos, "best_score")
+        in_range(study.best_score, study.metric, study.pos, "best_score")
         sane(study.gap >= 0.0, f"gap {study.gap}")
         if study.metric.constraint is None:
             best = max(trial.attained for trial in study.trials if trial.attained is not None)
             sane(study.upper_bound >= best - 1e-9, f"upper_bound {study.upper_bound} < {best}")
 
 
-def _call_study(*, y_true, y_pred, y_score, sample_weight, pos_label, trial, **options):
+def call_study(*, y_true, y_pred, y_score, sample_weight, pos_label, trial, **options):
     study = Study(**options)
     asked = study.ask()
     study.tell(
@@ -178,61 +175,61 @@ def _call_study(*, y_true, y_pred, y_score, sample_weight, pos_label, trial, **o
         sample_weight=sample_weight,
         pos_label=pos_label,
     )
-    _check_study(study)
+    check_study(study)
     study.ask()
 
 
-def _study_arguments(rng):
-    truth = _truth(rng)
-    pos = float(truth["sample_weight"][truth["y_true"] == 1].sum() / truth["sample_weight"].sum())
+def study_arguments(rng):
+    good = truth(rng)
+    pos = float(good["sample_weight"][good["y_true"] == 1].sum() / good["sample_weight"].sum())
     options = {"metric": "f1", "strategy": "cone", "pos": pos, "n_trials": 3, "tol": None, "bound": "support"}
-    return truth | options | {"trial": "asked"}
+    return good | options | {"trial": "asked"}
 
 
-def _call_from_target(*, y, sample_weight, **options):
+def call_from_target(*, y, sample_weight, **options):
     study = Study.from_target(y, sample_weight=sample_weight, **options)
     sane(0.0 < study.pos < 1.0, f"pos {study.pos}")
     study.ask()
-    _check_study(study)
+    check_study(study)
 
 
-def _call_told(*, metric, pos, fn, fp):
+def call_told(*, metric, pos, fn, fp):
     study = Study(metric, pos=pos)
     study.tell(study.ask(), profile=ErrorProfile(fn, fp, pos))
-    _check_study(study)
+    check_study(study)
 
 
-def _check_profile(profile):
+def check_profile(profile):
     parts = [getattr(profile, name) for name in ("fn", "fp", "pos", "neg", "tp", "tn", "fnr", "fpr", "tpr", "tnr")]
     sane(all(type(part) is float for part in parts), f"shares are no floats: {parts}")
     sane((np.array(parts) >= -1e-9) & (np.array(parts) <= 1.0 + 1e-9), f"shares {parts}")
 
 
-def _call_from_counts(*, tp, fp, fn, tn):
-    _check_profile(ErrorProfile.from_counts(tp=tp, fp=fp, fn=fn, tn=tn))
+def call_from_counts(*, tp, fp, fn, tn):
+    check_profile(ErrorProfile.from_counts(tp=tp, fp=fp, fn=fn, tn=tn))
 
 
-def _call_from_rates(*, tpr, tnr, pos):
-    _check_profile(ErrorProfile.from_rates(tpr=tpr, tnr=tnr, pos=pos))
+def call_from_rates(*, tpr, tnr, pos):
+    check_profile(ErrorProfile.from_rates(tpr=tpr, tnr=tnr, pos=pos))
 
 
-def _call_profile(*, fn, fp, pos):
-    _check_profile(ErrorProfile(fn, fp, pos))
+def call_profile(*, fn, fp, pos):
+    check_profile(ErrorProfile(fn, fp, pos))
 
 
-def _call_from_predictions(*, y_true, y_pred, sample_weight, pos_label):
-    _check_profile(ErrorProfile.from_predictions(y_true, y_pred, sample_weight=sample_weight, pos_label=pos_label))
+def call_from_predictions(*, y_true, y_pred, sample_weight, pos_label):
+    check_profile(ErrorProfile.from_predictions(y_true, y_pred, sample_weight=sample_weight, pos_label=pos_label))
 
 
-def _call_from_classes(*, y_true, y_pred, sample_weight, null_class):
-    _check_profile(ErrorProfile.from_classes(y_true, y_pred, sample_weight=sample_weight, null_class=null_class))
+def call_from_classes(*, y_true, y_pred, sample_weight, null_class):
+    check_profile(ErrorProfile.from_classes(y_true, y_pred, sample_weight=sample_weight, null_class=null_class))
 
 
-def _call_hull(*, points):
+def call_hull(*, points):
     sane(np.isfinite(hull.Hull(points).cheapest(1.0, 2.0)), "cheapest is not finite")
 
 
-def _call_read_labels(*, y, pos_label, null_class):
+def call_read_labels(*, y, pos_label, null_class):
     read, codes = labels.read_labels(y, pos_label=pos_label, null_class=null_class)
     sane(codes.min() == 0, f"codes {codes}")
     sane(read.decode(codes) == np.asarray(y).ravel(), "decoded labels are others")
@@ -241,7 +238,7 @@ def _call_read_labels(*, y, pos_label, null_class):
 MASKS = dict(zip(("is_pos", "decided", "reference"), np.array([[1, 1, 0] * 9, [1, 0, 0] * 9, [0, 1, 1] * 9], bool)))
 
 
-def _call_gain_rule(**params):
+def call_gain_rule(**params):
     rule = selection.GainRule(is_pos=MASKS["is_pos"], **params)
     rule.add("a", MASKS["decided"], neutral=False)
     rule.add("b", MASKS["reference"], neutral=True)
@@ -249,22 +246,22 @@ def _call_gain_rule(**params):
     sane(choice.key in ("a", "b") and not np.isnan(choice.gain), f"{choice}")
 
 
-def _call_gain_error(**arguments):
+def call_gain_error(**arguments):
     error = selection.gain_error(**MASKS, **arguments)
     sane(error >= 0.0, f"error {error}")
 
 
-def _gain_arguments(rng):
+def gain_arguments(rng):
     return {"metric": "f1", "n_bootstrap": 20, "random_state": 0}
 
 
-def _call_splits(*, cv, random_state):
+def call_splits(*, cv, random_state):
     X, y = np.ones((9, 1)), np.arange(9) % 2
     for train, test in splits.resolve_splits(cv, X, y, random_state=random_state):
         sane(np.size(test) > 0 and np.unique(y[train]).size > 1, f"{train}, {test}")
 
 
-def _call_score(thing):
+def call_score(thing):
     def call(**arguments):
         score = thing(**arguments)
         sane(0.0 <= score <= 1.0, f"score {score}")
@@ -272,24 +269,24 @@ def _call_score(thing):
     return call
 
 
-def _call_chunks(*, X, y, **options):
+def call_chunks(*, X, y, **options):
     chunks = streams.iter_arrays(X, y, **options)
     sizes = [(np.shape(part)[0], len(labels)) for part, labels in chunks]
     sane(all(a == b > 0 for a, b in sizes), f"chunks {sizes}")
 
 
-def _call_prequential(*, X, y, chunk_size, **options):
+def call_prequential(*, X, y, chunk_size, **options):
     result = streams.prequential(OFO(random_state=0), streams.iter_arrays(X, y, chunk_size), **options)
     sane(result.counts >= 0, f"counts {result.counts}")
     sane(np.diff(result.n_examples) > 0, f"n_examples {result.n_examples}")
 
 
-def _call_fit_stream(*, X, y, chunk_size, **options):
+def call_fit_stream(*, X, y, chunk_size, **options):
     chunks = streams.iter_arrays(X, y, chunk_size)
     sane(streams.fit_stream(OFO(random_state=0), chunks, **options).n_seen_ > 0, "nothing learnt")
 
 
-def _written(X, y, name):
+def written(X, y, name):
     """Path of a file of samples in the working directory."""
     if name.endswith("svm"):
         dump_svmlight_file(X, y, name, zero_based=False)
@@ -298,15 +295,15 @@ def _written(X, y, name):
     return name
 
 
-def _call_file(thing, name):
+def call_file(thing, name):
     def call(**options):
-        chunks = list(thing(_written(*data(np.random.default_rng(0))[:2], name), **options))
+        chunks = list(thing(written(*data(np.random.default_rng(0))[:2], name), **options))
         sane(all(np.shape(X)[0] == len(y) > 0 for X, y in chunks), "a chunk of other labels")
 
     return call
 
 
-def _check(thing, name, good, **more):
+def check(thing, name, good, **more):
     """Target of a conformance check: what it finds wrong is an AssertionError, and so no fault."""
 
     def call(**arguments):
@@ -316,29 +313,29 @@ def _check(thing, name, good, **more):
     return function(thing, lambda rng: {name: good, "random_state": 0} | more, call)
 
 
-def _single(thing, name, good):
+def single(thing, name, good):
     """Target of a function of one argument whose result is an object."""
     return function(thing, lambda rng: {name: good}, lambda **arguments: thing(arguments[name]))
 
 
-def _call_constrained(*, metric, constraint, pos):
+def call_constrained(*, metric, constraint, pos):
     metric = metrics.Constrained(metric, constraint)
-    _check_study(_told_trials(np.random.default_rng(0), metric, pos=pos))
+    check_study(told_trials(np.random.default_rng(0), metric, pos=pos))
     sane(metric.constraint.violation(0.1, 0.1, pos=0.3) >= 0, "violation")
 
 
-def _call_constraint(*, quantity, side, level):
+def call_constraint(*, quantity, side, level):
     demand = metrics.Constraint(quantity, side, level)
     sane(np.isfinite(demand.violation(0.1, 0.1, pos=0.3)), "violation is not finite")
     sane(np.isfinite(demand.half_plane(pos=0.3)[1]), "half plane is not finite")
 
 
-def _call_function_strategy(*, proposed):
+def call_function_strategy(*, proposed):
     strategy = strategies.FunctionStrategy(lambda trials, *, metric, pos: None if trials else proposed)
-    _check_study(_told_trials(np.random.default_rng(0), "f1", strategy))
+    check_study(told_trials(np.random.default_rng(0), "f1", strategy))
 
 
-def _loss(thing, **good):
+def loss(thing, **good):
     """Target of a structural loss: its parameters, and a learner with it."""
 
     def arguments(rng):
@@ -350,136 +347,3 @@ def _loss(thing, **good):
         sane(np.isfinite(model.coef_), f"coef_ {model.coef_}")
 
     return function(thing, arguments, call)
-
-
-METRICS_OF_TABLES = {
-    **{name: {} for name in ("BalancedAccuracy", "FalseNegativeRate", "FalsePositiveRate", "HMean", "Jaccard")},
-    **{name: {} for name in ("MinRate", "Precision", "PredictedPositiveRate", "QMean", "Recall", "Specificity")},
-    "FBeta": {"beta": 1.0},
-    "GMean": {"eps": 1e-3},
-    "GowerLegendre": {"sigma": 2.0},
-    "Tversky": {"alpha": 0.5, "beta": 0.5},
-    "WeightedAccuracy": {"w_fn": 1.0, "w_fp": 2.0},
-    "CustomMetric": {"numbers": (1.0, -2.0, -1.0, 1.0, 0.0, 0.0), "label": "mine", "levels": (-1.0, 1.0)},
-}
-STRATEGY_PARAMETERS = {
-    "Bisection": {"tol": 1e-3},
-    "Cone": {"depth": None, "eps": 0.0, "batch_size": 1},
-    "Dinkelbach": {"tol": 1e-4},
-    "Grid": {"size": None},
-    "ImbalanceRatio": {},
-    "NeutralFirst": {"strategy": strategies.Grid()},
-    "Support": {"tol": 1e-3, "patience": 3, "reach": 0.01},
-}
-LOSS_PARAMETERS = {
-    "FBetaLoss": {"beta": 1.0, "kappa": None},
-    "PartialAUC": {"beta": 0.5, "mode": "count"},
-    "PrecisionAtK": {"k": None, "kappa": None, "allow_k_neq_pos": False},
-    "TableLoss": {"metric": "gmean", "kappa": None},
-    "TopPrecision": {"k": 0.1, "kappa": None},
-}
-
-
-def _options(rng, **more):
-    X, y, _ = data(rng)
-    return {"X": X, "y": y, "chunk_size": 7} | more
-
-
-SCORE = {"sample_weight": ..., "y_pred": ...}
-FUNCTIONS = [
-    *(_bound(thing) for thing in BOUNDS.values()),
-    *(_metric(getattr(metrics, name), **good) for name, good in METRICS_OF_TABLES.items()),
-    *(_strategy(getattr(strategies, name), **good) for name, good in STRATEGY_PARAMETERS.items()),
-    *(_loss(getattr(structural, name), **good) for name, good in LOSS_PARAMETERS.items()),
-    _single(metrics.get_metric, "metric", "f1"),
-    _single(metrics.get_constraint, "constraint", "fpr <= 0.1"),
-    _single(strategies.get_strategy, "strategy", "cone"),
-    _single(bounds.get_bound, "bound", "support"),
-    _single(structural.get_loss, "loss", "pauc"),
-    _single(bounds.known_profiles, "trials", _told_trials(np.random.default_rng(0)).trials),
-    function(
-        metrics.Constraint, lambda rng: {"quantity": metrics.Recall(), "side": ">=", "level": 0.5}, _call_constraint
-    ),
-    function(
-        metrics.Constrained,
-        lambda rng: ({"metric": metrics.FBeta(), "constraint": metrics.get_constraint("fpr <= 0.1"), "pos": 0.3}),
-        _call_constrained,
-    ),
-    function(strategies.FunctionStrategy, lambda rng: {"proposed": 0.5}, _call_function_strategy),
-    function(Study, _study_arguments, _call_study),
-    function(Study, lambda rng: {"metric": "f1", "pos": 0.3, "fn": 0.1, "fp": 0.1}, _call_told, note=" told"),
-    function(
-        Study,
-        lambda rng: (
-            dict(zip(("X", "y", "sample_weight"), data(rng)))
-            | {"metric": "f1", "strategy": "cone", "pos_label": 1, "n_trials": 3, "tol": None, "bound": "support"}
-        ),
-        lambda X, **arguments: _call_from_target(**arguments),
-        note=" from_target",
-    ),
-    function(ErrorProfile, lambda rng: {"fn": 0.1, "fp": 0.1, "pos": 0.3}, _call_profile),
-    function(
-        ErrorProfile, lambda rng: dict(zip(("tp", "fp", "fn", "tn"), (3, 2.0, 1, 4))), _call_from_counts, note=" counts"
-    ),
-    function(ErrorProfile, lambda rng: {"tpr": 0.5, "tnr": 0.5, "pos": 0.3}, _call_from_rates, note=" rates"),
-    function(ErrorProfile, lambda rng: _truth(rng, y_score=...), _call_from_predictions, note=" predictions"),
-    function(
-        ErrorProfile,
-        lambda rng: _truth(rng, y_score=..., pos_label=..., null_class=0),
-        _call_from_classes,
-        note=" classes",
-    ),
-    function(
-        labels.read_labels, lambda rng: {"y": data(rng)[1], "pos_label": 1, "null_class": None}, _call_read_labels
-    ),
-    function(hull.Hull, lambda rng: {"points": rng.random((9, 2))}, _call_hull),
-    function(selection.GainRule, lambda rng: _gain_arguments(rng) | {"min_gain": 0.5}, _call_gain_rule),
-    function(selection.gain_error, _gain_arguments, _call_gain_error),
-    function(splits.resolve_splits, lambda rng: {"cv": 3, "random_state": 0}, _call_splits),
-    function(
-        thresholding.threshold_curve,
-        lambda rng: _truth(rng, y_pred=..., metric="f1", constraint=None),
-        _call_threshold_curve,
-    ),
-    function(thresholding.bisection, lambda rng: _proba(rng, metric="f1", tol=1e-9), _call_bisection),
-    function(
-        thresholding.frank_wolfe, lambda rng: _proba(rng, metric="gmean", tol=1e-6, max_iter=20), _call_frank_wolfe
-    ),
-    function(thresholding.probability_curve, _proba, _call_probability_curve),
-    function(thresholding.cost_threshold, lambda rng: {"c_fn": 1.0, "c_fp": 2.0}, _call_cost_threshold),
-    function(
-        structural.partial_auc_score,
-        lambda rng: _truth(rng, **SCORE, beta=0.3, mode="count"),
-        _call_score(structural.partial_auc_score),
-    ),
-    function(
-        structural.precision_at_k_score,
-        lambda rng: _truth(rng, **SCORE, k=0.3),
-        _call_score(structural.precision_at_k_score),
-    ),
-    function(streams.iter_arrays, lambda rng: _options(rng, passes=1, progress=False), _call_chunks),
-    function(streams.ArrayChunks, lambda rng: _options(rng, passes=2, progress=False), _call_chunks),
-    function(
-        streams.prequential,
-        lambda rng: _options(rng, metric="f1", window=None, every=10, classes=np.array([0, 1]), pos_label=1),
-        _call_prequential,
-    ),
-    function(
-        streams.fit_stream,
-        lambda rng: _options(rng, classes=np.array([0, 1]), save_to=None, save_every=2),
-        _call_fit_stream,
-    ),
-    function(
-        streams.SvmlightChunks,
-        lambda rng: {"chunk_size": 7, "n_features": 5, "zero_based": False, "passes": 1},
-        _call_file(streams.SvmlightChunks, "rows.svm"),
-    ),
-    function(
-        streams.ParquetChunks,
-        lambda rng: {"chunk_size": 7, "target": "y", "features": None, "passes": 1},
-        _call_file(streams.ParquetChunks, "rows.parquet"),
-    ),
-    _check(testing.check_metric, "metric", get_metric("f1")),
-    _check(testing.check_strategy, "strategy", strategies.Cone(), metric="f1", n_trials=3),
-    _check(testing.check_online, "learner", OnlineLogistic(random_state=0)),
-]

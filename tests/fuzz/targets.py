@@ -6,7 +6,7 @@ import pkgutil
 import re
 
 from fuzz.estimators import estimator
-from fuzz.functions import FUNCTIONS
+from fuzz.registered import FUNCTIONS
 from fuzz.target import BASES
 from sklearn.svm import LinearSVC
 

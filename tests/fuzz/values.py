@@ -227,7 +227,8 @@ PARAMETERS = [
     *(np.nan, np.inf, -np.inf, -1, 0, 1, 2, 3, 0.0, -0.0, 1.0, 0.5, -0.5, 2.5, 1e308, -1e308, 1e-308, 5e-324, 1e16),
     *(1e-3, 1e3, 1e-12, 1e12, 1e150, 1e-150),
     *("nonsense", "", "1", "f1", "none", b"f1", None, True, False, (), (1.0, 2.0), [], [1, 0], {}, {"a": 1}),
-    *(object, int, len, 1j, np.int64(2), np.float32(0.5), np.bool_(True), np.array(1.0), np.array([1.0, 2.0])),
+    *(object, int, NotImplemented, 1j, np.int64(2), np.float32(0.5), np.bool_(True), np.array(1.0)),
+    np.array([1.0, 2.0]),
 ]
 
 
