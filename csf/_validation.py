@@ -2,13 +2,14 @@
 
 import numbers
 from collections.abc import Iterator
+from os import PathLike
 
 import numpy as np
 import sklearn
 from sklearn.exceptions import DataConversionWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing as safe_indexing
-from sklearn.utils import column_or_1d, indexable
+from sklearn.utils import check_random_state, column_or_1d, indexable
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples as num_samples
 
@@ -38,9 +39,14 @@ __all__ = [
     "check_labels",
     "check_n_jobs",
     "check_samples",
+    "check_number",
+    "check_path",
     "check_scores",
+    "check_seed",
     "check_weights",
     "fit_request",
+    "floats",
+    "generator",
     "last_step",
     "num_samples",
     "open_callback_context",
@@ -84,6 +90,8 @@ def check_labels(y):
         raise ValueError("Input y contains NaN or infinity; drop those rows or give them a class")
     if y.dtype.kind == "O" and any(label is None or (isinstance(label, float) and label != label) for label in y):
         raise ValueError("Input y contains missing labels (None or NaN); drop those rows or give them a class")
+    if y.dtype.kind == "O" and 0 < sum(isinstance(label, str) for label in y) < y.shape[0]:
+        raise ValueError("y mixes texts with labels of another kind, which have no common order; use one kind")
     kind = type_of_target(y, input_name="y", raise_unknown=True)
     if kind.startswith("continuous"):
         raise ValueError(
@@ -137,6 +145,8 @@ def check_binary_target(y, pos_label=None):
                 f"Give pos_label, e.g. pos_label={classes.tolist()[1]!r}"
             )
         pos_label = classes[1]
+    if np.ndim(pos_label):
+        raise ValueError(f"pos_label must be one label, got {pos_label!r}; y holds {classes.tolist()}")
     matches = classes == pos_label
     if not np.any(matches):
         hint = did_you_mean(pos_label, classes.tolist())
@@ -212,7 +222,7 @@ def check_weights(sample_weight, n_samples):
         return None
     if isinstance(sample_weight, numbers.Number):
         raise ValueError(f"sample_weight must be an array of {n_samples} weights, got {sample_weight!r}")
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    weight = floats(sample_weight, "sample_weight")
     if weight.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar, got an array of shape {weight.shape}")
     if weight.shape[0] != n_samples:
@@ -272,6 +282,51 @@ def check_fraction(value, name):
     return float(value)
 
 
+def check_number(value, name, *, positive=False):
+    """Check that ``value`` is a finite number >= 0, or > 0, and return it as it is."""
+    accepted = "positive and finite" if positive else ">= 0 and finite"
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number, {accepted}, got {value!r}")
+    if not (0 < value < np.inf or (value == 0 and not positive)):
+        raise ValueError(f"{name} must be {accepted}, got {value!r}")
+    return value
+
+
+def check_path(path, name):
+    """Check that ``path`` may be one of a file, or ``None``."""
+    if path is not None and not isinstance(path, (str, PathLike)):
+        raise TypeError(f"{name} must be the path of a file or None, got {path!r}")
+    if path == "":
+        raise ValueError(f"{name} must be the path of a file or None, got {path!r}")
+
+
+def check_seed(random_state):
+    """Check that ``random_state`` is one in the manner of scikit-learn."""
+    try:
+        check_random_state(random_state)
+    except ValueError as error:
+        raise ValueError(f"random_state={random_state!r} cannot be used: {error}") from None
+
+
+def generator(random_state):
+    """Generator of a seed."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise TypeError(f"random_state must be an int >= 0, a Generator or None, got {random_state!r}") from None
+
+
+def floats(values, name):
+    """Array of float64 of numbers; a ValueError or TypeError that names the argument for anything else."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind != "c":
+            return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name} must be an array of numbers: {error}") from None
+    raise TypeError(f"{name} must be an array of real numbers, got complex ones")
+
+
 def check_choice(value, name, accepted):
     """Check that ``value`` is one of the ``accepted`` ones and return it."""
     if value not in tuple(accepted):
@@ -282,7 +337,7 @@ def check_choice(value, name, accepted):
 
 def check_scores(y_score, n_samples):
     """Check scores, one for each sample and none NaN, and return them as float64."""
-    score = np.asarray(y_score, dtype=np.float64)
+    score = floats(y_score, "y_score")
     if score.shape != (n_samples,):
         raise ValueError(f"y_score must have shape ({n_samples},), one score for each sample, got {score.shape}")
     if np.isnan(score).any():

@@ -1,12 +1,14 @@
 """What a search accepts, checked before anything is trained."""
 
 from numbers import Real
+from types import NoneType
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
 
 from csf._names import did_you_mean
-from csf._validation import check_choice, check_n_jobs
+from csf._validation import check_choice, check_n_jobs, check_path, check_seed
 from csf.costs import NORMALIZATIONS
 from csf.one_vs_rest import WEIGHTINGS
 from csf.responses import response_method
@@ -46,6 +48,17 @@ def check_arguments(search):
         raise ValueError(f"error_score must be 'raise' or nan, got {error_score!r}")
     if gain is not None and not (isinstance(gain, Real) and 0.0 <= gain < np.inf):
         raise ValueError(f"min_gain must be a number of standard errors >= 0, or None, got {gain!r}")
+    if search.param_grid is not None:
+        try:
+            empty = not len(ParameterGrid(search.param_grid))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"param_grid={search.param_grid!r} cannot be used: {error}") from None
+        if empty:
+            raise ValueError(f"param_grid={search.param_grid!r} cannot be used: it holds no setting; give None")
+    check_seed(search.random_state)
+    if not isinstance(search.callbacks, (list, tuple, NoneType)) or not all(map(callable, search.callbacks or ())):
+        raise TypeError(f"callbacks must be a list of functions f(study, trial) or None, got {search.callbacks!r}")
+    check_path(search.checkpoint, "checkpoint")
     if search.threshold == "tune" and response_method(base) is None:
         raise ValueError(
             f"threshold='tune' needs decision_function or predict_proba, and {type(base).__name__} has neither; use "

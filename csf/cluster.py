@@ -1,6 +1,7 @@
 """Trainings on a Dask cluster whose workers come and go."""
 
 import pickle
+import warnings
 from queue import Empty, SimpleQueue
 
 from joblib import wrap_non_picklable_objects

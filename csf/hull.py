@@ -5,6 +5,7 @@ from threading import Lock
 import numpy as np
 
 from csf._compiled import njit
+from csf._validation import floats
 
 __all__ = ["Hull"]
 
@@ -34,7 +35,7 @@ class Hull:
     __slots__ = ("points",)
 
     def __init__(self, points):
-        points = np.asarray(points, dtype=float)
+        points = floats(points, "points")
         if points.ndim != 2 or points.shape[1] != 2 or points.shape[0] == 0:
             raise ValueError(f"points must have shape (n_points, 2) with n_points >= 1, got {points.shape}")
         if not np.isfinite(points).all():

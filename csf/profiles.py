@@ -1,6 +1,7 @@
 """Error profiles: counts and predictions become proportions and rates here and nowhere else."""
 
 import math
+import numbers
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,6 +53,9 @@ class ErrorProfile:
     pos: float
 
     def __post_init__(self):
+        for name in ("fn", "fp", "pos"):
+            if not isinstance(getattr(self, name), numbers.Real):
+                raise TypeError(f"{name} must be a number, a share of all samples, got {getattr(self, name)!r}")
         if not 0.0 < self.pos < 1.0:
             raise ValueError(f"pos must be a share in (0, 1), got {self.pos!r}: an error profile needs both classes")
         pos = float(self.pos)
@@ -92,10 +96,13 @@ class ErrorProfile:
         """
         counts = {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
         for name, count in counts.items():
-            if not (math.isfinite(count) and count >= 0):
+            if not isinstance(count, numbers.Real):
+                raise TypeError(f"{name} must be a finite count >= 0, got {count!r}")
+            if not 0 <= count < math.inf:
                 raise ValueError(f"{name} must be a finite count >= 0, got {count!r}")
         if tp + fn == 0 or fp + tn == 0:
             raise ValueError(f"both classes must be present, got tp + fn = {tp + fn}, fp + tn = {fp + tn}")
+        tp, fp, fn, tn = (float(count) for count in (tp, fp, fn, tn))
         total = tp + fp + fn + tn
         return cls(fn=fn / total, fp=fp / total, pos=(tp + fn) / total)
 
@@ -120,6 +127,9 @@ class ErrorProfile:
         >>> ErrorProfile.from_rates(tpr=0.75, tnr=0.5, pos=0.2)
         ErrorProfile(fn=0.05, fp=0.4, pos=0.2)
         """
+        for name, share in (("tpr", tpr), ("tnr", tnr), ("pos", pos)):
+            if not (isinstance(share, numbers.Real) and -_SLACK <= share <= 1.0 + _SLACK):
+                raise ValueError(f"{name} must be a number in [0, 1], got {share!r}")
         return cls(fn=(1.0 - tpr) * pos, fp=(1.0 - tnr) * (1.0 - pos), pos=pos)
 
     @classmethod

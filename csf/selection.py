@@ -1,10 +1,11 @@
 """Which trial wins: the best one, or the neutral weights where its gain could be luck."""
 
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 
-from csf._validation import check_count
+from csf._validation import check_count, generator
 from csf.metrics import get_metric
 from csf.profiles import ErrorProfile
 from csf.states import decode, encode
@@ -94,7 +95,7 @@ class GainRule:
     def __init__(
         self, metric, is_pos, sample_weight=None, *, samples=None, min_gain=0.5, n_bootstrap=200, random_state=0
     ):
-        if not 0.0 <= min_gain < np.inf:
+        if not (isinstance(min_gain, Real) and 0.0 <= min_gain < np.inf):
             raise ValueError(f"min_gain must be a number of standard errors >= 0, got {min_gain!r}")
         self.metric, self.is_pos = get_metric(metric), is_pos
         self.sample_weight, self.samples = sample_weight, samples
@@ -229,7 +230,7 @@ def gain_error(
     >>> gain_error("f1", is_pos, np.arange(100) < 15, np.arange(100) < 10)
     0.09
     """
-    metric, rng = get_metric(metric), np.random.default_rng(random_state)
+    metric, rng, n_bootstrap = get_metric(metric), generator(random_state), check_count(n_bootstrap, "n_bootstrap")
     weight = np.ones(is_pos.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     # What each entry adds to the weights of both classes and of both errors of both decisions.
     errors = [part for d in (decided, reference) for part in (is_pos & ~d, ~is_pos & d)]

@@ -1,9 +1,22 @@
 """Train and test parts of a ``cv`` argument."""
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit, check_cv
 
+from csf._validation import check_seed
+
 __all__ = ["resolve_splits"]
+
+
+def _pairs(cv):
+    """Splits that are given one by one, as pairs."""
+    cv = list(cv)
+    for split in cv:
+        if not isinstance(split, (Sequence, np.ndarray)) or isinstance(split, str) or len(split) != 2:
+            raise ValueError(f"cv must give pairs (train, test) of indices or masks, got {split!r}")
+    return cv
 
 
 def resolve_splits(cv, X, y, *, random_state=None, split_params=None):
@@ -33,6 +46,9 @@ def resolve_splits(cv, X, y, *, random_state=None, split_params=None):
         If a class has fewer samples than there are folds, a split is no pair of places in the data, or its training
         part has one class only.
     """
+    check_seed(random_state)
+    if isinstance(cv, Iterable) and not isinstance(cv, str) and not hasattr(cv, "split"):
+        cv = _pairs(cv)
     y = np.asarray(y)
     counts = np.unique(y, return_counts=True)[1]
     if isinstance(cv, bool):

@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import replace
 
 from csf._files import read_record, write_record
-from csf._validation import check_binary_target, check_count, check_fraction, check_scores, check_weights
+from csf._validation import check_binary_target, check_count, check_fraction, check_number, check_scores, check_weights
 from csf.bounds import get_bound
 from csf.identity import named
 from csf.metrics import get_metric
@@ -66,8 +66,8 @@ class Study:
         self.strategy = self._given.with_budget(self.n_trials)
         self.strategy.check_metric(self.metric)
         self.pos = check_fraction(pos, "pos")
-        if tol is not None and not tol >= 0:
-            raise ValueError(f"tol must be >= 0 (units of the metric) or None, got {tol!r}")
+        if tol is not None:
+            check_number(tol, "tol")
         self.tol = tol
         self.bound = bound
         upper_bound([], self.metric, pos=self.pos, bound=bound)  # a bound that cannot serve the metric says so now

@@ -171,3 +171,8 @@ def test_points_are_pairs(points):
 def test_points_are_finite(bad):
     with pytest.raises(ValueError, match=r"points must be finite, got \[0\.2, -?(nan|inf)\]"):
         Hull([(0.1, 0.1), (0.2, bad)])
+
+
+def test_points_are_numbers():
+    with pytest.raises(ValueError, match="points must be an array of numbers"):
+        Hull([("a", "b")])

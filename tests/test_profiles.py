@@ -179,3 +179,23 @@ def test_an_unknown_positive_class():
 def test_bad_weights(weight, message):
     with pytest.raises(ValueError, match=message):
         ErrorProfile.from_predictions([0, 1], [0, 1], sample_weight=weight)
+
+
+@pytest.mark.parametrize("share", ["0.1", None, 1j, [0.1]])
+@pytest.mark.parametrize("name", ["fn", "fp", "pos"])
+def test_shares_are_numbers(name, share):
+    with pytest.raises(TypeError, match=f"{name} must be a number, a share of all samples, got"):
+        ErrorProfile(**{"fn": 0.1, "fp": 0.1, "pos": 0.3} | {name: share})
+
+
+@pytest.mark.parametrize("name", ["tp", "fp", "fn", "tn"])
+def test_counts_are_numbers(name):
+    with pytest.raises(TypeError, match=rf"{name} must be a finite count >= 0, got \[3\]"):
+        ErrorProfile.from_counts(**dict.fromkeys(("tp", "fp", "fn", "tn"), 3) | {name: [3]})
+
+
+@pytest.mark.parametrize("rate", ["0.1", None, 1.5, np.nan])
+@pytest.mark.parametrize("name", ["tpr", "tnr", "pos"])
+def test_rates_are_numbers_in_the_unit_interval(name, rate):
+    with pytest.raises(ValueError, match=rf"{name} must be a number in \[0, 1\], got"):
+        ErrorProfile.from_rates(**{"tpr": 0.5, "tnr": 0.5, "pos": 0.3} | {name: rate})

@@ -67,3 +67,26 @@ def test_sklearn_checks(estimator, check):
 )
 def test_sklearn_checks_with_any_labels(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("callbacks", print),
+        ("callbacks", "text"),
+        ("callbacks", [1]),
+        ("checkpoint", 1),
+        ("checkpoint", 2.5),
+        ("checkpoint", ""),
+    ],
+)
+def test_callbacks_and_checkpoint_are_checked(name, value):
+    search = CostSearch(LinearSVC(), **{name: value})
+    with pytest.raises((TypeError, ValueError), match=f"{name} must be"):
+        search.fit([[0.0], [1.0]] * 10, [0, 1] * 10)
+
+
+@pytest.mark.parametrize("grid", [0, "C", [1.0], {"C": 1.0}, [], ()])
+def test_the_grid_of_parameters_is_named(grid):
+    with pytest.raises((TypeError, ValueError), match=r"param_grid=.* cannot be used: (Parameter|it holds no setting)"):
+        CostSearch(LinearSVC(), param_grid=grid).fit([[0.0], [1.0]] * 10, [0, 1] * 10)

@@ -170,3 +170,16 @@ def test_wrong_number_of_decisions_is_refused():
 def test_gain_that_makes_no_sense_is_refused(min_gain):
     with pytest.raises(ValueError, match="standard errors >= 0"):
         GainRule("f1", np.array([True, False]), min_gain=min_gain)
+
+
+@pytest.mark.parametrize(("name", "value"), [("n_bootstrap", "many"), ("random_state", 0.5)])
+def test_the_bootstrap_is_checked(name, value):
+    is_pos = np.arange(20) < 4
+    with pytest.raises(TypeError, match=f"{name} must be"):
+        gain_error("f1", is_pos, is_pos, ~is_pos, **{name: value})
+
+
+@pytest.mark.parametrize("min_gain", ["0.5", None, 1j])
+def test_the_gain_asked_for_is_a_number(min_gain):
+    with pytest.raises(ValueError, match="min_gain must be a number of standard errors >= 0, got"):
+        GainRule("f1", np.arange(20) < 4, min_gain=min_gain)

@@ -19,6 +19,18 @@ def same(first, second):
     )
 
 
+@pytest.mark.parametrize("cv", [{"a": 1}, (1.0, 2.0), ["train", "test"], [(1, 2, 3)]])
+def test_splits_are_pairs(cv):
+    with pytest.raises(ValueError, match=r"cv must give pairs \(train, test\) of indices or masks, got"):
+        resolve_splits(cv, X, Y)
+
+
+@pytest.mark.parametrize("seed", [-1, "0", 0.5])
+def test_the_seed_is_named(seed):
+    with pytest.raises(ValueError, match=r"random_state=.* cannot be used"):
+        resolve_splits(0.3, X, Y, random_state=seed)
+
+
 @pytest.mark.parametrize("y", [Y, LABELS, Y.tolist()])
 @pytest.mark.parametrize("cv", [None, 2, 5, np.int64(3), 10])
 def test_numbers_are_stratified_folds(cv, y):

@@ -511,3 +511,9 @@ def test_good_content_is_good(tmp_path):
 def test_a_missing_file_is_missing(tmp_path):
     with pytest.raises(FileNotFoundError, match="nothing"):
         Study.load(tmp_path / "nothing.json")
+
+
+@pytest.mark.parametrize("tol", ["0.1", -1.0, np.nan, True, (1,)])
+def test_tol_is_a_number(tol):
+    with pytest.raises((TypeError, ValueError), match=r"tol must be .*>= 0 and finite, got"):
+        Study(pos=0.3, tol=tol)

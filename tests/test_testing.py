@@ -427,3 +427,9 @@ class Writing(Sums):
 def test_bad_learners_are_found(learner, message):
     with pytest.raises(AssertionError, match=message):
         check_online(learner())
+
+
+@pytest.mark.parametrize(("check", "part"), [(check_metric, FBeta()), (check_strategy, FunctionStrategy(len))])
+def test_the_seed_is_checked(check, part):
+    with pytest.raises(TypeError, match=r"random_state must be an int >= 0, a Generator or None, got 0.5"):
+        check(part, random_state=0.5)

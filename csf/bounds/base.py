@@ -5,16 +5,37 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from csf._validation import check_fraction, floats
 from csf.hull import Hull
 from csf.metrics import LinearFractional
 from csf.metrics.base import Metric
+from csf.trials import Trial
 
 __all__ = ["Bound", "known_profiles", "told"]
 
 
 def told(trials):
     """Trials that carry a profile, by number."""
-    return sorted((trial for trial in trials if trial.state == "complete"), key=lambda trial: trial.number)
+    return sorted((trial for trial in check_trials(trials) if trial.state == "complete"), key=lambda t: t.number)
+
+
+def check_trials(trials):
+    """List of trials; a TypeError for anything else."""
+    try:
+        trials = list(trials)
+    except TypeError:
+        raise TypeError(f"trials must be a sequence of csf.Trial, got {trials!r}") from None
+    for trial in trials:
+        if not isinstance(trial, Trial):
+            raise TypeError(f"trials must be a sequence of csf.Trial, got {trial!r} among them")
+    return trials
+
+
+def check_eps(eps):
+    """Check an excess of trained models over the cheapest ones."""
+    is_number = isinstance(eps, numbers.Real) and 0 <= eps < np.inf
+    if not (is_number or (callable(eps) and not isinstance(eps, type)) or (isinstance(eps, str) and eps == "evidence")):
+        raise ValueError(f"eps must be a number >= 0, a function of a trial or 'evidence', got {eps!r}")
 
 
 def known_profiles(trials):
@@ -53,11 +74,11 @@ class Bound(ABC):
     proven_at_levels = True
 
     def __init__(self, trials, metric, *, pos, eps="evidence"):
-        self.trials, self.metric, self.pos, self.eps = told(trials), metric, pos, eps
+        if not isinstance(metric, Metric):
+            raise TypeError(f"metric must be a csf.metrics.Metric object, got {metric!r}")
+        check_eps(eps)
+        self.trials, self.metric, self.pos, self.eps = told(trials), metric, check_fraction(pos, "pos"), eps
         self.lo, self.hi = metric.range(pos)
-        is_number = isinstance(eps, numbers.Real) and eps >= 0
-        if not (is_number or callable(eps) or (isinstance(eps, str) and eps == "evidence")):
-            raise ValueError(f"eps must be a number >= 0, a function of a trial or 'evidence', got {eps!r}")
 
     def excess(self):
         """Excess of each complete trial, in order of their numbers.
@@ -91,6 +112,13 @@ class Bound(ABC):
         ndarray of shape (n_levels,)
             Values, at most the end of the metric's range.
         """
+
+    def _levels(self, levels):
+        """Levels as numbers."""
+        levels = floats(levels, "levels")
+        if not np.isfinite(levels).all():
+            raise ValueError(f"levels must be finite, got {levels.tolist()}")
+        return levels
 
     @abstractmethod
     def best_possible(self):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from csf.bounds._kernels import extreme_errors
-from csf.bounds.base import Bound, require_linear_fractional
+from csf.bounds.base import Bound, check_trials, require_linear_fractional
 from csf.bounds.envelope import highest_levels
 
 __all__ = ["Cone", "ConeBound", "DiagonalBound", "ParambathBound"]
@@ -55,7 +55,7 @@ class _LineBound(Bound):
 
     def __init__(self, trials, metric, *, pos, eps="evidence"):
         require_linear_fractional(metric, type(self).__name__)
-        super().__init__([trial for trial in trials if trial.t is not None], metric, pos=pos, eps=eps)
+        super().__init__([trial for trial in check_trials(trials) if trial.t is not None], metric, pos=pos, eps=eps)
         self.cones = self._cones()
 
     def _cones(self):
@@ -64,7 +64,10 @@ class _LineBound(Bound):
         fn = np.array([trial.profile.fn for trial in self.trials], dtype=float)
         fp = np.array([trial.profile.fp for trial in self.trials], dtype=float)
         value = np.asarray(self.metric.value(fn, fp, pos=self.pos), dtype=float)
-        return self._lines(t, fn, fp, value, self._level_excess(t)) if t.size else Cone(t, value, t.copy(), t.copy())
+        if not t.size:
+            return Cone(t, value, t.copy(), t.copy())
+        with np.errstate(over="ignore"):  # of an enormous excess: a cone far above the range
+            return self._lines(t, fn, fp, value, self._level_excess(t))
 
     def _level_excess(self, t):
         """Excess of the trials in units of the costs of their levels; those they were trained with may be scaled."""
@@ -80,9 +83,10 @@ class _LineBound(Bound):
 
     def upper_bound(self, levels):
         """Lowest of all cones at each level, see `Bound.upper_bound`."""
-        levels = np.asarray(levels, dtype=float)
+        levels = self._levels(levels)
         away = np.subtract.outer(levels, self.cones.t)
-        height = self.cones.value + np.where(away < 0, -self.cones.slope_left, self.cones.slope_right) * away
+        with np.errstate(over="ignore"):  # far above the range in any case
+            height = self.cones.value + np.where(away < 0, -self.cones.slope_left, self.cones.slope_right) * away
         return np.minimum(height.min(axis=-1, initial=self.hi), self.hi)
 
     def best_possible(self):
@@ -204,7 +208,7 @@ class DiagonalBound(ConeBound):
 
     def upper_bound(self, levels):
         """The bound on the optimum, the same at each level; see `Bound.upper_bound`."""
-        return np.full(np.shape(levels), self.best_possible())
+        return np.full(self._levels(levels).shape, self.best_possible())
 
     def best_possible(self):
         """Largest s in the metric's range with s below every cone at s, see `Bound.best_possible`."""
@@ -220,7 +224,8 @@ class DiagonalBound(ConeBound):
         """Everything above the bound, see `Bound.region`."""
         import shapely
 
-        return shapely.box(self.lo, self.best_possible(), self.hi, self.hi)
+        best = self.best_possible()
+        return shapely.box(self.lo, best, self.hi, self.hi) if best < self.hi else shapely.Polygon()
 
 
 class ParambathBound(_LineBound):

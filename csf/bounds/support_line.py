@@ -54,7 +54,8 @@ class SupportLineBound(Bound):
         super().__init__(trials, metric, pos=pos, eps=eps)
         c_fn, c_fp = np.array([t.costs for t in self.trials]).reshape(-1, 2).T
         own = np.array([t.c_fn * t.profile.fn + t.c_fp * t.profile.fp for t in self.trials])
-        self.chain_ = support_chain(c_fn, c_fp, own - self.excess(), pos=pos)
+        lowest = np.maximum(own - self.excess(), -(c_fn + c_fp))  # what lies below that forbids nothing either
+        self.chain_ = support_chain(c_fn, c_fp, lowest, pos=pos)
         self._known = known_profiles(self.trials)
 
     def best_possible(self):
@@ -78,7 +79,7 @@ class SupportLineBound(Bound):
         ndarray of shape (n_levels,)
             A model trained at t costs at most as much as the cheapest known profile does at t.
         """
-        levels = np.asarray(levels, dtype=float)
+        levels = self._levels(levels)
         if self._known is None:
             return np.full(levels.shape, self.hi)
         slices, allowed = np.empty(levels.shape), self._allowed()

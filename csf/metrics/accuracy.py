@@ -1,8 +1,8 @@
 """Accuracy with a price for each kind of error, and balanced accuracy."""
 
-import math
 from dataclasses import dataclass
 
+from csf._validation import check_number
 from csf.metrics.base import Coefficients, LinearFractional
 
 __all__ = ["BalancedAccuracy", "WeightedAccuracy"]
@@ -39,9 +39,7 @@ class WeightedAccuracy(LinearFractional):
 
     def __post_init__(self):
         for name in ("w_fn", "w_fp"):
-            price = getattr(self, name)
-            if not (price > 0 and math.isfinite(price)):
-                raise ValueError(f"{name} must be positive and finite, got {price!r}")
+            check_number(getattr(self, name), name, positive=True)
 
     @property
     def name(self):

@@ -203,6 +203,11 @@ class Constrained(Metric):
     metric: Metric
     constraint: Constraint = field()  # required, although the base class has None
 
+    def __post_init__(self):
+        for name, kind in (("metric", Metric), ("constraint", Constraint)):
+            if not isinstance(getattr(self, name), kind):
+                raise TypeError(f"{name} must be a csf.metrics.{kind.__name__} object, got {getattr(self, name)!r}")
+
     @property
     def name(self):
         """Name of the metric and the constraint."""

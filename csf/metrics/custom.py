@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from csf._validation import floats
 from csf.metrics.base import Coefficients, LinearFractional
 
 __all__ = ["CustomMetric"]
@@ -44,7 +45,9 @@ class CustomMetric(LinearFractional):
     levels: tuple = (0.0, 1.0)
 
     def __post_init__(self):
-        levels = np.asarray(self.levels, dtype=float)
+        if not isinstance(self.label, str):
+            raise TypeError(f"label must be a text, got {self.label!r}")
+        levels = floats(self.levels, "levels")
         if levels.shape != (2,) or not np.isfinite(levels).all() or not levels[0] < levels[1]:
             raise ValueError(f"levels must be two finite numbers (lo, hi) with lo < hi, got {self.levels!r}")
 
@@ -61,7 +64,7 @@ class CustomMetric(LinearFractional):
     def coefficients(self, pos):
         """The given numbers, see `LinearFractional.coefficients`."""
         numbers = self.numbers(pos) if callable(self.numbers) else self.numbers
-        numbers = np.asarray(numbers, dtype=float)
+        numbers = floats(numbers, "numbers")
         if numbers.shape != (6,) or not np.isfinite(numbers).all():
             raise ValueError(
                 f"numbers must give six finite values (n0, n_fn, n_fp, d0, d_fn, d_fp), got {numbers.tolist()}"

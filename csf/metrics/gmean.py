@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
@@ -51,7 +52,7 @@ class GMean(Concave):
     eps: float = 1e-3
 
     def __post_init__(self):
-        if not 0.0 < self.eps < 1.0:
+        if not (isinstance(self.eps, Real) and 0.0 < self.eps < 1.0):
             raise ValueError(f"eps must be in (0, 1), got {self.eps!r}")
 
     @property

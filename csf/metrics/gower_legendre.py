@@ -1,8 +1,8 @@
 """Gower-Legendre similarity of the true and the predicted labels."""
 
-import math
 from dataclasses import dataclass
 
+from csf._validation import check_number
 from csf.metrics.base import Coefficients, LinearFractional
 
 __all__ = ["GowerLegendre"]
@@ -43,8 +43,7 @@ class GowerLegendre(LinearFractional):
     sigma: float = 2.0
 
     def __post_init__(self):
-        if not (self.sigma > 0 and math.isfinite(self.sigma)):
-            raise ValueError(f"sigma must be positive and finite, got {self.sigma!r}")
+        check_number(self.sigma, "sigma", positive=True)
 
     @property
     def name(self):

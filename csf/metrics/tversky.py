@@ -1,8 +1,8 @@
 """Tversky index: overlap of true and predicted positives with a price for each kind of error."""
 
-import math
 from dataclasses import dataclass
 
+from csf._validation import check_number
 from csf.metrics.base import Coefficients, LinearFractional
 
 __all__ = ["Tversky"]
@@ -43,9 +43,7 @@ class Tversky(LinearFractional):
 
     def __post_init__(self):
         for name in ("alpha", "beta"):
-            price = getattr(self, name)
-            if not (price >= 0 and math.isfinite(price)):
-                raise ValueError(f"{name} must be >= 0 and finite, got {price!r}")
+            check_number(getattr(self, name), name)
 
     @property
     def name(self):

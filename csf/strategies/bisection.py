@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from csf._validation import check_number
 from csf.strategies.base import SAME, Strategy, require_levels
 
 __all__ = ["Bisection"]
@@ -30,6 +31,9 @@ class Bisection(Strategy):
     """
 
     tol: float = 1e-3
+
+    def __post_init__(self):
+        check_number(self.tol, "tol")
 
     def propose(self, trials, *, metric, pos):
         """Middle of the interval that is left, see `Strategy.propose`."""

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from csf._validation import check_count
 from csf.bounds import ConeBound
+from csf.bounds.base import check_eps
 from csf.bounds.cone import Cone as UnreachableCone
 from csf.bounds.cone import error_span
 from csf.bounds.envelope import highest_levels
@@ -56,6 +58,12 @@ class Cone(Strategy):
     depth: int | None = None
     eps: object = 0.0
     batch_size: int = 1
+
+    def __post_init__(self):
+        if self.depth is not None:
+            check_count(self.depth, "depth")
+        check_count(self.batch_size, "batch_size")
+        check_eps(self.eps)
 
     def propose(self, trials, *, metric, pos):
         """Midpoint of the tried levels around the most promising one, see `Strategy.propose`."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from csf._validation import check_number
 from csf.strategies.base import Strategy, balanced_level, require_levels, tried_levels
 
 __all__ = ["Dinkelbach"]
@@ -34,6 +35,9 @@ class Dinkelbach(Strategy):
     """
 
     tol: float = 1e-4
+
+    def __post_init__(self):
+        check_number(self.tol, "tol")
 
     def propose(self, trials, *, metric, pos):
         """Best value seen, unless it was tried, see `Strategy.propose`."""

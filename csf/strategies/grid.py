@@ -35,9 +35,13 @@ class Grid(Strategy):
 
     batch_size = None
 
+    def __post_init__(self):
+        if self.size is not None:
+            check_count(self.size, "size")
+
     def propose(self, trials, *, metric, pos):
         """First level of the grid that was not tried, see `Strategy.propose`."""
-        size = check_count(10 if self.size is None else self.size, "size")
+        size = 10 if self.size is None else self.size
         lo, hi = metric.range(pos)
         levels = lo + (np.arange(size) + 0.5) * (hi - lo) / size
         tried = np.array([-np.inf, *tried_levels(trials), np.inf])

@@ -26,6 +26,8 @@ class NeutralFirst(Strategy):
     strategy: Strategy
 
     def __post_init__(self):
+        if not isinstance(self.strategy, Strategy):
+            raise TypeError(f"strategy must be a csf.strategies.Strategy object, got {self.strategy!r}")
         if isinstance(self.strategy, NeutralFirst):  # the inner one would propose equal costs for ever
             object.__setattr__(self, "strategy", self.strategy.strategy)
 

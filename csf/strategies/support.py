@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from csf._validation import check_count, check_number
 from csf.bounds import SupportLineBound
 from csf.metrics import LinearFractional
 from csf.strategies.base import SAME, Strategy
@@ -29,7 +30,7 @@ class Support(Strategy):
         trials in a row, and the exploiting ones between them, did not improve it by ``tol``. The bound alone is no
         reason to stop: it speaks of profiles near those already seen.
     reach : float, default=0.01
-        Explored levels stay this share of the range away from its ends, in (0, 0.5).
+        Explored levels stay this share of the range away from its ends, in [1e-9, 0.5).
 
     Examples
     --------
@@ -41,6 +42,12 @@ class Support(Strategy):
     tol: float = 1e-3
     patience: int = 3
     reach: float = 0.01
+
+    def __post_init__(self):
+        check_number(self.tol, "tol")
+        check_count(self.patience, "patience")
+        if not SAME <= check_number(self.reach, "reach", positive=True) < 0.5:
+            raise ValueError(f"reach must be in [{SAME:g}, 0.5), got {self.reach!r}")
 
     def propose(self, trials, *, metric, pos):
         """Exploit and explore in turn, see `Strategy.propose`."""

@@ -1,6 +1,7 @@
 """Chunks of arrays in memory."""
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from csf._validation import num_samples, safe_indexing
@@ -72,6 +73,8 @@ class ArrayChunks(ChunkIterator):
         super().__init__(chunk_size, passes=passes, progress=progress)
         if not hasattr(X, "shape"):  # rows of a list would not come out as arrays
             X = np.asarray(X)
+        if issparse(X):  # not every layout can be cut by rows
+            X = X.tocsr()
         self._X, self._y = X, column_or_1d(y)
         check_consistent_length(self._X, self._y)
 

@@ -5,7 +5,7 @@ import os
 import joblib
 
 from csf._files import replaced
-from csf._validation import check_count
+from csf._validation import check_count, check_path
 
 __all__ = ["fit_stream", "load_stream", "save_stream"]
 
@@ -48,6 +48,7 @@ def fit_stream(learner, chunks, *, classes=None, save_to=None, save_every=100):
     array([0, 1])
     """
     save_every = check_count(save_every, "save_every")
+    check_path(save_to, "save_to")
     if not hasattr(learner, "partial_fit"):
         raise TypeError(f"{learner!r} cannot learn from a stream: it has no partial_fit")
     n_chunks = 0

@@ -1,6 +1,8 @@
 """Chunks of Parquet files; needs pyarrow."""
 
 import os
+from collections.abc import Sequence
+from types import NoneType
 
 import numpy as np
 
@@ -115,6 +117,8 @@ class ParquetChunks(ChunkIterator):
         """Names of the features, after a check that they and the target are there and hold numbers."""
         import pyarrow.types as types
 
+        if isinstance(features, str) or not isinstance(features, (Sequence, np.ndarray, NoneType)):
+            raise TypeError(f"features must be a list of column names or None, got {features!r}")
         names = [name for name in columns if name != self.target] if features is None else list(features)
         for role, name in (("target", self.target), *(("features", name) for name in names)):
             if columns.count(name) != 1:

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 
+from csf._validation import generator
 from csf.metrics import LinearFractional, Metric
 from csf.testing._require import require
 
@@ -50,7 +51,7 @@ def check_metric(metric, *, random_state=0):
     if isinstance(metric, LinearFractional):
         laws += [_denominator_is_positive, _costs_cut_at_the_level, _differences_are_weighted_errors]
     for pos in SHARES:
-        rng = np.random.default_rng(random_state)
+        rng = generator(random_state)
         for law in laws:
             try:
                 with warnings.catch_warnings(), np.errstate(divide="raise", over="raise", invalid="raise"):

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from csf._validation import generator
 from csf.testing._require import require
 
 __all__ = ["check_online"]
@@ -58,7 +59,7 @@ def check_online(learner, *, random_state=0):
     blank = clone(learner)
     if "random_state" in blank.get_params():
         blank.set_params(random_state=random_state)
-    X, y = _examples(np.random.default_rng(random_state))
+    X, y = _examples(generator(random_state))
     for law in LAWS:
         try:
             law(blank, X, y)

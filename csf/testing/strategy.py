@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from csf._validation import generator
 from csf.metrics.registry import get_metric
 from csf.profiles import ErrorProfile
 from csf.strategies import Strategy
@@ -52,7 +53,7 @@ def check_strategy(strategy, *, metric="f1", n_trials=20, random_state=0):
     metric = get_metric(metric)
     for name, learner in LEARNERS.items():
         for pos in (0.3, 0.01):
-            rng = np.random.default_rng(random_state)
+            rng = generator(random_state)
             study = Study(metric, strategy, pos=pos, n_trials=n_trials)
             try:
                 _search(study, learner(pos, rng), rng)

@@ -127,6 +127,8 @@ class PooledThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
 
     def _route(self, weight, params):
         """Arguments for the base's ``fit`` and for the splitter."""
+        if isinstance(self.base, type) or not hasattr(self.base, "fit"):
+            raise TypeError(f"base must be a classifier object with fit, got {self.base!r}")
         given = {} if weight is None else {"sample_weight": weight}
         if routing_enabled():
             routed = process_routing(self, "fit", **given, **params)

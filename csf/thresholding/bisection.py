@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from csf._validation import check_number
 from csf.metrics import LinearFractional, get_metric
 from csf.thresholding._pooled import ProbabilityThresholdClassifier
 from csf.thresholding.curve import Cut
@@ -88,8 +89,7 @@ def bisection(curve, metric, *, tol=1e-9):
     (0.75, 0.417)
     """
     metric = _check_metric(metric)
-    if not 0.0 < tol < np.inf:
-        raise ValueError(f"tol must be positive and finite, got {tol!r}")
+    check_number(tol, "tol", positive=True)
     lower, upper = metric.range(curve.pos)
     level, best, steps = lower, None, []
     while True:

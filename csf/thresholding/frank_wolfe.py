@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from csf._validation import check_count
+from csf._validation import check_count, check_number
 from csf._warnings import warn
 from csf.metrics import get_metric
 from csf.metrics.concave import Concave
@@ -129,8 +129,7 @@ def frank_wolfe(curve, metric, *, max_iter=100, tol=1e-6):
     """
     metric = _check_metric(metric)
     check_count(max_iter, "max_iter")
-    if not 0.0 <= tol < np.inf:
-        raise ValueError(f"tol must be a finite number >= 0, got {tol!r}")
+    check_number(tol, "tol")
     threshold, upper, sides = curve.pos, np.inf, {}
     rules, weights = {threshold: curve.at(threshold)}, {threshold: 1.0}
     rates = _rates(rules[threshold])

@@ -1,8 +1,10 @@
 """From costs to a threshold on probabilities, and error profiles that are expected under the probabilities."""
 
+from numbers import Real
+
 import numpy as np
 
-from csf._validation import check_class_totals, check_weights
+from csf._validation import check_class_totals, check_weights, floats
 from csf.thresholding.curve import sweep
 
 __all__ = ["cost_threshold", "probability_curve"]
@@ -40,6 +42,9 @@ def cost_threshold(c_fn, c_fp):
     >>> cost_threshold(*FBeta(2.0).cost_weights(0.5, pos=0.1))
     0.1
     """
+    for name, cost in (("c_fn", c_fn), ("c_fp", c_fp)):
+        if not isinstance(cost, Real):
+            raise TypeError(f"{name} must be a number >= 0, got {cost!r}")
     if not (c_fn >= 0 and c_fp >= 0 and 0 < c_fn + c_fp < np.inf):
         raise ValueError(f"costs must be >= 0, finite and not both 0, got c_fn={c_fn!r}, c_fp={c_fp!r}")
     return float(c_fp / (c_fn + c_fp))
@@ -89,7 +94,7 @@ def probability_curve(proba, target=None, *, sample_weight=None):
 
 def check_probabilities(values, name, shape=None):
     """Check an array of numbers in [0, 1], of a given or any one-dimensional shape; return it as float64."""
-    values = np.asarray(values, dtype=np.float64)
+    values = floats(values, name)
     if values.ndim != 1 or values.shape[0] == 0 or (shape is not None and values.shape != shape):
         raise ValueError(f"{name} must have shape {shape or '(n_samples,)'}, got {values.shape}")
     outside = ~((values >= 0.0) & (values <= 1.0))

@@ -300,7 +300,38 @@ def test_cones_need_levels(bound):
         bound([], "f1", pos=0.3)
 
 
-@pytest.mark.parametrize("eps", [-0.1, np.nan, None, "exact", [0.1], True + 0j])
+@pytest.mark.parametrize("eps", [-0.1, np.nan, None, "exact", [0.1], True + 0j, object, np.inf])
 def test_eps_is_checked(eps):
     with pytest.raises(ValueError, match="eps must be a number >= 0, a function of a trial or 'evidence', got"):
         ConeBound([], FBeta(), pos=0.3, eps=eps)
+
+
+@pytest.mark.parametrize("bound", BOUNDS.values())
+@pytest.mark.parametrize("trials", [None, 0.5, "text", [0.5]])
+def test_trials_are_trials(bound, trials):
+    with pytest.raises(TypeError, match=r"trials must be a sequence of csf\.Trial, got"):
+        bound(trials, FBeta(), pos=0.3)
+
+
+@pytest.mark.parametrize("bound", BOUNDS.values())
+@pytest.mark.parametrize("levels", [[np.nan], [np.inf], "text", None])
+def test_levels_are_finite_numbers(bound, levels):
+    with pytest.raises((ValueError, TypeError), match="levels must be"):
+        bound([told(0, 0.5, 0.2, 0.1, pos=0.3)], FBeta(), pos=0.3).upper_bound(levels)
+
+
+@pytest.mark.parametrize("bound", BOUNDS.values())
+def test_enormous_numbers_leave_the_end_of_the_range(bound):
+    trials = [told(0, 0.5, 0.2, 0.1, pos=0.3)]
+    assert bound(trials, FBeta(), pos=0.3, eps=1e308).best_possible() == 1.0
+    assert bound(trials, FBeta(), pos=0.3).upper_bound([-1e308, 1e308]).max() <= 1.0
+
+
+def test_nothing_known_forbids_nothing():
+    assert DiagonalBound([], FBeta(), pos=0.3).region().is_empty
+
+
+@pytest.mark.parametrize("pos", [0.0, 1.0, np.nan, "0.3"])
+def test_the_share_is_checked(pos):
+    with pytest.raises((ValueError, TypeError), match=r"pos must be a number in \(0, 1\), got"):
+        ConeBound([], FBeta(), pos=pos)

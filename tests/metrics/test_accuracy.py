@@ -56,3 +56,10 @@ def test_names_tell_prices_that_matter():
     assert WeightedAccuracy().name == "accuracy"
     assert WeightedAccuracy(3, 1).name == "accuracy(3, 1)"
     assert BalancedAccuracy().name == "balanced_accuracy"
+
+
+@pytest.mark.parametrize("name", ["w_fn", "w_fp"])
+@pytest.mark.parametrize("price", ["1", None, True])
+def test_prices_are_numbers(name, price):
+    with pytest.raises(TypeError, match=f"{name} must be a number, .* got"):
+        WeightedAccuracy(**{name: price})

@@ -64,3 +64,17 @@ def test_a_denominator_that_vanishes_in_a_corner_is_allowed():
     precision = CustomMetric(lambda pos: (pos, -1, 0, pos, -1, 1))
     for pos in (0.1, 0.3, 1e-6, 1 - 1e-6):
         assert precision.value(pos, 0.0, pos=pos) == 0.0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"numbers": "six"},
+        {"numbers": (1, -2, 0, 1, -1, 1), "levels": "ab"},
+        {"numbers": (1, -2, 0, 1, -1, 1), "label": 1},
+    ],
+)
+def test_parts_of_another_type_are_named(arguments):
+    name = [*arguments][-1]
+    with pytest.raises((TypeError, ValueError), match=f"^{name} must"):
+        CustomMetric(**arguments).coefficients(0.3)

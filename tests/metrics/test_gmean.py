@@ -38,3 +38,9 @@ def test_what_rounding_leaves_of_a_rate_is_no_rate(metric):
     """1 - 2/3 is a little more than 1/3: all negatives are wrong at every cut, so that none is worth anything."""
     cut = threshold_curve([1, 0, 1], [1.0, 2.0, 0.0]).best(metric)
     assert (cut.threshold, cut.value) == (np.inf, 0.0)
+
+
+@pytest.mark.parametrize("eps", ["0.1", None, (), 1j])
+def test_eps_is_a_number(eps):
+    with pytest.raises(ValueError, match=r"eps must be in \(0, 1\), got"):
+        GMean(eps)

@@ -36,3 +36,8 @@ def test_both_classes_cost_the_same(pos, sigma, t):
 def test_sigma_is_positive_and_finite(sigma):
     with pytest.raises(ValueError, match="sigma must be positive and finite, got"):
         GowerLegendre(sigma)
+
+
+def test_sigma_is_a_number():
+    with pytest.raises(TypeError, match="sigma must be a number, positive and finite, got '2'"):
+        GowerLegendre("2")

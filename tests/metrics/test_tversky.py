@@ -54,3 +54,10 @@ def test_prices_are_not_negative_and_finite(alpha, beta, name):
 
 def test_names_tell_the_prices():
     assert Tversky(0.7, 0.3).name == "tversky(0.7, 0.3)"
+
+
+@pytest.mark.parametrize("name", ["alpha", "beta"])
+@pytest.mark.parametrize("price", ["1", None, True])
+def test_prices_are_numbers(name, price):
+    with pytest.raises(TypeError, match=f"{name} must be a number, .* got"):
+        Tversky(**{name: price})

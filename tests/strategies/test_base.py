@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csf.metrics import METRICS, FBeta, GMean, WeightedAccuracy, get_metric
-from csf.strategies import Bisection, Cone, Dinkelbach, Grid, Proposal, Strategy
+from csf.strategies import Bisection, Cone, Dinkelbach, Grid, NeutralFirst, Proposal, Strategy, Support
 from csf.strategies.base import balanced_level, tried_levels
 
 
@@ -71,3 +71,25 @@ def test_tried_levels_are_sorted_and_leave_out_trials_without_one(levels):
 
     trials = [Trial(number=i, t=t, c_fn=1.0, c_fp=1.0) for i, t in enumerate(levels)]
     assert tried_levels(trials) == sorted(t for t in levels if t is not None)
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: Bisection(tol="0.1"), "tol"),
+        (lambda: Bisection(tol=float("nan")), "tol"),
+        (lambda: Dinkelbach(tol=None), "tol"),
+        (lambda: Support(tol=-1.0), "tol"),
+        (lambda: Support(patience=0.5), "patience"),
+        (lambda: Support(reach=0.5), "reach"),
+        (lambda: Support(reach=1e-300), "reach"),
+        (lambda: Cone(depth="2"), "depth"),
+        (lambda: Cone(batch_size=0), "batch_size"),
+        (lambda: Cone(eps=-1.0), "eps"),
+        (lambda: Grid(size=1.5), "size"),
+        (lambda: NeutralFirst("grid"), "strategy"),
+    ],
+)
+def test_parameters_are_checked(make, name):
+    with pytest.raises((ValueError, TypeError), match=f"{name} must be"):
+        make()

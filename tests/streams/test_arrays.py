@@ -34,3 +34,10 @@ def test_no_rows_give_no_chunks():
 def test_lengths_must_agree():
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         iter_arrays(X, Y[:3], 2)
+
+
+@pytest.mark.parametrize("layout", ["coo", "csc", "bsr", "dia", "lil", "dok"])
+def test_every_sparse_layout_is_cut_by_rows(layout):
+    X = np.arange(12.0).reshape(6, 2)
+    chunks = [part for part, _ in iter_arrays(sparse.csr_matrix(X).asformat(layout), np.arange(6), 4)]
+    assert np.array_equal(sparse.vstack(chunks).toarray(), X)

@@ -148,3 +148,8 @@ def test_learners_need_partial_fit():
 def test_save_every_is_a_count():
     with pytest.raises(ValueError, match="save_every must be an int >= 1, got 0"):
         fit_stream(learner(), [(X, Y)], save_every=0)
+
+
+def test_the_file_to_save_to_is_a_path():
+    with pytest.raises(TypeError, match=r"save_to must be the path of a file or None, got 2.5"):
+        fit_stream(FOFO(), iter_arrays([[0.0], [1.0]], [0, 1], 2), save_to=2.5)

@@ -151,3 +151,11 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
             peak = max(peak, pa.total_allocated_bytes() - before)
         peaks.append(peak)
     assert max(peaks) < 2_000_000
+
+
+@pytest.mark.parametrize("features", ["a", 5, {"a": 1}])
+def test_features_are_a_list_of_names(tmp_path, features):
+    path = tmp_path / "table.parquet"
+    pd.DataFrame({"a": [1.0], "y": [0]}).to_parquet(path)
+    with pytest.raises(TypeError, match="features must be a list of column names or None, got"):
+        iter_parquet(path, 2, target="y", features=features)

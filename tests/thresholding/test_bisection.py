@@ -121,3 +121,8 @@ def test_margins_need_calibration(data, calibration):
 def test_metric_is_checked_before_anything_is_fitted(data):
     with pytest.raises(TypeError, match="linear-fractional"):
         BisectionPlugIn(None, "gmean").fit(*data)
+
+
+def test_tol_is_a_number():
+    with pytest.raises(TypeError, match="tol must be a number"):
+        bisection(probability_curve([0.2, 0.8]), "f1", tol="small")

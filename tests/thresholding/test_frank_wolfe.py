@@ -195,3 +195,8 @@ def test_margins_need_calibration(data):
 def test_metric_is_checked_before_anything_is_fitted(data):
     with pytest.raises(TypeError, match="concave"):
         FrankWolfePlugIn(None, "f1").fit(*data)
+
+
+def test_tol_is_a_number():
+    with pytest.raises(TypeError, match="tol must be a number"):
+        frank_wolfe(probability_curve([0.2, 0.8]), "gmean", tol="small")

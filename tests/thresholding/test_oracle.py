@@ -78,3 +78,18 @@ def test_bad_costs(costs):
 def test_bad_input(arguments, match):
     with pytest.raises(ValueError, match=match):
         probability_curve(**({"proba": [0.2, 0.6]} | arguments))
+
+
+@pytest.mark.parametrize("cost", ["1", None, [1.0], len])
+def test_costs_are_numbers(cost):
+    with pytest.raises(TypeError, match="c_fn must be a number >= 0, got"):
+        cost_threshold(cost, 1.0)
+    with pytest.raises(TypeError, match="c_fp must be a number >= 0, got"):
+        cost_threshold(1.0, cost)
+
+
+def test_probabilities_are_real_numbers():
+    with pytest.raises(TypeError, match="proba must be an array of real numbers, got complex ones"):
+        probability_curve(np.array([0.2, 0.8], dtype=complex))
+    with pytest.raises(ValueError, match="target must be an array of numbers"):
+        probability_curve([0.2, 0.8], ["a", "b"])

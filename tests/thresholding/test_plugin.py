@@ -478,3 +478,9 @@ def test_a_training_fold_with_one_class(data):
 def test_unfitted():
     with pytest.raises(NotFittedError, match="not fitted"):
         PlugInClassifier(LOGISTIC).predict([[0.0]])
+
+
+@pytest.mark.parametrize("base", [[], 0.5, LogisticRegression])
+def test_the_base_is_a_classifier(base):
+    with pytest.raises(TypeError, match="base must be a classifier object with fit, got"):
+        PlugInClassifier(base, response_method="predict_proba").fit([[0.0], [1.0]] * 10, [0, 1] * 10)

@@ -1,0 +1,349 @@
+"""Good arguments of functions and of what is no estimator, and what their results must be like."""
+
+import contextlib
+
+import numpy as np
+import pandas as pd
+from fuzz.contract import sane
+from fuzz.target import data, function
+from sklearn.datasets import dump_svmlight_file
+
+from csf import (
+    ErrorProfile,
+    Study,
+    hull,
+    labels,
+    metrics,
+    selection,
+    splits,
+    strategies,
+    streams,
+    structural,
+    thresholding,
+)
+from csf.metrics import Concave, LinearFractional, get_metric
+from csf.online import OFO
+
+
+def truth(rng, **more):
+    """Labels, scores, weights and predictions of the same samples."""
+    X, y, weight = data(rng)
+    score = 1.0 / (1.0 + np.exp(-X[:, 0]))
+    full = {"y_true": y, "y_score": score, "sample_weight": weight, "pos_label": 1, "y_pred": (score > 0.5).astype(int)}
+    return {name: value for name, value in (full | more).items() if value is not ...}
+
+
+def in_range(value, metric, pos, what):
+    lo, hi = metric.range(pos)
+    slack = 1e-9 * max(1.0, abs(lo), abs(hi))
+    sane(np.isfinite(value), f"{what} is {value}")
+    sane((np.asarray(value) >= lo - slack) & (np.asarray(value) <= hi + slack), f"{what}={value} not in [{lo}, {hi}]")
+
+
+def call_threshold_curve(*, y_true, y_score, sample_weight, pos_label, metric, constraint):
+    curve = thresholding.threshold_curve(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
+    metric = get_metric(metric)
+    cut = curve.best(metric, metrics.get_constraint(constraint))
+    sane(~np.isnan(curve.thresholds), f"thresholds {curve.thresholds}")
+    sane(np.diff(curve.thresholds) < 0, f"thresholds do not fall: {curve.thresholds}")
+    in_range(cut.value, metric, curve.pos, "value")
+    sane(curve.at(cut.threshold) == cut.profile, f"{cut} is another rule: {curve.at(cut.threshold)}")
+
+
+def call_bisection(*, metric, tol, proba, target, sample_weight):
+    curve = thresholding.probability_curve(proba, target, sample_weight=sample_weight)
+    result = thresholding.bisection(curve, metric, tol=tol)
+    in_range(result.cut.value, get_metric(metric), curve.pos, "value")
+    sane(~np.isnan(result.cut.threshold), "threshold is NaN")
+    sane(result.upper >= result.cut.value, f"upper={result.upper} < {result.cut.value}")
+
+
+def call_frank_wolfe(*, metric, tol, max_iter, proba, target, sample_weight):
+    curve = thresholding.probability_curve(proba, target, sample_weight=sample_weight)
+    mixture = thresholding.frank_wolfe(curve, metric, tol=tol, max_iter=max_iter)
+    in_range(mixture.value, get_metric(metric), curve.pos, "value")
+    sane(abs(mixture.weights.sum() - 1.0) < 1e-9, f"weights {mixture.weights}")
+    sane(~np.isnan(mixture.thresholds), "threshold is NaN")
+
+
+def proba(rng, **more):
+    good = truth(rng)
+    return {"proba": good["y_score"], "target": None, "sample_weight": good["sample_weight"]} | more
+
+
+def call_probability_curve(*, proba, target, sample_weight):
+    curve = thresholding.probability_curve(proba, target, sample_weight=sample_weight)
+    sane((curve.fn >= 0) & (curve.fn <= curve.pos), f"fn {curve.fn}")
+    sane((curve.fp >= 0) & (curve.fp <= 1 - curve.pos), f"fp {curve.fp}")
+    sane(0.0 < curve.pos < 1.0, f"pos {curve.pos}")
+
+
+def call_cost_threshold(*, c_fn, c_fp):
+    threshold = thresholding.cost_threshold(c_fn, c_fp)
+    sane(~np.isnan(threshold), f"threshold {threshold}")
+
+
+def told_trials(rng, metric="f1", strategy="cone", n_trials=4, pos=0.3):
+    """Study with trials of an exact learner on a convex trade-off, its last one pending."""
+    study = Study(metric, strategy, pos=pos, n_trials=n_trials)
+    fnr = np.concatenate([[0.0, 1.0], rng.random(20)])
+    points = np.column_stack([study.pos * fnr, (1.0 - study.pos) * (1.0 - fnr**0.4) ** 2.5])
+    while len(study.trials) < 12 and (trial := study.ask()) is not None:
+        fn, fp = points[np.argmin(points @ np.array(trial.costs))]
+        study.tell(trial, profile=ErrorProfile(fn, fp, study.pos))
+    return study
+
+
+def bound(thing):
+    def arguments(rng):
+        return {
+            "trials": told_trials(rng).trials,
+            "metric": get_metric("f1"),
+            "pos": 0.3,
+            "eps": 0.0,
+            "levels": np.array([0.5]),
+        }
+
+    def call(*, trials, metric, pos, eps, levels):
+        bound = thing(trials, metric, pos=pos, eps=eps)
+        in_range(bound.best_possible(), metric, pos, "best_possible")
+        at = bound.upper_bound(levels)
+        sane(np.shape(at) == np.shape(levels), f"upper_bound has the shape {np.shape(at)}")
+        sane(~np.isnan(at) & (at <= metric.range(pos)[1]), f"upper_bound {at}")
+        sane(bound.region().is_valid, "region is not valid")
+
+    return function(thing, arguments, call)
+
+
+def metric(thing, **good):
+    """Target of a metric: its parameters, and its score on labels."""
+
+    def arguments(rng):
+        return good | truth(rng, y_score=...)
+
+    def call(*, y_true, y_pred, sample_weight, pos_label, **params):
+        metric = thing(**params)
+        value = metric.score(y_true, y_pred, sample_weight=sample_weight, pos_label=pos_label)
+        pos = ErrorProfile.from_predictions(y_true, y_pred, sample_weight=sample_weight, pos_label=pos_label).pos
+        in_range(value, metric, pos, "score")
+        sane(isinstance(metric.name, str), f"name {metric.name!r}")
+        for level in metric.range(pos):
+            costs = metric.cost_weights(metric.clip_level(level, pos=pos), pos=pos)
+            sane(np.isfinite(costs), f"cost_weights {costs}")
+        if isinstance(metric, LinearFractional):
+            sane(np.isfinite(metric.coefficients(pos)), f"coefficients {metric.coefficients(pos)}")
+        if isinstance(metric, Concave):
+            sane(np.isfinite([metric.gradient(0.5, 0.25), metric.dual(-0.5, 0.5)]), "gradient or dual is not finite")
+            sane(np.isfinite(metric.extension(-0.5, 0.5)), "extension is not finite")
+
+    return function(thing, arguments, call)
+
+
+def strategy(thing, **good):
+    def arguments(rng):
+        metric = "f1" if rng.random() < 0.5 else "jaccard"
+        return good | {"metric": metric, "pos": float(rng.choice([0.3, 0.01, 1e-6]))}
+
+    def call(*, metric, pos, **params):
+        study = told_trials(np.random.default_rng(0), metric, thing(**params), 6, pos)
+        check_study(study)
+
+    return function(thing, arguments, call)
+
+
+def check_study(study):
+    lo, hi = study.metric.range(study.pos)
+    for trial in study.trials:
+        sane(trial.t is None or lo <= trial.t <= hi, f"level {trial.t} outside [{lo}, {hi}]")
+        sane(np.isfinite(trial.costs) & (np.array(trial.costs) > 0), f"costs {trial.costs}")
+    if study.best_trial is not None:
+        in_range(study.best_score, study.metric, study.pos, "best_score")
+        sane(study.gap >= 0.0, f"gap {study.gap}")
+        if study.metric.constraint is None:
+            best = max(trial.attained for trial in study.trials if trial.attained is not None)
+            sane(study.upper_bound >= best - 1e-9, f"upper_bound {study.upper_bound} < {best}")
+
+
+def call_study(*, y_true, y_pred, y_score, sample_weight, pos_label, trial, **options):
+    study = Study(**options)
+    asked = study.ask()
+    study.tell(
+        asked if trial == "asked" else trial,
+        y_true,
+        y_pred,
+        y_score=y_score,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+    )
+    check_study(study)
+    study.ask()
+
+
+def study_arguments(rng):
+    good = truth(rng)
+    pos = float(good["sample_weight"][good["y_true"] == 1].sum() / good["sample_weight"].sum())
+    options = {"metric": "f1", "strategy": "cone", "pos": pos, "n_trials": 3, "tol": None, "bound": "support"}
+    return good | options | {"trial": "asked"}
+
+
+def call_from_target(*, y, sample_weight, **options):
+    study = Study.from_target(y, sample_weight=sample_weight, **options)
+    sane(0.0 < study.pos < 1.0, f"pos {study.pos}")
+    study.ask()
+    check_study(study)
+
+
+def call_told(*, metric, pos, fn, fp):
+    study = Study(metric, pos=pos)
+    study.tell(study.ask(), profile=ErrorProfile(fn, fp, pos))
+    check_study(study)
+
+
+def check_profile(profile):
+    parts = [getattr(profile, name) for name in ("fn", "fp", "pos", "neg", "tp", "tn", "fnr", "fpr", "tpr", "tnr")]
+    sane(all(type(part) is float for part in parts), f"shares are no floats: {parts}")
+    sane((np.array(parts) >= -1e-9) & (np.array(parts) <= 1.0 + 1e-9), f"shares {parts}")
+
+
+def call_from_counts(*, tp, fp, fn, tn):
+    check_profile(ErrorProfile.from_counts(tp=tp, fp=fp, fn=fn, tn=tn))
+
+
+def call_from_rates(*, tpr, tnr, pos):
+    check_profile(ErrorProfile.from_rates(tpr=tpr, tnr=tnr, pos=pos))
+
+
+def call_profile(*, fn, fp, pos):
+    check_profile(ErrorProfile(fn, fp, pos))
+
+
+def call_from_predictions(*, y_true, y_pred, sample_weight, pos_label):
+    check_profile(ErrorProfile.from_predictions(y_true, y_pred, sample_weight=sample_weight, pos_label=pos_label))
+
+
+def call_from_classes(*, y_true, y_pred, sample_weight, null_class):
+    check_profile(ErrorProfile.from_classes(y_true, y_pred, sample_weight=sample_weight, null_class=null_class))
+
+
+def call_hull(*, points):
+    sane(np.isfinite(hull.Hull(points).cheapest(1.0, 2.0)), "cheapest is not finite")
+
+
+def call_read_labels(*, y, pos_label, null_class):
+    read, codes = labels.read_labels(y, pos_label=pos_label, null_class=null_class)
+    sane(codes.min() == 0, f"codes {codes}")
+    sane(read.decode(codes) == np.asarray(y).ravel(), "decoded labels are others")
+
+
+MASKS = dict(zip(("is_pos", "decided", "reference"), np.array([[1, 1, 0] * 9, [1, 0, 0] * 9, [0, 1, 1] * 9], bool)))
+
+
+def call_gain_rule(**params):
+    rule = selection.GainRule(is_pos=MASKS["is_pos"], **params)
+    rule.add("a", MASKS["decided"], neutral=False)
+    rule.add("b", MASKS["reference"], neutral=True)
+    choice = rule.choose()
+    sane(choice.key in ("a", "b") and not np.isnan(choice.gain), f"{choice}")
+
+
+def call_gain_error(**arguments):
+    error = selection.gain_error(**MASKS, **arguments)
+    sane(error >= 0.0, f"error {error}")
+
+
+def gain_arguments(rng):
+    return {"metric": "f1", "n_bootstrap": 20, "random_state": 0}
+
+
+def call_splits(*, cv, random_state):
+    X, y = np.ones((9, 1)), np.arange(9) % 2
+    for train, test in splits.resolve_splits(cv, X, y, random_state=random_state):
+        sane(np.size(test) > 0 and np.unique(y[train]).size > 1, f"{train}, {test}")
+
+
+def call_score(thing):
+    def call(**arguments):
+        score = thing(**arguments)
+        sane(0.0 <= score <= 1.0, f"score {score}")
+
+    return call
+
+
+def call_chunks(*, X, y, **options):
+    chunks = streams.iter_arrays(X, y, **options)
+    sizes = [(np.shape(part)[0], len(labels)) for part, labels in chunks]
+    sane(all(a == b > 0 for a, b in sizes), f"chunks {sizes}")
+
+
+def call_prequential(*, X, y, chunk_size, **options):
+    result = streams.prequential(OFO(random_state=0), streams.iter_arrays(X, y, chunk_size), **options)
+    sane(result.counts >= 0, f"counts {result.counts}")
+    sane(np.diff(result.n_examples) > 0, f"n_examples {result.n_examples}")
+
+
+def call_fit_stream(*, X, y, chunk_size, **options):
+    chunks = streams.iter_arrays(X, y, chunk_size)
+    sane(streams.fit_stream(OFO(random_state=0), chunks, **options).n_seen_ > 0, "nothing learnt")
+
+
+def written(X, y, name):
+    """Path of a file of samples in the working directory."""
+    if name.endswith("svm"):
+        dump_svmlight_file(X, y, name, zero_based=False)
+    else:
+        pd.DataFrame(X, columns=[f"c{at}" for at in range(X.shape[1])]).assign(y=y).to_parquet(name)
+    return name
+
+
+def call_file(thing, name):
+    def call(**options):
+        chunks = list(thing(written(*data(np.random.default_rng(0))[:2], name), **options))
+        sane(all(np.shape(X)[0] == len(y) > 0 for X, y in chunks), "a chunk of other labels")
+
+    return call
+
+
+def check(thing, name, good, **more):
+    """Target of a conformance check: what it finds wrong is an AssertionError, and so no fault."""
+
+    def call(**arguments):
+        with contextlib.suppress(AssertionError):
+            thing(arguments.pop(name), **arguments)
+
+    return function(thing, lambda rng: {name: good, "random_state": 0} | more, call)
+
+
+def single(thing, name, good):
+    """Target of a function of one argument whose result is an object."""
+    return function(thing, lambda rng: {name: good}, lambda **arguments: thing(arguments[name]))
+
+
+def call_constrained(*, metric, constraint, pos):
+    metric = metrics.Constrained(metric, constraint)
+    check_study(told_trials(np.random.default_rng(0), metric, pos=pos))
+    sane(metric.constraint.violation(0.1, 0.1, pos=0.3) >= 0, "violation")
+
+
+def call_constraint(*, quantity, side, level):
+    demand = metrics.Constraint(quantity, side, level)
+    sane(np.isfinite(demand.violation(0.1, 0.1, pos=0.3)), "violation is not finite")
+    sane(np.isfinite(demand.half_plane(pos=0.3)[1]), "half plane is not finite")
+
+
+def call_function_strategy(*, proposed):
+    strategy = strategies.FunctionStrategy(lambda trials, *, metric, pos: None if trials else proposed)
+    check_study(told_trials(np.random.default_rng(0), "f1", strategy))
+
+
+def loss(thing, **good):
+    """Target of a structural loss: its parameters, and a learner with it."""
+
+    def arguments(rng):
+        X, y, _ = data(rng)
+        return good | {"X": X, "y": y}
+
+    def call(*, X, y, **params):
+        model = structural.CuttingPlane(thing(**params), max_iter=20, eps=0.1).fit(X, y)
+        sane(np.isfinite(model.coef_), f"coef_ {model.coef_}")
+
+    return function(thing, arguments, call)

@@ -1,0 +1,104 @@
+"""What is attacked: for every public name a good call, and what its result must be like."""
+
+import importlib
+import inspect
+import pkgutil
+import re
+
+from fuzz.estimators import estimator
+from fuzz.registered import FUNCTIONS
+from fuzz.target import BASES
+from sklearn.svm import LinearSVC
+
+import csf
+from csf import CostSearch, MacroCostSearch, fenchel, online, structural, thresholding
+
+__all__ = ["EXEMPT", "TARGETS", "public_names"]
+
+# Modules whose names need not be attacked: others check what comes in, or they have tests of their own for that.
+QUIET = ("csf.cli", "csf.experiments", "csf.benchmarks", "csf.plots", "csf.trainers", "csf.linear")
+# Modules outside packages that have public functions of raw arguments.
+LOOSE = ("csf.hull", "csf.labels", "csf.profiles", "csf.selection", "csf.splits")
+RECORD, BASE = "holds what csf computed", "abstract"
+EXEMPT = {
+    "csf.Trial": RECORD,
+    "csf.bounds.Cone": RECORD,
+    "csf.metrics.Coefficients": RECORD,
+    "csf.strategies.Proposal": RECORD,
+    "csf.streams.PrequentialResult": RECORD,
+    "csf.structural.ClassScores": RECORD,
+    "csf.structural.Tangent": RECORD,
+    "csf.thresholding.Bisection": RECORD,
+    "csf.thresholding.Cut": RECORD,
+    "csf.thresholding.Mixture": RECORD,
+    "csf.thresholding.ThresholdCurve": RECORD,
+    "csf.labels.Labels": RECORD,
+    "csf.selection.Choice": RECORD,
+    "csf.bounds.Bound": BASE,
+    "csf.metrics.Metric": BASE,
+    "csf.metrics.Concave": BASE,
+    "csf.metrics.LinearFractional": BASE,
+    "csf.online.OnlineClassifier": BASE,
+    "csf.online.LinearOnlineClassifier": BASE,
+    "csf.strategies.Strategy": BASE,
+    "csf.streams.ChunkIterator": BASE,
+    "csf.structural.StructuralLoss": BASE,
+    "csf.thresholding.sweep": "the unchecked core of threshold_curve",
+    "csf.thresholding.sweep_several": "the unchecked core of a threshold for several classes",
+    "csf.streams.iter_svmlight": "SvmlightChunks by another name",
+    "csf.streams.iter_parquet": "ParquetChunks by another name",
+    "csf.streams.save_stream": "writes files",
+    "csf.streams.load_stream": "reads files",
+    "csf.online.RiverClassifier": "needs river",
+}
+
+
+def public_names():
+    """Classes and functions of csf, its public packages and a few modules, by their full name, none twice."""
+    packages = [module.name for module in pkgutil.walk_packages(csf.__path__, "csf.") if module.ispkg]
+    quiet = re.compile("|".join(f"{re.escape(name)}(\\.|$)" for name in QUIET))
+    found = {}
+    for name in ["csf", *(name for name in packages if not quiet.match(name)), *LOOSE]:
+        module = importlib.import_module(name)
+        for part in module.__all__:
+            thing = getattr(module, part)
+            if inspect.isclass(thing) or inspect.isfunction(thing):
+                found.setdefault(thing, f"{name}.{part}")
+    return set(found.values())
+
+
+def _base(rng):
+    return BASES[rng.integers(len(BASES))]
+
+
+def _search(rng):
+    return CostSearch(_base(rng), n_trials=2, cv=3, random_state=0)
+
+
+SMALL = {"n_trials": 3, "cv": 3}
+PLUG_INS = ("PlugInClassifier", "BisectionPlugIn", "FrankWolfePlugIn", "RandomizedFrankWolfePlugIn")
+ONLINE = {"OnlineLogistic": {}, "SPADE": {"passes": 2}, "STAMP": {"passes": 2}, "FOFO": {}, "OFO": {}, "OMCSL": {}}
+STRUCTURAL = {
+    "FTRL": {"max_planes": 50},
+    "CuttingPlane": {"max_iter": 50},
+    "ProjectedSubgradient": {"max_iter": 50},
+    "OnePassMiniBatch": {"passes": 2, "buffer_size": 10},
+    "TwoPassMiniBatch": {"passes": 2, "buffer_size": 10, "reservoir_size": 10},
+}
+TARGETS = [
+    estimator(CostSearch, base=_base, **SMALL),
+    # Liblinear itself, which the generic engine calls, can loop for ever on numbers near the largest ones.
+    estimator(CostSearch, fixed={"base": LinearSVC(random_state=0), "engine": "auto"}, **SMALL),
+    estimator(CostSearch, base=_base, null_class=0, n_classes=3, **SMALL),
+    estimator(MacroCostSearch, search=_search, n_classes=3),
+    estimator(fenchel.AMP),
+    estimator(fenchel.FenchelSVM),
+    *(estimator(getattr(thresholding, name), base=_base, cv=3) for name in PLUG_INS),
+    *(estimator(getattr(structural, name), **good) for name, good in STRUCTURAL.items()),
+    *(
+        estimator(getattr(online, name), partial=part, **good)
+        for name, good in ONLINE.items()
+        for part in (False, True)
+    ),
+    *FUNCTIONS,
+]

@@ -1,0 +1,66 @@
+"""Checks of single arguments: the message names the argument, whatever it was given."""
+
+import re
+
+import numpy as np
+import pytest
+
+from csf._validation import (
+    check_binary_target,
+    check_labels,
+    check_number,
+    check_scores,
+    check_weights,
+    floats,
+    generator,
+)
+
+
+@pytest.mark.parametrize("value", ["1", None, (), True, np.True_, 1j, len])
+def test_numbers_are_numbers(value):
+    with pytest.raises(TypeError, match=f"tol must be a number, >= 0 and finite, got {re.escape(repr(value))}"):
+        check_number(value, "tol")
+
+
+@pytest.mark.parametrize("value", [-1, np.nan, np.inf, -np.inf])
+def test_numbers_are_finite_and_not_negative(value):
+    with pytest.raises(ValueError, match="tol must be >= 0 and finite, got"):
+        check_number(value, "tol")
+
+
+def test_positive_numbers_are_not_zero():
+    assert check_number(0, "tol") == 0
+    with pytest.raises(ValueError, match="tol must be positive and finite, got 0"):
+        check_number(0, "tol", positive=True)
+
+
+@pytest.mark.parametrize("values", [["a", "b"], [None, {}], [[1.0], [1.0, 2.0]], np.ones(2, dtype=complex)])
+def test_arrays_hold_real_numbers(values):
+    with pytest.raises((TypeError, ValueError), match=r"points must be an array of (real )?numbers"):
+        floats(values, "points")
+
+
+def test_scores_and_weights_that_are_no_numbers_are_named():
+    with pytest.raises(ValueError, match="y_score must be an array of numbers"):
+        check_scores(["a", "b"], 2)
+    with pytest.raises(ValueError, match="sample_weight must be an array of numbers"):
+        check_weights("balanced", 2)
+    with pytest.raises(TypeError, match="sample_weight must be an array of real numbers, got complex ones"):
+        check_weights(np.ones(2, dtype=complex), 2)
+
+
+@pytest.mark.parametrize("seed", ["0", 0.5, {}, -1])
+def test_seeds_are_named(seed):
+    with pytest.raises(TypeError, match="random_state must be an int >= 0, a Generator or None, got"):
+        generator(seed)
+
+
+def test_labels_of_several_kinds_have_no_order():
+    with pytest.raises(ValueError, match="y mixes texts with labels of another kind"):
+        check_labels(np.array(["a", 1, "a", 1], dtype=object))
+
+
+@pytest.mark.parametrize("pos_label", [(), [0, 1], np.array([1.0])])
+def test_the_positive_label_is_one_label(pos_label):
+    with pytest.raises(ValueError, match="pos_label must be one label, got"):
+        check_binary_target([0, 1, 1], pos_label)
