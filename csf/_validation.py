@@ -77,7 +77,7 @@ def check_labels(y):
     ValueError
         If ``y`` is empty, has missing labels, real numbers or one class only.
     """
-    if np.ndim(y) > 1 and np.shape(y)[1:] == (1,):
+    if np.asarray(y).shape[1:] == (1,):
         warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples, ), "
             "for example using ravel().",

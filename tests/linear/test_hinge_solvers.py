@@ -11,6 +11,7 @@ from sklearn.svm import LinearSVC
 
 import csf.linear.hinge
 from csf.linear import Hinge, HingeDescent, Logistic, Rows, SquaredHinge
+from csf.linear._solve import NOISE
 
 SOLVERS = {"descent": (HingeDescent, 512), "Newton": (Hinge, 10**9), "Newton, conjugate gradients": (Hinge, 0)}
 solvers = pytest.mark.parametrize("solver", SOLVERS)
@@ -33,7 +34,9 @@ def test_the_bound_is_what_feasible_dual_variables_prove(solver, problem, layout
     assert ((found.share >= 0.0) & (found.share <= 1.0)).all()
     combined = (found.share * problem.weight * problem.sign) @ problem.Z
     bound = problem.weight @ found.share - 0.5 * combined @ combined
-    assert found.bound == pytest.approx(bound, rel=1e-9, abs=1e-9 * found.objective)
+    # a bound closer to the objective than rounding can tell is lowered to what it can
+    hidden = NOISE * (found.objective + problem.weight.sum())
+    assert found.bound == pytest.approx(bound, rel=1e-9, abs=1e-9 * found.objective + hidden)
     # losses of margins that are 1 but for rounding weigh as much as the weights do
     rounding = 1e-14 * problem.weight.sum() * (1.0 + np.abs(problem.Z @ np.diag(found.w)).max())
     assert found.objective == pytest.approx(problem.hinge(found.w), rel=1e-9, abs=rounding)

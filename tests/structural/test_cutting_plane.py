@@ -79,7 +79,7 @@ def test_random_points_are_never_better(loss):
 def test_the_gap_is_certified(loss, seed, C, pos):
     X, y = stream(seed, n=120, pos=pos, noise=0.8)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("csf.structural._solver.warnings.warn", lambda *args, **kwargs: None)
+        patch.setattr("csf.structural._solver.warn", lambda *args, **kwargs: None)
         model = CuttingPlane(loss, C=C).fit(X, y)
     assert model.gap_ <= 1e-3
     assert model.objective_ == pytest.approx(objective(model, X, y), rel=1e-9, abs=1e-9)
