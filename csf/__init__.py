@@ -1,11 +1,41 @@
 """Find the class costs that maximise the metric you care about."""
 
-from csf.macro import MacroCostSearch
-from csf.profiles import ErrorProfile
-from csf.search import CostSearch
-from csf.study import Study
-from csf.trials import Trial
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from csf import _moved
+
+if TYPE_CHECKING:
+    from csf.errors import ErrorProfile
+    from csf.search import CostSearch, MacroCostSearch
+    from csf.study import Study
+    from csf.trials import Trial
 
 __all__ = ["CostSearch", "ErrorProfile", "MacroCostSearch", "Study", "Trial", "__version__"]
 
 __version__ = "0.1.0"
+
+# Where the names above live. They are found when they are first asked for: ``import csf`` itself costs nothing.
+_HOMES = {
+    "CostSearch": "csf.search",
+    "ErrorProfile": "csf.errors",
+    "MacroCostSearch": "csf.search",
+    "Study": "csf.study",
+    "Trial": "csf.trials",
+}
+
+_moved.register()
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        found = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = found
+        return found
+    if f"csf.{name}" in _moved.MOVED:
+        return import_module(f"csf.{name}")
+    raise AttributeError(f"module 'csf' has no attribute {name!r}; it has {', '.join(__all__)}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,36 +1,18 @@
-"""Checks of arguments, and the only file that touches scikit-learn's private names."""
+"""Checks of arguments."""
 
 import numbers
 from collections.abc import Iterator
 from os import PathLike
 
 import numpy as np
-import sklearn
 from sklearn.exceptions import DataConversionWarning
-from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils import check_random_state, column_or_1d, indexable
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import _num_samples as num_samples
 
-from csf._names import did_you_mean
-from csf._warnings import warn
-
-try:  # scikit-learn 1.9 and later
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:  # pragma: no cover - older scikit-learn
-
-    class CallbackSupportMixin:
-        """Stand-in where scikit-learn has no callbacks."""
-
-    def with_callbacks(fit):
-        """Return ``fit`` unchanged: this scikit-learn has no callbacks."""
-        return fit
-
+from csf._common.names import did_you_mean
+from csf._common.warn import warn
 
 __all__ = [
-    "CallbackSupportMixin",
-    "NoCallbackContext",
     "check_binary_target",
     "check_class_totals",
     "check_class_weights",
@@ -44,16 +26,8 @@ __all__ = [
     "check_scores",
     "check_seed",
     "check_weights",
-    "fit_request",
     "floats",
     "generator",
-    "last_step",
-    "num_samples",
-    "open_callback_context",
-    "routing_enabled",
-    "safe_indexing",
-    "slice_params",
-    "with_callbacks",
 ]
 
 
@@ -354,75 +328,3 @@ def check_n_jobs(n_jobs):
         raise TypeError(accepted)
     if n_jobs == 0:
         raise ValueError(accepted)
-
-
-def last_step(base):
-    """Prefix of its parameters and object of the innermost last step of (nested) pipelines; the base itself else."""
-    prefix = ""
-    while isinstance(base, Pipeline):
-        name, base = base.steps[-1]
-        prefix += f"{name}__"
-    return prefix, base
-
-
-def slice_params(params, at, n_samples):
-    """Arguments of a ``fit``, those with one entry a sample cut to the samples ``at``."""
-
-    def part(value):
-        try:
-            one_a_sample = not isinstance(value, (str, dict)) and num_samples(value) == n_samples
-        except TypeError:
-            return value
-        return safe_indexing(value, at) if one_a_sample else value
-
-    return {name: part(value) for name, value in params.items()}
-
-
-class NoCallbackContext:
-    """Stand-in for the callback context where scikit-learn has no callbacks."""
-
-    def subcontext(self, **options):
-        """Return the same stand-in."""
-        return self
-
-    def begin(self):
-        """Do nothing."""
-
-    def end(self):
-        """Do nothing and let the search go on."""
-        return False
-
-
-class _CallbackContext:
-    """scikit-learn's callback context of one task of an estimator."""
-
-    def __init__(self, context, estimator):
-        self.context, self.estimator = context, estimator
-
-    def subcontext(self, **options):
-        return _CallbackContext(self.context.subcontext(**options), self.estimator)
-
-    def begin(self):
-        self.context.call_on_fit_task_begin(estimator=self.estimator)
-
-    def end(self):
-        return bool(self.context.call_on_fit_task_end(estimator=self.estimator))
-
-
-def open_callback_context(estimator, max_subtasks):
-    """Root context of scikit-learn's callbacks for one ``fit``; begins at once."""
-    if not hasattr(estimator, "_init_callback_context"):  # scikit-learn before 1.9
-        return NoCallbackContext()
-    context = _CallbackContext(estimator._init_callback_context(max_subtasks=max_subtasks), estimator)
-    context.begin()
-    return context
-
-
-def routing_enabled():
-    """Whether scikit-learn's metadata routing is switched on."""
-    return bool(sklearn.get_config()["enable_metadata_routing"])
-
-
-def fit_request(estimator, argument):
-    """What an estimator says about an argument of its ``fit`` under metadata routing; ``None`` for nothing."""
-    return estimator._get_metadata_request().fit.requests.get(argument)

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass, field, fields
 
 import numpy as np
 
-from csf.hull import Hull
-from csf.profiles import ErrorProfile
+from csf.errors.hull import Hull
+from csf.errors.profile import ErrorProfile
 
 __all__ = [
     "Trial",

@@ -44,7 +44,7 @@ def pytest_runtest_setup(item):
 @pytest.fixture(scope="session")
 def load_data():
     """Function that loads a real data set by name, features scaled to [0, 1] and targets 0 and 1, or skips the test."""
-    from csf.benchmarks.data import data_folder, load_binary
+    from tests.benchmarks.data import data_folder, load_binary
 
     def load(name):
         folder = data_folder()

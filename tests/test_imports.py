@@ -13,23 +13,21 @@ ROOT = Path(csf.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 # Each part imports from parts further up alone. "csf" stands for the public names of csf/__init__.py.
 ORDER = [
-    *("_compiled", "_warnings", "_names", "_cells", "_reading"),
-    *("_files", "identity", "_validation", "labels", "profiles", "metrics", "hull", "responses", "splits", "folds"),
-    *("linear", "states", "thresholding", "costs", "one_vs_rest", "trials", "bounds", "strategies", "study", "results"),
     *(
-        "checkpoint",
-        "evaluation",
-        "selection",
-        "trainers",
-        "memory",
-        "cluster",
-        "workers",
-        "runner",
-        "routing",
-        "prediction",
+        "_common",
+        "_moved",
+        "_sklearn",
+        "_validation",
+        "samples",
+        "errors",
+        "metrics",
+        "scores",
+        "costs",
+        "linear",
+        "thresholding",
     ),
-    *("prefit", "arguments", "search", "macro", "csf", "fenchel", "streams", "online", "structural", "testing"),
-    *("plots", "experiments", "benchmarks", "cli", "__main__"),
+    *("trials", "bounds", "strategies", "study", "trainers", "search", "csf", "fenchel", "streams", "online"),
+    *("structural", "testing", "plots", "experiments", "cli", "__main__"),
 ]
 # Slow to import, or not installed everywhere: only where they are used, inside functions.
 LATE = {"matplotlib", "shapely", "pandas", "polars", "skops", "IPython", "lightgbm", "xgboost", "pyarrow", "river"}
@@ -97,12 +95,12 @@ def test_no_package_is_imported_from_inside(module):
 
 @each_module
 def test_private_names_of_scikit_learn_stay_in_one_file(module):
-    if module == "csf._validation":
+    if module == "csf._sklearn":
         return
     for name, names in imports(MODULES[module]):
         if name.split(".")[0] == "sklearn":
             private = [part for part in (*name.split("."), *names) if part.startswith("_")]
-            assert not private, f"{module} imports {private} of scikit-learn; only csf._validation may"
+            assert not private, f"{module} imports {private} of scikit-learn; only csf._sklearn may"
     for node in ast.walk(MODULES[module]):
         if isinstance(node, ast.Attribute):
             assert node.attr not in PRIVATE, f"{module}, line {node.lineno}: {node.attr} belongs to scikit-learn"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csf import ErrorProfile, Trial
-from csf.hull import Hull
+from csf.errors.hull import Hull
 from csf.metrics import Constrained, FBeta, GMean, Recall, get_constraint
 from csf.thresholding import sweep
 from csf.trials import best_trial, gap, known_hull, outcome

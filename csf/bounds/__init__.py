@@ -2,7 +2,7 @@
 
 from csf.bounds.base import Bound, known_profiles
 from csf.bounds.cone import Cone, ConeBound, DiagonalBound, ParambathBound
-from csf.bounds.registry import BOUNDS, get_bound
+from csf.bounds.registry import BOUNDS, get_bound, upper_bound
 from csf.bounds.support_line import SupportLineBound
 
 __all__ = [
@@ -15,4 +15,5 @@ __all__ = [
     "SupportLineBound",
     "get_bound",
     "known_profiles",
+    "upper_bound",
 ]

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from csf._validation import check_fraction, floats
-from csf.hull import Hull
+from csf.errors.hull import Hull
 from csf.metrics import LinearFractional
 from csf.metrics.base import Metric
 from csf.trials import Trial

@@ -1,11 +1,11 @@
 """Bounds by name."""
 
-from csf._names import look_up
+from csf._common.names import look_up
 from csf.bounds.base import Bound
 from csf.bounds.cone import ConeBound, DiagonalBound, ParambathBound
 from csf.bounds.support_line import SupportLineBound
 
-__all__ = ["BOUNDS", "get_bound"]
+__all__ = ["BOUNDS", "get_bound", "upper_bound"]
 
 BOUNDS = {
     "support": SupportLineBound,
@@ -41,3 +41,25 @@ def get_bound(name):
     if isinstance(name, type) and issubclass(name, Bound):
         return name
     return look_up(name, BOUNDS, "bound", "or a subclass of csf.bounds.Bound")
+
+
+def upper_bound(trials, metric, *, pos, bound):
+    """Best value still possible after some trials.
+
+    Parameters
+    ----------
+    trials : list of Trial
+        What was tried; trials without a profile do not count.
+    metric : Metric
+        What is maximised.
+    pos : float
+        Share of positives in the data of the trials' profiles, in (0, 1).
+    bound : str or type
+        As for `get_bound`.
+
+    Returns
+    -------
+    float
+        In units of the metric; the end of its range without a trial.
+    """
+    return float(get_bound(bound)(trials, metric, pos=pos).best_possible())

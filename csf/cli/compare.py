@@ -15,8 +15,8 @@ from sklearn.pipeline import Pipeline
 from tqdm.auto import tqdm
 
 from csf import CostSearch
-from csf._cells import cell
-from csf._files import replaced
+from csf._common.cells import cell
+from csf._common.files import replaced
 from csf.cli.errors import CliError
 from csf.cli.evaluation import judge
 from csf.cli.figures import check_figure, draw_comparison

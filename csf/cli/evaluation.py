@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from csf.profiles import ErrorProfile
+from csf.errors.profile import ErrorProfile
 
 __all__ = ["Judged", "judge"]
 

@@ -10,8 +10,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
-from csf._files import write_json
-from csf._names import did_you_mean
+from csf._common.files import write_json
+from csf._common.names import did_you_mean
 from csf.cli.data import ReadOptions, read_dataset
 from csf.cli.errors import CliError, require
 from csf.experiments.datasets import TABLE_SETS, DataSet, folder_names, load_set

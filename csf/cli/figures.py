@@ -2,7 +2,7 @@
 
 import os
 
-from csf._files import write_figure
+from csf._common.files import write_figure
 from csf.cli.errors import CliError, require
 
 __all__ = ["check_figure", "draw_comparison", "draw_search"]

@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
-from csf._names import did_you_mean
+from csf._common.names import did_you_mean
 from csf.cli.errors import CliError, require
 
 __all__ = ["BASES", "CLASSIFIER", "make_base", "parse_grid", "takes_sparse"]

@@ -4,14 +4,14 @@ import argparse
 import textwrap
 
 import csf
-from csf._names import did_you_mean
+from csf._common.names import did_you_mean
 from csf.bounds import BOUNDS
 from csf.cli import compare, predict, search
 from csf.cli.data.builtin import describe
 from csf.cli.errors import CliError
 from csf.cli.experiment import add_experiment
 from csf.cli.models import BASES
-from csf.costs import NORMALIZATIONS
+from csf.costs.weights import NORMALIZATIONS
 from csf.metrics import METRICS
 from csf.strategies import STRATEGIES
 

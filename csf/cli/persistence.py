@@ -7,11 +7,11 @@ import sklearn
 
 import csf
 from csf import metrics, strategies
-from csf._files import replaced
-from csf._warnings import warn
+from csf._common.files import replaced
+from csf._common.warn import warn
 from csf.cli.data import Features
 from csf.cli.errors import CliError, require
-from csf.hull import Hull
+from csf.errors.hull import Hull
 from csf.metrics import rates
 
 __all__ = ["load_model", "required_trust", "save_model"]

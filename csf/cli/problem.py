@@ -9,13 +9,13 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state
 
 from csf import CostSearch
-from csf._validation import safe_indexing
+from csf._sklearn import safe_indexing
 from csf.cli.data import Dataset, ReadOptions, densified, read_dataset
 from csf.cli.errors import CliError
 from csf.cli.models import make_base, parse_grid, takes_sparse
 from csf.cli.rivals import Setup
 from csf.metrics import get_constraint, get_metric
-from csf.splits import resolve_splits
+from csf.samples.splits import resolve_splits
 from csf.trainers import seeded
 
 __all__ = ["Part", "Problem", "check_output", "load_problem", "make_search"]

@@ -7,9 +7,9 @@ from sklearn.base import clone
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import ParameterGrid, TunedThresholdClassifierCV
 
-from csf._validation import safe_indexing
+from csf._sklearn import safe_indexing
 from csf.cli.models import CLASSIFIER
-from csf.profiles import ErrorProfile
+from csf.errors.profile import ErrorProfile
 from csf.thresholding import PlugInClassifier
 
 __all__ = ["POOLED", "RIVALS", "NotApplicable", "Setup"]

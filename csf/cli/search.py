@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 import csf
-from csf._files import write_json
+from csf._common.files import write_json
 from csf.cli.errors import require
 from csf.cli.evaluation import judge
 from csf.cli.figures import check_figure, draw_search

@@ -11,10 +11,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
-from csf.evaluation import lost_samples, pooled_outcome, run_fold
-from csf.folds import Data, Fold, bound_share, make_folds
-from csf.one_vs_rest import WEIGHTINGS
-from csf.responses import natural_threshold, respond
+from csf.costs.one_vs_rest import WEIGHTINGS
+from csf.samples.folds import Data, Fold, bound_share, make_folds
+from csf.scores.responses import natural_threshold, respond
+from csf.search.outcomes import lost_samples, pooled_outcome, run_fold
 from csf.trainers import make_trainers
 
 __all__ = ["BASES", "Base", "Bench", "Lab", "Trained"]

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler
 
-from csf._names import did_you_mean
-from csf._reading import read_arrays
+from csf._common.names import did_you_mean
+from csf._common.reading import read_arrays
 
 __all__ = ["TABLE_SETS", "DataSet", "folder_names", "load_set"]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from csf._files import write_figure
+from csf._common.files import write_figure
 from csf.bounds import get_bound
 from csf.experiments.bench import Lab
 from csf.experiments.methods import METHODS, Bill, Search

@@ -8,10 +8,10 @@ from scipy.special import expit, logit
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import TunedThresholdClassifierCV
 
-from csf.evaluation import lost_samples
+from csf.errors.profile import ErrorProfile
 from csf.experiments.bench import BASES
-from csf.profiles import ErrorProfile
-from csf.selection import GainRule
+from csf.search.gain_rule import GainRule
+from csf.search.outcomes import lost_samples
 from csf.strategies import Grid, ImbalanceRatio, NeutralFirst, Proposal, Strategy, get_strategy
 from csf.study import Study
 from csf.thresholding import bisection, sweep_several
@@ -156,8 +156,8 @@ class Search(Method):
     n_trials : int, default=None
         Trainings for each penalty; ``None`` takes the number of the protocol.
     min_gain : float, default=None
-        Standard errors by which costs have to beat equal costs, see `csf.selection.GainRule`; ``None`` takes the best
-        trial as it is.
+        Standard errors by which costs have to beat equal costs, see `csf.search.gain_rule.GainRule`; ``None``
+        takes the best trial as it is.
     n_repeats : int, default=1
         Largest number of partitions into folds whose held-out predictions are pooled, see `Split.repeated`.
     """

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
-from csf._validation import safe_indexing
+from csf._sklearn import safe_indexing
 
 __all__ = ["PROTOCOLS", "Protocol", "Split"]
 

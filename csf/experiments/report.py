@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from csf._cells import cell
-from csf._files import replaced, write_figure
+from csf._common.cells import cell
+from csf._common.files import replaced, write_figure
 from csf.experiments.methods import REFERENCE
 from csf.experiments.published import TABLE_2
 from csf.experiments.statistics import mean_and_error, mean_difference, paired_difference, rank_methods

@@ -12,10 +12,10 @@ from joblib import Parallel, delayed
 from scipy import sparse
 from tqdm.auto import tqdm
 
-from csf._files import read_record, write_record
+from csf._common.files import read_record, write_record
+from csf._common.identity import fingerprint
 from csf._validation import check_n_jobs
 from csf.experiments.bench import BASES, Lab
-from csf.identity import fingerprint
 from csf.metrics import get_metric
 
 __all__ = ["LARGE", "Plan", "environment", "read_cells", "run_cells"]

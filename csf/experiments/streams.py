@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 from tqdm.auto import tqdm
 
-from csf._files import replaced, write_figure
+from csf._common.files import replaced, write_figure
 from csf.experiments.report import write_rows
 from csf.experiments.statistics import mean_and_error
 from csf.metrics import get_metric

@@ -8,8 +8,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from csf._common.warn import warn
 from csf._validation import check_binary_target, check_class_totals, check_count, check_weights
-from csf._warnings import warn
 from csf.fenchel.rewards import RewardProblem
 
 __all__ = ["NUMBERS", "LinearAlternation", "history"]

@@ -6,11 +6,11 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from csf.costs import weight_route
+from csf.costs.weights import weight_route
+from csf.errors.profile import ErrorProfile
 from csf.fenchel._estimator import NUMBERS, LinearAlternation, history
 from csf.fenchel.alternation import alternate, alternate_base
 from csf.metrics import Concave, get_metric
-from csf.profiles import ErrorProfile
 
 __all__ = ["FenchelSVM"]
 

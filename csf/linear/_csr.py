@@ -8,7 +8,7 @@ makes them three times slower.
 
 import numpy as np
 
-from csf._compiled import njit
+from csf._common.compiled import njit
 
 __all__ = ["add_rows", "add_squares", "compact", "gram", "norms", "outer_product", "scores"]
 

@@ -5,7 +5,7 @@ from functools import wraps
 import numpy as np
 from scipy.linalg.lapack import dposv
 
-from csf._compiled import njit
+from csf._common.compiled import njit
 
 __all__ = [
     "NOISE",

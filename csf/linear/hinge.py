@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from csf._compiled import njit
+from csf._common.compiled import njit
 from csf.linear._solve import NOISE, check_finite, conjugate_gradients, newton_step, quietly
 
 __all__ = ["Hinge", "HingeSolution"]

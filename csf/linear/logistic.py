@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from csf._compiled import njit
+from csf._common.compiled import njit
 from csf.linear._solve import NOISE, check_finite, conjugate_gradients, quietly
 from csf.linear.solution import Solution
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from csf.profiles import ErrorProfile
+from csf.errors.profile import ErrorProfile
 
 __all__ = ["Coefficients", "LinearFractional", "Metric"]
 

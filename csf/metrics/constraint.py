@@ -6,7 +6,7 @@ from numbers import Real
 
 import numpy as np
 
-from csf._names import did_you_mean
+from csf._common.names import did_you_mean
 from csf._validation import check_choice
 from csf.metrics.base import LinearFractional, Metric
 from csf.metrics.rates import (

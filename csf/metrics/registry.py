@@ -3,7 +3,7 @@
 import re
 from functools import partial
 
-from csf._names import look_up
+from csf._common.names import look_up
 from csf.metrics.accuracy import BalancedAccuracy, WeightedAccuracy
 from csf.metrics.base import Metric
 from csf.metrics.fbeta import FBeta

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from csf._compiled import njit
+from csf._common.compiled import njit
 
 __all__ = [
     "REWARDS",

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._validation import check_binary_target, check_count
 from csf.online.rows import canonical, lengths, power_of_two_above, rows, shorten
-from csf.responses import margin
+from csf.scores.responses import margin
 
 __all__ = ["LinearOnlineClassifier", "OnlineClassifier"]
 

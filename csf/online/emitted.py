@@ -2,7 +2,7 @@
 
 from sklearn.utils.validation import check_is_fitted
 
-from csf.profiles import ErrorProfile
+from csf.errors.profile import ErrorProfile
 
 __all__ = ["EmittedPredictions"]
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from csf._compiled import njit
+from csf._common.compiled import njit
 from csf._validation import check_count
 from csf.online.base import check_positive
 from csf.online.posterior import PosteriorThreshold

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from csf._compiled import njit
+from csf._common.compiled import njit
 from csf._validation import check_choice
 from csf.online.base import NUMBERS, LinearOnlineClassifier, check_positive
 from csf.online.emitted import EmittedPredictions

@@ -5,7 +5,7 @@ import numbers
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from csf._compiled import njit
+from csf._common.compiled import njit
 from csf.online.posterior import PosteriorThreshold
 
 __all__ = ["OFO"]

@@ -10,7 +10,7 @@ from csf.metrics import FBeta, Jaccard, get_metric
 from csf.online.base import NUMBERS, OnlineClassifier
 from csf.online.emitted import EmittedPredictions, value_of_counts
 from csf.online.logistic import OnlineLogistic
-from csf.responses import margin, positive_score
+from csf.scores.responses import margin, positive_score
 
 __all__ = ["PosteriorThreshold"]
 

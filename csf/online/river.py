@@ -7,7 +7,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf.online.base import NUMBERS, OnlineClassifier
-from csf.responses import margin
+from csf.scores.responses import margin
 
 __all__ = ["RiverClassifier"]
 

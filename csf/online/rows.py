@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy.sparse import issparse
 
-from csf._compiled import njit
+from csf._common.compiled import njit
 
 __all__ = ["canonical", "lengths", "power_of_two_above", "rows", "shorten"]
 

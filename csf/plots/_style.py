@@ -3,8 +3,8 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from csf.macro import MacroCostSearch
 from csf.search import CostSearch
+from csf.search.macro import MacroCostSearch
 from csf.study import Study
 
 __all__ = ["bound_title", "label", "new_axes", "place", "right_labels", "study_of", "styled", "tidy"]

@@ -4,11 +4,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from csf._validation import check_binary_target
-from csf.macro import MacroCostSearch
 from csf.metrics import Constrained, Precision, PredictedPositiveRate, Recall, get_constraint, get_metric
 from csf.plots._style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, VERMILLION, label, new_axes, tidy
-from csf.responses import positive_score
+from csf.scores.responses import positive_score
 from csf.search import CostSearch
+from csf.search.macro import MacroCostSearch
 from csf.thresholding import threshold_curve
 from csf.thresholding._pooled import PooledThresholdClassifier
 from csf.thresholding._scores import RESPONSE_METHODS

@@ -1,6 +1,6 @@
 """Strategies by name."""
 
-from csf._names import look_up
+from csf._common.names import look_up
 from csf.strategies.base import Strategy
 from csf.strategies.bisection import Bisection
 from csf.strategies.cone import Cone

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from csf._validation import num_samples, safe_indexing
+from csf._sklearn import num_samples, safe_indexing
 from csf.streams.base import ChunkIterator
 
 __all__ = ["ArrayChunks", "iter_arrays"]

@@ -4,7 +4,7 @@ import os
 
 import joblib
 
-from csf._files import replaced
+from csf._common.files import replaced
 from csf._validation import check_count, check_path
 
 __all__ = ["fit_stream", "load_stream", "save_stream"]

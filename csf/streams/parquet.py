@@ -6,8 +6,8 @@ from types import NoneType
 
 import numpy as np
 
-from csf._names import did_you_mean
-from csf._reading import reading
+from csf._common.names import did_you_mean
+from csf._common.reading import reading
 from csf.streams.base import ChunkIterator
 
 __all__ = ["ParquetChunks", "iter_parquet"]

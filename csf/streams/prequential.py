@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from csf._validation import check_count, safe_indexing
+from csf._sklearn import safe_indexing
+from csf._validation import check_count
+from csf.errors.profile import ErrorProfile
 from csf.metrics import Metric, get_metric
-from csf.profiles import ErrorProfile
 
 __all__ = ["PrequentialResult", "prequential"]
 

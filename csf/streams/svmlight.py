@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from csf._reading import UNPACKING
+from csf._common.reading import UNPACKING
 from csf._validation import check_count
 from csf.streams.base import ChunkIterator
 

@@ -6,7 +6,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._validation import check_binary_target
 from csf.online.base import NUMBERS, check_positive
-from csf.responses import margin
+from csf.scores.responses import margin
 from csf.structural._problem import StructuralProblem, longest_scale
 from csf.structural._rows import rows_of
 from csf.structural._threshold import check_tuning, choose_threshold

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from csf._compiled import njit
+from csf._common.compiled import njit
 
 __all__ = ["DenseRows", "SparseRows", "rows_of", "split_classes", "stack_rows"]
 

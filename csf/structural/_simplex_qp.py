@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from csf._compiled import njit
+from csf._common.compiled import njit
 
 __all__ = ["solve_simplex_qp"]
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from csf._warnings import warn
+from csf._common.warn import warn
 from csf.structural._simplex_qp import solve_simplex_qp
 
 __all__ = ["Bounds", "CuttingPlaneSolver", "warn_of_weak_results"]

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from csf._compiled import njit
+from csf._common.compiled import njit
 
 __all__ = ["AveragedWeights"]
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from csf._validation import generator
+from csf.errors.profile import ErrorProfile
 from csf.metrics.registry import get_metric
-from csf.profiles import ErrorProfile
 from csf.strategies import Strategy
 from csf.study import Study
 from csf.testing._require import require

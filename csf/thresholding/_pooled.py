@@ -11,10 +11,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from csf._validation import check_binary_target, check_n_jobs, check_samples, check_weights, routing_enabled
+from csf._sklearn import routing_enabled
+from csf._validation import check_binary_target, check_n_jobs, check_samples, check_weights
 from csf.metrics import get_metric
-from csf.responses import margin, positive_score
-from csf.splits import resolve_splits
+from csf.samples.splits import resolve_splits
+from csf.scores.responses import margin, positive_score
 from csf.thresholding._calibration import fit_calibrator
 from csf.thresholding._scores import RESPONSE_METHODS, fold_scores, weight_argument
 from csf.thresholding.curve import check_both_classes, sweep

@@ -2,8 +2,8 @@
 
 from sklearn.utils.validation import has_fit_parameter
 
-from csf._validation import last_step, safe_indexing, slice_params
-from csf.responses import positive_score
+from csf._sklearn import last_step, safe_indexing, slice_params
+from csf.scores.responses import positive_score
 
 __all__ = ["RESPONSE_METHODS", "fold_scores", "weight_argument"]
 

@@ -6,8 +6,8 @@ from functools import cached_property
 import numpy as np
 
 from csf._validation import check_binary_target, check_class_totals, check_scores, check_weights
+from csf.errors.profile import ErrorProfile
 from csf.metrics import get_metric
-from csf.profiles import ErrorProfile
 from csf.thresholding._kernels import (
     hull_cuts,
     merge_cuts,

@@ -7,11 +7,11 @@ from scipy.optimize import brentq
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from csf._common.warn import warn
 from csf._validation import check_count, check_number
-from csf._warnings import warn
+from csf.errors.profile import ErrorProfile
 from csf.metrics import get_metric
 from csf.metrics.concave import Concave
-from csf.profiles import ErrorProfile
 from csf.thresholding._pooled import ProbabilityThresholdClassifier
 from csf.thresholding.curve import Cut
 from csf.thresholding.oracle import cost_threshold

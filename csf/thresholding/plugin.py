@@ -1,7 +1,7 @@
 """A classifier whose threshold maximises a metric on out-of-fold scores."""
 
+from csf._common.warn import warn
 from csf._validation import check_choice
-from csf._warnings import warn
 from csf.metrics import get_constraint, get_metric
 from csf.thresholding._pooled import PooledThresholdClassifier
 from csf.thresholding._scores import RESPONSE_METHODS

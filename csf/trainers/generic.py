@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import clone
 
-from csf.responses import respond
+from csf.scores.responses import respond
 from csf.trainers.base import Trainer, Training
 
 __all__ = ["GenericTrainer", "seeded"]
@@ -21,13 +21,13 @@ class GenericTrainer(Trainer):
     route : WeightRoute
         How costs reach the base.
     normalize : {"none", "mean"}, default="none"
-        See `csf.costs.cost_sample_weight`.
+        See `csf.costs.weights.cost_sample_weight`.
 
     Examples
     --------
     >>> from sklearn.svm import LinearSVC
-    >>> from csf.costs import WeightRoute
-    >>> from csf.folds import Data, Fold
+    >>> from csf.costs.weights import WeightRoute
+    >>> from csf.samples.folds import Data, Fold
     >>> data = Data(np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1]))
     >>> fold = Fold(data, np.array([0, 1, 2]), np.array([3]))
     >>> trainer = GenericTrainer(LinearSVC(), fold, WeightRoute("sample_weight", "sample_weight"))

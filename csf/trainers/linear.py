@@ -10,9 +10,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import validate_data
 
-from csf.costs import cost_sample_weight
+from csf.costs.weights import cost_sample_weight
 from csf.linear import Hinge, HingeDescent, HingeSolution, Logistic, Rows, SquaredHinge
-from csf.responses import Response
+from csf.scores.responses import Response
 from csf.trainers.base import Trainer, Training
 
 __all__ = [
@@ -42,7 +42,7 @@ class LinearTrainer(Trainer):
     names : dict
         What scikit-learn keeps of the features: ``n_features_in_`` and perhaps ``feature_names_in_``.
     normalize : {"none", "mean"}, default="none"
-        See `csf.costs.cost_sample_weight`.
+        See `csf.costs.weights.cost_sample_weight`.
     """
 
     releases_gil = True
@@ -284,7 +284,7 @@ def linear_trainers(base, folds, route, normalize, shared):
     route : WeightRoute
         How costs would reach the base.
     normalize : {"none", "mean"}
-        See `csf.costs.cost_sample_weight`.
+        See `csf.costs.weights.cost_sample_weight`.
     shared : dict
         Keeps the checked samples between calls.
 

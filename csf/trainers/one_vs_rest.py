@@ -7,9 +7,9 @@ from joblib import effective_n_jobs
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from csf.costs import cost_sample_weight
-from csf.one_vs_rest import OneVsRestRoute, assembled, problem_costs
-from csf.responses import Response, compare
+from csf.costs.one_vs_rest import OneVsRestRoute, assembled, problem_costs
+from csf.costs.weights import cost_sample_weight
+from csf.scores.responses import Response, compare
 from csf.trainers.base import Trainer, Training
 from csf.trainers.linear import linear_kind, linear_trainers, shared_rows
 
@@ -28,10 +28,11 @@ class OneVsRestTrainer(Trainer):
     make : callable
         ``make(fold)`` returns the `LinearTrainer` of a problem of two classes.
     normalize : {"none", "mean"}, default="none"
-        See `csf.costs.cost_sample_weight`.
+        See `csf.costs.weights.cost_sample_weight`.
     own_costs : bool, default=False
-        Whether each problem has costs of its own, see `csf.one_vs_rest`; otherwise all of them see the samples with the
-        costs of their true classes, ``c_fp`` where there is nothing to find, whichever class is against the rest.
+        Whether each problem has costs of its own, see `csf.costs.one_vs_rest`; otherwise all of them see the samples
+        with the costs of their true classes, ``c_fp`` where there is nothing to find, whichever class is
+        against the rest.
     n_jobs : int, default=None
         Threads for the classes.
     """
@@ -137,7 +138,7 @@ def one_vs_rest_trainers(base, folds, route, normalize, shared):
     route : WeightRoute
         How costs would reach the base.
     normalize : {"none", "mean"}
-        See `csf.costs.cost_sample_weight`.
+        See `csf.costs.weights.cost_sample_weight`.
     shared : dict
         Keeps the checked samples between calls.
 
@@ -166,7 +167,7 @@ def linear_svc_trainers(base, folds, route, normalize, shared):
     route : WeightRoute
         How costs would reach the base.
     normalize : {"none", "mean"}
-        See `csf.costs.cost_sample_weight`.
+        See `csf.costs.weights.cost_sample_weight`.
     shared : dict
         Keeps the checked samples between calls.
 

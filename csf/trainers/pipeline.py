@@ -7,8 +7,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from csf._validation import routing_enabled, safe_indexing
-from csf.folds import Data, Fold
+from csf._sklearn import routing_enabled, safe_indexing
+from csf.samples.folds import Data, Fold
 from csf.trainers.base import Trainer
 
 __all__ = ["PipelineTrainer", "pipeline_trainers"]
@@ -87,7 +87,7 @@ def pipeline_trainers(base, folds, route, normalize, shared, *, trainers):
     route : WeightRoute
         How costs reach the base.
     normalize : {"none", "mean"}
-        See `csf.costs.cost_sample_weight`.
+        See `csf.costs.weights.cost_sample_weight`.
     shared : dict
         Keeps the fitted steps between calls: settings that differ in the last step alone share them, and problems on
         the same splits whose ``"labels"`` are what these steps see instead of the targets.

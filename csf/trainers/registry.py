@@ -29,7 +29,7 @@ def make_trainers(base, folds, route, normalize="none", shared=None, *, engine="
     route : WeightRoute
         How costs reach the base.
     normalize : {"none", "mean"}, default="none"
-        See `csf.costs.cost_sample_weight`.
+        See `csf.costs.weights.cost_sample_weight`.
     shared : dict, default=None
         What several settings on the same folds share; the same dict for all of them.
     engine : {"auto", "generic"}, default="auto"

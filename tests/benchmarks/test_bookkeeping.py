@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from csf.benchmarks.bookkeeping import METRICS, history, rows
 from csf.bounds import BOUNDS
 from csf.strategies import STRATEGIES
+from tests.benchmarks.bookkeeping import METRICS, history, rows
 
 
 def test_every_strategy_and_bound_has_a_row():

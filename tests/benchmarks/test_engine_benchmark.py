@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
-from csf.benchmarks import __main__ as command
-from csf.benchmarks import engine
-from csf.benchmarks.memory import memory_rows
+from tests.benchmarks import __main__ as command
+from tests.benchmarks import engine
+from tests.benchmarks.memory import memory_rows
 
 SMALL = ("small", *make_classification(200, 5, weights=[0.8], flip_y=0.1, random_state=0))
 
@@ -79,7 +79,7 @@ def test_all_topics_behind_one_command(monkeypatch, capsys):
     command.main([])
     command.main(["--quick"])
     command.main(["strategies", "--splits", "2"])
-    assert [name for name, *_ in called] == ["csf.benchmarks.engine"] * 2 + ["csf.benchmarks.strategies"]
+    assert [name for name, *_ in called] == ["tests.benchmarks.engine"] * 2 + ["tests.benchmarks.strategies"]
     assert {run_name for _, run_name, _ in called} == {"__main__"}
     assert [argv[1:] for *_, argv in called] == [[], ["--quick"], ["--splits", "2"]]
     assert sys.argv is before

@@ -2,8 +2,8 @@
 
 import pytest
 
-from csf.benchmarks import data
-from csf.benchmarks.fenchel import amp_rows, certificate_rows, gmean_rows, markdown, solver_rows
+from tests.benchmarks import data
+from tests.benchmarks.fenchel import amp_rows, certificate_rows, gmean_rows, markdown, solver_rows
 
 
 @pytest.mark.data

@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from csf.benchmarks import online
-from csf.benchmarks.online import compile_rows, dense_stream, learners, memory_row, throughput_rows
+from tests.benchmarks import online
+from tests.benchmarks.online import compile_rows, dense_stream, learners, memory_row, throughput_rows
 
 
 def test_every_learner_has_its_rows():
@@ -50,7 +50,7 @@ def test_memory_does_not_grow_with_the_stream(name, gigabytes):
     """In a process of its own, where nothing larger has been."""
     if name not in learners():
         pytest.skip(f"there is no {name}")
-    code = f"from csf.benchmarks.online import memory_row; print(memory_row({name!r}, gigabytes={gigabytes}))"
+    code = f"from tests.benchmarks.online import memory_row; print(memory_row({name!r}, gigabytes={gigabytes}))"
     out = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
     row = eval(out.stdout)
     assert row["examples"] * 8 * 50 == pytest.approx(gigabytes * 1e9)

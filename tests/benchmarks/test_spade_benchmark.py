@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from csf.benchmarks.data import data_folder
-from csf.benchmarks.online import dense_stream
-from csf.benchmarks.spade import data_sets, spade_rows
+from tests.benchmarks.data import data_folder
+from tests.benchmarks.online import dense_stream
+from tests.benchmarks.spade import data_sets, spade_rows
 
 
 def test_rows():

@@ -5,9 +5,9 @@ from sklearn.datasets import make_classification
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch
-from csf.benchmarks import strategies
-from csf.profiles import ErrorProfile
+from csf.errors.profile import ErrorProfile
 from csf.strategies import Support
+from tests.benchmarks import strategies
 
 
 def drawn(name):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from structural.streams import stream
 
-from csf.benchmarks import structural
+from tests.benchmarks import structural
 
 SMALL = {"losses": ("pauc",), "n_splits": 2, "n_repeats": 1, "grids": ([10.0, 1000.0], [10.0, 100.0])}
 

@@ -13,7 +13,7 @@ from oracles.finite_problem import (
 )
 
 from csf.bounds import ConeBound, DiagonalBound, ParambathBound, SupportLineBound
-from csf.hull import Hull
+from csf.errors.hull import Hull
 from csf.metrics import (
     BalancedAccuracy,
     Constrained,

@@ -20,7 +20,7 @@ from csf.cli.data import Features
 from csf.cli.errors import CliError
 from csf.cli.models import make_base
 from csf.cli.persistence import load_model, required_trust, save_model
-from csf.hull import Hull
+from csf.errors.hull import Hull
 from csf.metrics import METRICS
 from csf.strategies import STRATEGIES
 

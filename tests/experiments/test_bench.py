@@ -10,11 +10,11 @@ from sklearn.datasets import make_classification
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import LinearSVC
 
+from csf.errors.profile import ErrorProfile
 from csf.experiments import DataSet
 from csf.experiments.bench import BASES, Bench, Lab
 from csf.metrics import get_metric
-from csf.profiles import ErrorProfile
-from csf.responses import respond
+from csf.scores.responses import respond
 from csf.thresholding import sweep
 
 F1 = get_metric("f1")

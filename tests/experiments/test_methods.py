@@ -15,7 +15,7 @@ from csf.experiments import DataSet
 from csf.experiments.bench import BASES, Bench, Lab
 from csf.experiments.methods import DEFAULT, METHODS, REFERENCE, Neutral, NeutralFirst, Search
 from csf.metrics import get_metric
-from csf.selection import GainRule
+from csf.search.gain_rule import GainRule
 from csf.strategies import Cone, Grid
 from csf.testing import check_strategy
 from csf.thresholding import BisectionPlugIn, PlugInClassifier
@@ -36,7 +36,7 @@ def value_of(model, split):
 @pytest.fixture
 def cold(monkeypatch):
     """Every training starts anew, in cost searches and in experiments, which choose their starts in different ways."""
-    monkeypatch.setattr("csf.trainers.starts.Starts.nearest", lambda self, family, position: [])
+    monkeypatch.setattr("csf.trainers.warm_starts.Starts.nearest", lambda self, family, position: [])
     monkeypatch.setattr(Bench, "_starts", lambda self, setting, costs: ([], [()] * len(self.folds)))
 
 

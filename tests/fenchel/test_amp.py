@@ -8,10 +8,10 @@ from scipy import sparse
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 
-from csf.benchmarks.data import BINARY_SETS, data_folder, load_binary
 from csf.fenchel import AMP
 from csf.fenchel.rewards import RewardProblem
 from csf.metrics import FBeta, GowerLegendre, Jaccard, get_metric
+from tests.benchmarks.data import BINARY_SETS, data_folder, load_binary
 
 METRICS = ["f1", "f2", "f0.5", "jaccard", "gower_legendre"]
 

@@ -12,7 +12,7 @@ from sklearn.datasets import make_classification
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch, Study
-from csf.checkpoint import Checkpoint
+from csf.search.checkpoint import Checkpoint
 
 pytestmark = pytest.mark.slow
 
@@ -165,7 +165,7 @@ def test_damaged_studies(raw_study, whole, tmp_path):
 
 def test_damaged_checkpoints(raw_checkpoint, whole, tmp_path, monkeypatch):
     known = json.loads(raw_checkpoint)["fingerprint"]
-    monkeypatch.setattr("csf.checkpoint.fingerprint", lambda content: known)
+    monkeypatch.setattr("csf.search.checkpoint.fingerprint", lambda content: known)
 
     def read(path):
         checkpoint = Checkpoint(path, None)

@@ -8,7 +8,7 @@ from oracles.null_class import all_offsets, f_beta, predictions
 
 from csf import ErrorProfile
 from csf.metrics import FBeta
-from csf.responses import compare
+from csf.scores.responses import compare
 from csf.thresholding import sweep, sweep_several
 
 CLASSES = ["a", "b", "none", "z"]

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from csf.costs import WeightRoute
-from csf.folds import Data, Fold
+from csf.samples.folds import Data, Fold
 from csf.trainers import GenericTrainer, seeded
 
 X = np.random.default_rng(0).normal(size=(30, 2))

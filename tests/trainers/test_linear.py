@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 
 from csf import CostSearch
 from csf.costs import WeightRoute, cost_sample_weight
-from csf.folds import Data, make_folds
+from csf.samples.folds import Data, make_folds
 from csf.trainers import GenericTrainer, make_trainers
 from csf.trainers.linear import LinearSVCTrainer, LogisticTrainer
 

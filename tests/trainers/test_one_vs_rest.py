@@ -14,8 +14,8 @@ from sklearn.svm import LinearSVC
 
 from csf import CostSearch
 from csf.costs import weight_route
-from csf.folds import Data, Fold
-from csf.one_vs_rest import one_vs_rest_route
+from csf.costs.one_vs_rest import one_vs_rest_route
+from csf.samples.folds import Data, Fold
 from csf.trainers import GenericTrainer, make_trainers
 from csf.trainers.one_vs_rest import LinearSVCsTrainer, OneVsRestTrainer
 

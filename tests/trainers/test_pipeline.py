@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
 from csf.costs import WeightRoute
-from csf.folds import Data, make_folds
+from csf.samples.folds import Data, make_folds
 from csf.trainers import GenericTrainer, make_trainers
 from csf.trainers.linear import LinearSVCTrainer
 from csf.trainers.pipeline import PipelineTrainer

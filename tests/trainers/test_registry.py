@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 
 from csf import CostSearch
 from csf.costs import WeightRoute
-from csf.folds import Data, make_folds
+from csf.samples.folds import Data, make_folds
 from csf.trainers import ENGINES, GenericTrainer, make_trainers, register_trainer, registry
 from csf.trainers.linear import LinearSVCTrainer, LogisticTrainer
 

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn import datasets
 
-from csf._names import did_you_mean
+from csf._common.names import did_you_mean
 from csf.cli.data.dataset import Dataset, Features, matched, refuse_column_options
 from csf.cli.data.targets import binary_target
 from csf.cli.errors import CliError

@@ -2,7 +2,7 @@
 
 import re
 
-from csf._warnings import warn
+from csf._common.warn import warn
 
 __all__ = ["listed", "warn_of_columns"]
 

@@ -5,7 +5,7 @@ import gzip
 import lzma
 from pathlib import Path
 
-from csf._reading import UNPACKING
+from csf._common.reading import UNPACKING
 
 __all__ = ["COMPRESSED", "first_line", "format_suffix"]
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from csf._names import did_you_mean
-from csf._reading import read_arrays
+from csf._common.names import did_you_mean
+from csf._common.reading import read_arrays
 from csf.cli.data.dataset import Dataset, Features, matched, refuse_column_options
 from csf.cli.data.targets import binary_target
 from csf.cli.errors import CliError

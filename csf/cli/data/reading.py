@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from csf._names import did_you_mean
+from csf._common.names import did_you_mean
 from csf.cli.data import builtin, npz, svmlight, table
 from csf.cli.data.files import format_suffix
 from csf.cli.errors import CliError

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
-from csf._reading import reading
+from csf._common.reading import reading
 from csf.cli.data.dataset import Dataset, Features, matched, refuse_column_options
 from csf.cli.data.files import COMPRESSED, first_line
 from csf.cli.data.targets import as_labels, binary_target

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from csf._names import did_you_mean
-from csf._reading import reading
+from csf._common.names import did_you_mean
+from csf._common.reading import reading
 from csf.cli.data.columns import listed, warn_of_columns
 from csf.cli.data.dataset import Dataset, Features
 from csf.cli.data.files import first_line, format_suffix

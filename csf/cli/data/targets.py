@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from csf._names import did_you_mean
+from csf._common.names import did_you_mean
 from csf.cli.errors import CliError
 
 __all__ = ["as_labels", "binary_target"]

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from csf._common.warn import warn
 from csf._validation import check_fraction
-from csf._warnings import warn
 from csf.structural.losses._kernels import precision_tangent
 from csf.structural.losses.base import Labelled, Tangent, largest, whole_count
 from csf.structural.ranking import precision_at_k_score

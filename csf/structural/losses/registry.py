@@ -2,7 +2,7 @@
 
 import re
 
-from csf._names import did_you_mean
+from csf._common.names import did_you_mean
 from csf.metrics import METRICS
 from csf.metrics.registry import ALIASES
 from csf.structural.losses.base import StructuralLoss

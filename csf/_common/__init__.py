@@ -1,0 +1,1 @@
+"""What every room needs: compiled loops, files, names, warnings."""

@@ -1,0 +1,113 @@
+"""Compiled loops: numba is imported when the first of them is called, not before.
+
+Importing csf, and predicting with most of its models, needs no compiled code and so no numba.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import update_wrapper
+from threading import Lock
+from types import CodeType, FunctionType
+from typing import Any, TypeVar, cast
+
+__all__ = ["Kernel", "njit"]
+
+Loop = TypeVar("Loop", bound=Callable[..., Any])
+
+_LOCK = Lock()
+
+
+def njit(*, cache: bool = True, **options: Any) -> Callable[[Loop], Loop]:
+    """`numba.njit` that waits for the first call.
+
+    Parameters
+    ----------
+    cache : bool, default=True
+        Whether to keep the compiled code for other processes, see `csf._common.compile_cache`.
+    **options : object
+        Passed on to `numba.njit`.
+
+    Returns
+    -------
+    callable
+        The decorator.
+
+    Examples
+    --------
+    >>> @njit(cache=False)
+    ... def twice(x):
+    ...     return 2 * x
+    >>> twice(21)
+    42
+    """
+
+    def decorate(function: Loop) -> Loop:
+        return cast(Loop, Kernel(cast(FunctionType, function), cache, options))
+
+    return decorate
+
+
+class Kernel:
+    """A function that is compiled when it is first called.
+
+    Parameters
+    ----------
+    py_func : function
+        The function.
+    cache : bool
+        Whether to keep the compiled code for other processes.
+    options : dict
+        Options of `numba.njit`.
+    """
+
+    def __init__(self, py_func: FunctionType, cache: bool, options: dict[str, Any]) -> None:
+        update_wrapper(self, py_func)
+        self.py_func, self._cache, self._options = py_func, cache, options
+        self._dispatcher: Callable[..., Any] | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the compiled function."""
+        return (self._dispatcher or self.dispatcher())(*arguments)
+
+    def dispatcher(self) -> Callable[..., Any]:
+        """numba's own object, in which other kernels can be inlined.
+
+        Returns
+        -------
+        callable
+            The same one each time.
+        """
+        with _LOCK:
+            return self._made()
+
+    def _made(self) -> Callable[..., Any]:
+        if self._dispatcher is None:
+            from csf._common.compile_cache import compiled
+
+            made = compiled(self.py_func, cache=self._cache, **self._options)
+            # numba looks the names of a kernel up when it compiles it, and knows nothing of kernels that wait.
+            known = self.py_func.__globals__
+            for name in _names(self.py_func.__code__):
+                if isinstance(known.get(name), Kernel) and known[name] is not self:
+                    known[name] = known[name]._made()
+            if known.get(self.__name__) is self:
+                known[self.__name__] = made
+            self._dispatcher = made
+        return self._dispatcher
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str, str]]:
+        return _found, (self.__module__, self.__name__)
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """Global names that a function reads, in nested functions too."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+def _found(module: str, name: str) -> Any:
+    """The kernel of another process, by its name."""
+    from importlib import import_module
+
+    return getattr(import_module(module), name)

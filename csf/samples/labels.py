@@ -1,0 +1,122 @@
+"""Labels of two or more classes as codes: 0 where there is nothing to find."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from csf._common.names import did_you_mean
+from csf._validation import check_binary_target, check_labels
+
+__all__ = ["Labels", "read_labels"]
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Classes of a problem, one of which means that there is nothing to find.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        Sorted labels.
+    null : label
+        The class of nothing to find; the negative one of two.
+
+    Examples
+    --------
+    >>> labels = Labels(np.array(["bird", "none", "tree"]), "none")
+    >>> labels.encode(np.array(["tree", "none", "bird"]))
+    array([2, 0, 1])
+    >>> labels.decode(np.array([2, 0, 1]))
+    array(['tree', 'none', 'bird'], dtype='<U4')
+    """
+
+    classes: np.ndarray
+    null: object
+
+    @property
+    def by_code(self):
+        """Label of each code: the null class first, then the others in their order."""
+        is_null = self.classes == self.null
+        return np.concatenate([self.classes[is_null], self.classes[~is_null]])
+
+    @property
+    def positive(self):
+        """The other one of two classes; ``None`` of more."""
+        return self.by_code[1] if self.classes.shape[0] == 2 else None
+
+    def encode(self, y):
+        """Codes of labels.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_samples,)
+            Labels, all of them in ``classes``.
+
+        Returns
+        -------
+        ndarray of int, shape (n_samples,)
+            The codes.
+        """
+        codes = np.empty(self.classes.shape[0], dtype=np.int64)
+        codes[np.searchsorted(self.classes, self.by_code)] = np.arange(codes.shape[0])
+        return codes[np.searchsorted(self.classes, y)]
+
+    def decode(self, codes):
+        """Labels of codes.
+
+        Parameters
+        ----------
+        codes : ndarray of int, shape (n_samples,)
+            Codes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The labels.
+        """
+        return self.by_code[codes]
+
+
+def read_labels(y, *, pos_label=None, null_class=None):
+    """Labels of a target and their codes.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels: numbers, booleans or strings of two or more classes.
+    pos_label : label, default=None
+        The positive one of two classes; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+    null_class : label, default=None
+        The class that means nothing to find; ``None`` for two classes.
+
+    Returns
+    -------
+    labels : Labels
+        The classes.
+    codes : ndarray of int, shape (n_samples,)
+        0 for the null class, 1, 2, … for the others.
+
+    Raises
+    ------
+    ValueError
+        If ``y`` cannot be used, the positive or null class is unknown, or both are given.
+
+    Examples
+    --------
+    >>> read_labels(["a", "b", "c", "b"], null_class="b")[1]
+    array([1, 0, 2, 0])
+    """
+    if null_class is None:
+        classes, is_pos, pos_label = check_binary_target(y, pos_label)
+        return Labels(classes, classes[classes != pos_label][0]), is_pos.astype(np.int64)
+    if pos_label is not None:
+        raise ValueError(
+            f"pos_label={pos_label!r} and null_class={null_class!r} are both given; two classes need one of them, more "
+            "classes null_class alone"
+        )
+    y, classes = check_labels(y)
+    if null_class not in classes.tolist():
+        hint = did_you_mean(null_class, classes.tolist())
+        raise ValueError(f"null_class={null_class!r} is not a label of y, which holds {classes.tolist()}{hint}")
+    labels = Labels(classes, classes[classes.tolist().index(null_class)])
+    return labels, labels.encode(y)

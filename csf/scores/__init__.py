@@ -1,0 +1,1 @@
+"""What a fitted classifier says: scores, decisions, predictions with a cut."""

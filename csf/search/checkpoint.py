@@ -1,0 +1,85 @@
+"""Trials of an unfinished search on disk, and how a later search finds out that they are its own."""
+
+import os
+
+from csf._common.files import read_record, write_record
+from csf._common.identity import fingerprint
+from csf.trials import Trial, check_history
+
+__all__ = ["Checkpoint"]
+
+FORMAT = "csf-checkpoint"
+VERSION = 2
+
+
+class Checkpoint:
+    """A file that holds the trials of all studies of one search.
+
+    Parameters
+    ----------
+    path : path-like
+        The file; it need not exist.
+    content : tuple
+        Everything that decides the results: base, metric, strategy, data, splits. A hash of it is kept in the file,
+        see `csf._common.identity`.
+
+    Attributes
+    ----------
+    kept : dict or None
+        What the file keeps besides trials; ``None`` without a file.
+    """
+
+    def __init__(self, path, content):
+        self.path = os.fsdecode(path)
+        self.fingerprint = fingerprint(content)
+        self.kept = None
+
+    def restore(self, studies):
+        """Fill studies with the trials of the file, if there is one.
+
+        Parameters
+        ----------
+        studies : list of Study
+            Fresh studies, one for each setting of the base.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged or belongs to another search; it is left as it is.
+        """
+        if not os.path.exists(self.path):
+            return
+        content = read_record(self.path, FORMAT, VERSION)
+        if content.get("fingerprint") != self.fingerprint:
+            raise ValueError(
+                f"{self.path} belongs to another search: the data, splits, base, metric, strategy or settings differ. "
+                "It was left as it is; give another checkpoint path, or remove it to start anew"
+            )
+        try:
+            histories = [[Trial.from_dict(record) for record in history] for history in content["studies"]]
+            pairs = list(zip(studies, histories, strict=True))
+            kept = content["kept"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{self.path} is damaged ({error!r}); it was left as it is") from error
+        for number, (study, trials) in enumerate(pairs):
+            check_history(trials, study.metric, pos=study.pos, path=self.path)
+            if any(trial.setting != number for trial in trials if trial.state != "pending"):
+                raise ValueError(
+                    f"{self.path} is damaged (trials of setting {number} say another); it was left as it is"
+                )
+        self.kept = kept
+        for study, trials in pairs:
+            study.trials = trials
+
+    def save(self, studies, kept=None):
+        """Write the trials of all studies, pending ones too: a later search trains these first.
+
+        Parameters
+        ----------
+        studies : list of Study
+            The studies of the search.
+        kept : dict, default=None
+            Plain description of whatever else the search needs to go on.
+        """
+        histories = [[trial.to_dict() for trial in study.trials] for study in studies]
+        write_record(self.path, FORMAT, VERSION, {"fingerprint": self.fingerprint, "studies": histories, "kept": kept})

@@ -1,0 +1,154 @@
+"""Trainings on a Dask cluster whose workers come and go."""
+
+import pickle
+import warnings
+from queue import Empty, SimpleQueue
+
+from joblib import wrap_non_picklable_objects
+from sklearn import config_context, get_config
+
+from csf._common.warn import warn
+from csf.search.outcomes import FoldResult, run_fold
+
+__all__ = ["Cluster"]
+
+# So many times in a row the data are sent again without a single training coming back.
+_SENDINGS = 20
+# Seconds without news before the user is told that there is no worker; those that were killed are back sooner.
+_QUIET = 15
+
+
+class Cluster:
+    """Trains on the workers of a Dask cluster.
+
+    They are sent all trainers once, in one message in which what trainers share is shared. The scheduler keeps it: it
+    sends it again where it was lost with a worker, as it does with trainings, and waits where no worker is left.
+
+    Parameters
+    ----------
+    rows : list of list of tuple of (Trainer, Fold)
+        One row for each setting, one entry for each fold; folds need no more than labels.
+    backend : joblib.parallel.ParallelBackendBase
+        joblib's active backend, ``parallel_config(backend="dask")``.
+
+    Notes
+    -----
+    Tasks go to Dask's client and not through joblib, which trains in its own process, without the data, whenever the
+    cluster has a single core left.
+    """
+
+    def __init__(self, rows, backend):
+        self._rows, self._backend, self._client = rows, backend, backend.client
+        self._sent = None
+        self._sendings = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._sent = None
+
+    def results(self, tasks, options):
+        """Number and result of each task, as they come.
+
+        Parameters
+        ----------
+        tasks : list of tuple of (int, int, tuple of float, sequence)
+            Setting, fold, costs and states to start from.
+        options : dict
+            Passed on to `csf.search.outcomes.run_fold`.
+
+        Yields
+        ------
+        tuple of (int, FoldResult)
+            Place among the tasks, and the result.
+        """
+        how = options, get_config(), list(warnings.filters)
+        # In a task of the cluster, waiting must not keep a worker from its work.
+        with self._backend.retrieval_context():
+            suspects = []
+            for number, result, killed in self._some(dict(enumerate(tasks)), how):
+                if killed:
+                    suspects.append(number)
+                else:
+                    yield number, result
+            # Dask blames all tasks of a worker that died. One that is alone has no other to blame.
+            for number in suspects:
+                yield from (answer[:2] for answer in self._some({number: tasks[number]}, how))
+
+    def _some(self, tasks, how):
+        """Number and result of each task, as they come, and whether it is blamed for the death of workers."""
+        from distributed import CancelledError, KilledWorker
+
+        running, finished = {}, SimpleQueue()
+        try:
+            for number, task in tasks.items():
+                running[self._submit(task, how, finished)] = number
+            while running:
+                future = self._next(finished)
+                number = running.pop(future)
+                try:
+                    result, killed = future.result(), False
+                except (CancelledError, KilledWorker) as error:
+                    if getattr(error, "task", None) != future.key:  # not its own fault, e.g. the cluster was restarted
+                        again = self._submit(tasks[number], how, finished, lost=error)
+                        running[again] = number
+                        continue
+                    result, killed = FoldResult.failed(error.with_traceback(None)), True
+                self._sendings = 0
+                yield number, result, killed
+        finally:
+            self._client.cancel(list(running))
+
+    def _submit(self, task, how, finished, lost=None):
+        """Have the cluster train; with the data sent first, where they are not there."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Sending large graph")
+            options = self._backend.submit_kwargs
+            if self._sent is None or self._sent.status in ("cancelled", "error", "lost"):
+                self._check_patience(lost)
+                content = pickle.dumps(wrap_non_picklable_objects(_Parts(self._rows), keep_wrapper=False), protocol=5)
+                self._sent = self._client.submit(pickle.loads, content, pure=False, **options)
+            future = self._client.submit(_run_part, self._sent, *task, *how, pure=False, **options)
+        future.add_done_callback(finished.put)
+        return future
+
+    def _check_patience(self, lost):
+        if self._sendings == _SENDINGS:
+            raise RuntimeError(
+                f"the Dask cluster lost the data {_SENDINGS} times in a row, and no training came back; see the logs "
+                "of its workers: they may lack memory"
+            ) from lost
+        self._sendings += 1
+
+    def _next(self, finished):
+        """Next future that is done; the user is told once where there is no worker to wait for."""
+        told = False
+        while True:
+            try:
+                return finished.get(timeout=_QUIET)
+            except Empty:
+                if not told and not self._client.ncores():
+                    told = True
+                    warn(
+                        "the Dask cluster has no workers left: the search waits for new ones. Ctrl-C ends it with the "
+                        "trials that are finished",
+                        UserWarning,
+                    )
+
+
+class _Parts:
+    """All trainers with the labels of their folds. Dask would look into a list."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+
+def _run_part(parts, setting, fold, costs, starts, options, config, filters):
+    """Train on one of the parts, in a worker that holds all of them, as scikit-learn and warnings are set at home."""
+    with config_context(**config), warnings.catch_warnings():
+        warnings.resetwarnings()
+        for action, message, category, module, line in filters:
+            texts = [getattr(text, "pattern", text) or "" for text in (message, module)]
+            warnings.filterwarnings(action, texts[0], category, texts[1], line, append=True)
+        return run_fold(*parts.rows[setting][fold], costs, starts, **options)

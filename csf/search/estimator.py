@@ -1,0 +1,395 @@
+"""CostSearch: chains the arrows from data to the best cost-weighted classifier."""
+
+import time
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils import check_random_state, get_tags
+
+from csf._common.warn import warn
+from csf._sklearn import CallbackSupportMixin, open_callback_context, with_callbacks
+from csf._validation import check_class_weights, check_samples
+from csf.costs.one_vs_rest import WEIGHTINGS
+from csf.costs.weights import check_class_weight
+from csf.metrics import Constrained, get_constraint, get_metric
+from csf.samples.folds import Data, Fold, bound_share, make_folds
+from csf.samples.labels import read_labels
+from csf.samples.routing import BaseRoutingMixin
+from csf.samples.splits import resolve_splits
+from csf.search.arguments import check_arguments, with_setting
+from csf.search.checkpoint import Checkpoint
+from csf.search.loop import Runner
+from csf.search.outcomes import warn_of_one_side
+from csf.search.prefit import is_prefit, prefit_study
+from csf.search.results import report
+from csf.strategies import NeutralFirst, get_strategy
+from csf.study import Study
+from csf.thresholding.cut_predictor import CutPredictorMixin
+from csf.trainers import make_trainers, seeded
+
+__all__ = ["CostSearch"]
+
+
+class CostSearch(
+    CutPredictorMixin, BaseRoutingMixin, CallbackSupportMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+):
+    """Search the class costs, and with them the threshold, that maximise a metric.
+
+    Metrics such as F-beta, Jaccard or the G-mean cannot be summed over examples, so no classifier optimises them
+    directly. For each level t that such a metric can take there are class costs a(t) for which plain weighted
+    training aims at that level. ``CostSearch`` trains the base classifier at a few levels, chosen by a strategy,
+    tunes the threshold of each model on pooled out-of-fold scores, and trains the winner once more on everything.
+
+    Parameters
+    ----------
+    base : estimator
+        Classifier whose ``fit`` takes ``sample_weight`` (or that has ``class_weight``), or a pipeline that ends in
+        one, or a OneVsRestClassifier of one. It is trained on targets coded 0 and 1, 1 for the positive class (0 for
+        the null class and 1, 2, ... for others). With a fitted ``sklearn.frozen.FrozenEstimator`` only the threshold
+        is tuned. Costs slow ``HistGradientBoostingClassifier`` of scikit-learn 1.9 down, see `csf.trainers`.
+    metric : str or Metric, default="f1"
+        What is maximised: ``"f1"``, ``"f2"``, ``"f0.5"``, ``"jaccard"``, ``"gmean"``, ... (``csf.metrics.METRICS``)
+        or an object.
+    strategy : str, Strategy or callable, default="cone"
+        Where to train next: ``"cone"``, ``"grid"``, ... (``csf.strategies.STRATEGIES``), an object, or a function
+        ``f(trials, *, metric, pos)``.
+    n_trials : int, default=10
+        Largest number of levels to train at, for each setting of ``param_grid``.
+    param_grid : dict or list of dict, default=None
+        Parameters of the base to search together with the costs, e.g. ``{"C": [0.1, 1, 10]}``.
+    constraint : str or Constraint, default=None
+        What the classifier must satisfy, e.g. ``"precision >= 0.8"`` or ``"fpr <= 0.01"``.
+    threshold : {"tune", None}, default="tune"
+        ``"tune"`` chooses the cut of the score that maximises the metric; ``None`` keeps the base's own decision.
+    cv : int, float, splitter, iterable or "prefit", default=5
+        Stratified folds, a held-out share in (0, 1), a splitter, or the splits. Predictions of all folds are pooled
+        before the metric is computed; with few positives, repeated folds (`RepeatedStratifiedKFold`) choose better.
+        ``"prefit"`` takes the base as it is and only tunes the threshold on the data.
+    refit : bool, default=True
+        Train the winner on all data; needed to predict.
+    n_jobs : int, default=None
+        Workers for folds and proposals (-1: all cores); the result does not depend on it.
+    engine : {"auto", "generic"}, default="auto"
+        ``"auto"`` solves LinearSVC and LogisticRegression from earlier solutions, and fits the steps of a pipeline
+        before its last one once; ``"generic"`` trains a clone of the base each time. See `csf.trainers`.
+    pos_label : label, default=None
+        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+    null_class : label, default=None
+        Class of nothing to find, where ``y`` has several others; see Notes. Of two classes it is the negative one.
+    weighting : {"class", "one-vs-rest"}, default="class"
+        ``"class"`` weights a sample by the cost of its class. ``"one-vs-rest"``, for a OneVsRestClassifier, weights it
+        in each problem by itself: ``c_fn`` if it is of the class to be found there, else ``c_fp``. See Notes.
+    normalize : {"none", "mean"}, default="none"
+        ``"mean"`` scales the weights of each training to the mean of the given sample weights (1 without them), so that
+        the regularisation stays the same at all levels: that of the base trained without costs.
+    sample_weight_name : str, default=None
+        Argument of the base's ``fit`` for the weights, such as ``"clf__sample_weight"``; found by itself otherwise.
+    min_gain : float, default=None
+        Train with equal costs first, and keep them unless the best trial gains more over them than this many standard
+        errors of the gain (see `csf.search.gain_rule`): with few positives the best of many trials can be luck. 0.25
+        to 0.5 lose little where costs help. ``None`` takes the best trial.
+    bound : {"support", "diagonal", "envelope", "parambath"} or type, default="support"
+        How ``upper_bound_`` is computed, see `csf.bounds`.
+    bound_on : {"validation", "train"}, default="validation"
+        Data whose error profiles guide strategies and bounds: the pooled held-out predictions, or the training parts
+        as in the papers (a flexible base that fits them perfectly leaves nothing to search there).
+    tol : float, default=None
+        Stop when the bound is within this of the best value, in units of the metric; ``None`` uses all trials.
+    random_state : int, RandomState or None, default=None
+        Seed of a float ``cv`` and of every ``random_state`` that the base leaves unset.
+    verbose : int, default=0
+        1 shows a progress bar.
+    error_score : "raise" or nan, default=nan
+        What a failing training, or one that kills its worker process, does: end the search, or be left out as failed.
+    checkpoint : path-like, default=None
+        File that keeps finished trials; the same search resumes from it, to the same trials and winner as without
+        the pause. Solutions that linear models start from are kept too (large ones are computed again). It is refused
+        where the data, the base, the metric or other code differ, see `csf._common.identity`.
+    callbacks : list of callable, default=None
+        ``callback(study, trial)`` after each trial; a true result ends the search. scikit-learn's own callbacks go
+        through ``set_callbacks`` (scikit-learn 1.9).
+
+    Attributes
+    ----------
+    best_t_ : float or None
+        Level of the winner.
+    best_cost_weights_ : tuple of float
+        Its costs ``(c_fn, c_fp)``.
+    best_threshold_ : float
+        Predict positive when the score of ``best_estimator_`` is at least this.
+    best_score_ : float
+        Metric of the winner on the pooled held-out predictions. It is the largest of many and so a little
+        optimistic; judge the classifier on data that ``fit`` has not seen.
+    best_params_ : dict
+        Setting of ``param_grid`` that won.
+    best_index_ : int
+        Place of the winner in ``trials_`` and ``cv_results_``.
+    best_estimator_ : estimator
+        The winner, trained on all data (coded 0 and 1); absent with ``refit=False``.
+    upper_bound_, gap_ : float
+        Best value still possible on the data of ``bound_on`` and its distance from the best value attained there.
+        See `csf.bounds` for what is proven. Under a constraint both speak of classifiers that satisfy it: where no
+        trial does, ``best_score_`` is the value of one that does not and may lie above the bound, and the gap is NaN.
+    stop_reason_ : str
+        Why the search ended.
+    feasible_ : bool
+        Whether ``constraint`` holds for the winner on the pooled held-out predictions.
+    constraint_value_ : float or None
+        Value of the constrained rate there.
+    gain_, gain_error_ : float
+        With ``min_gain``: the value of the best trial minus that of the best one with equal costs, and its standard
+        error (NaN where it was not needed).
+    trials_ : list of Trial
+        Everything that was tried.
+    studies_ : list of Study
+        One for each setting of ``param_grid``.
+    cv_results_ : dict of ndarray
+        The trials as a table.
+    n_trials_, n_splits_ : int
+        Number of trials and of splits.
+    refit_time_ : float
+        Seconds of the last training.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    pos_label_, null_class_ : label
+        Positive class (``None`` where there are several) and the other one.
+    n_features_in_, feature_names_in_ : int, ndarray of str
+        Number and names of the features, where the base tells them.
+
+    See Also
+    --------
+    csf.MacroCostSearch : Macro averages over classes.
+    csf.Study : The same search for models that you train yourself.
+    csf.thresholding.PlugInClassifier : One training and the best threshold.
+
+    Notes
+    -----
+    The costs change what the base's probabilities mean. ``predict_proba`` takes them out again (odds times
+    ``c_fp / c_fn``). It is not thresholded at ``best_threshold_``, so use ``predict``.
+
+    With ``null_class``, a sample of another class is found only if its own class is predicted. Metrics read the errors
+    ``fn`` (samples of other classes that are not found) and ``fp`` (samples of the null class in which something is
+    found); ``"f1"`` is then the multiclass F-measure of [2]_, see `ErrorProfile.from_classes`. The threshold is an
+    offset on the score of the null class: the best other class is predicted where its score exceeds that one by it
+    (probabilities p: where ``p / (p + p_null)`` reaches it). All classes but one cost the same, which cannot balance a
+    class against many: for that a one-vs-rest base has ``weighting="one-vs-rest"``.
+
+    References
+    ----------
+    .. [1] K. Bascol et al., "From Cost-Sensitive Classification to Tight F-measure Bounds", AISTATS 2019.
+    .. [2] S. Parambath, N. Usunier, Y. Grandvalet, "Optimizing F-measures by cost-sensitive classification",
+       NIPS 2014.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> base = make_pipeline(StandardScaler(), LogisticRegression())
+    >>> search = CostSearch(base, metric="f1", n_trials=5, pos_label=0).fit(X, y)
+    >>> search.best_score_ > 0.97
+    True
+    """
+
+    def __init__(
+        self,
+        base,
+        metric="f1",
+        strategy="cone",
+        *,
+        n_trials=10,
+        param_grid=None,
+        constraint=None,
+        threshold="tune",
+        cv=5,
+        refit=True,
+        n_jobs=None,
+        engine="auto",
+        pos_label=None,
+        null_class=None,
+        weighting="class",
+        normalize="none",
+        sample_weight_name=None,
+        min_gain=None,
+        bound="support",
+        bound_on="validation",
+        tol=None,
+        random_state=None,
+        verbose=0,
+        error_score=np.nan,
+        checkpoint=None,
+        callbacks=None,
+    ):
+        self.base = base
+        self.metric = metric
+        self.strategy = strategy
+        self.n_trials = n_trials
+        self.param_grid = param_grid
+        self.constraint = constraint
+        self.threshold = threshold
+        self.cv = cv
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.engine = engine
+        self.pos_label = pos_label
+        self.null_class = null_class
+        self.weighting = weighting
+        self.normalize = normalize
+        self.sample_weight_name = sample_weight_name
+        self.min_gain = min_gain
+        self.bound = bound
+        self.bound_on = bound_on
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+        self.error_score = error_score
+        self.checkpoint = checkpoint
+        self.callbacks = callbacks
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None, **fit_params):
+        """Search the costs and train the winner.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Labels of two classes, or of more with ``null_class``.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0; they count in every training, metric and bound.
+        **fit_params
+            Arguments of the base's ``fit`` (and ``groups`` of the splitter); those with one entry a sample are split
+            with the samples.
+
+        Returns
+        -------
+        CostSearch
+            ``self``, fitted.
+
+        Raises
+        ------
+        ValueError
+            If an argument or the data cannot be used, or every trial failed.
+
+        Warns
+        -----
+        UserWarning
+            If no trial satisfies the constraint, or the threshold does not pass on to the model trained on everything.
+        """
+        return self._fit(X, y, sample_weight, fit_params, {})
+
+    def _fit(self, X, y, sample_weight, fit_params, shared):
+        """`fit` with what other searches on the same samples and splits prepared."""
+        check_arguments(self)
+        names = ("best_estimator_", "refit_time_", "n_features_in_", "feature_names_in_", "gain_", "gain_error_")
+        for name in names:
+            vars(self).pop(name, None)  # what this fit may not set must not be left from an earlier one
+        X, y = check_samples(X, y)
+        labels, codes = read_labels(y, pos_label=self.pos_label, null_class=self.null_class)
+        self.classes_, self.null_class_, self.pos_label_ = labels.classes, labels.null, labels.positive
+        weight = check_class_weights(sample_weight, codes > 0)
+        metric = get_metric(self.metric)
+        constraint = get_constraint(self.constraint)
+        metric = metric if constraint is None else Constrained(metric, constraint)
+        if is_prefit(self.base, self.cv):
+            self._tune_prefit(metric, X, labels, codes, weight)
+        else:
+            self._search(metric, X, labels, codes, weight, fit_params, shared)
+        return self
+
+    def _search(self, metric, X, labels, codes, weight, fit_params, shared):
+        fit_params, split_params = self._route(fit_params)
+        random_state = None if self.random_state is None else check_random_state(self.random_state)
+        base = seeded(self.base, random_state)
+        check_class_weight(base, labels.classes.size)
+        settings = list(ParameterGrid(self.param_grid)) if self.param_grid is not None else [{}]
+        bases = [with_setting(base, setting) for setting in settings]
+        y = labels.decode(codes)
+        splits = resolve_splits(self.cv, X, y, random_state=random_state, split_params=split_params)
+        data = Data(X, codes, weight, fit_params)
+        folds = make_folds(data, splits)
+        pos = bound_share(folds, on_train=self.bound_on == "train")
+        options = {"pos": pos, "n_trials": self.n_trials, "tol": self.tol, "bound": self.bound}
+        strategy = self.strategy if self.min_gain is None else NeutralFirst(get_strategy(self.strategy))
+        self.studies_ = [Study(metric, strategy, **options) for _ in settings]
+        route = WEIGHTINGS[self.weighting](
+            base, sample_weight_name=self.sample_weight_name, weighted=weight is not None
+        )
+        how = {"route": route, "normalize": self.normalize, "shared": shared, "engine": self.engine}
+        context = open_callback_context(self, max_subtasks=None)
+        runner = Runner(
+            studies=self.studies_,
+            trainers=[make_trainers(base, folds, **how) for base in bases],
+            folds=folds,
+            tune=self.threshold == "tune",
+            on_train=self.bound_on == "train",
+            raise_errors=self.error_score == "raise",
+            n_jobs=self.n_jobs,
+            checkpoint=self._open_checkpoint((bases, X, codes, weight, splits, fit_params)),
+            callbacks=list(self.callbacks or ()),
+            context=context,
+            verbose=self.verbose,
+            min_gain=self.min_gain,
+        )
+        stopped = runner.run()
+        self._report(metric, pos, settings, len(splits), stopped, runner.choose())
+        if self.refit:
+            self._refit(bases[self.trials_[self.best_index_].setting], data, labels, how)
+        context.end()
+
+    def _refit(self, base, data, labels, how):
+        """Train the winner on everything."""
+        start = time.perf_counter()
+        everything = np.arange(data.y.size)
+        (trainer,) = make_trainers(base, [Fold(data, everything, everything)], **how)
+        training = trainer.fit(self.best_cost_weights_)
+        estimator = trainer.estimator(training)
+        known = np.asarray(getattr(estimator, "classes_", np.arange(labels.classes.size)))
+        self._adopt(estimator, known, labels.decode(known))
+        self.refit_time_ = time.perf_counter() - start
+        answer = trainer.predict(training, "train", tune=self.threshold == "tune")
+        warn_of_one_side(self.studies_[0].metric, self.trials_[self.best_index_], answer)
+
+    def _tune_prefit(self, metric, X, labels, codes, weight):
+        study, known, names = prefit_study(
+            self.base, metric, X, labels, codes, weight, tune=self.threshold == "tune", bound=self.bound
+        )
+        self.studies_ = [study]
+        self._report(metric, study.pos, [{}], 0, "the base was fitted before: only its threshold was tuned")
+        self.refit_time_ = 0.0
+        self._adopt(self.base, known, names)
+
+    def _open_checkpoint(self, content):
+        if self.checkpoint is None:
+            return None
+        aims = get_metric(self.metric), get_constraint(self.constraint), get_strategy(self.strategy)
+        names = ("threshold", "normalize", "bound_on", "engine", "weighting", "sample_weight_name")
+        how = [getattr(self, name) for name in names]
+        checkpoint = Checkpoint(self.checkpoint, (*content, *aims, *how, self.min_gain is None))
+        checkpoint.restore(self.studies_)
+        return checkpoint
+
+    def _report(self, metric, pos, settings, n_splits, stopped, choice=None):
+        """Set the results that come from the trials."""
+        how = {"metric": metric, "pos": pos, "bound": self.bound, "stopped": stopped}
+        results = report(self.studies_, settings, n_splits, winner=None if choice is None else choice.key, **how)
+        results |= {} if choice is None else {"gain_": choice.gain, "gain_error_": choice.error}
+        for name, value in results.items():
+            setattr(self, name, value)
+        if not self.feasible_:
+            warn(
+                f"no trial satisfies {metric.constraint} on held-out data; the closest one has "
+                f"{self.constraint_value_:.4g}. Loosen the constraint, or add trials or features",
+            )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self.null_class is not None
+        if hasattr(self.base, "fit") and not isinstance(self.base, type):
+            inner = get_tags(self.base).input_tags
+            tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
+        return tags

@@ -1,0 +1,273 @@
+"""MacroCostSearch: one search for each class against the rest, for macro-averaged metrics."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from csf._validation import check_labels, check_n_jobs, check_samples, check_weights
+from csf.errors.profile import ErrorProfile
+from csf.metrics import get_metric
+from csf.samples.splits import resolve_splits
+from csf.search.estimator import CostSearch
+from csf.search.prefit import is_prefit
+from csf.thresholding._calibration import fit_calibrator
+
+__all__ = ["MacroCostSearch"]
+
+
+def _search_has(method):
+    """Condition for `available_if`: the search has a method."""
+
+    def check(self):
+        return hasattr(self.search, method)
+
+    return check
+
+
+class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    r"""Search the costs of each class against the rest, and so the macro average of a metric.
+
+    The macro average is the mean over classes of the metric of "this class or not". It is no function of two error
+    numbers, so neither costs a(t) nor bounds exist for it as a whole. But each of its terms is the metric of a problem
+    of its own, so that the sum is maximised by maximising each: one `CostSearch` for each class, with levels,
+    threshold and bound of its own. All of them are made on the same splits, stratified by all classes, and share what
+    is prepared of the samples: steps of a pipeline before its last one are fitted once for each split (on the labels
+    of all classes), and linear models read one matrix.
+
+    Parameters
+    ----------
+    search : CostSearch
+        What is done for each class, with ``pos_label`` and ``null_class`` left at ``None``. The metric is the one to
+        average.
+    n_jobs : int, default=None
+        Threads that search classes at the same time; the result does not depend on it.
+
+    Attributes
+    ----------
+    searches_ : list of CostSearch
+        One for each class, fitted to "this class or not" as 1 and 0.
+    best_scores_ : ndarray of shape (n_classes,)
+        Their metrics on the pooled held-out predictions.
+    best_score_ : float
+        Mean of these: the macro average of the one-vs-rest decisions, by which a sample may have several classes or
+        none. `predict` gives each sample one class, and its macro average (`score`) is another number.
+    upper_bound_, gap_ : float
+        Mean of the bounds of the searches and of their gaps (NaN where one is), see `CostSearch`.
+    best_ts_, best_thresholds_ : ndarray of shape (n_classes,)
+        Level (NaN for none) and threshold of each winner.
+    scales_ : ndarray of shape (n_classes,)
+        Factors of the scores, see Notes; absent with ``refit=False``.
+    best_params_ : list of dict
+        Setting of ``param_grid`` that won for each class.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    n_features_in_, feature_names_in_ : int, ndarray of str
+        Number and names of the features, where the base tells them.
+
+    See Also
+    --------
+    CostSearch : With ``null_class`` it searches the F-measure of several classes together.
+
+    Notes
+    -----
+    Models of different classes are trained with different costs, so that their scores are no numbers of one scale.
+    What `predict` compares is the distance of each score from its threshold in units of log-odds: times the slope of a
+    sigmoid that is fitted to the training samples. That keeps what each search decides for its class; where no class
+    or several are found, the one that is missed by the least, or found with the most certainty, is predicted.
+
+    References
+    ----------
+    .. [1] S. Parambath, N. Usunier, Y. Grandvalet, "Optimizing F-measures by cost-sensitive classification",
+       NIPS 2014.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> macro = MacroCostSearch(CostSearch(LogisticRegression(), n_trials=3, cv=3)).fit(X, y)
+    >>> macro.best_score_, macro.score(X, y)
+    (0.881, 0.946)
+    """
+
+    def __init__(self, search, *, n_jobs=None):
+        self.search = search
+        self.n_jobs = n_jobs
+
+    def fit(self, X, y, sample_weight=None, **fit_params):
+        """Search the costs of each class.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Labels of two or more classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0.
+        **fit_params
+            As for `CostSearch.fit`.
+
+        Returns
+        -------
+        MacroCostSearch
+            ``self``, fitted.
+
+        Raises
+        ------
+        ValueError
+            If an argument or the data cannot be used, or every trial of a class failed.
+        """
+        self._check_search()
+        check_n_jobs(self.n_jobs)
+        X, y = check_samples(X, y)
+        y, self.classes_ = check_labels(y)
+        weight = check_weights(sample_weight, y.shape[0])
+        state = check_random_state(self.search.random_state)
+        groups = {"groups": fit_params["groups"]} if "groups" in fit_params else {}
+        splits = resolve_splits(self.search.cv, X, y, random_state=state, split_params=groups)
+        seed = None if self.search.random_state is None else int(state.randint(np.iinfo(np.int32).max))
+        each = clone(self.search).set_params(cv=splits, random_state=seed)
+        rest = {name: value for name, value in fit_params.items() if name != "groups"}
+        shared = {"labels": np.searchsorted(self.classes_, y)}
+        first = _fit_one(each, X, y == self.classes_[0], weight, rest, shared)
+        others = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(_fit_one)(each, X, y == label, weight, rest, shared) for label in self.classes_[1:]
+        )
+        self._report([first, *others])
+        if self.search.refit:
+            self._scale(X, y, weight)
+        return self
+
+    def _scale(self, X, y, weight):
+        """Find how fast the log-odds of each class grow with its score, so that scores of all classes compare."""
+        slopes = []
+        for label, search in zip(self.classes_, self.searches_):
+            score = search.decision_function(X)
+            usable = np.isfinite(score).all()
+            slope = fit_calibrator("sigmoid", score, y == label, weight).slope_ if usable else np.nan
+            slopes.append(slope if np.isfinite(slope) and slope > 0.0 else np.nan)
+        # a score that says nothing of its class has no scale of its own
+        middle = 1.0 if np.isnan(slopes).all() else np.nanmedian(slopes)
+        self.scales_ = np.where(np.isnan(slopes), middle, slopes)
+
+    def _check_search(self):
+        if not isinstance(self.search, CostSearch):
+            raise TypeError(f"search must be a csf.CostSearch, got {self.search!r}")
+        for name in ("pos_label", "null_class", "checkpoint"):
+            if getattr(self.search, name) is not None:
+                raise ValueError(
+                    f"{name} of the search must be None, got {getattr(self.search, name)!r}: each class is searched "
+                    "against the rest, for itself"
+                )
+        if is_prefit(self.search.base, self.search.cv):
+            raise ValueError("the base of the search is fitted before; each class needs trainings of its own")
+
+    def _report(self, searches):
+        """Set the results."""
+        self.searches_ = searches
+        self.best_scores_ = np.array([search.best_score_ for search in searches])
+        self.best_score_ = float(self.best_scores_.mean())
+        self.upper_bound_ = float(np.mean([search.upper_bound_ for search in searches]))
+        self.gap_ = float(np.mean([search.gap_ for search in searches]))
+        self.best_ts_ = np.array([np.nan if search.best_t_ is None else search.best_t_ for search in searches])
+        self.best_thresholds_ = np.array([search.best_threshold_ for search in searches], dtype=float)
+        self.best_params_ = [search.best_params_ for search in searches]
+        vars(self).pop("scales_", None)
+        for name in ("n_features_in_", "feature_names_in_"):
+            vars(self).pop(name, None)
+            if hasattr(searches[0], name):
+                setattr(self, name, getattr(searches[0], name))
+
+    def predict(self, X):
+        """The class whose score exceeds its threshold by the most, in units of log-odds.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels, as in ``classes_``.
+        """
+        best = self._margins(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def decision_function(self, X):
+        """Scores that say what `predict` does.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes) or (n_samples,)
+            Score of each class minus its threshold, times its scale: above 0 where its search finds it. With two
+            classes the difference of both, above 0 where the second one is predicted.
+        """
+        margins = self._margins(X)
+        return margins[:, 1] - margins[:, 0] if margins.shape[1] == 2 else margins
+
+    def _margins(self, X):
+        check_is_fitted(self)
+        return np.column_stack([search.decision_function(X) for search in self.searches_]) * self.scales_
+
+    @available_if(_search_has("predict_proba"))
+    def predict_proba(self, X):
+        """Probabilities of each class against the rest with the costs taken out, scaled to sum 1.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities in the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        proba = np.column_stack([search.predict_proba(X)[:, 1] for search in self.searches_])
+        total = proba.sum(axis=1, keepdims=True)
+        return np.divide(proba, total, out=np.full_like(proba, 1.0 / proba.shape[1]), where=total > 0.0)
+
+    def score(self, X, y, sample_weight=None):
+        """Macro average of the metric on new data.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0.
+
+        Returns
+        -------
+        float
+            Mean of the metric of `predict` over the classes that ``y`` holds.
+        """
+        metric, predicted = get_metric(self.search.metric), self.predict(X)
+        y, classes = check_labels(y)
+        weight = check_weights(sample_weight, y.shape[0])
+        profiles = [ErrorProfile.from_masks(y == k, predicted == k, sample_weight=weight) for k in classes]
+        return float(np.mean([metric.of(profile) for profile in profiles]))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        if isinstance(self.search, CostSearch):
+            inner = get_tags(self.search).input_tags
+            tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
+        return tags
+
+
+def _fit_one(search, X, is_class, weight, fit_params, shared):
+    return clone(search)._fit(X, is_class.astype(np.int64), weight, fit_params, shared)

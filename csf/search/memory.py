@@ -1,0 +1,116 @@
+"""What linear models start from, and how a search that goes on gets it back."""
+
+from csf.search.states import decode, encode
+from csf.trainers.warm_starts import Starts
+
+__all__ = ["Memory"]
+
+# Characters of all states in a file; larger ones are not written but computed once more.
+_LARGEST = 1 << 26
+
+
+class Memory:
+    """States of earlier trainings on all folds.
+
+    Parameters
+    ----------
+    trainers : list of list of Trainer
+        One for each setting and fold.
+    """
+
+    def __init__(self, trainers):
+        self.trainers, self.order = trainers, []
+        self._starts = [Starts() for _ in trainers[0]]
+        self._texts = {}
+
+    def starts(self, setting, fold, costs):
+        """States for a training to start from.
+
+        Parameters
+        ----------
+        setting, fold : int
+            Where it is trained.
+        costs : tuple of float
+            Its costs.
+
+        Returns
+        -------
+        sequence
+            The nearest first.
+        """
+        trainer = self.trainers[setting][fold]
+        return () if trainer.family is None else self._starts[fold].nearest(trainer.family, trainer.position(costs))
+
+    def add(self, setting, trial, results):
+        """Keep the states of a trial.
+
+        Parameters
+        ----------
+        setting : int
+            Its setting.
+        trial : Trial
+            The trial.
+        results : list of FoldResult
+            What each fold gave.
+        """
+        if self.trainers[setting][0].family is None:
+            return
+        self.order.append([setting, trial.number])
+        for trainer, starts, result in zip(self.trainers[setting], self._starts, results):
+            if result.state is not None:
+                starts.add(trainer.family, trainer.position(trial.costs), result.state)
+
+    def to_record(self):
+        """Plain description for a file.
+
+        Returns
+        -------
+        dict
+            The trials in the order in which they were kept, and the states: ``None`` where these cannot be written or
+            are too large.
+        """
+        texts = {}
+        for fold, starts in enumerate(self._starts):
+            families = [row[fold].family for row in self.trainers]
+            for entry in starts.known:
+                if id(entry) in self._texts:
+                    texts[id(entry)] = self._texts[id(entry)]
+                    continue
+                family, position, state = entry
+                try:
+                    texts[id(entry)] = entry, [families.index(family), list(position), encode(state)]
+                except TypeError:
+                    return {"order": self.order, "states": None}
+        self._texts = texts
+        size = sum(map(_length, (text for _, text in texts.values())))
+        states = [[texts[id(entry)][1] for entry in starts.known] for starts in self._starts]
+        return {"order": self.order, "states": states if size <= _LARGEST else None}
+
+    def restore(self, record):
+        """Take over the states of a file.
+
+        Parameters
+        ----------
+        record : dict
+            As `to_record` returns it.
+
+        Returns
+        -------
+        list of tuple of (int, int)
+            Setting and number of the trials that have to be trained once more, in this order, for want of their
+            states.
+        """
+        if record["states"] is None:
+            return record["order"]
+        for fold, (starts, entries) in enumerate(zip(self._starts, record["states"], strict=True)):
+            for setting, position, state in entries:
+                starts.add(self.trainers[setting][fold].family, tuple(position), decode(state))
+        self.order = record["order"]
+        return []
+
+
+def _length(text):
+    """Characters of a description, about."""
+    if isinstance(text, str):
+        return len(text)
+    return sum(map(_length, text)) if isinstance(text, list) else 8

@@ -1,0 +1,297 @@
+"""Trainings on folds, and what the pooled held-out predictions say."""
+
+import pickle
+import time
+import traceback
+from dataclasses import dataclass
+
+import numpy as np
+from joblib import wrap_non_picklable_objects
+
+from csf._common.warn import warn
+from csf.errors.hull import Hull
+from csf.errors.profile import ErrorProfile
+from csf.thresholding import sweep_several
+from csf.trials import known_hull, outcome
+
+__all__ = [
+    "FoldResult",
+    "decisions",
+    "evaluate",
+    "lost_samples",
+    "pooled_outcome",
+    "run_fold",
+    "warn_of_one_side",
+]
+
+
+@dataclass(frozen=True)
+class FoldResult:
+    """What one training on one fold gave.
+
+    Parameters
+    ----------
+    decided : ndarray of bool, shape (n_test,)
+        Where the model finds something in the held-out samples by its own decision.
+    score : ndarray of shape (n_test,), default=None
+        Scores of the held-out samples, where thresholds are tuned.
+    lost : ndarray of bool, shape (n_test,), default=None
+        Held-out samples that are taken for the wrong one of several classes, wherever the score is cut.
+    train_outcome : tuple of (ErrorProfile, Hull), default=None
+        Own decision and known profiles on the training samples, where bounds read those.
+    fit_time, score_time : float
+        Seconds.
+    error : str, default=None
+        Traceback of a failure; then nothing else is set but its cause.
+    cause : Cause, default=None
+        The exception of a failure.
+    state : object, default=None
+        What a later training with other costs can start from.
+    duality_gap : float, default=None
+        How far the model's objective is from its optimum at most, as a share of it; where the trainer knows.
+    """
+
+    decided: np.ndarray | None = None
+    score: np.ndarray | None = None
+    lost: np.ndarray | None = None
+    train_outcome: tuple | None = None
+    fit_time: float = 0.0
+    score_time: float = 0.0
+    error: str | None = None
+    cause: object = None
+    state: object = None
+    duality_gap: float | None = None
+
+    @classmethod
+    def failed(cls, error):
+        """Result of a training that raised an error."""
+        return cls(error="".join(traceback.format_exception(error)), cause=Cause(error))
+
+    def raise_error(self):
+        """Raise the error of a failure, if it is one."""
+        if self.error is None:
+            return
+        if self.cause.error is None:
+            raise RuntimeError(f"a training failed in a worker, with an error that cannot leave it:\n{self.error}")
+        raise self.cause.error
+
+
+class Cause:
+    """An exception that passes from one process to another if it can, and never breaks what it travels with.
+
+    Parameters
+    ----------
+    error : Exception or None
+        The exception; ``None`` where it did not get through.
+    """
+
+    def __init__(self, error):
+        self.error = error
+
+    def __reduce__(self):
+        try:
+            # The traceback stays here, but for its text.
+            self.error.add_note(f"\nIn a worker:\n{''.join(traceback.format_exception(self.error))}")
+            return _unpacked, (pickle.dumps(wrap_non_picklable_objects(self.error, keep_wrapper=False)),)
+        except Exception:  # an exception may hold anything, e.g. a lock
+            return Cause, (None,)
+
+
+def _unpacked(content):
+    try:
+        return Cause(pickle.loads(content))
+    except Exception:  # it may need more than its message, or say anything else on the way
+        return Cause(None)
+
+
+def run_fold(trainer, fold, costs, starts=(), *, tune, on_train):
+    """Train on one fold and predict its held-out samples.
+
+    Parameters
+    ----------
+    trainer : Trainer
+        Trains on the fold's training part and predicts its parts.
+    fold : Fold
+        The fold.
+    costs : tuple of float
+        ``(c_fn, c_fp)``.
+    starts : sequence, default=()
+        States of earlier trainings, the nearest first.
+    tune : bool
+        Whether scores are needed, or the base's own predictions.
+    on_train : bool
+        Whether bounds read the training part.
+
+    Returns
+    -------
+    FoldResult
+        Predictions, or the error: whatever the base raises, and answers that cannot be its own.
+    """
+    try:
+        start = time.perf_counter()
+        training = trainer.fit(costs, starts)
+        fitted = time.perf_counter()
+        answer = _answer(trainer, training, "test", fold, tune)
+        lost, train_outcome = lost_samples(fold.y_test, answer.found), None
+        if on_train:
+            train_outcome = _known(fold.y_train, _answer(trainer, training, "train", fold, tune), fold.weight_train)
+        times = fitted - start, time.perf_counter() - fitted
+        said = answer.decided, answer.score, lost, train_outcome
+        return FoldResult(*said, *times, state=training.state, duality_gap=training.gap)
+    except Exception as error:
+        return FoldResult.failed(error)
+
+
+def _answer(trainer, training, part, fold, tune):
+    """What a trained model says about a part, if that can be: numpy would stretch what is too short."""
+    answer = trainer.predict(training, part, tune=tune)
+    n_samples = (fold.y_test if part == "test" else fold.y_train).shape[0]
+    said = {"decisions": answer.decided} | ({"scores": answer.score} if tune else {})
+    for name, values in said.items():
+        if np.shape(values) != (n_samples,):
+            raise ValueError(f"the base gave {name} of shape {np.shape(values)} for {n_samples} samples")
+    if tune and np.isnan(answer.score).any():
+        raise ValueError(f"the base gave NaN scores for {int(np.isnan(answer.score).sum())} of {n_samples} samples")
+    found = np.asarray(answer.found)
+    if found.shape not in ((), (n_samples,)):
+        raise ValueError(f"the base gave labels of shape {found.shape} for {n_samples} samples")
+    learnt = np.isin(found, fold.y_train)
+    if not learnt.all():
+        known, unknown = np.unique(fold.y_train).tolist(), np.unique(found[~learnt]).tolist()
+        raise ValueError(f"the base predicted the classes {unknown}, but it was trained on the codes {known} alone")
+    return answer
+
+
+def lost_samples(y, found):
+    """Samples in which there is something (code above 0), and something else is found."""
+    return (y > 0) & (y != found)
+
+
+def _known(y, answer, weight):
+    """Profile of the own decision, and the hull of all known ones."""
+    is_pos, lost = y > 0, lost_samples(y, answer.found)
+    profile = ErrorProfile.from_masks(is_pos, answer.decided & ~lost, sample_weight=weight)
+    curve = None if answer.score is None else sweep_several(is_pos, lost, answer.score, weight)
+    return profile, known_hull(profile, curve)
+
+
+def pooled_outcome(metric, folds, results, *, tune):
+    """Fields of a trial from the pooled held-out predictions of all folds.
+
+    Parameters
+    ----------
+    metric : Metric
+        What is maximised.
+    folds : list of Fold
+        The folds.
+    results : list of FoldResult
+        What each fold gave, in the same order.
+    tune : bool
+        Whether the threshold is tuned on the pooled scores.
+
+    Returns
+    -------
+    dict
+        Fields of a complete or failed `Trial`.
+    """
+    times = {
+        "fit_time": sum(result.fit_time for result in results),
+        "score_time": sum(result.score_time for result in results),
+    }
+    errors = [result.error for result in results if result.error is not None]
+    if errors:
+        return {"error": errors[0], **times}
+    fields = evaluate(
+        metric,
+        _pooled([fold.y_test for fold in folds]) > 0,
+        _pooled([result.lost for result in results]),
+        _pooled([result.decided for result in results]),
+        _pooled([result.score for result in results]) if tune else None,
+        None if folds[0].weight_test is None else _pooled([fold.weight_test for fold in folds]),
+    )
+    fields["fold_scores"] = _fold_scores(metric, folds, results, fields)
+    gaps = [result.duality_gap for result in results]
+    fields["duality_gap"] = None if None in gaps else max(gaps)
+    if results[0].train_outcome is not None:
+        fields |= _train_fields(metric, folds, results)
+    return fields | times
+
+
+def _pooled(parts):
+    """What the folds say, one after the other; a single fold is taken as it is."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _found(answer, threshold):
+    """Where something is found at a threshold, or by the own decision (``None``)."""
+    return answer.decided if threshold is None else answer.score >= threshold
+
+
+def decisions(results, threshold):
+    """Which held-out samples are found for what they are at a threshold, or by the own decision (``None``)."""
+    return _pooled([_found(result, threshold) for result in results]) & ~_pooled([result.lost for result in results])
+
+
+def evaluate(metric, is_pos, lost, decided, score, weight):
+    """Fields of a trial from decisions and scores (or ``None``) on one data set."""
+    profile = ErrorProfile.from_masks(is_pos, decided & ~lost, sample_weight=weight)
+    curve = None if score is None else sweep_several(is_pos, lost, score, weight)
+    cut = None if curve is None else curve.best(metric, metric.constraint)
+    return outcome(metric, profile, hull=known_hull(profile, curve), cut=cut)
+
+
+def _fold_scores(metric, folds, results, pooled):
+    """Metric of each fold at the pooled threshold; a single fold is all that was pooled."""
+    if len(folds) == 1:
+        return (pooled["score"],)
+    return tuple(_fold_score(metric, fold, result, pooled["threshold"]) for fold, result in zip(folds, results))
+
+
+def _fold_score(metric, fold, result, threshold):
+    """Metric of one fold at the pooled threshold; ``None`` where the fold lacks a class."""
+    is_pos = fold.y_test > 0
+    counted = is_pos if fold.weight_test is None else is_pos[fold.weight_test > 0]
+    if counted.all() or not counted.any():
+        return None
+    predicted = _found(result, threshold) & ~result.lost
+    return metric.of(ErrorProfile.from_masks(is_pos, predicted, sample_weight=fold.weight_test))
+
+
+def _train_fields(metric, folds, results):
+    """What the bounds read where they read the training parts: the mean over folds."""
+    sizes = np.array([f.y_train.size if f.weight_train is None else f.weight_train.sum() for f in folds], dtype=float)
+    shares = sizes / sizes.sum()
+    profiles, hulls = zip(*(result.train_outcome for result in results))
+    profile = ErrorProfile(
+        *(float(np.dot(shares, [getattr(p, name) for p in profiles])) for name in ("fn", "fp", "pos"))
+    )
+    fields = outcome(metric, profile, hull=Hull.mean(hulls, shares))
+    return {name: fields[name] for name in ("profile", "value", "attained", "hull")}
+
+
+def warn_of_one_side(metric, winner, answer):
+    """Warn where the winner, trained on everything, lost what its trainings on folds could tell apart.
+
+    That happens to models that are nearly constant: their scores differ by less than those of two trainings do.
+
+    Parameters
+    ----------
+    metric : Metric
+        What was maximised.
+    winner : Trial
+        The trial with the threshold.
+    answer : Response
+        What the winner, trained on everything, says about its training samples.
+    """
+    found = _found(answer, winner.threshold)
+    if found.any() and not found.all():
+        return
+    pos = winner.profile.pos
+    useless = ErrorProfile(fn=0.0, fp=1.0 - pos, pos=pos) if found.all() else ErrorProfile(fn=pos, fp=0.0, pos=pos)
+    if winner.score > metric.of(useless) + 1e-9:
+        warn(
+            f"the winner (t={winner.t}, threshold {winner.threshold}) has {metric.name} {winner.score:.4g} on held-out "
+            f"data, but trained on all data it finds {'all' if found.all() else 'none'} of its samples positive: its "
+            "scores are too alike for a threshold to pass from one training to the next. Search other parameters of "
+            'the base (param_grid={"C": [...]}), or give min_gain',
+        )

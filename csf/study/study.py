@@ -1,0 +1,393 @@
+"""Ask for costs, tell what came out: the search without the training."""
+
+import math
+from collections import Counter
+from dataclasses import replace
+
+from csf._common.files import read_record, write_record
+from csf._common.identity import named
+from csf._validation import check_binary_target, check_count, check_fraction, check_number, check_scores, check_weights
+from csf.bounds import upper_bound
+from csf.errors.profile import ErrorProfile
+from csf.metrics import get_metric
+from csf.strategies import Proposal, get_strategy
+from csf.thresholding import sweep
+from csf.trials import Trial, best_trial, check_history, check_share, gap, known_hull, outcome, same_costs
+
+__all__ = ["Study"]
+
+FORMAT = "csf-study"
+VERSION = 2
+
+
+class Study:
+    """A cost search for people who train their own model.
+
+    Ask for a trial, train with its costs wherever and however you like (a neural network, another language), and
+    tell the labels with the predictions, the scores or the counts.
+
+    Parameters
+    ----------
+    metric : str or Metric, default="f1"
+        What is maximised.
+    strategy : str, Strategy or callable, default="cone"
+        Decides where to train next.
+    pos : float
+        Share of positives in the data that the trials are evaluated on, in (0, 1).
+    n_trials : int, default=10
+        Largest number of trials.
+    tol : float, default=None
+        Stop when `gap` is at most this, in units of the metric; ``None`` never stops for that.
+    bound : {"support", "diagonal", "envelope", "parambath"} or type, default="support"
+        How `upper_bound` is computed, see `csf.bounds`.
+
+    Attributes
+    ----------
+    trials : list of Trial
+        All trials in the order in which they were asked for.
+    stop_reason : str or None
+        Why `ask` returned ``None``; ``None`` while the search goes on.
+
+    Examples
+    --------
+    >>> study = Study("f1", pos=0.2, n_trials=3)
+    >>> while (trial := study.ask()) is not None:
+    ...     # train with trial.c_fn and trial.c_fp, count the errors on validation data:
+    ...     fn, fp = 4 + 10 * trial.t, 2 / trial.t
+    ...     _ = study.tell(trial, profile=ErrorProfile.from_counts(tp=20 - fn, fn=fn, fp=fp, tn=80 - fp))
+    >>> [trial.t for trial in study.trials], study.best_trial.t
+    ([0.5, 0.25, 0.125], 0.25)
+    """
+
+    def __init__(self, metric="f1", strategy="cone", *, pos, n_trials=10, tol=None, bound="support"):
+        self.metric = get_metric(metric)
+        self.n_trials = check_count(n_trials, "n_trials")
+        self._given = get_strategy(strategy)  # may be continued with another budget
+        self.strategy = self._given.with_budget(self.n_trials)
+        self.strategy.check_metric(self.metric)
+        self.pos = check_fraction(pos, "pos")
+        if tol is not None:
+            check_number(tol, "tol")
+        self.tol = tol
+        self.bound = bound
+        upper_bound([], self.metric, pos=self.pos, bound=bound)  # a bound that cannot serve the metric says so now
+        self.trials = []
+        self.stop_reason = None
+
+    @classmethod
+    def from_target(cls, y, metric="f1", strategy="cone", *, pos_label=None, sample_weight=None, **options):
+        """Study for the labels of a data set.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Labels that the trials will be evaluated on.
+        metric, strategy : optional
+            As for `Study`.
+        pos_label : label, default=None
+            Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0.
+        **options
+            ``n_trials``, ``tol`` and ``bound``, as for `Study`.
+
+        Returns
+        -------
+        Study
+            With ``pos`` taken from ``y``.
+
+        Examples
+        --------
+        >>> Study.from_target(["no", "no", "no", "yes"], pos_label="yes").pos
+        0.25
+        """
+        _, is_pos, _ = check_binary_target(y, pos_label)
+        weight = check_weights(sample_weight, is_pos.shape[0])
+        nothing = ErrorProfile.from_masks(is_pos, is_pos, sample_weight=weight)
+        return cls(metric, strategy, pos=nothing.pos, **options)
+
+    # ---------------------------------------------------------------- ask
+
+    def ask(self):
+        """Next trial to train, or ``None`` when the search is over or waits for pending trials.
+
+        Returns
+        -------
+        Trial or None
+            A pending trial with its level ``t`` and its costs ``c_fn`` and ``c_fp``.
+        """
+        pending = sum(trial.state == "pending" for trial in self.trials)
+        if self.strategy.batch_size is not None and pending >= self.strategy.batch_size:
+            return None
+        if len(self.trials) >= self.n_trials:
+            return self._stop(f"all {self.n_trials} trials are done")
+        if self.tol is not None and not pending and self.best_trial is not None and self.gap <= self.tol:
+            return self._stop(f"the gap {self.gap:.3g} is at most tol={self.tol:g}")
+        proposal = self.strategy.propose(tuple(self.trials), metric=self.metric, pos=self.pos)
+        if proposal is None:
+            return None if pending else self._stop(f"strategy {self.strategy.name} is done")
+        trial = self._trial(proposal)
+        if any(trial.costs == other.costs for other in self.trials):
+            return self._stop(f"costs {trial.costs} were tried before")
+        self.trials.append(trial)
+        self.stop_reason = None
+        return trial
+
+    def ask_batch(self):
+        """All trials that the strategy is ready to have trained at once.
+
+        Returns
+        -------
+        list of Trial
+            Pending trials; empty when the search is over.
+        """
+        return list(iter(self.ask, None))
+
+    def _stop(self, reason):
+        self.stop_reason = reason
+
+    def _trial(self, proposal):
+        if isinstance(proposal, Proposal):
+            t, c_fn, c_fp = self._checked_proposal(proposal)
+        else:
+            t = self.metric.clip_level(self._checked_level(proposal), pos=self.pos)
+            c_fn, c_fp = self.metric.cost_weights(t, pos=self.pos)
+        if not (c_fn > 0 and c_fp > 0):
+            raise ValueError(
+                f"metric {self.metric.name!r} gives the costs (c_fn, c_fp) = ({c_fn:g}, {c_fp:g}) at level {t}: a "
+                "class without weight leaves nothing to learn. Such a metric is maximised by predicting one class "
+                "everywhere; add a constraint, e.g. metric='recall', constraint='precision >= 0.8'"
+            )
+        number = 1 + max((trial.number for trial in self.trials), default=-1)
+        return Trial(number=number, t=t, c_fn=float(c_fn), c_fp=float(c_fp))
+
+    def _checked_proposal(self, proposal):
+        c_fn, c_fp = float(proposal.c_fn), float(proposal.c_fp)
+        if not (0 < c_fn < math.inf and 0 < c_fp < math.inf):
+            raise ValueError(f"strategy {self.strategy.name!r} proposed {proposal}; costs must be positive and finite")
+        if proposal.t is None:
+            return None, c_fn, c_fp
+        t = self._checked_level(proposal.t)
+        a_fn, a_fp = self.metric.cost_weights(t, pos=self.pos)
+        if not same_costs((c_fn, c_fp), (a_fn, a_fp)):
+            raise ValueError(
+                f"strategy {self.strategy.name!r} proposed {proposal}, but level {t:g} has costs in the ratio "
+                f"{a_fn:g} : {a_fp:g}; give t=None for costs of no level"
+            )
+        return t, c_fn, c_fp
+
+    def _checked_level(self, level):
+        lo, hi = self.metric.range(self.pos)
+        try:
+            t = float(level)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"strategy {self.strategy.name!r} proposed {level!r}; accepted: a level in [{lo:g}, {hi:g}], a "
+                "Proposal, or None to end"
+            ) from None
+        if not lo <= t <= hi:
+            raise ValueError(f"strategy {self.strategy.name!r} proposed t={t!r}, outside the range [{lo:g}, {hi:g}]")
+        return t
+
+    # ---------------------------------------------------------------- tell
+
+    def tell(self, trial, y_true=None, y_pred=None, *, y_score=None, profile=None, sample_weight=None, pos_label=None):
+        """Report what a trial's model did.
+
+        Parameters
+        ----------
+        trial : Trial or int
+            A pending trial of this study, or its number.
+        y_true : array-like of shape (n_samples,), default=None
+            True labels.
+        y_pred : array-like of shape (n_samples,), default=None
+            Predicted labels.
+        y_score : array-like of shape (n_samples,), default=None
+            Scores, larger for the positive class: every cut of them counts, and the best one is kept as the
+            trial's ``threshold``. Without ``y_pred`` the best cut is the model's own decision too.
+        profile : ErrorProfile, default=None
+            Counted errors, instead of labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0.
+        pos_label : label, default=None
+            Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+
+        Returns
+        -------
+        Trial
+            The complete trial.
+
+        Raises
+        ------
+        ValueError
+            If the trial is not pending here, nothing or too much is told, or the share of positives is another one.
+        """
+        if profile is None and (y_true is None or (y_pred is None and y_score is None)):
+            raise ValueError("tell either profile=, or y_true with y_pred, y_score or both")
+        labels = y_true, y_pred, y_score, sample_weight, pos_label
+        if profile is not None and any(part is not None for part in labels):
+            raise ValueError("tell either profile= alone, or y_true with y_pred, y_score or both: not the two together")
+        if profile is not None and not isinstance(profile, ErrorProfile):
+            raise TypeError(f"profile must be an ErrorProfile, e.g. ErrorProfile.from_counts(...), got {profile!r}")
+        curve = None
+        if y_true is not None:
+            _, is_pos, pos_label = check_binary_target(y_true, pos_label)
+            weight = check_weights(sample_weight, is_pos.shape[0])
+            if y_pred is not None:
+                profile = ErrorProfile.from_predictions(y_true, y_pred, sample_weight=weight, pos_label=pos_label)
+            if y_score is not None:
+                curve = sweep(is_pos, check_scores(y_score, is_pos.shape[0]), weight)
+        cut = None if curve is None else curve.best(self.metric, self.metric.constraint)
+        profile = profile or cut.profile
+        return self.record(trial, **outcome(self.metric, profile, hull=known_hull(profile, curve), cut=cut))
+
+    def record(self, trial, **results):
+        """Complete a pending trial with finished results; `tell` is the way in for labels and predictions.
+
+        Parameters
+        ----------
+        trial : Trial or int
+            A pending trial of this study, or its number.
+        **results
+            Fields of the `Trial`, among them ``profile``, ``value`` and ``score``.
+
+        Returns
+        -------
+        Trial
+            The complete trial.
+        """
+        check_share(results["profile"], self.pos)
+        return self._settle(trial, state="complete", **results)
+
+    def fail(self, trial, error, **results):
+        """Report that a trial's training failed; the search goes on without it.
+
+        Parameters
+        ----------
+        trial : Trial or int
+            A pending trial of this study, or its number.
+        error : str or Exception
+            What went wrong.
+        **results
+            Further fields of the `Trial`.
+
+        Returns
+        -------
+        Trial
+            The failed trial.
+        """
+        return self._settle(trial, state="failed", error=str(error), **results)
+
+    def _settle(self, trial, **changes):
+        number = trial.number if isinstance(trial, Trial) else trial
+        at, known = next(((at, t) for at, t in enumerate(self.trials) if t.number == number), (None, None))
+        if known is None or known.state != "pending":
+            state = "unknown" if known is None else known.state
+            pending = [t.number for t in self.trials if t.state == "pending"]
+            raise ValueError(f"trial {number!r} is {state} in this study; pending trials: {pending}")
+        if isinstance(trial, Trial) and trial.costs != known.costs:
+            text = f"trial {number} has the costs {known.costs} in this study and {trial.costs} where it comes from"
+            raise ValueError(f"{text}: it belongs to another study")
+        self.trials[at] = replace(known, **changes)
+        return self.trials[at]
+
+    def forget_pending(self):
+        """Drop trials that were asked for and never told, e.g. after an interruption."""
+        self.trials = [trial for trial in self.trials if trial.state != "pending"]
+
+    # ---------------------------------------------------------------- results
+
+    @property
+    def best_trial(self):
+        """Complete trial with the largest score (feasible ones first, then the earliest), or ``None``."""
+        return best_trial(self.trials)
+
+    @property
+    def best_score(self):
+        """Score of `best_trial`, or ``None`` before the first result."""
+        return None if self.best_trial is None else self.best_trial.score
+
+    @property
+    def upper_bound(self):
+        """Best value still possible by the bound (for feasible classifiers); the end of the range before a result."""
+        return upper_bound(self.trials, self.metric, pos=self.pos, bound=self.bound)
+
+    @property
+    def gap(self):
+        """`upper_bound` minus the best value attained, >= 0; ``None`` before a result, NaN where none is feasible."""
+        return gap(self.trials, self.upper_bound)
+
+    def state(self):
+        """Number of trials in each state.
+
+        Returns
+        -------
+        dict
+            ``{"complete": ..., "failed": ..., "pending": ...}``.
+        """
+        counts = Counter(trial.state for trial in self.trials)
+        return {state: counts[state] for state in ("complete", "failed", "pending")}
+
+    # ---------------------------------------------------------------- files
+
+    def save(self, path):
+        """Write the trials as JSON; an existing file is replaced in one step.
+
+        Parameters
+        ----------
+        path : path-like
+            File to write.
+        """
+        write_record(
+            path,
+            FORMAT,
+            VERSION,
+            {
+                "metric": named(self.metric),
+                "strategy": named(self._given),
+                "pos": self.pos,
+                "n_trials": self.n_trials,
+                "tol": self.tol,
+                "stop_reason": self.stop_reason,
+                "trials": [trial.to_dict() for trial in self.trials],
+            },
+        )
+
+    @classmethod
+    def load(cls, path, metric="f1", strategy="cone", **options):
+        """Study with the trials of a file; metric and strategy are code and given again.
+
+        Parameters
+        ----------
+        path : path-like
+            File written by `save`.
+        metric, strategy : optional
+            As for `Study`, the same as when it was saved.
+        **options
+            ``n_trials``, ``tol`` or ``bound`` to go on with; what is not given is taken from the file.
+
+        Returns
+        -------
+        Study
+            Ready to `ask` on.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, not a study, or was made with another metric or strategy.
+        """
+        content = read_record(path, FORMAT, VERSION)
+        try:
+            pos = check_fraction(content["pos"], "pos")
+            options = {"n_trials": check_count(content["n_trials"], "n_trials"), "tol": content["tol"]} | options
+            made_with = [list(content[name]) for name in ("metric", "strategy")]
+            trials = [Trial.from_dict(record) for record in content["trials"]]
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ValueError(f"{path} is damaged ({error!r}); it was left as it is") from error
+        study = cls(metric, strategy, pos=pos, **options)
+        for name, then, now in zip(("metric", "strategy"), made_with, (named(study.metric), named(study._given))):
+            if then != now:
+                how = "with other parameters, other code or other values that its functions enclose"
+                raise ValueError(f"{path} was made with {name} {then[0]}, not {now[0] if then[0] != now[0] else how}")
+        study.trials = check_history(trials, study.metric, pos=pos, path=path)
+        return study

@@ -1,0 +1,52 @@
+"""``python -m tests.benchmarks [topic] [options]``: all measurements behind one command."""
+
+import pkgutil
+import runpy
+import sys
+from pathlib import Path
+
+__all__ = ["main"]
+
+FIRST = "engine"
+LEFT_OUT = ("data", "__main__")
+
+
+def topics():
+    """Names of the benchmarks: the modules of this package that print a table.
+
+    Returns
+    -------
+    list of str
+        In alphabetical order.
+
+    Examples
+    --------
+    >>> "engine" in topics()
+    True
+    """
+    return [module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]) if module.name not in LEFT_OUT]
+
+
+def main(arguments=None):
+    """Run one benchmark with the rest of the arguments.
+
+    Parameters
+    ----------
+    arguments : list of str, default=None
+        Topic and its options; ``None`` takes those of the command line. Without a topic: ``engine``.
+    """
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    topic = arguments.pop(0) if arguments and not arguments[0].startswith("-") else FIRST
+    if topic not in topics():
+        raise SystemExit(
+            f"there is no benchmark {topic!r}; accepted: {', '.join(topics())}. --help after one tells its options"
+        )
+    given, sys.argv = sys.argv, [f"python -m tests.benchmarks {topic}", *arguments]
+    try:
+        runpy.run_module(f"tests.benchmarks.{topic}", run_name="__main__")
+    finally:
+        sys.argv = given
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,338 @@
+"""Searches with linear models against single trainings of scikit-learn: time, certificates, memory, scaling.
+
+``python -m tests.benchmarks`` prints one table with a line for each data set and base, and small ones for what the time
+grows with and for memory. Times are processor times with one thread, so that other load on the machine counts little;
+what is compared runs in turns, and medians of the ratios of these pairs are reported, with the number of pairs where
+the time for five was not given (``--seconds``); "-" stands where it would not do for one.
+
+- ``cold ms``: one ``fit`` of the base on all samples.
+- ``19 trials``: a search with the cone strategy on all samples without cross-validation and without the last
+  training, divided by ``cold``; ``of 19 cold``: divided by 19 fits with the same class weights.
+- ``13 C x 19``: the same search for 13 values of C from 1/64 to 64 at once, divided by ``cold``.
+- ``5 folds``: a search with 19 trials and 5 folds, divided by ``GridSearchCV`` over the same 19 class weights and
+  folds with the same metric; ``F1``, ``own cut`` and ``F1 grid`` are those of the pooled held-out predictions: of
+  the search, of its best model without the tuned threshold, and of the best one of the grid.
+- ``gap`` and ``base's gap``: largest duality gap of the 19 trainings, as a share of the objective; that of LinearSVC
+  is half the squared gradient at its coefficients, as only the squared hinge loss allows.
+- ``off`` and ``base off``: largest distance of the 19 objectives from a bound of a much tighter solution, as a share.
+"""
+
+import argparse
+import time
+import warnings
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
+from sklearn.preprocessing import normalize
+from sklearn.svm import LinearSVC
+from threadpoolctl import threadpool_limits
+
+from csf import CostSearch
+from csf.costs import WeightRoute
+from csf.linear import Hinge, HingeDescent, Logistic, Rows, SquaredHinge
+from csf.samples.folds import Data, Fold
+from csf.trainers import make_trainers
+from csf.trainers.warm_starts import Starts
+from tests.benchmarks.data import data_folder, load_binary
+from tests.benchmarks.fenchel import markdown
+from tests.benchmarks.memory import memory_rows
+
+__all__ = ["main", "problems", "rows", "scaling_rows"]
+
+BASES = {
+    "squared hinge": LinearSVC(),
+    "hinge": LinearSVC(loss="hinge"),
+    "logistic": LogisticRegression(),
+}
+SETS = ("news20", "news20 l2", "adult", "dense", "mammography")
+PARTS = ("main", "scaling", "memory")
+N_TRIALS = 19
+GRID = tuple(2.0**k for k in range(-6, 7))
+# Coefficients up to which Newton steps on all of them give the tight solution.
+_FEW = 512
+
+
+def problems(names=SETS, *, shrink=1):
+    """Data sets of the table.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of ``SETS``; those whose files are missing are left out with a note.
+    shrink : int, default=1
+        Divides the number of drawn samples.
+
+    Yields
+    ------
+    name : str
+        Its name.
+    X : ndarray or CSR array
+        Samples: news20 as word counts or divided by the lengths of its rows, class 1 against the rest; dense is
+        drawn by ``make_classification``.
+    y : ndarray of int
+        Targets 0 and 1.
+    """
+    for name in names:
+        if name == "dense":
+            options = {"n_informative": 20, "weights": [0.9], "flip_y": 0.05, "random_state": 0}
+            yield name, *make_classification(20_000 // shrink, 50, **options)
+            continue
+        try:
+            X, y = load_binary(name.split()[0])
+        except FileNotFoundError:
+            print(f"{name}: left out, no data in {data_folder()} (environment variable CSF_DATA)")
+            continue
+        yield name, normalize(X) if name.endswith("l2") else X, y
+
+
+def seconds_of(work):
+    """Processor time of one call."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def paired(*works, n_runs=5, budget=np.inf, expected=0.0):
+    """Processor times of functions that run in turns.
+
+    Parameters
+    ----------
+    *works : callable
+        What is timed; called once before.
+    n_runs : int, default=5
+        Number of turns.
+    budget : float, default=inf
+        Seconds after which no further turn begins.
+    expected : float, default=0.0
+        Seconds that one turn takes; no turn begins where this is more than twice the budget.
+
+    Returns
+    -------
+    ndarray of shape (n_turns, n_works)
+        Seconds.
+    """
+    times, spent = [], budget if expected > 2.0 * budget else 0.0
+    while len(times) < n_runs and spent < budget:
+        times.append([seconds_of(work) for work in works])
+        spent += sum(times[-1])
+    return np.array(times)
+
+
+def ratio(times, n_runs=5, digits=".2f"):
+    """Median of the ratios of the first column to the second, with the number of pairs where it is another one."""
+    if not len(times):
+        return "-"
+    text = format(float(np.median(times[:, 0] / times[:, 1])), digits)
+    return text if len(times) >= n_runs else f"{text} ({len(times)})"
+
+
+def rows(sets, bases=tuple(BASES), *, n_trials=N_TRIALS, n_runs=5, budget=30.0, grid=GRID):
+    """Lines of the main table.
+
+    Parameters
+    ----------
+    sets : iterable of tuple of (str, array, ndarray)
+        Data sets, see `problems`.
+    bases : sequence of str
+        Keys of ``BASES``.
+    n_trials : int, default=19
+        Trials of each search.
+    n_runs : int, default=5
+        Pairs of runs.
+    budget : float, default=30.0
+        Seconds after which no further pair of a comparison with many trainings begins.
+    grid : sequence of float
+        Values of C that are searched at once.
+
+    Yields
+    ------
+    dict
+        One line, as the module describes.
+    """
+    for name, X, y in sets:
+        for label in bases:
+            base, everything = BASES[label], np.arange(y.size)
+            options = {"n_trials": n_trials, "cv": [(everything, everything)], "refit": False}
+            search, cold = CostSearch(base, **options), clone(base)
+            costs = [trial.costs for trial in search.fit(X, y).trials_]
+            many = [clone(base).set_params(class_weight={0: c_fp, 1: c_fn}) for c_fn, c_fp in costs]
+            cold.fit(X, y)
+            times = paired(lambda: search.fit(X, y), lambda: cold.fit(X, y), n_runs=n_runs)  # noqa: B023
+            once = float(np.median(times[:, 1]))
+            limits = {"n_runs": n_runs, "budget": budget}
+            repeated = paired(
+                lambda: search.fit(X, y),  # noqa: B023
+                lambda: [model.fit(X, y) for model in many],  # noqa: B023
+                expected=n_trials * once,
+                **limits,
+            )
+            wide = CostSearch(base, param_grid={"C": grid}, **options)
+            expected = len(grid) * float(np.median(times[:, 0]))
+            wide = paired(lambda: wide.fit(X, y), lambda: cold.fit(X, y), expected=expected, **limits)  # noqa: B023
+            yield {
+                "data": name,
+                "base": label,
+                "cold ms": f"{1e3 * np.median(times[:, 1]):.3g}",
+                f"{n_trials} trials": ratio(times, n_runs),
+                f"of {n_trials} cold": ratio(repeated, n_runs),
+                f"{len(grid)} C x {n_trials}": ratio(wide, n_runs, ".1f"),
+                **_cross_validation(base, X, y, costs, once, limits),
+                **_accuracy(label, base, X, y, costs),
+            }
+
+
+def _cross_validation(base, X, y, costs, once, limits):
+    """A search with five folds and GridSearchCV over the same class weights: time and pooled F1."""
+    folds = list(StratifiedKFold(5).split(X, y))
+    search = CostSearch(base, n_trials=len(costs), cv=folds).fit(X, y)
+    ours = {"F1": f"{search.best_score_:.4f}", "own cut": f"{max(t.value for t in search.trials_):.4f}"}
+    expected = (4 * len(costs) + 1) * once
+    weights = [{0: c_fp, 1: c_fn} for c_fn, c_fp in costs]
+    rival = GridSearchCV(base, {"class_weight": weights}, cv=folds, scoring="f1")
+    times = paired(lambda: search.fit(X, y), lambda: rival.fit(X, y), expected=expected, **limits)
+    if not len(times):
+        return {"5 folds": "-", **ours, "F1 grid": "-"}
+    pooled = f1_score(y, cross_val_predict(clone(base).set_params(**rival.best_params_), X, y, cv=folds))
+    return {"5 folds": ratio(times, limits["n_runs"]), **ours, "F1 grid": f"{pooled:.4f}"}
+
+
+def _accuracy(label, base, X, y, costs):
+    """Largest gaps and distances from tight bounds of our trainings and of the base's own."""
+    everything = np.arange(y.size)
+    data = Data(X, y)
+    route = WeightRoute("sample_weight", "sample_weight")
+    (trainer,) = make_trainers(base, [Fold(data, everything, everything)], route)
+    sign, view = np.where(y == 1, 1.0, -1.0), Rows(X)
+    worst, starts = dict.fromkeys(("gap", "base's gap", "off", "base off"), 0.0), Starts()
+    for pair in costs:
+        training = trainer.fit(pair, starts.nearest("", trainer.position(pair)))
+        starts.add("", trainer.position(pair), training.state)
+        weight, own = np.where(y == 1, *pair), clone(base).fit(X, y, sample_weight=np.where(y == 1, *pair))
+        theirs = np.append(own.coef_, own.intercept_)
+        bound = max(_bound(label, view, sign, weight, training.model), training.model.objective * (1 - training.gap))
+        gaps = {"gap": training.gap, "off": training.model.objective / bound - 1.0}
+        gaps["base off"] = _objective(label, view, sign, weight, theirs) / bound - 1.0
+        gaps["base's gap"] = _gradient_gap(view, sign, weight, theirs) if label == "squared hinge" else np.nan
+        worst = {key: max(worst[key], value) if value == value else value for key, value in gaps.items()}
+    return {key: "-" if value != value else f"{value:.0e}" for key, value in worst.items()}
+
+
+def _bound(label, view, sign, weight, near):
+    """Lower bound of the objective from a solution that is solved on from a near one."""
+    if label == "logistic":
+        found = Logistic(view, sign).solve(weight, tol=1e-10, starts=[near])
+    elif label == "squared hinge":
+        found = SquaredHinge(view, sign).solve(weight, tol=1e-7, starts=[near], max_iter=20_000)
+    elif view.n_coefficients <= _FEW:
+        found = Hinge(view, sign).solve(weight, tol=0.0, rtol=1e-8, start=near)
+    else:
+        found = HingeDescent(view, sign).solve(weight, tol=0.0, rtol=1e-6, starts=[near], max_iter=5000)
+    return found.objective - found.gap
+
+
+def _objective(label, view, sign, weight, w):
+    margins = sign * view.scores(w)
+    if label == "logistic":
+        return 0.5 * w[:-1] @ w[:-1] + weight @ np.logaddexp(0.0, -margins)
+    return 0.5 * w @ w + weight @ np.maximum(1.0 - margins, 0.0) ** (2 if label == "squared hinge" else 1)
+
+
+def _gradient_gap(view, sign, weight, w):
+    """Half the squared gradient of the squared hinge objective, as a share of it."""
+    slack = np.maximum(1.0 - sign * view.scores(w), 0.0)
+    slope = w - view.combine(2.0 * weight * slack * sign)
+    return 0.5 * slope @ slope / (0.5 * w @ w + weight @ slack**2)
+
+
+def scaling_rows(*, n_runs=5, shrink=1):
+    """What the time of a search with a linear SVM grows with.
+
+    Parameters
+    ----------
+    n_runs : int, default=5
+        Pairs of runs.
+    shrink : int, default=1
+        Divides the numbers of samples.
+
+    Yields
+    ------
+    dict
+        One line for each value of what is varied: time of one training of the base and of the search, and ratio.
+    """
+    cases = [("samples", n, {"n": n}) for n in (5_000, 20_000, 80_000)]
+    cases += [("features", d, {"d": d}) for d in (10, 40, 160, 640)]
+    cases += [("values in a row", k, {"n": 10_000, "d": 5_000, "stored": k}) for k in (10, 40, 160)]
+    cases += [("trials", t, {"n_trials": t}) for t in (5, 10, 19, 38)]
+    cases += [("folds", k, {"folds": k}) for k in (2, 5, 10)]
+    for what, value, case in cases:
+        case = {"n": 20_000, "d": 40, "stored": None, "n_trials": 10, "folds": 0} | case
+        X, y = _drawn(case["n"] // shrink, case["d"], case["stored"])
+        everything = np.arange(y.size)
+        cv = case["folds"] or [(everything, everything)]
+        search = CostSearch(LinearSVC(), n_trials=case["n_trials"], cv=cv, refit=False)
+        search.fit(X, y)
+        times = paired(lambda: search.fit(X, y), lambda: LinearSVC().fit(X, y), n_runs=n_runs)  # noqa: B023
+        yield {
+            "varied": what,
+            "value": value // (shrink if what == "samples" else 1),
+            "cold ms": f"{1e3 * np.median(times[:, 1]):.3g}",
+            "search ms": f"{1e3 * np.median(times[:, 0]):.3g}",
+            "search / cold": ratio(times, n_runs),
+        }
+
+
+def _drawn(n, d, stored, seed=0):
+    """Two overlapping classes, a tenth of them positive; CSR with so many values in a row, or dense."""
+    rng = np.random.default_rng(seed)
+    if stored is None:
+        X = rng.standard_normal((n, d))
+    else:
+        columns = np.sort(rng.integers(d, size=(n, stored), dtype=np.int32), axis=1)
+        parts = (rng.random(n * stored), columns.ravel(), np.arange(0, n * stored + 1, stored, dtype=np.int32))
+        X = sparse.csr_array(parts, shape=(n, d))
+        X.sum_duplicates()
+    score = X @ rng.standard_normal(d)
+    score += score.std() * rng.standard_normal(n)
+    return X, (score > np.quantile(score, 0.9)).astype(int)
+
+
+def main(arguments=None):
+    """Print the tables."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks engine", description=__doc__.splitlines()[0])
+    parser.add_argument("--parts", default=",".join(PARTS), help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--data", default=",".join(SETS), help=f"of {', '.join(SETS)}")
+    parser.add_argument("--base", default=",".join(BASES), help=f"of {', '.join(BASES)}")
+    parser.add_argument("--runs", type=int, default=5, help="pairs of runs, of which the median is reported")
+    parser.add_argument("--seconds", type=float, default=30.0, help="for each comparison of many trainings")
+    parser.add_argument("--quick", action="store_true", help="few runs, small data: a look at whether it works")
+    options = parser.parse_args(arguments)
+    parts, names, bases = (given.split(",") for given in (options.parts, options.data, options.base))
+    n_runs, budget, shrink = (1, 1.0, 10) if options.quick else (options.runs, options.seconds, 1)
+    if options.quick:
+        names = [name for name in names if name in ("dense", "mammography")]
+    tables = {
+        "main": lambda: rows(problems(names, shrink=shrink), bases, n_runs=n_runs, budget=budget),
+        "scaling": lambda: scaling_rows(n_runs=n_runs, shrink=shrink),
+        "memory": lambda: memory_rows(megabytes=200 / shrink),
+    }
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for part in parts:
+            print_table(tables[part]())
+
+
+def print_table(lines):
+    """Print a Markdown table line by line."""
+    for number, row in enumerate(lines):
+        text = markdown([row]).splitlines()
+        print("\n".join(text if number == 0 else text[2:]), flush=True)
+    print()
+
+
+if __name__ == "__main__":
+    main()

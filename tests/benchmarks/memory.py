@@ -1,0 +1,105 @@
+"""Memory that a search with a linear model needs beside its data.
+
+``python -m tests.benchmarks memory`` prints one table. Each line is measured in a process of its own, by the largest
+resident memory during ``fit`` beyond what was resident before it, which includes what compiled code allocates. It
+holds a part that grows with the number of samples alone: indices of the folds, signs, weights, scores, and where
+solvers start from dual variables those of earlier trials.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from csf import CostSearch
+from tests.benchmarks.fenchel import markdown
+
+__all__ = ["main", "memory_rows"]
+
+BASES = {"squared hinge": LinearSVC(), "hinge": LinearSVC(loss="hinge"), "logistic": LogisticRegression()}
+_STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+def memory_rows(kinds=("dense", "CSR"), bases=tuple(BASES), *, megabytes=200, n_trials=5, width=200):
+    """Peak memory of searches with five folds.
+
+    Parameters
+    ----------
+    kinds : sequence of {"dense", "CSR"}
+        Layouts: dense features, or as many values in each row of ten times as many columns.
+    bases : sequence of str
+        Keys of ``BASES``.
+    megabytes : float, default=200
+        Size of the data.
+    n_trials : int, default=5
+        Trials.
+    width : int, default=200
+        Number of values in each row.
+
+    Yields
+    ------
+    dict
+        One line for each case: the data, the peak with the data as a multiple of them, and the part beside the data
+        in bytes a sample.
+    """
+    for kind in kinds:
+        for base in bases:
+            arguments = f"{kind!r}, {base!r}, {megabytes}, {n_trials}, {width}"
+            code = f"from tests.benchmarks.memory import _measure; _measure({arguments})"
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+            yield {"layout": kind, "base": base, **json.loads(done.stdout.splitlines()[-1])}
+
+
+def _measure(kind, base, megabytes, n_trials, width):
+    """Print one measurement, in this process."""
+    warnings.simplefilter("ignore")
+    search = CostSearch(BASES[base], n_trials=n_trials, cv=5)
+    search.fit(*_drawn(kind, 300, width))  # compiles
+    X, y = _drawn(kind, int(megabytes * 2**20 / ((8 if kind == "dense" else 12) * width)), width)
+    size = X.nbytes if kind == "dense" else X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    _CLEAR.write_text("5")  # the peak starts anew
+    before = _resident("VmRSS")
+    search.fit(X, y)
+    beside = _resident("VmHWM") - before
+    row = {"MB": size / 2**20, "samples": y.size, "peak / data": 1.0 + beside / size, "beside, bytes": beside / y.size}
+    print(json.dumps(row))
+
+
+def _resident(name):
+    """Bytes that the operating system reports: resident now, or at most."""
+    return 1024 * int(re.search(rf"{name}:\s+(\d+) kB", _STATUS.read_text()).group(1))
+
+
+def _drawn(kind, n, width):
+    rng = np.random.default_rng(0)
+    if kind == "dense":
+        X = rng.random((n, width))
+        score = X[:, 0] + rng.random(n)
+    else:
+        columns = np.sort(rng.integers(10 * width, size=(n, width), dtype=np.int32), axis=1)
+        parts = (rng.random(n * width), columns.ravel(), np.arange(0, n * width + 1, width, dtype=np.int32))
+        X = sparse.csr_array(parts, shape=(n, 10 * width))
+        X.sum_duplicates()
+        score = X @ rng.standard_normal(10 * width)
+        score += score.std() * rng.standard_normal(n)
+    return X, (score > np.quantile(score, 0.85)).astype(int)
+
+
+def main(arguments=None):
+    """Print the table."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks memory", description=__doc__.splitlines()[0])
+    parser.add_argument("--megabytes", type=float, default=200.0)
+    options = parser.parse_args(arguments)
+    print(markdown(list(memory_rows(megabytes=options.megabytes))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,261 @@
+"""Throughput, compile time and memory of the online learners.
+
+``python -m tests.benchmarks.online`` prints the tables. All learners see the same examples in one pass, in chunks.
+They are timed in turns, each against the runs of scikit-learn's SGDClassifier (chunks of 1000) and of river's logistic
+regression (``learn_one``) of the same turn; medians of the turns are reported. River takes dicts: its rate counts
+``learn_one`` alone, or together with making dicts from the same arrays.
+"""
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import pairwise
+
+import numpy as np
+from scipy import sparse
+from sklearn.linear_model import SGDClassifier
+
+import csf.online
+from tests.benchmarks.data import load_binary
+
+__all__ = ["compile_rows", "dense_stream", "learners", "memory_row", "throughput_rows"]
+
+# Learners whose throughput is promised, by name; those that this version has are measured.
+NAMES = ("OnlineLogistic", "OFO", "FOFO", "OMCSL", "SPADE", "STAMP")
+SGD_CHUNK = 1000
+N_RIVER = 5000
+
+
+def learners():
+    """New learners by name, in their default form."""
+    return {name: getattr(csf.online, name)() for name in NAMES if hasattr(csf.online, name)}
+
+
+def dense_stream(n=100_000, n_features=50, *, seed=0):
+    """Standard normal features, and labels of which about a tenth is positive.
+
+    Parameters
+    ----------
+    n : int, default=100_000
+        Number of examples.
+    n_features : int, default=50
+        Number of features.
+    seed : int, default=0
+        Seed of everything.
+
+    Returns
+    -------
+    X : ndarray of shape (n, n_features)
+        Features.
+    y : ndarray of int, shape (n,)
+        Labels 0 and 1.
+
+    Examples
+    --------
+    >>> X, y = dense_stream(1000, 3)
+    >>> int(y.sum())
+    89
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, n_features))
+    y = (X[:, 0] + X[:, 1] + rng.standard_normal(n) > 2.2).astype(int)
+    return X, y
+
+
+def _streams():
+    """Data by name: Adult in a random order where it is there, and the dense stream."""
+    streams = {}
+    try:
+        X, y = load_binary("adult")
+        order = np.random.default_rng(0).permutation(y.size)
+        streams["adult, CSR 48842 x 123"] = (X[order], y[order])
+    except FileNotFoundError:
+        pass
+    return streams | {"normal, dense 100000 x 50": dense_stream()}
+
+
+def _chunks(X, y, size):
+    return [(X[start : start + size], y[start : start + size]) for start in range(0, y.size, size)]
+
+
+def _rate(learner, chunks):
+    """Examples a second of one pass."""
+    start = time.perf_counter()
+    for X, y in chunks:
+        learner.partial_fit(X, y, classes=[0, 1])
+    return sum(y.size for _, y in chunks) / (time.perf_counter() - start)
+
+
+def _dicts(X):
+    """Rows as river wants them."""
+    if not sparse.issparse(X):
+        return [dict(enumerate(row)) for row in X.tolist()]
+    indices, data, ends = X.indices.tolist(), X.data.tolist(), X.indptr.tolist()
+    return [dict(zip(indices[start:stop], data[start:stop])) for start, stop in pairwise(ends)]
+
+
+def _river_rates(X, y):
+    """Examples a second of river's logistic regression, without and with dicts; NaN where river is not installed."""
+    try:
+        from river.linear_model import LogisticRegression
+    except ImportError:
+        return float("nan"), float("nan")
+    model, labels = LogisticRegression(), (y == 1).tolist()
+    start = time.perf_counter()
+    rows = _dicts(X)
+    made = time.perf_counter()
+    for row, label in zip(rows, labels):
+        model.learn_one(row, label)
+    end = time.perf_counter()
+    return y.size / (end - made), y.size / (end - start)
+
+
+def throughput_rows(*, chunk_sizes=(1000, 10_000), n_turns=7, streams=None):
+    """Throughput of all learners, beside SGDClassifier and river.
+
+    Parameters
+    ----------
+    chunk_sizes : sequence of int, default=(1000, 10000)
+        Sizes of the learners' chunks.
+    n_turns : int, default=7
+        Timed turns.
+    streams : dict of (X, y), default=None
+        Data by name; ``None`` takes Adult, where it is there, and a dense stream.
+
+    Yields
+    ------
+    dict
+        One row for each stream, learner and chunk size: ``name``, ``data``, ``chunk``, ``examples_per_second``,
+        and ratios of rates: ``to_sgd``, ``to_river`` (without dicts) and ``to_river_from_arrays``.
+    """
+    for data, (X, y) in (_streams() if streams is None else streams).items():
+        chunks = {size: _chunks(X, y, size) for size in {SGD_CHUNK, *chunk_sizes}}
+        turns = [_turn(X, y, chunks, chunk_sizes) for _ in range(n_turns + 1)][1:]  # the first one compiles
+        for key in ((name, size) for name in learners() for size in chunk_sizes):
+            rates = np.array([[turn[key], turn[key] / turn["SGD"], *(turn[key] / turn["river"])] for turn in turns])
+            columns = ("examples_per_second", "to_sgd", "to_river", "to_river_from_arrays")
+            medians = dict(zip(columns, np.median(rates, axis=0).tolist()))
+            yield {"name": key[0], "data": data, "chunk": key[1], **medians}
+
+
+def _turn(X, y, chunks, chunk_sizes):
+    """Rates of all, one after the other."""
+    sgd = _rate(SGDClassifier(loss="log_loss", random_state=0), chunks[SGD_CHUNK])
+    turn = {"SGD": sgd, "river": np.array(_river_rates(X[:N_RIVER], y[:N_RIVER]))}
+    for size in chunk_sizes:
+        turn |= {(name, size): _rate(learner, chunks[size]) for name, learner in learners().items()}
+    return turn
+
+
+_FIRST_CALL = """
+import sys, time
+import numpy as np
+from scipy import sparse
+from tests.benchmarks.online import dense_stream, learners
+X, y = dense_stream(2000, 5)
+X = sparse.csr_array(X) if sys.argv[2] == "CSR" else X
+learner = learners()[sys.argv[1]]
+start = time.perf_counter()
+learner.partial_fit(X, y)
+print(time.perf_counter() - start)
+"""
+
+
+def compile_rows(kinds=("CSR", "dense")):
+    """Seconds of the first call in a new process: with nothing compiled, and with what the process before has cached.
+
+    Parameters
+    ----------
+    kinds : sequence of {"CSR", "dense"}, default=("CSR", "dense")
+        Kinds of data.
+
+    Yields
+    ------
+    dict
+        One row for each learner and kind: ``name``, ``data``, ``compile_seconds``, ``cached_seconds``.
+    """
+    for name in learners():
+        for kind in kinds:
+            with tempfile.TemporaryDirectory() as folder:
+                environment = os.environ | {"NUMBA_CACHE_DIR": folder}
+                command = [sys.executable, "-c", _FIRST_CALL, name, kind]
+                options = {"env": environment, "capture_output": True, "text": True, "check": True}
+                first, second = (float(subprocess.run(command, **options).stdout) for _ in range(2))
+            yield {"name": name, "data": kind, "compile_seconds": first, "cached_seconds": second}
+
+
+def memory_row(name, *, gigabytes=5.0, n_features=50, chunk=10_000):
+    """Growth of the process's memory while a learner sees far more data than fit into it.
+
+    Parameters
+    ----------
+    name : str
+        Name of the learner.
+    gigabytes : float, default=5.0
+        Size of the stream, which is made chunk by chunk and never kept.
+    n_features : int, default=50
+        Number of features.
+    chunk : int, default=10_000
+        Rows in a chunk.
+
+    Returns
+    -------
+    dict
+        ``name``, ``gigabytes``, ``examples``, ``megabytes_after_5_percent`` and ``megabytes_grown`` since then, both
+        of the largest resident size so far. Call it in a new process, where nothing larger has been.
+    """
+    rng, learner = np.random.default_rng(0), learners()[name]
+    n_chunks = max(20, int(gigabytes * 1e9 / (8 * n_features * chunk)))
+    early = None
+    for number in range(n_chunks):
+        X = rng.random((chunk, n_features))
+        y = (X[:, 0] + X[:, 1] + 0.5 * rng.random(chunk) > 1.9).astype(int)
+        learner.partial_fit(X, y, classes=[0, 1])
+        if number == n_chunks // 20:
+            early = _largest_megabytes()
+    return {
+        "name": name,
+        "gigabytes": n_chunks * chunk * n_features * 8 / 1e9,
+        "examples": learner.n_seen_,
+        "megabytes_after_5_percent": early,
+        "megabytes_grown": _largest_megabytes() - early,
+    }
+
+
+def _largest_megabytes():
+    """Largest resident size of this process so far."""
+    unit = 1.0 if sys.platform == "darwin" else 1024.0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+
+
+def _print(rows):
+    """Markdown table, row by row."""
+    for number, row in enumerate(rows):
+        if number == 0:
+            print("| " + " | ".join(row) + " |\n|" + "---|" * len(row))
+        cells = (
+            f"{cell:.3g}"
+            if isinstance(cell, float) and cell < 1000
+            else f"{cell:.0f}"
+            if isinstance(cell, float)
+            else str(cell)
+            for cell in row.values()
+        )
+        print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def main():
+    """Print the tables."""
+    print("## Throughput\n")
+    _print(throughput_rows())
+    print("\n## First call\n")
+    _print(compile_rows())
+    print("\n## Memory\n")
+    _print(memory_row(name) for name in learners())
+
+
+if __name__ == "__main__":
+    main()

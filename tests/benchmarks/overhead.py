@@ -1,0 +1,85 @@
+"""What a search costs beside the trainings themselves: time outside the base, and memory.
+
+``python -m tests.benchmarks.overhead`` prints one table. "outside" is the share of the wall time of ``fit`` that is
+spent neither in the base's ``fit`` nor in its scoring. "peak" is the largest memory that ``fit`` allocates through
+Python (training and test parts of all folds included), as a multiple of the data.
+"""
+
+import time
+import tracemalloc
+import warnings
+
+import numpy as np
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from csf import CostSearch
+from tests.benchmarks.data import load_binary
+
+__all__ = ["rows"]
+
+BASES = {"LinearSVC": LinearSVC(), "LogisticRegression": LogisticRegression(max_iter=1000)}
+
+
+def _size(X):
+    parts = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
+    return sum(part.nbytes for part in parts)
+
+
+def rows(names=("adult", "mammography"), *, n_trials=19, n_runs=3):
+    """Time outside the base and peak memory of searches.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Data sets.
+    n_trials : int, default=19
+        Trials, each with five folds.
+    n_runs : int, default=3
+        Timed runs; the median is reported.
+
+    Yields
+    ------
+    dict
+        One row for each data set and base.
+    """
+    for name in names:
+        X, y = load_binary(name)
+        for label, base in BASES.items():
+            search = CostSearch(base, n_trials=n_trials)
+            walls, shares = [], []
+            for _ in range(n_runs):
+                start = time.perf_counter()
+                search.fit(X, y)
+                walls.append(time.perf_counter() - start)
+                inside = sum(trial.fit_time + trial.score_time for trial in search.trials_) + search.refit_time_
+                shares.append(1.0 - inside / walls[-1])
+            tracemalloc.start()
+            search.fit(X, y)
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            yield {
+                "data": name,
+                "base": label,
+                "fits": 5 * len(search.trials_) + 1,
+                "seconds": float(np.median(walls)),
+                "outside": float(np.median(shares)),
+                "peak": peak / _size(X),
+            }
+
+
+def main():
+    """Print the table."""
+    warnings.simplefilter("ignore")
+    print("| data | base | base fits | seconds | outside | peak / data |\n|---|---|---|---|---|---|")
+    for row in rows():
+        print(
+            f"| {row['data']} | {row['base']} | {row['fits']} | {row['seconds']:.1f} | {100 * row['outside']:.1f} % "
+            f"| {row['peak']:.1f} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

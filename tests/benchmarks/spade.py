@@ -1,0 +1,103 @@
+"""SPADE beside the tuned threshold of a logistic regression: value on new data and seconds.
+
+``python -m tests.benchmarks.spade`` prints the table. Both learners take the same training part of each split; their
+turns alternate. Seconds are medians of the time of `fit` in this process, compilation not counted.
+"""
+
+import time
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedShuffleSplit
+
+from csf.metrics import get_metric
+from csf.online import SPADE
+from csf.thresholding import PlugInClassifier
+from tests.benchmarks.data import data_folder, load_binary
+from tests.benchmarks.online import _print
+
+__all__ = ["data_sets", "spade_rows"]
+
+
+def data_sets():
+    """Adult, Mammography and one letter of Letter against the rest, by name.
+
+    Returns
+    -------
+    dict of (X, y)
+        Features in [0, 1] and labels 0 and 1.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no folder of data sets.
+    """
+    sets = {"adult": load_binary("adult"), "mammography": load_binary("mammography")}
+    with np.load(data_folder() / "letter.npz", allow_pickle=False) as file:
+        X, letters = file["X"].astype(float), file["y"]
+    first = np.unique(letters)[0]
+    return sets | {f"letter, {first} against the rest": (X / X.max(axis=0), (letters == first).astype(int))}
+
+
+def candidates(metric, options):
+    """New learners by name: the plug-in rule, and SPADE with each set of options."""
+    learners = {"plug-in": PlugInClassifier(LogisticRegression(max_iter=1000), metric=metric, random_state=0)}
+    return learners | {
+        f"SPADE({', '.join(f'{key}={value}' for key, value in given.items())})": SPADE(metric, random_state=0, **given)
+        for given in options
+    }
+
+
+def spade_rows(*, metrics=("qmean", "min_rate"), options=({},), n_splits=5, sets=None):
+    """Values and seconds of SPADE and the plug-in rule.
+
+    Parameters
+    ----------
+    metrics : sequence of str, default=("qmean", "min_rate")
+        Concave metrics of the two rates.
+    options : sequence of dict, default=({},)
+        Parameters of SPADE, one learner each.
+    n_splits : int, default=5
+        Random splits into 70 % for training and 30 % for the value.
+    sets : dict of (X, y), default=None
+        Data by name; ``None`` takes `data_sets`.
+
+    Yields
+    ------
+    dict
+        One row for each set, metric and learner: ``data``, ``metric``, ``learner``, ``value`` (mean over splits),
+        ``error`` (standard error of the mean difference from the plug-in rule), ``to_plug_in`` (mean difference)
+        and ``seconds`` (median).
+    """
+    for data, (X, y) in (data_sets() if sets is None else sets).items():
+        splits = list(StratifiedShuffleSplit(n_splits, test_size=0.3, random_state=0).split(np.zeros(y.size), y))
+        for name in metrics:
+            metric, values, seconds = get_metric(name), {}, {}
+            for learner in candidates(name, options).values():
+                learner.fit(X[:500], np.arange(500) % 2)  # compiles
+            for train, test in splits:
+                for key, learner in candidates(name, options).items():
+                    start = time.perf_counter()
+                    learner.fit(X[train], y[train])
+                    seconds.setdefault(key, []).append(time.perf_counter() - start)
+                    values.setdefault(key, []).append(metric.score(y[test], learner.predict(X[test])))
+            for key, reached in values.items():
+                gap = np.subtract(reached, values["plug-in"])
+                yield {
+                    "data": data,
+                    "metric": name,
+                    "learner": key,
+                    "value": float(np.mean(reached)),
+                    "to_plug_in": float(gap.mean()),
+                    "error": float(gap.std(ddof=1) / np.sqrt(gap.size)) if gap.size > 1 else float("nan"),
+                    "seconds": float(np.median(seconds[key])),
+                }
+
+
+def main():
+    """Print the table."""
+    _print(spade_rows())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,259 @@
+"""Compiled code: kept in one place outside the package, never stale, never another user's, and not needed."""
+
+import ctypes
+import importlib
+import os
+import pkgutil
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from numba.core.dispatcher import Dispatcher
+
+import csf
+from csf import _compiled
+
+PACKAGE = Path(csf.__file__).parent
+posix = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="folders of Windows have no owner and mode")
+
+USE = """
+import warnings; warnings.simplefilter("error")
+import numpy as np
+import csf
+from csf.thresholding import sweep
+best = sweep(np.array([False, True, True, False]), np.array([0.1, 0.3, 0.2, 0.2])).best(csf.metrics.get_metric("f1"))
+print(best.value)
+"""
+
+
+@pytest.fixture
+def places(monkeypatch, tmp_path):
+    """Homes and temporary folders of this test alone, and no choice of the user."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def folder():
+    """The folder as a new process would choose it."""
+    return _compiled._folder.__wrapped__()
+
+
+def kernels():
+    """All compiled functions of csf."""
+    for module in pkgutil.walk_packages(csf.__path__, "csf."):
+        if not module.name.endswith("__main__"):
+            for part in vars(importlib.import_module(module.name)).values():
+                if isinstance(part, Dispatcher):
+                    yield part
+
+
+def test_every_kernel_is_kept_in_the_same_place():
+    found = set(kernels())
+    assert len(found) > 50
+    own = _compiled._Cache if _compiled._folder() is not None else type(None)
+    assert not [kernel.py_func for kernel in found if not isinstance(kernel._cache, own)]
+
+
+def test_names_of_kernels_differ_within_a_module():
+    """Their files have no line number, so that an edit does not leave another file."""
+    names = [(kernel.py_func.__module__, kernel.py_func.__qualname__) for kernel in set(kernels())]
+    assert len(set(names)) == len(names)
+
+
+def test_choice_comes_before_the_user_s_folder_and_that_before_the_temporary_one(places, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(places / "chosen"))
+    assert folder().parent == places / "chosen" / "csf"
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    assert folder().parent == places / "cache" / "csf"
+    monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
+    assert folder().parent.parent == places
+    monkeypatch.setattr(tempfile, "tempdir", os.devnull)
+    assert folder() is None
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="the folder of other systems")
+@pytest.mark.parametrize("relative", ["", "cache"])
+def test_without_a_usable_cache_folder_it_is_that_of_the_home(places, monkeypatch, relative):
+    monkeypatch.chdir(places)
+    monkeypatch.setenv("HOME", str(places / "home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", relative)
+    assert folder().is_relative_to(places / "home" / ".cache" if not relative else places)
+    assert not (places / "cache").exists()
+
+
+@posix
+def test_what_csf_makes_is_private(places):
+    assert stat.S_IMODE(folder().parent.stat().st_mode) == 0o700
+
+
+@posix
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o777])
+def test_folder_that_others_can_write_to_is_not_used(places, monkeypatch, mode):
+    for shelf in (places / "cache" / "csf", places / f"csf-{os.geteuid()}"):
+        shelf.mkdir(parents=True)
+        shelf.chmod(mode)
+    assert folder() is None
+
+
+@posix
+def test_folder_of_somebody_else_is_not_used(places, monkeypatch):
+    owner = os.geteuid()
+    folder()
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    assert folder().parent == places / f"csf-{owner + 1}" if owner else folder() is None
+
+
+@posix
+def test_link_is_not_followed(places, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
+    (places / "elsewhere").mkdir(mode=0o700)
+    (places / f"csf-{os.geteuid()}").symlink_to(places / "elsewhere")
+    assert folder() is None
+
+
+def test_any_edit_of_csf_changes_the_folder(places, monkeypatch):
+    before = folder()
+    copy = Path(shutil.copytree(PACKAGE, places / "csf"))
+    monkeypatch.setattr(_compiled, "__file__", str(copy / "_compiled.py"))
+    assert folder() == before
+    (copy / "linear" / "_dense.py").write_text("# edited")
+    assert folder() != before
+
+
+def test_csf_without_sources_keeps_nothing(places, monkeypatch):
+    monkeypatch.setattr(_compiled, "__file__", str(places / "archive.zip" / "_compiled.py"))
+    assert folder() is None
+
+
+def test_folders_of_old_versions_do_not_pile_up(places):
+    shelf = places / "cache" / "csf"
+    for age in range(2 * _compiled.KEPT):
+        (shelf / f"{age:016x}").mkdir(parents=True)
+        os.utime(shelf / f"{age:016x}", (1e9 - age, 1e9 - age))
+    new = folder()
+    assert {path.name for path in shelf.iterdir()} == {new.name, *(f"{age:016x}" for age in range(_compiled.KEPT))}
+    assert folder() == new
+
+
+def plain(x):
+    """A kernel."""
+    return x * 2.0 + 1.0
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """Function that decorates the kernel as a new process would, with a folder of this test."""
+    monkeypatch.setattr(_compiled, "_folder", lambda: tmp_path)
+    return lambda: _compiled.njit(cache=True, nogil=True)(plain)
+
+
+def test_code_is_compiled_once(kept, tmp_path):
+    first, second = kept(), kept()
+    assert (first(1.0), second(1.0)) == (3.0, 3.0)
+    assert sum(first.stats.cache_misses.values()) == sum(second.stats.cache_hits.values()) == 1
+    assert {path.suffix for path in tmp_path.rglob("*.*") if path.is_file()} == {".nbi", ".nbc"}
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+@pytest.mark.parametrize("damage", [lambda text: b"", lambda text: text[: len(text) // 2], lambda text: b"junk" + text])
+def test_damaged_files_are_replaced(kept, tmp_path, suffix, damage):
+    kept()(1.0)
+    (path,) = tmp_path.rglob(f"*{suffix}")
+    path.write_bytes(damage(path.read_bytes()))
+    second, third = kept(), kept()
+    assert (second(1.0), third(1.0)) == (3.0, 3.0)
+    assert sum(second.stats.cache_misses.values()) == sum(third.stats.cache_hits.values()) == 1
+
+
+def test_code_of_another_signature_is_not_used(kept, tmp_path):
+    kept()(1.0)
+    (number,) = tmp_path.rglob("*.nbc")
+    code = number.read_bytes()
+    kept()(np.ones(2))
+    for path in tmp_path.rglob("*.nbc"):
+        path.write_bytes(code)
+    np.testing.assert_array_equal(kept()(np.ones(2)), [3.0, 3.0])
+    kept()(1.0)
+    both = kept()
+    both(1.0), both(np.ones(2))
+    assert sum(both.stats.cache_hits.values()) == 2
+
+
+def test_folder_that_cannot_be_written_costs_nothing_but_time(kept, tmp_path, monkeypatch):
+    monkeypatch.setattr(_compiled, "_folder", lambda: Path(os.devnull) / "none")
+    assert kept()(1.0) == 3.0
+
+
+def test_other_packages_keep_their_own_places():
+    before = numba.config.CACHE_DIR
+    _compiled.njit()(plain)
+    assert before == numba.config.CACHE_DIR
+    assert not isinstance(numba.njit(plain)._cache, _compiled._Cache)
+
+
+def listing(folder):
+    """Files below a folder."""
+    return sorted(path for path in Path(folder).rglob("*") if path.is_file())
+
+
+def python(code, where, **environment):
+    """A process that knows nothing of this one's folders."""
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(where), "PYTHONDONTWRITEBYTECODE": "1"} | environment
+    command = [sys.executable, "-c", code]
+    return subprocess.Popen(command, env=environment, cwd=where, text=True, stdout=-1, stderr=-1, preexec_fn=bound)
+
+
+def bound():
+    """Let permissions bind root as they bind everybody."""
+    if os.geteuid() == 0:
+        ctypes.CDLL(None).prctl(28, 1, 0, 0, 0)  # PR_SET_SECUREBITS, SECBIT_NOROOT: no capabilities after exec
+
+
+def output(process):
+    """What the process printed."""
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    assert not err
+    return out.split()
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """A folder with a copy of the package."""
+    shutil.copytree(PACKAGE, tmp_path / "site" / "csf", ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path / "site"
+
+
+@posix
+def test_processes_share_the_folder_and_the_package_stays_as_it_is(copy, tmp_path):
+    before = listing(copy)
+    together = [python(USE, copy, XDG_CACHE_HOME=str(tmp_path / "cache")) for _ in range(2)]
+    first, second = map(output, together)
+    assert first == second
+    code = listing(tmp_path / "cache")
+    assert {path.suffix for path in code} == {".nbi", ".nbc"}
+    assert output(python(USE, copy, XDG_CACHE_HOME=str(tmp_path / "cache"))) == first
+    assert listing(tmp_path / "cache") == code
+    assert listing(copy) == before
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="permissions bind root on Linux only")
+def test_read_only_machine_without_a_home(copy):
+    """Packages that cannot be written, no home and no temporary files: every process compiles for itself."""
+    for path in [copy, *copy.rglob("*")]:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    nowhere = f"import os, tempfile; tempfile.tempdir = {str(copy)!r}; print(os.access({str(copy)!r}, os.W_OK))\n"
+    out = output(
+        python(nowhere + USE + "from csf._common import compiled; print(compiled._folder())", copy, HOME=str(copy))
+    )
+    if out[0] == "True":
+        pytest.skip("no permission can be taken from this process: it may write to read-only folders")
+    assert out[1:] == ["0.8", "None"]

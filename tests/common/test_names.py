@@ -1,0 +1,143 @@
+"""Every name that is looked up says what is accepted, and what was probably meant."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from csf import CostSearch, MacroCostSearch
+from csf._common.names import did_you_mean
+from csf._validation import check_choice
+from csf.bounds import get_bound
+from csf.metrics import METRICS, get_metric
+from csf.strategies import get_strategy
+from csf.structural import get_loss
+from csf.thresholding import PlugInClassifier
+
+X = np.random.default_rng(0).normal(size=(40, 2))
+Y = np.arange(40) % 4 == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        *(("F1", "f1"), ("f1_score", "f1"), ("F1-score", "f1"), ("g-mean", "gmean"), ("gmeans", "gmean")),
+        *(("G-Mean", "gmean"), ("geometric_mean_score", "gmean"), ("balanced accuracy", "balanced_accuracy")),
+        *(("Jaccard_score", "jaccard"), ("jacard", "jaccard"), ("F0.5", "f0.5"), ("fbeta", "f2"), ("IoU", "jaccard")),
+        *(("sensitivity", "recall"), ("TNR", "specificity"), ("f1_macro", "f1"), ("precison", "precision")),
+    ],
+)
+def test_metrics_that_were_meant(given, meant):
+    with pytest.raises(ValueError, match=rf"unknown metric '{given}'; known: f1, .*\. Did you mean '{meant}'\?$"):
+        get_metric(given)
+    with pytest.raises(ValueError, match=rf"unknown loss '{given}'; known: f1, .*\. Did you mean '{meant}'\?$"):
+        get_loss(given)
+
+
+@pytest.mark.parametrize("given", ["roc_auc", "mcc", "log_loss", "", "x"])
+def test_nothing_is_offered_for_something_else(given):
+    with pytest.raises(ValueError, match=r"or a Metric object$"):
+        get_metric(given)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_metric_is_found_in_other_spellings(name):
+    for other in (name.upper(), name.replace("_", "-"), f"{name} score"):
+        assert other == name or did_you_mean(other, METRICS) == f". Did you mean {name!r}?"
+
+
+@pytest.mark.parametrize(
+    ("look_up", "given", "meant"),
+    [
+        (get_strategy, "Cones", "'cone'"),
+        (get_strategy, "imbalance-ratio", "'imbalance_ratio'"),
+        (get_bound, "Support", "'support'"),
+        (get_bound, "envelop", "'envelope'"),
+        (get_loss, "precision_at_k", "'precision'"),
+        (get_loss, "PRBEP", "'prbep'"),
+        (lambda name: check_choice(name, "threshold", ("tune", None)), "tuned", "'tune'"),
+        (lambda name: check_choice(name, "threshold", ("tune", None)), "None", "None"),
+        (lambda name: CostSearch(LinearSVC(), engine=name).fit(X, Y), "Auto", "'auto'"),
+        (lambda name: CostSearch(LinearSVC(), bound_on=name).fit(X, Y), "training", "'train'"),
+        (lambda name: CostSearch(LinearSVC(), pos_label=name).fit(X, Y.astype(int)), "1", "1"),
+        (lambda name: CostSearch(LinearSVC(), pos_label=name).fit(X, np.where(Y, "yes", "no")), "Yes", "'yes'"),
+        (lambda name: CostSearch(LinearSVC(), null_class=name).fit(X, np.arange(40) % 4), "2", "2"),
+        (
+            lambda name: PlugInClassifier(LinearSVC(), response_method=name).fit(X, Y),
+            "predict-proba",
+            "'predict_proba'",
+        ),
+    ],
+)
+def test_other_names_that_were_meant(look_up, given, meant):
+    end = r"[^?]$" if meant is None else rf"\. Did you mean {meant}\?$"
+    with pytest.raises(ValueError, match=end):
+        look_up(given)
+
+
+@pytest.mark.parametrize(
+    ("base", "name", "meant"),
+    [
+        (make_pipeline(StandardScaler(), LogisticRegression()), "C", "logisticregression__C"),
+        (make_pipeline(StandardScaler(), LogisticRegression()), "logistic__C", "logisticregression__C"),
+        (LogisticRegression(), "c", "C"),
+        (LogisticRegression(), "maxiter", "max_iter"),
+    ],
+)
+def test_parameters_that_were_meant(base, name, meant):
+    search = CostSearch(base, param_grid={name: [0.1, 1.0]})
+    with pytest.raises(ValueError, match=rf"Invalid parameter '{name}' for .*; it has .*Did you mean '{meant}'\?$"):
+        search.fit(X, Y)
+
+
+def test_parameters_of_a_step_that_the_setting_brings_are_taken():
+    base = make_pipeline(StandardScaler(), LinearSVC())
+    search = CostSearch(
+        base, param_grid={"linearsvc": [LogisticRegression()], "linearsvc__l1_ratio": [0.0]}, n_trials=1
+    )
+    assert search.fit(X, Y).best_params_["linearsvc__l1_ratio"] == 0.0
+
+
+class Plan:
+    """What a lazy frame offers."""
+
+    def collect(self):
+        return X
+
+
+class Dask:
+    """What collections of dask offer, and arrays with a length as well."""
+
+    def __dask_graph__(self):
+        return {}
+
+    def __len__(self):
+        return len(X)
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (Plan(), r"Plan, which can only be read in pieces; give X\.collect\(\)"),
+        (Dask(), r"Dask, .*; give X\.compute\(\)"),
+        ((row for row in X), r"builtins generator, .*; give list\(X\)"),
+    ],
+)
+@pytest.mark.parametrize(
+    "model", [CostSearch(LinearSVC()), MacroCostSearch(CostSearch(LinearSVC())), PlugInClassifier(LinearSVC())]
+)
+def test_data_that_are_not_in_memory_are_refused(model, given, text):
+    with pytest.raises(TypeError, match=rf"X must be in memory, got a .*{text}"):
+        model.fit(given, Y)
+    with pytest.raises(TypeError, match="y must be in memory"):
+        model.fit(X, given)
+
+
+def test_lazy_frames_of_polars_are_refused():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"a": X[:, 0], "b": X[:, 1]})
+    with pytest.raises(TypeError, match=r"got a polars LazyFrame, .*; give X\.collect\(\)"):
+        CostSearch(LinearSVC()).fit(frame.lazy(), Y)
+    assert CostSearch(LinearSVC(), n_trials=1).fit(frame, Y).n_features_in_ == 2

@@ -1,0 +1,114 @@
+"""Scores and decisions of fitted classifiers."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression, Perceptron
+from sklearn.neighbors import NearestCentroid
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from csf.scores.responses import natural_threshold, positive_score, respond, response_method
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3))
+Y = np.where(X[:, 0] > 0.3, "yes", "no")
+MODELS = [
+    LinearSVC(),
+    SVC(),
+    LogisticRegression(),
+    Perceptron(),
+    make_pipeline(StandardScaler(), LogisticRegression()),
+    DecisionTreeClassifier(max_depth=2, random_state=0),
+]
+
+
+class Fixed(ClassifierMixin, BaseEstimator):
+    """Gives what it is told to."""
+
+    def __init__(self, scores=None, labels=None, classes=(0, 1)):
+        self.scores, self.labels, self.classes = scores, labels, classes
+
+    @property
+    def classes_(self):
+        return np.array(self.classes)
+
+    def decision_function(self, X):
+        return np.array(self.scores)
+
+    def predict(self, X):
+        return np.array(self.labels)
+
+
+@pytest.mark.parametrize(
+    ("model", "method"),
+    [
+        (LinearSVC(), "decision_function"),
+        (LogisticRegression(), "decision_function"),
+        (DecisionTreeClassifier(), "predict_proba"),
+        (make_pipeline(StandardScaler(), DecisionTreeClassifier()), "predict_proba"),
+        (SVC(), "decision_function"),
+        (BaseEstimator(), None),
+    ],
+)
+def test_decisions_are_preferred_to_probabilities(model, method):
+    assert response_method(model) == method
+    assert natural_threshold(model) == (0.5 if method == "predict_proba" else 0.0)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_scores_cut_at_the_natural_threshold_are_predictions(model):
+    model.fit(X, Y)
+    for pos_label in ("yes", "no"):
+        score = positive_score(model, X, pos_label)
+        assert score.dtype == np.float64
+        decided = respond(model, X, "no" if pos_label == "yes" else "yes", tune=False).decided
+        assert np.array_equal(decided, model.predict(X) == pos_label)
+        centre = natural_threshold(model)
+        away = score != centre
+        assert np.array_equal(score[away] > centre, decided[away])
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_scores_of_the_two_classes_mirror_each_other(model):
+    model.fit(X, Y)
+    first, second = positive_score(model, X, "yes"), positive_score(model, X, "no")
+    total = 1.0 if response_method(model) == "predict_proba" else 0.0
+    assert first + second == pytest.approx(np.full(60, total))
+
+
+def test_infinite_scores_are_scores():
+    assert positive_score(Fixed([-np.inf, np.inf]), X[:2], 1).tolist() == [-np.inf, np.inf]
+
+
+@pytest.mark.parametrize(
+    ("model", "pos_label", "message"),
+    [
+        (Fixed([0.1, np.nan]), 1, "Fixed gave NaN scores for 1 of 2 samples"),
+        (Fixed([[0.1, 0.2, 0.3]]), 1, r"Fixed.decision_function must return shape \(n_samples,\) or .*, got \(1, 3\)"),
+        (Fixed([0.1, 0.2]), 2, r"Fixed has learnt the classes \[0, 1\], but both classes are needed, with pos_label=2"),
+        (
+            Fixed([0.1, 0.2], classes=(0,)),
+            0,
+            r"learnt the classes \[0\], but both .*, with pos_label=0",
+        ),
+        (Fixed([0.1, 0.2], classes=(0, 1, 2)), 1, r"learnt the classes \[0, 1, 2\], but both classes are needed"),
+    ],
+)
+def test_scores_that_are_none(model, pos_label, message):
+    with pytest.raises(ValueError, match=message):
+        positive_score(model, X[:2], pos_label)
+
+
+def test_a_classifier_without_scores():
+    with pytest.raises(TypeError, match="BaseEstimator has no decision_function and no predict_proba"):
+        positive_score(BaseEstimator(), X, 1)
+    model = NearestCentroid().fit(X, Y)
+    assert respond(model, X, "no", tune=False).decided.dtype == bool
+
+
+def test_predictions_of_nan_are_no_negatives():
+    with pytest.raises(ValueError, match="Fixed predicted NaN for 1 of 2 samples"):
+        respond(Fixed(labels=[1.0, np.nan]), X[:2], 0, tune=False)

@@ -1,0 +1,145 @@
+"""Checkpoints: what is restored, and files that are refused and left alone."""
+
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from csf import ErrorProfile, Study
+from csf._common.files import write_record
+from csf.errors.hull import Hull
+from csf.metrics import FBeta
+from csf.search.checkpoint import Checkpoint
+from csf.strategies import Cone, Grid
+from csf.trials import outcome
+
+CONTENT = (LinearSVC(C=2.0), FBeta(), Grid(3), np.arange(4.0))
+
+
+def studies(n_trials=3):
+    return [Study("f1", Grid(3), pos=0.2, n_trials=n_trials) for _ in range(2)]
+
+
+def told_studies():
+    pair = studies()
+    for study in pair:
+        trials = study.ask_batch()
+        number = pair.index(study)
+        profile = ErrorProfile(fn=0.1, fp=0.1, pos=0.2)
+        study.record(trials[0], setting=number, **outcome(study.metric, profile, hull=Hull([(0.1, 0.1)])))
+        study.fail(trials[1], "no", setting=number)
+    return pair
+
+
+def test_all_trials_come_back_pending_ones_too(tmp_path):
+    saved, fresh = told_studies(), studies()
+    Checkpoint(tmp_path / "c.json", CONTENT).save(saved)
+    Checkpoint(tmp_path / "c.json", CONTENT).restore(fresh)
+    assert [study.trials for study in fresh] == [study.trials for study in saved]
+    assert [study.state()["pending"] for study in fresh] == [1, 1]
+
+
+def test_without_a_file_nothing_happens(tmp_path):
+    fresh = studies()
+    Checkpoint(tmp_path / "c.json", CONTENT).restore(fresh)
+    assert [study.trials for study in fresh] == [[], []]
+    assert not (tmp_path / "c.json").exists()
+
+
+OTHERS = {
+    "base": (LinearSVC(C=3.0), *CONTENT[1:]),
+    "kind of base": (LogisticRegression(C=2.0), *CONTENT[1:]),
+    "metric": (CONTENT[0], FBeta(2.0), *CONTENT[2:]),
+    "strategy": (*CONTENT[:2], Grid(4), CONTENT[3]),
+    "kind of strategy": (*CONTENT[:2], Cone(), CONTENT[3]),
+    "data": (*CONTENT[:3], np.arange(4.0) + 1e-12),
+    "type of data": (*CONTENT[:3], np.arange(4.0, dtype=np.float32)),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_another_search_is_refused_and_the_file_left_alone(tmp_path, name):
+    path = tmp_path / "c.json"
+    Checkpoint(path, CONTENT).save(told_studies())
+    before = path.read_bytes()
+    checkpoint, fresh = Checkpoint(path, OTHERS[name]), studies()
+    with pytest.raises(ValueError, match=r"belongs to another search: the data, splits, .* give another checkpoint"):
+        checkpoint.restore(fresh)
+    assert path.read_bytes() == before
+    assert fresh[0].trials == []
+
+
+def good(**changes):
+    record = {"fingerprint": Checkpoint("", CONTENT).fingerprint, "kept": None}
+    histories = [[{**t.to_dict(), "setting": n} for t in study.trials] for n, study in enumerate(told_studies())]
+    return {name: value for name, value in (record | {"studies": histories} | changes).items() if value != "missing"}
+
+
+def text(*, kind="csf-checkpoint", version=2, **changes):
+    """A file that is intact, whatever it says."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "c.json"
+        write_record(path, kind, version, good(**changes))
+        return path.read_text()
+
+
+def edited(**changes):
+    """Studies, one trial of which says something else."""
+    first, second = good()["studies"]
+    return [[first[0] | changes, *first[1:]], second]
+
+
+FILES = {
+    "torn": (text()[:-9], "is damaged or not a csf-checkpoint file"),
+    "empty": ("", "is damaged or not a csf-checkpoint file"),
+    "a study": (text(kind="csf-study"), "is not a csf-checkpoint file; it was left as it is"),
+    "older": (text(version=1), "has version 1 of the csf-checkpoint format; this csf reads 2.* with the csf that"),
+    "newer": (text(version=3), "has version 3 of the csf-checkpoint format; this csf reads 2"),
+    "no fingerprint": (text(fingerprint="missing"), "belongs to another search"),
+    "no studies": (text(studies="missing"), r"is damaged \(KeyError\('studies'\)\); it was left as it is"),
+    "one study only": (text(studies=good()["studies"][:1]), "is damaged .*it was left as it is"),
+    "strange trials": (text(studies=[[{}], []]), "is damaged .*it has the entries"),
+    "numbers": (text(studies=[1, 2]), "is damaged .*it was left as it is"),
+    "a score of 7": (text().replace('"score": 0.5', '"score": 7.0'), "its content and its checksum differ"),
+    "no checksum": (json.dumps({"format": "csf-checkpoint", "version": 2} | good()), "its content and its checksum"),
+    "a key twice": (text().replace("{", '{"format": "csf-checkpoint", ', 1), "a key occurs twice"),
+    "a huge number": (text().replace("0.2", "2" * 5000), "is damaged or not a csf-checkpoint file"),
+    "deep": ("[" * 100_000, "is damaged or not a csf-checkpoint file"),
+    "a mark of order": ("\ufeff" + text(), "is damaged or not a csf-checkpoint file .*BOM"),
+    "a cost of nothing": (text(studies=edited(c_fn=float("nan"))), "c_fn must be a positive number, got nan"),
+    "no score": (text(studies=edited(score=None)), "trial 0 is complete without"),
+    "a score of words": (text(studies=edited(score="0.5")), "score must be a number or null, got '0.5'"),
+    "a true score": (text(studies=edited(score=True)), "score must be a number or null, got True"),
+    "no such setting": (text(studies=edited(setting=5)), "trials of setting 0 say another"),
+    "a number twice": (text(studies=edited(number=1)), "trials must have numbers of their own"),
+    "other costs": (text(studies=edited(c_fn=0.5)), "but its level .* has others"),
+    "an infinite level": (text(studies=edited(t=float("inf"))), "t must be a number or null, got inf"),
+    "a threshold of nothing": (text(studies=edited(threshold="nan")), "threshold must be the text of a number"),
+    "other data": (text(studies=edited(profile={"fn": 0.1, "fp": 0.1, "pos": 0.3})), "share of positives of 0.3"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_bad_files_are_named_and_left_alone(tmp_path, name):
+    content, message = FILES[name]
+    path, fresh = tmp_path / "c.json", studies()
+    path.write_text(content, encoding="utf-8")
+    os.utime(path, ns=(10**18, 10**18))
+    checkpoint = Checkpoint(path, CONTENT)
+    with pytest.raises(ValueError, match=message):
+        checkpoint.restore(fresh)
+    assert path.read_text(encoding="utf-8") == content
+    assert path.stat().st_mtime_ns == 10**18
+    assert [study.trials for study in fresh] == [[], []]
+
+
+def test_good_content_is_good(tmp_path):
+    (tmp_path / "c.json").write_text(text())
+    fresh = studies()
+    Checkpoint(tmp_path / "c.json", CONTENT).restore(fresh)
+    assert len(fresh[0].trials) == 3

@@ -1,0 +1,113 @@
+"""The table of trials."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from builders import told
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
+
+from csf import CostSearch, Study, Trial
+from csf.search.results import cv_results, report
+from csf.trials import best_trial
+
+SETTINGS = [{"C": 1.0, "kernel": "rbf"}, {"C": 2.0}]
+
+
+def trials():
+    first = replace(told(0, 0.5, 0.2, 0.1, pos=0.25), score=0.6, fold_scores=(0.5, 0.7, None), threshold=np.inf)
+    second = replace(told(1, 0.25, 0.1, 0.2, pos=0.25), score=0.8, fold_scores=(0.9, 0.7, 0.8), setting=1, fit_time=2.0)
+    third = replace(told(2, None, 0.1, 0.1, pos=0.25, costs=(0.75, 0.25)), score=0.6, fold_scores=(None, None, None))
+    failed = Trial(number=3, t=0.75, c_fn=1.25, c_fp=0.75, state="failed", error="no memory", setting=1)
+    return [first, second, third, failed]
+
+
+def test_one_row_a_trial():
+    table = cv_results(trials(), SETTINGS, 3)
+    frame = pd.DataFrame(table)
+    assert frame.shape[0] == 4
+    assert frame["params"].tolist() == [{"t": t, **SETTINGS[s]} for t, s in ((0.5, 0), (0.25, 1), (None, 0), (0.75, 1))]
+    assert frame["param_t"].tolist()[:2] == [0.5, 0.25]
+    assert np.isnan(frame["param_t"][2])
+    assert frame["param_c_fn"].tolist() == [1.5, 1.75, 0.75, 1.25]
+    assert frame["param_c_fp"].tolist() == [0.5, 0.25, 0.25, 0.75]
+    assert frame["param_C"].tolist() == [1.0, 2.0, 1.0, 2.0]
+    assert table["param_kernel"].tolist() == ["rbf", None, "rbf", None]
+    assert frame["state"].tolist() == ["complete", "complete", "complete", "failed"]
+    assert table["error"].tolist() == [None, None, None, "no memory"]
+    assert frame["threshold"][0] == np.inf
+    assert frame["fn"].tolist()[:3] == pytest.approx([0.05, 0.025, 0.025])
+    assert frame["fp"].tolist()[:3] == pytest.approx([0.075, 0.15, 0.075])
+    assert frame["fit_time"].tolist() == [0.0, 2.0, 0.0, 0.0]
+
+
+def test_scores_of_folds_their_mean_and_the_pooled_one():
+    table = cv_results(trials(), SETTINGS, 3)
+    assert table["split1_test_score"][:2].tolist() == [0.7, 0.7]
+    assert np.isnan([table["split2_test_score"][0], *(table[f"split{i}_test_score"][3] for i in range(3))]).all()
+    assert table["mean_test_score"][:2] == pytest.approx([0.6, 0.8])
+    assert table["std_test_score"][:2] == pytest.approx([0.1, np.std([0.9, 0.7, 0.8])])
+    assert np.isnan(table["mean_test_score"][2:]).all()
+    assert table["pooled_test_score"][:3].tolist() == [0.6, 0.8, 0.6]
+    assert table["rank_test_score"].tolist() == [2, 1, 2, 4]
+
+
+def test_the_winner_has_rank_one_also_under_a_constraint():
+    history = trials()
+    history[1] = replace(history[1], violation=0.1)
+    table = cv_results(history, SETTINGS, 3)
+    assert table["rank_test_score"].tolist() == [1, 3, 1, 4]
+    assert table["rank_test_score"][history.index(best_trial(history))] == 1
+    worse = [replace(trial, violation=0.2 + 0.1 * trial.number) for trial in trials()[:3]]
+    assert cv_results(worse, SETTINGS, 3)["rank_test_score"].tolist() == [1, 2, 3]
+
+
+def test_without_settings_and_folds():
+    table = cv_results([told(0, 0.5, 0.2, 0.1, pos=0.25)], [{}], 0)
+    assert table["params"].tolist() == [{"t": 0.5}]
+    assert not any(name.startswith("split") for name in table)
+    assert np.isnan(table["mean_test_score"]).all()
+    assert table["rank_test_score"].tolist() == [1]
+
+
+def test_values_of_any_type_are_kept():
+    settings = [{"weights": [1, 2]}, {"weights": {"a": 1}}]
+    history = [told(0, 0.5, 0.2, 0.1, pos=0.25), replace(told(1, 0.25, 0.2, 0.1, pos=0.25), setting=1)]
+    assert cv_results(history, settings, 0)["param_weights"].tolist() == [[1, 2], {"a": 1}]
+
+
+class Refused(LinearSVC):
+    """Says the same of all data."""
+
+    def fit(self, X, y, sample_weight=None):
+        raise TypeError("Input X is odd.\nMore of this elsewhere.")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning")
+def test_where_all_trials_fail_the_cause_comes_first_and_once():
+    X, y = np.zeros((40, 2)), np.arange(40) % 4 == 0
+    with pytest.raises(TypeError, match=r"^all 5 trials failed: TypeError: Input X is odd\.\n") as caught:
+        CostSearch(Refused(), strategy="grid", n_trials=5, cv=2).fit(X, y * 1)
+    assert str(caught.value).count("Traceback (most recent call last)") == 1
+    assert str(caught.value).count("More of this elsewhere") == 2  # in the line that raises and in its text
+
+
+def test_other_causes_are_told_in_a_line_each():
+    failed = [replace(trials()[3], error=error) for error in ("no memory", "no time\nat all", "no memory")]
+    study = Study(pos=0.25)
+    study.trials = failed
+    with pytest.raises(ValueError, match=r"^all 3 trials failed: no memory\nothers: no time$"):
+        report([study], [{}], 2, metric=study.metric, pos=0.25, bound="support")
+
+
+def test_a_winner_far_from_its_optimum_is_told():
+    """Counts without scaling and a weak penalty: the solver runs out of products."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(400) < 0.3).astype(int)
+    X = sparse.csr_array(rng.poisson(0.3, size=(400, 700)) * rng.lognormal(3.0, 2.0, size=(400, 1)))
+    search = CostSearch(LinearSVC(C=1e6, max_iter=1), n_trials=2, cv=2, refit=False)
+    with pytest.warns(ConvergenceWarning, match="may be .*% above its optimum; scale the features"):
+        search.fit(X, y)

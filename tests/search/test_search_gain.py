@@ -1,0 +1,138 @@
+"""CostSearch that keeps equal costs unless others gain more than luck would."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
+from sklearn.svm import LinearSVC
+
+from csf import CostSearch
+from csf.search.gain_rule import GainRule
+from csf.strategies import Grid, NeutralFirst, get_strategy
+from csf.testing import check_strategy
+
+
+def problem(seed, weights=0.9, n=400):
+    X, y = make_classification(n, 6, n_informative=3, weights=[weights], class_sep=0.7, flip_y=0.05, random_state=seed)
+    return X, y
+
+
+def searched(data, base=None, **options):
+    base = LinearSVC() if base is None else base
+    return CostSearch(base, **({"n_trials": 5, "cv": 3, "min_gain": 0.5} | options)).fit(*data)
+
+
+def held_out_decisions(base, data, splits, costs, threshold, weight=None):
+    X, y = data
+    weight = np.where(y == 1, *costs) * (1.0 if weight is None else weight)
+    decided = []
+    for train, test in splits:
+        score = base.fit(X[train], y[train], sample_weight=weight[train]).decision_function(X[test])
+        decided.append(score >= threshold if threshold is not None else score > 0)
+    return np.concatenate(decided)
+
+
+@pytest.mark.parametrize("min_gain", [0.0, 0.5, 3.0, 100.0])
+@pytest.mark.parametrize("threshold", ["tune", None])
+def test_the_winner_is_that_of_the_rule_on_all_held_out_decisions(min_gain, threshold):
+    data = problem(1)
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, data[1].size)
+    options = {"param_grid": {"C": [0.01, 1.0]}, "threshold": threshold, "engine": "generic"}
+    search = CostSearch(LinearSVC(), n_trials=4, cv=3, min_gain=min_gain, **options).fit(*data, weight)
+    splits = list(StratifiedKFold(3).split(*data))
+    order = np.concatenate([test for _, test in splits])
+    rule = GainRule("f1", data[1][order] == 1, weight[order], min_gain=min_gain)
+    for at, trial in sorted(enumerate(search.trials_), key=lambda item: item[1].number):
+        base = LinearSVC(C=search.cv_results_["param_C"][at])
+        decided = held_out_decisions(base, data, splits, trial.costs, trial.threshold, weight)
+        rule.add(at, decided, neutral=trial.c_fn == trial.c_fp)
+    choice = rule.choose()
+    assert search.best_index_ == choice.key
+    assert (search.gain_, search.gain_error_) == pytest.approx((choice.gain, choice.error), nan_ok=True)
+    winner = search.trials_[search.best_index_]
+    assert (search.best_score_, search.best_cost_weights_) == (winner.score, winner.costs)
+    if min_gain == 100.0:
+        assert search.best_cost_weights_ == (1.0, 1.0)
+
+
+def test_equal_costs_come_first_for_each_setting_and_count_as_a_trial():
+    search = searched(problem(2), param_grid={"C": [0.1, 1.0]}, n_trials=4)
+    assert search.n_trials_ == 8
+    for study in search.studies_:
+        assert study.trials[0].costs == (1.0, 1.0)
+        assert study.trials[0].t is None
+        assert study.trials[1].t == 0.5
+        assert len({trial.costs for trial in study.trials}) == 4
+    assert searched(problem(2), n_trials=1).best_cost_weights_ == (1.0, 1.0)
+
+
+def test_large_gains_are_taken_and_small_ones_are_not():
+    """Costs help where no threshold is tuned and positives are few, and hardly where classes are even."""
+    rare = searched(problem(3, 0.95, 1500), threshold=None, strategy="grid")
+    assert rare.gain_ > 0.5 * rare.gain_error_
+    assert rare.best_cost_weights_ != (1.0, 1.0)
+    even = searched(problem(4, 0.5), min_gain=2.0)
+    assert 0.0 < even.gain_ <= 2.0 * even.gain_error_
+    assert even.best_cost_weights_ == (1.0, 1.0)
+    assert even.best_score_ <= max(trial.score for trial in even.trials_)
+
+
+def test_repeated_folds_are_no_more_samples():
+    cv = RepeatedStratifiedKFold(n_splits=3, n_repeats=3, random_state=0)
+    once, often = searched(problem(4)), searched(problem(4), cv=cv)
+    assert often.gain_error_ > 0.5 * once.gain_error_
+
+
+def test_several_classes():
+    X, y = make_classification(
+        400, 6, n_informative=4, n_classes=3, n_clusters_per_class=1, weights=[0.8, 0.1], random_state=1
+    )
+    search = searched((X, y), LogisticRegression(), null_class=0, min_gain=50.0)
+    assert search.best_cost_weights_ == (1.0, 1.0)
+    assert np.isfinite(search.gain_error_)
+
+
+def test_a_resumed_search_knows_what_the_finished_trials_decided(tmp_path):
+    """Their decisions are not in the file: the best and the best neutral one are trained again."""
+    data, path = problem(1), tmp_path / "search.json"
+    whole = searched(data, n_trials=6)
+
+    def stop(study, trial):
+        return trial.number == 2
+
+    searched(data, n_trials=6, checkpoint=path, callbacks=[stop])
+    resumed = searched(data, n_trials=6, checkpoint=path)
+    assert [t.costs for t in resumed.trials_] == [t.costs for t in whole.trials_]
+    assert resumed.best_index_ == whole.best_index_
+    assert resumed.gain_ == pytest.approx(whole.gain_, abs=1e-9)
+    again = searched(data, n_trials=6, checkpoint=path)  # nothing is left to train
+    assert (again.best_index_, again.gain_) == (resumed.best_index_, pytest.approx(resumed.gain_))
+    with pytest.raises(ValueError, match="belongs to another search"):
+        searched(data, n_trials=6, checkpoint=path, min_gain=None)
+
+
+def test_nothing_is_left_of_an_earlier_fit():
+    data = problem(1)
+    search = searched(data)
+    assert hasattr(search, "gain_")
+    assert not hasattr(search.set_params(min_gain=None).fit(*data), "gain_")
+
+
+@pytest.mark.parametrize("value", [-1.0, np.inf, np.nan, "half"])
+def test_bad_gains(value):
+    with pytest.raises(ValueError, match="min_gain must be a number of standard errors >= 0, or None, got"):
+        searched(problem(1), min_gain=value)
+
+
+@pytest.mark.parametrize("inner", ["cone", "grid", "support"])
+def test_the_strategy_keeps_the_contract(inner):
+    check_strategy(NeutralFirst(get_strategy(inner)))
+    assert NeutralFirst(get_strategy(inner)).name == inner
+    assert NeutralFirst(get_strategy(inner)).batch_size == get_strategy(inner).batch_size
+    assert NeutralFirst(Grid()).with_budget(1) == NeutralFirst(Grid(1))
+
+
+def test_the_strategy_refuses_what_the_inner_one_does():
+    with pytest.raises(TypeError, match="needs a linear-fractional metric"):
+        searched(problem(1), strategy="bisection", metric="gmean")
