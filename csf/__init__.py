@@ -24,6 +24,13 @@ _HOMES = {
     "Trial": "csf.trials",
 }
 
+# Packages that are there after ``import csf``, as ``csf.metrics``, without being loaded by it.
+_ROOMS = (
+    *("bounds", "cli", "costs", "errors", "experiments", "fenchel", "linear", "metrics", "online", "plots", "samples"),
+    *("scores", "search", "strategies", "streams", "structural", "study", "testing", "thresholding", "trainers"),
+    "trials",
+)
+
 _moved.register()
 
 
@@ -32,10 +39,10 @@ def __getattr__(name: str) -> object:
         found = getattr(import_module(_HOMES[name]), name)
         globals()[name] = found
         return found
-    if f"csf.{name}" in _moved.MOVED:
+    if name in _ROOMS or f"csf.{name}" in _moved.MOVED:
         return import_module(f"csf.{name}")
     raise AttributeError(f"module 'csf' has no attribute {name!r}; it has {', '.join(__all__)}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *_ROOMS})

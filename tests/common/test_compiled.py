@@ -3,6 +3,7 @@
 import ctypes
 import importlib
 import os
+import pickle
 import pkgutil
 import shutil
 import stat
@@ -17,7 +18,8 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 
 import csf
-from csf import _compiled
+from csf._common import compile_cache
+from csf._common.compiled import Kernel, njit
 
 PACKAGE = Path(csf.__file__).parent
 posix = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="folders of Windows have no owner and mode")
@@ -43,7 +45,7 @@ def places(monkeypatch, tmp_path):
 
 def folder():
     """The folder as a new process would choose it."""
-    return _compiled._folder.__wrapped__()
+    return compile_cache._folder.__wrapped__()
 
 
 def kernels():
@@ -51,14 +53,16 @@ def kernels():
     for module in pkgutil.walk_packages(csf.__path__, "csf."):
         if not module.name.endswith("__main__"):
             for part in vars(importlib.import_module(module.name)).values():
-                if isinstance(part, Dispatcher):
+                if isinstance(part, Kernel):
+                    yield part.dispatcher()
+                elif isinstance(part, Dispatcher):
                     yield part
 
 
 def test_every_kernel_is_kept_in_the_same_place():
     found = set(kernels())
     assert len(found) > 50
-    own = _compiled._Cache if _compiled._folder() is not None else type(None)
+    own = compile_cache._Cache if compile_cache._folder() is not None else type(None)
     assert not [kernel.py_func for kernel in found if not isinstance(kernel._cache, own)]
 
 
@@ -122,24 +126,24 @@ def test_link_is_not_followed(places, monkeypatch):
 def test_any_edit_of_csf_changes_the_folder(places, monkeypatch):
     before = folder()
     copy = Path(shutil.copytree(PACKAGE, places / "csf"))
-    monkeypatch.setattr(_compiled, "__file__", str(copy / "_compiled.py"))
+    monkeypatch.setattr(compile_cache, "__file__", str(copy / "_common" / "compile_cache.py"))
     assert folder() == before
     (copy / "linear" / "_dense.py").write_text("# edited")
     assert folder() != before
 
 
 def test_csf_without_sources_keeps_nothing(places, monkeypatch):
-    monkeypatch.setattr(_compiled, "__file__", str(places / "archive.zip" / "_compiled.py"))
+    monkeypatch.setattr(compile_cache, "__file__", str(places / "archive.zip" / "_common" / "compile_cache.py"))
     assert folder() is None
 
 
 def test_folders_of_old_versions_do_not_pile_up(places):
     shelf = places / "cache" / "csf"
-    for age in range(2 * _compiled.KEPT):
+    for age in range(2 * compile_cache.KEPT):
         (shelf / f"{age:016x}").mkdir(parents=True)
         os.utime(shelf / f"{age:016x}", (1e9 - age, 1e9 - age))
     new = folder()
-    assert {path.name for path in shelf.iterdir()} == {new.name, *(f"{age:016x}" for age in range(_compiled.KEPT))}
+    assert {path.name for path in shelf.iterdir()} == {new.name, *(f"{age:016x}" for age in range(compile_cache.KEPT))}
     assert folder() == new
 
 
@@ -151,8 +155,8 @@ def plain(x):
 @pytest.fixture
 def kept(tmp_path, monkeypatch):
     """Function that decorates the kernel as a new process would, with a folder of this test."""
-    monkeypatch.setattr(_compiled, "_folder", lambda: tmp_path)
-    return lambda: _compiled.njit(cache=True, nogil=True)(plain)
+    monkeypatch.setattr(compile_cache, "_folder", lambda: tmp_path)
+    return lambda: compile_cache.compiled(plain, cache=True, nogil=True)
 
 
 def test_code_is_compiled_once(kept, tmp_path):
@@ -188,15 +192,52 @@ def test_code_of_another_signature_is_not_used(kept, tmp_path):
 
 
 def test_folder_that_cannot_be_written_costs_nothing_but_time(kept, tmp_path, monkeypatch):
-    monkeypatch.setattr(_compiled, "_folder", lambda: Path(os.devnull) / "none")
+    monkeypatch.setattr(compile_cache, "_folder", lambda: Path(os.devnull) / "none")
     assert kept()(1.0) == 3.0
 
 
 def test_other_packages_keep_their_own_places():
     before = numba.config.CACHE_DIR
-    _compiled.njit()(plain)
+    compile_cache.compiled(plain)
     assert before == numba.config.CACHE_DIR
-    assert not isinstance(numba.njit(plain)._cache, _compiled._Cache)
+    assert not isinstance(numba.njit(plain)._cache, compile_cache._Cache)
+
+
+@njit(cache=False)
+def tripled(x):
+    return 3.0 * x
+
+
+@njit(cache=False)
+def sixfold(x):
+    return 2.0 * tripled(x)
+
+
+def test_a_loop_is_compiled_when_it_is_first_called():
+    """Its helpers with it; numba meets its own objects alone."""
+    assert isinstance(sixfold, Kernel)
+    assert pickle.loads(pickle.dumps(sixfold))(1.0) == sixfold.py_func(1.0) == sixfold(1.0) == 6.0
+    assert isinstance(tripled, Dispatcher)
+    assert sixfold.dispatcher() is sixfold.dispatcher()
+    assert (sixfold.__name__, sixfold.__doc__) == ("sixfold", None)
+
+
+LIGHT = """
+import sys
+import csf
+from csf.search import CostSearch, MacroCostSearch
+from csf.study import Study
+import csf.bounds, csf.metrics, csf.online, csf.plots, csf.strategies, csf.streams, csf.structural, csf.thresholding
+print(*sorted({name.split(".")[0] for name in sys.modules} & {"numba", "shapely", "matplotlib", "skops", "river"}))
+"""
+
+
+def test_nothing_compiled_is_needed_for_an_import():
+    command = [sys.executable, "-c", LIGHT]
+    out = subprocess.run(
+        command, capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": str(PACKAGE.parent)}
+    )
+    assert out.stdout.split() == []
 
 
 def listing(folder):
@@ -252,7 +293,11 @@ def test_read_only_machine_without_a_home(copy):
         path.chmod(0o555 if path.is_dir() else 0o444)
     nowhere = f"import os, tempfile; tempfile.tempdir = {str(copy)!r}; print(os.access({str(copy)!r}, os.W_OK))\n"
     out = output(
-        python(nowhere + USE + "from csf._common import compiled; print(compiled._folder())", copy, HOME=str(copy))
+        python(
+            nowhere + USE + "from csf._common import compile_cache; print(compile_cache._folder())",
+            copy,
+            HOME=str(copy),
+        )
     )
     if out[0] == "True":
         pytest.skip("no permission can be taken from this process: it may write to read-only folders")
