@@ -1,4 +1,4 @@
-"""Metrics by name."""
+"""Metrics by name: the list of all metrics that come with the package, which `csf.metrics` hands on."""
 
 import re
 from functools import partial
@@ -6,17 +6,42 @@ from functools import partial
 from csf._common.names import look_up
 from csf.metrics.accuracy import BalancedAccuracy, WeightedAccuracy
 from csf.metrics.base import Metric
+from csf.metrics.cohen_kappa import CohenKappa
 from csf.metrics.fbeta import FBeta
+from csf.metrics.fowlkes_mallows import FowlkesMallows
 from csf.metrics.gmean import GMean
 from csf.metrics.gower_legendre import GowerLegendre
 from csf.metrics.hmean import HMean
+from csf.metrics.informedness import Informedness
 from csf.metrics.jaccard import Jaccard
+from csf.metrics.mcc import MCC
 from csf.metrics.min_rate import MinRate
 from csf.metrics.qmean import QMean
 from csf.metrics.rates import Precision, Recall, Specificity
 from csf.metrics.tversky import Tversky
 
-__all__ = ["ALIASES", "METRICS", "get_metric"]
+__all__ = [
+    "ALIASES",
+    "METRICS",
+    "BalancedAccuracy",
+    "CohenKappa",
+    "FBeta",
+    "FowlkesMallows",
+    "GMean",
+    "GowerLegendre",
+    "HMean",
+    "Informedness",
+    "Jaccard",
+    "MCC",
+    "MinRate",
+    "Precision",
+    "QMean",
+    "Recall",
+    "Specificity",
+    "Tversky",
+    "WeightedAccuracy",
+    "get_metric",
+]
 
 METRICS = {
     "f1": partial(FBeta, 1.0),
@@ -34,11 +59,19 @@ METRICS = {
     "hmean": HMean,
     "qmean": QMean,
     "min_rate": MinRate,
+    "cohen_kappa": CohenKappa,
+    "mcc": MCC,
+    "fowlkes_mallows": FowlkesMallows,
+    "informedness": Informedness,
 }
 
 # Names elsewhere, for errors alone: small letters and digits without anything between them.
 ALIASES = {
     "dice": "f1",
+    "kappa": "cohen_kappa",
+    "matthews": "mcc",
+    "youden": "informedness",
+    "youdenj": "informedness",
     "fbeta": "f2",
     "iou": "jaccard",
     "ppv": "precision",

@@ -1,4 +1,4 @@
-"""Strategies by name."""
+"""Strategies by name: the list of all that come with the package, which `csf.strategies` hands on."""
 
 from csf._common.names import look_up
 from csf.strategies.base import Strategy
@@ -6,11 +6,23 @@ from csf.strategies.bisection import Bisection
 from csf.strategies.cone import Cone
 from csf.strategies.dinkelbach import Dinkelbach
 from csf.strategies.function import FunctionStrategy
+from csf.strategies.golden_section import GoldenSection
 from csf.strategies.grid import Grid
 from csf.strategies.imbalance_ratio import ImbalanceRatio
 from csf.strategies.support import Support
 
-__all__ = ["STRATEGIES", "get_strategy"]
+__all__ = [
+    "STRATEGIES",
+    "Bisection",
+    "Cone",
+    "Dinkelbach",
+    "FunctionStrategy",
+    "GoldenSection",
+    "Grid",
+    "ImbalanceRatio",
+    "Support",
+    "get_strategy",
+]
 
 STRATEGIES = {
     "cone": Cone,
@@ -19,6 +31,7 @@ STRATEGIES = {
     "dinkelbach": Dinkelbach,
     "imbalance_ratio": ImbalanceRatio,
     "support": Support,
+    "golden_section": GoldenSection,
 }
 
 

@@ -3,7 +3,7 @@
 __all__ = ["require"]
 
 
-def require(holds, message):
+def require(holds: object, message: str) -> None:
     """Raise AssertionError with the message unless ``holds``."""
     if not holds:
         raise AssertionError(message)
