@@ -38,7 +38,7 @@ _SETS = """\
 data sets (--sets, separated by commas; the usual ones of the folder without it)
   NAME                      NAME.npz in --data; the first of several classes is "nothing to find"
   NAME:LABEL                one label of it against the rest
-  FILE:COLUMN=VALUE         a CSV or Parquet file, there or anywhere else: the column of the labels
+  FILE:COLUMN=VALUE         a table (CSV, ...), there or anywhere else: the column of the labels
                             and its positive value; text columns become categories
 
 Everything is written to --out. Finished cells are kept in OUT/cells: after an interruption the same

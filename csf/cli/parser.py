@@ -8,6 +8,7 @@ from csf._common.names import did_you_mean
 from csf.bounds import BOUNDS
 from csf.cli import compare, predict, search
 from csf.cli.data.builtin import describe
+from csf.cli.data.table import SUFFIXES
 from csf.cli.errors import CliError
 from csf.cli.experiment import add_experiment
 from csf.cli.models import BASES
@@ -35,7 +36,8 @@ examples:
 
 _DATA = f"""\
 DATA is one of
-  a CSV or Parquet file     with --target COLUMN; text columns become categories, missing values
+  a table                   {", ".join(SUFFIXES)}
+                            with --target COLUMN; text columns become categories, missing values
                             (also "?") are imputed
   a LIBSVM file             "label index:value ...", also .gz or .bz2
   a built-in set            {describe()}

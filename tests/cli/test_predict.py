@@ -68,7 +68,7 @@ def test_a_missing_column_is_named(error_of, model, customers, tmp_path):
 
 
 def test_another_kind_of_data(error_of, model):
-    assert "takes a CSV or Parquet file with named columns; digits has none" in error_of("predict", model, "digits")
+    assert "takes a table with named columns (CSV, ...); digits has none" in error_of("predict", model, "digits")
 
 
 def test_a_file_instead_of_the_standard_output(ok, model, table, tmp_path):

@@ -145,7 +145,7 @@ def matched(X, features, source):
         If the features are others, or too many for a dense copy.
     """
     if features.kind == "frame":
-        raise CliError(f"the model takes a CSV or Parquet file with named columns; {source} has none")
+        raise CliError(f"the model takes a table with named columns (CSV, ...); {source} has none")
     if X.shape[1] != features.n_features:
         raise CliError(f"the model takes {features.n_features} features; {source} has {X.shape[1]}")
     if features.kind == "sparse":
@@ -200,4 +200,4 @@ def refuse_column_options(options, source):
     """
     for flag, value in (("target", options.target), ("sample-weight", options.sample_weight), ("drop", options.drop)):
         if value:
-            raise CliError(f"--{flag} names a column of a CSV or Parquet file; {source} has no named columns")
+            raise CliError(f"--{flag} names a column of a table (CSV, ...); {source} has no named columns")

@@ -16,7 +16,8 @@ def read_dataset(source, options):
     Parameters
     ----------
     source : str
-        A CSV, Parquet or LIBSVM file, a built-in set such as ``"digits:8"``, or ``"csf-data:NAME"``.
+        A table (see `csf.cli.data.table.SUFFIXES`), a LIBSVM file, a built-in set such as ``"digits:8"``, or
+        ``"csf-data:NAME"``.
     options : ReadOptions
         What the command line says about columns and classes.
 
@@ -82,5 +83,6 @@ def _reader(source):
     if svmlight.is_svmlight(source, suffix):
         return svmlight
     raise CliError(
-        f"cannot tell the format of {source}; accepted: .csv, .tsv, .parquet, and LIBSVM files (label index:value ...)"
+        f"cannot tell the format of {source}; accepted: {', '.join(table.SUFFIXES)}, and LIBSVM files "
+        "(label index:value ...)"
     )

@@ -1,4 +1,7 @@
-"""CSV and Parquet files with named columns."""
+"""Tables with named columns: CSV, Parquet and JSON Lines files."""
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -7,12 +10,12 @@ from csf._common.reading import reading
 from csf.cli.data.columns import listed, warn_of_columns
 from csf.cli.data.dataset import Dataset, Features
 from csf.cli.data.files import first_line, format_suffix
+from csf.cli.data.jsonl import read_json_lines
 from csf.cli.data.targets import as_labels, binary_target
 from csf.cli.errors import CliError, require
 
 __all__ = ["SUFFIXES", "read_labelled", "read_unlabelled"]
 
-SUFFIXES = {".csv": "CSV", ".tsv": "CSV", ".parquet": "Parquet", ".pq": "Parquet"}
 _SEPARATORS = ",;\t|"
 
 
@@ -22,7 +25,7 @@ def read_labelled(path, options):
     Parameters
     ----------
     path : str
-        CSV or Parquet file.
+        File whose suffix is one of ``SUFFIXES``.
     options : ReadOptions
         Names of the columns and the positive class.
 
@@ -62,7 +65,7 @@ def read_unlabelled(path, features):
     Parameters
     ----------
     path : str
-        CSV or Parquet file.
+        File whose suffix is one of ``SUFFIXES``.
     features : Features
         What the model takes.
 
@@ -88,36 +91,50 @@ def read_unlabelled(path, features):
     return _typed(frame, features, path)
 
 
-def _read(path, text=()):
-    """File as a frame; columns of a CSV file hold numbers where every entry is one, unless named in ``text``."""
-    kind = SUFFIXES[format_suffix(path)]
+def _read_csv(pandas: Any, path: str, text: tuple[str, ...]) -> Any:
+    """Columns hold numbers where every entry is one, unless named in ``text``."""
+    frame = pandas.read_csv(
+        path,
+        sep=max(_SEPARATORS, key=first_line(path).count),
+        dtype=str,
+        na_values=["?"],
+        skipinitialspace=True,
+        encoding="utf-8-sig",
+    )
+    for name in frame.columns.difference(text):
+        try:
+            frame[name] = pandas.to_numeric(frame[name])
+        except (ValueError, TypeError):
+            continue
+    return frame
+
+
+def _read_parquet(pandas: Any, path: str, text: tuple[str, ...]) -> Any:
+    require("pyarrow", "reading Parquet")
+    return pandas.read_parquet(path)
+
+
+# Name of each format, its suffixes, and what reads it into a frame, with the columns that models take as texts.
+_FORMATS: tuple[tuple[str, tuple[str, ...], Callable[[Any, str, tuple[str, ...]], Any]], ...] = (
+    ("CSV", (".csv", ".tsv"), _read_csv),
+    ("Parquet", (".parquet", ".pq"), _read_parquet),
+    ("JSON Lines", (".jsonl", ".ndjson"), read_json_lines),
+)
+SUFFIXES = {suffix: (kind, reader) for kind, suffixes, reader in _FORMATS for suffix in suffixes}
+
+
+def _read(path: str, text: tuple[str, ...] = ()) -> Any:
+    """File as a frame with rows, its columns named by texts."""
+    kind, reader = SUFFIXES[format_suffix(path)]
     pandas = require("pandas", f"reading {kind}")
-    if kind == "Parquet":
-        require("pyarrow", "reading Parquet")
     with reading(path, kind, CliError):
-        if kind == "Parquet":
-            frame = pandas.read_parquet(path)
-        else:
-            frame = pandas.read_csv(
-                path,
-                sep=max(_SEPARATORS, key=first_line(path).count),
-                dtype=str,
-                na_values=["?"],
-                skipinitialspace=True,
-                encoding="utf-8-sig",
-            )
+        frame = reader(pandas, path, text)
     if frame.shape[0] == 0:
         raise CliError(f"{path} has no rows")
     frame.columns = [str(name) for name in frame.columns]
     if not frame.columns.is_unique:
         twice = list(frame.columns[frame.columns.duplicated()])
         raise CliError(f"{path} has {listed(twice)} more than once; rename or drop the others")
-    if kind == "CSV":
-        for name in frame.columns.difference(text):
-            try:
-                frame[name] = pandas.to_numeric(frame[name])
-            except (ValueError, TypeError):
-                continue
     return frame
 
 

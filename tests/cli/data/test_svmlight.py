@@ -59,7 +59,7 @@ def test_new_data_are_counted_as_in_training(tmp_path):
     [
         ("0 7:4\n", Features("sparse", 3), "cannot read .* as a LIBSVM file"),
         ("0 0:4\n", Features("sparse", 3), "cannot read .* as a LIBSVM file: Invalid index 0"),
-        (TEXT, Features("frame", 1, ("a",)), "the model takes a CSV or Parquet file with named columns"),
+        (TEXT, Features("frame", 1, ("a",)), "the model takes a table with named columns"),
     ],
 )
 def test_new_data_that_do_not_fit(tmp_path, text, features, message):
@@ -74,7 +74,7 @@ def test_new_data_that_do_not_fit(tmp_path, text, features, message):
         ("", ReadOptions(), "has no rows"),
         ("1\n0\n", ReadOptions(), "has no features"),
         ("1 a:b\n", ReadOptions(), "cannot read .* as a LIBSVM file"),
-        (TEXT, ReadOptions(target="y"), "--target names a column of a CSV or Parquet file; .* has no named columns"),
+        (TEXT, ReadOptions(target="y"), r"--target names a column of a table \(CSV, ...\); .* has no named columns"),
         (TEXT, ReadOptions(sample_weight="w"), "--sample-weight names a column"),
         (TEXT, ReadOptions(drop=("a",)), "--drop names a column"),
     ],
