@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from csf.metrics import Metric
+from csf.metrics import LinearFractional, Metric
 from csf.strategies.base import SAME, Strategy
 from csf.trials import Trial
 
@@ -28,8 +28,10 @@ class GoldenSection(Strategy):
 
     Notes
     -----
-    Of two equal values the one at the lower level counts as better, and a failed training as the worst. A real learner
-    is noisy: an interval that is given up does not come back. `Cone` and `Support` are safer then.
+    Of two equal values of a linear-fractional metric the levels themselves say where the best one lies: above both
+    where the values are. For other metrics the one at the lower level counts as better then. A failed training counts
+    as the worst. A real learner is noisy: an interval that is given up does not come back. `Cone` and `Support` are
+    safer then.
 
     References
     ----------
@@ -48,7 +50,7 @@ class GoldenSection(Strategy):
     def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | None:
         """The inner level of the interval left that was not tried, see `Strategy.propose`."""
         lo, hi = metric.range(pos)
-        width = hi - lo
+        width, tells = hi - lo, isinstance(metric, LinearFractional)
         while hi - lo > max(self.tol, 4.0 * SAME) * width:
             left, right = hi - GOLDEN * (hi - lo), lo + GOLDEN * (hi - lo)
             values = []
@@ -58,7 +60,8 @@ class GoldenSection(Strategy):
                 if not here:
                     return level
                 values.append(max((t.attained for t in here if t.attained is not None), default=-math.inf))
-            lo, hi = (lo, right) if values[0] >= values[1] else (left, hi)
+            rises = values[1] > values[0] or (tells and values[0] == values[1] > right)
+            lo, hi = (left, hi) if rises else (lo, right)
         return None
 
     @property

@@ -1,18 +1,29 @@
 """Contract of strategies."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from csf._validation import generator
 from csf.errors.profile import ErrorProfile
-from csf.metrics.registry import get_metric
+from csf.metrics import Metric, get_metric
 from csf.strategies import Strategy
 from csf.study import Study
 from csf.testing._require import require
+from csf.trials import Trial
 
 __all__ = ["check_strategy"]
 
+Learner = Callable[[tuple[float, float]], np.ndarray | None]
 
-def check_strategy(strategy, *, metric="f1", n_trials=20, random_state=0):
+# Share of the way from the better constant prediction to the best profile that a search must go: with fewer trainings
+# than FEW as far as a single one with balanced classes comes, else nearly all of it.
+FEW, SHARE_OF_FEW, SHARE = 4, 0.4, 0.7
+
+
+def check_strategy(
+    strategy: Strategy, *, metric: str | Metric = "f1", n_trials: int = 20, random_state: int = 0
+) -> None:
     """Check that a strategy keeps what searches rely on.
 
     Parameters
@@ -37,6 +48,11 @@ def check_strategy(strategy, *, metric="f1", n_trials=20, random_state=0):
     the range of the metric, positive costs or ``None``, and its costs are new; pending and failed trials are borne.
     They are tried with an exact and a noisy learner, one that finds nothing, and one that often fails.
 
+    It must also find something. There are two trade-offs, one best at high costs of a false negative, where equal costs
+    find nothing, and one best near equal costs. With an exact learner it must come 70 % of the way from the better
+    constant prediction to the best profile, on both (40 % with fewer than four trainings, where even balanced
+    classes get). Metrics under a constraint, and those that a constant prediction maximises, are let off.
+
     Examples
     --------
     >>> from csf.strategies import Cone, FunctionStrategy
@@ -45,6 +61,10 @@ def check_strategy(strategy, *, metric="f1", n_trials=20, random_state=0):
     Traceback (most recent call last):
         ...
     AssertionError: <lambda>, exact learner, after 1 trials: costs (1.5, 0.5) were tried before
+    >>> check_strategy(FunctionStrategy(lambda trials, *, metric, pos: 0.9 + 0.001 * len(trials)))
+    Traceback (most recent call last):
+        ...
+    AssertionError: <lambda>, rare class, after 20 trials: the best f1 is 0, ...
     """
     require(isinstance(strategy, Strategy), f"{strategy!r} is not a csf.strategies.Strategy")
     require(isinstance(strategy.name, str) and strategy.name != "", f"name must be a text, got {strategy.name!r}")
@@ -60,32 +80,35 @@ def check_strategy(strategy, *, metric="f1", n_trials=20, random_state=0):
             except Exception as error:
                 where = f"{strategy.name}, {name} learner, after {len(study.trials)} trials"
                 raise AssertionError(f"{where}: {error}") from error
+    if metric.constraint is None:
+        for name, curve in CURVES.items():
+            _require_progress(strategy, metric, n_trials, name, *curve())
 
 
 # ---------------------------------------------------------------- simulated searches
 
 
-def _curve(pos, rng):
+def _curve(pos: float, rng: np.random.Generator) -> np.ndarray:
     """Profiles of a convex trade-off between both errors."""
     fnr = np.concatenate([[0.0, 1.0], rng.random(60)])
     return np.column_stack([pos * fnr, (1.0 - pos) * (1.0 - fnr**0.4) ** 2.5])
 
 
-def _exact(pos, rng):
+def _exact(pos: float, rng: np.random.Generator) -> Learner:
     curve = _curve(pos, rng)
     return lambda costs: curve[np.argmin(curve @ np.array(costs))]
 
 
-def _noisy(pos, rng):
+def _noisy(pos: float, rng: np.random.Generator) -> Learner:
     curve = _curve(pos, rng)
     return lambda costs: curve[np.argsort(curve @ np.array(costs))[rng.integers(20)]]
 
 
-def _blind(pos, rng):
+def _blind(pos: float, rng: np.random.Generator) -> Learner:
     return lambda costs: np.array([pos, 0.0])
 
 
-def _failing(pos, rng):
+def _failing(pos: float, rng: np.random.Generator) -> Learner:
     learn = _noisy(pos, rng)
     return lambda costs: None if rng.random() < 0.4 else learn(costs)
 
@@ -93,7 +116,7 @@ def _failing(pos, rng):
 LEARNERS = {"exact": _exact, "noisy": _noisy, "blind": _blind, "failing": _failing}
 
 
-def _search(study, learn, rng):
+def _search(study: Study, learn: Learner, rng: np.random.Generator) -> None:
     while batch := list(iter(lambda: _ask(study, rng), None)):
         for at in rng.permutation(len(batch)):
             point = learn(batch[at].costs)
@@ -103,7 +126,7 @@ def _search(study, learn, rng):
                 study.tell(batch[at], profile=ErrorProfile(*point.tolist(), study.pos))
 
 
-def _ask(study, rng):
+def _ask(study: Study, rng: np.random.Generator) -> Trial | None:
     """Next trial, after the laws about one proposal were checked."""
     pending = study.state()["pending"]
     if study.strategy.batch_size is not None and pending >= study.strategy.batch_size:
@@ -124,7 +147,48 @@ def _ask(study, rng):
     return trial
 
 
-def _constant_costs(study):
+def _constant_costs(study: Study) -> bool:
     lo, hi = study.metric.range(study.pos)
     low, high = (study.metric.cost_weights(lo + share * (hi - lo), pos=study.pos) for share in (0.25, 0.75))
     return low == high
+
+
+# ---------------------------------------------------------------- progress
+
+
+def _rare_class() -> tuple[float, np.ndarray]:
+    """Two positives in a hundred: the best profiles for F1 and the G-mean are cheapest at costs of 10 to 50 to 1."""
+    pos, tpr = 0.02, np.linspace(0.0, 1.0, 401)
+    return pos, np.column_stack([pos * (1.0 - tpr), (1.0 - pos) * (0.1 * tpr + 0.9 * tpr**8)])
+
+
+def _clear_class() -> tuple[float, np.ndarray]:
+    """A quarter of the positives costs six false positives each: costs beyond 6 to 1 buy them, to no good."""
+    pos = 0.3
+    return pos, np.array([(pos, 0.0), (0.25 * pos, 0.0), (0.0, 0.45), (0.0, 1.0 - pos)])
+
+
+CURVES = {"rare class": _rare_class, "clear class": _clear_class}
+
+
+def _require_progress(
+    strategy: Strategy, metric: Metric, n_trials: int, name: str, pos: float, curve: np.ndarray
+) -> None:
+    """Require that a search with an exact learner ends near the best profile of a known trade-off."""
+    constant = float(np.max(metric.value(np.array([pos, 0.0]), np.array([0.0, 1.0 - pos]), pos=pos)))
+    best = float(np.max(metric.value(*curve.T, pos=pos)))
+    lo, hi = metric.range(pos)
+    if best - constant < 0.05 * (hi - lo):
+        return
+    study = Study(metric, strategy, pos=pos, n_trials=n_trials)
+    while (trial := study.ask()) is not None:
+        study.tell(trial, profile=ErrorProfile(*curve[np.argmin(curve @ np.array(trial.costs))].tolist(), pos))
+    values = [trial.value for trial in study.trials if trial.value is not None]
+    where = f"{strategy.name}, {name}, after {len(values)} trials"
+    require(values, f"{where}: nothing was trained")
+    share = SHARE_OF_FEW if len(values) < FEW else SHARE
+    floor, found = constant + share * (best - constant), max(values)
+    require(
+        found >= floor,
+        f"{where}: the best {metric.name} is {found:.3g}, where {best:.3g} can be had, and {floor:.3g} is asked for",
+    )

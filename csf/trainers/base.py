@@ -1,7 +1,14 @@
 """The contract of a trainer: one base, one fold, many costs."""
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sklearn.base import clone
+
+from csf.costs.weights import WeightRoute
+from csf.samples.folds import Fold
+from csf.scores.responses import Response, respond
 
 __all__ = ["Trainer", "Training"]
 
@@ -17,15 +24,34 @@ class Training(NamedTuple):
         What a later training of the same data can start from; ``None`` where every training starts anew.
     gap : float, default=None
         How far the objective can be from its optimum at most, as a share of it; ``None`` where unknown.
+    costs : tuple of float, default=None
+        The ``(c_fn, c_fp)`` of this training; the default of `Trainer.estimator` needs them where ``model`` is no
+        object of the base's class.
     """
 
-    model: object
+    model: Any
     state: object = None
     gap: float | None = None
+    costs: tuple[float, float] | None = None
 
 
 class Trainer(ABC):
     """Trains a base on one fold for any costs.
+
+    A trainer of your own writes `fit`. That is all where its models are fitted objects of the base's class. Where they
+    are something lighter, such as coefficients, it writes `predict` too; `estimator`, which is asked for once at the
+    end of a search, then trains the base itself, unless you know a shorter way.
+
+    Parameters
+    ----------
+    base : estimator
+        Unfitted classifier with its parameters set.
+    fold : Fold
+        Data to train on and to predict.
+    route : WeightRoute
+        How costs reach the base.
+    normalize : {"none", "mean"}, default="none"
+        See `csf.costs.weights.cost_sample_weight`.
 
     Attributes
     ----------
@@ -36,11 +62,15 @@ class Trainer(ABC):
         states; ``None`` where there are no states.
     """
 
-    releases_gil = False
-    family = None
+    releases_gil: bool = False
+    family: str | None = None
+
+    def __init__(self, base: Any, fold: Fold, route: WeightRoute, normalize: str = "none") -> None:
+        # Slices alone: a worker process gets no more than it needs.
+        self.base, self.fold, self.route, self.normalize = base, fold.sliced, route, normalize
 
     @abstractmethod
-    def fit(self, costs, starts=()):
+    def fit(self, costs: tuple[float, float], starts: Sequence[Any] = ()) -> Training:
         """Train with the given class costs.
 
         Parameters
@@ -56,9 +86,8 @@ class Trainer(ABC):
             The result.
         """
 
-    @abstractmethod
-    def predict(self, training, part, *, tune):
-        """Predict a part of the fold.
+    def predict(self, training: Training, part: str, *, tune: bool) -> Response:
+        """Predict a part of the fold; by default the model is asked, as the base's class answers.
 
         Parameters
         ----------
@@ -74,10 +103,12 @@ class Trainer(ABC):
         Response
             Own decision, scores where they are wanted, and what is found in codes of the fold's targets.
         """
+        return respond(training.model, self.fold.X_test if part == "test" else self.fold.X_train, 0, tune=tune)
 
-    @abstractmethod
-    def estimator(self, training):
+    def estimator(self, training: Training) -> Any:
         """Fitted object of the base's class that has learnt the codes of the fold's targets.
+
+        By default the model, if it is one, else a clone of the base, trained with the costs of ``training``.
 
         Parameters
         ----------
@@ -88,9 +119,45 @@ class Trainer(ABC):
         -------
         estimator
             The object.
-        """
 
-    def position(self, costs):
+        Raises
+        ------
+        TypeError
+            If the base has to be trained and the training does not say at which costs.
+        """
+        if type(training.model) is type(self.base):
+            return training.model
+        if training.costs is None:
+            raise TypeError(
+                f"{type(self).__name__}.fit returned a {type(training.model).__name__}, no {type(self.base).__name__}, "
+                "and no costs to train one with; return Training(model, costs=costs), or write estimator"
+            )
+        return self.train_base(training.costs)
+
+    def train_base(self, costs: tuple[float, float]) -> Any:
+        """Train a clone of the base on the training part.
+
+        Parameters
+        ----------
+        costs : tuple of float
+            ``(c_fn, c_fp)``.
+
+        Returns
+        -------
+        estimator
+            The fitted clone.
+        """
+        return self.route.fit(
+            clone(self.base),
+            self.fold.X_train,
+            self.fold.y_train,
+            costs,
+            sample_weight=self.fold.weight_train,
+            normalize=self.normalize,
+            fit_params=self.fold.fit_params,
+        )
+
+    def position(self, costs: tuple[float, float]) -> tuple[float, ...]:
         """Where costs lie among all trainings of the family, for the choice of a start.
 
         Parameters

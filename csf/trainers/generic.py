@@ -1,9 +1,11 @@
 """Training any base classifier many times, with other costs each time."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from sklearn.base import clone
 
-from csf.scores.responses import respond
 from csf.trainers.base import Trainer, Training
 
 __all__ = ["GenericTrainer", "seeded"]
@@ -35,32 +37,16 @@ class GenericTrainer(Trainer):
     array([ True])
     """
 
-    def __init__(self, base, fold, route, normalize="none"):
-        self.base, self.fold, self.route, self.normalize = base, fold.sliced, route, normalize
-
-    def fit(self, costs, starts=()):
+    def fit(self, costs: tuple[float, float], starts: Sequence[Any] = ()) -> Training:
         """Train a fresh clone of the base; see `Trainer.fit`."""
-        model = self.route.fit(
-            clone(self.base),
-            self.fold.X_train,
-            self.fold.y_train,
-            costs,
-            sample_weight=self.fold.weight_train,
-            normalize=self.normalize,
-            fit_params=self.fold.fit_params,
-        )
-        return Training(model)
+        return Training(self.train_base(costs))
 
-    def predict(self, training, part, *, tune):
-        """Ask the fitted model; see `Trainer.predict`."""
-        return respond(training.model, self.fold.X_test if part == "test" else self.fold.X_train, 0, tune=tune)
-
-    def estimator(self, training):
-        """The model itself; see `Trainer.estimator`."""
+    def estimator(self, training: Training) -> Any:
+        """The model itself, whatever its class; see `Trainer.estimator`."""
         return training.model
 
 
-def seeded(base, random_state):
+def seeded(base: Any, random_state: np.random.RandomState | None) -> Any:
     """Clone of a base whose unset ``random_state`` parameters are set.
 
     Parameters

@@ -27,9 +27,10 @@ def test_the_part_around_the_better_level_is_kept(values, following):
     assert proposed == pytest.approx(following, abs=1e-3)
 
 
-@pytest.mark.parametrize("value", [0.3, None])
-def test_of_equal_values_the_lower_level_wins(value):
-    assert after([value, value])[1] == pytest.approx(0.236, abs=1e-3)
+@pytest.mark.parametrize(("value", "following"), [(0.3, 0.236), (0.5, 0.236), (0.7, 0.764), (None, 0.236)])
+def test_of_equal_values_the_side_wins_that_the_value_lies_on(value, following):
+    """A model of value 0.7 at both levels says that the best level is 0.7 at least."""
+    assert after([value, value])[1] == pytest.approx(following, abs=1e-3)
 
 
 def test_each_training_serves_twice():

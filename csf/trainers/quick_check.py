@@ -1,0 +1,208 @@
+"""What a trainer must give back for a handful of rows, checked where it is registered."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from csf.costs.weights import WeightRoute, weight_route
+from csf.samples.folds import Data, Fold, make_folds
+from csf.scores.responses import respond, response_method
+from csf.trainers.base import Trainer, Training
+from csf.trainers.generic import GenericTrainer, seeded
+
+__all__ = ["checked_trainers", "quick_check", "require_nearest", "scores_of"]
+
+COSTS = (4.0, 1.0)
+# How much nearer to the right answer than to any wrong one a trainer must be: solvers end within their tolerance.
+NEARER = 0.25
+
+
+def quick_check(maker: Callable[..., Any], base: Any) -> None:
+    """Refuse a maker whose trainers cannot be right.
+
+    Parameters
+    ----------
+    maker : callable
+        As for `csf.trainers.register_trainer`.
+    base : estimator
+        An unfitted base; with unset seeds set to 0.
+
+    Raises
+    ------
+    TypeError
+        If it returns anything but one `Trainer` for each fold or ``None``, or a trainer anything but a `Training`.
+    ValueError
+        If it fails, if costs do not reach the model as they reach the base, if predictions are not those of the
+        estimator, or the estimator does not know its classes.
+
+    Notes
+    -----
+    One training and three of the base itself, 40 rows each. `csf.testing.check_trainer` checks much more.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> class Swapped(GenericTrainer):
+    ...     def fit(self, costs, starts=()):
+    ...         return super().fit(costs[::-1])
+    >>> quick_check(lambda base, folds, *rest: [Swapped(base, fold, *rest[:2]) for fold in folds], GaussianNB())
+    Traceback (most recent call last):
+        ...
+    ValueError: the answer of Swapped for costs (4.0, 1.0) is as near to that for swapped costs...
+    """
+    base = seeded(base, np.random.RandomState(0))
+    try:
+        route = weight_route(base)
+    except ValueError:  # takes no weights, so that no search will ever train it
+        return
+    fold = _small_fold()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        made = checked_trainers(maker, base, [fold], route)
+        if made is None or type(made[0]) is GenericTrainer:
+            return
+        training = _trained(made[0])
+        _require_answers(made[0], training, base, fold, route)
+
+
+def checked_trainers(
+    maker: Callable[..., Any], base: Any, folds: list[Fold], route: WeightRoute, normalize: str = "none"
+) -> list[Trainer] | None:
+    """Trainers of a maker, which must be one for each fold.
+
+    Parameters
+    ----------
+    maker : callable
+        As for `csf.trainers.register_trainer`.
+    base : estimator
+        Unfitted base.
+    folds : list of Fold
+        Folds of the same data.
+    route : WeightRoute
+        How costs reach the base.
+    normalize : {"none", "mean"}, default="none"
+        See `csf.costs.weights.cost_sample_weight`.
+
+    Returns
+    -------
+    list of Trainer or None
+        ``None`` where the maker declines.
+
+    Raises
+    ------
+    TypeError
+        If it returns something else.
+    ValueError
+        If it fails, or their number is another one.
+    """
+    try:
+        made = maker(base, folds, route, normalize, {})
+    except Exception as error:
+        raise ValueError(f"the maker fails for {base!r} on {folds[0].data.y.size} rows: {error!r}") from error
+    if made is None:
+        return None
+    if not isinstance(made, list) or not all(isinstance(trainer, Trainer) for trainer in made):
+        raise TypeError(f"the maker must return None or a list of csf.trainers.Trainer, one a fold, got {made!r}")
+    if len(made) != len(folds):
+        raise ValueError(f"the maker must return one trainer for each fold, got {len(made)} for {len(folds)} folds")
+    return made
+
+
+def scores_of(trainer: Trainer, training: Training, part: str) -> np.ndarray:
+    """Scores of a part of the fold, or decisions as 0 and 1 where the base has no scores.
+
+    Parameters
+    ----------
+    trainer : Trainer
+        The trainer.
+    training : Training
+        One of its trainings.
+    part : {"train", "test"}
+        Which part.
+
+    Returns
+    -------
+    ndarray of shape (n_part,)
+        Finite or not, as they come.
+    """
+    tune = response_method(trainer.base) is not None
+    answer = trainer.predict(training, part, tune=tune)
+    return np.asarray(answer.decided if answer.score is None else answer.score, dtype=float)
+
+
+def require_nearest(name: str, score: np.ndarray, right: np.ndarray, wrong: Mapping[str, np.ndarray]) -> None:
+    """Require that scores are much nearer to the right ones than to any wrong ones that differ from these.
+
+    Parameters
+    ----------
+    name : str
+        What gave the scores, for the message.
+    score : ndarray of shape (n,)
+        The scores.
+    right : ndarray of shape (n,)
+        Those of the base, trained as it should be.
+    wrong : mapping of str to ndarray of shape (n,)
+        Those of the base, trained otherwise, by what is wrong there.
+
+    Raises
+    ------
+    ValueError
+        If they are not.
+    """
+    if not np.isfinite(score).all():
+        raise ValueError(f"{name} must be finite, got {score[~np.isfinite(score)][0]}")
+    off, spread = _distance(score, right), float(np.std(right)) + 1e-300
+    away = {text: _distance(other, right) for text, other in wrong.items()}
+    away = {text: distance for text, distance in away.items() if distance > 1e-3 * spread}
+    limit = NEARER * min([*away.values(), spread])
+    if off > limit:
+        nearest = min(away, key=lambda text: _distance(score, wrong[text]), default=None)
+        near = _distance(score, wrong[nearest]) if nearest is not None else np.inf
+        like = f" is as near to that {nearest} ({near:.3g})" if near <= off / NEARER else " is neither this nor that"
+        raise ValueError(f"{name}{like}: the base's own is {off:.3g} away, more than {limit:.3g}")
+
+
+def _distance(one: np.ndarray, other: np.ndarray) -> float:
+    return float(np.sqrt(np.mean((one - other) ** 2)))
+
+
+def _small_fold() -> Fold:
+    rng = np.random.default_rng(0)
+    y = np.tile([0, 0, 1, 0, 1], 12)
+    X = rng.random((y.size, 3)) + 0.4 * y[:, None] * [1.0, 0.5, 0.0]
+    return make_folds(Data(X, y), [(np.arange(40), np.arange(40, 60))])[0]
+
+
+def _trained(trainer: Trainer) -> Training:
+    try:
+        training = trainer.fit(COSTS)
+    except Exception as error:
+        raise ValueError(f"{type(trainer).__name__}.fit fails on 40 rows: {error!r}") from error
+    if not isinstance(training, Training):
+        raise TypeError(f"{type(trainer).__name__}.fit must return a csf.trainers.Training, got {training!r}")
+    return training
+
+
+def _require_answers(trainer: Trainer, training: Training, base: Any, fold: Fold, route: WeightRoute) -> None:
+    name, generic = type(trainer).__name__, GenericTrainer(base, fold, route)
+    answers = {
+        text: scores_of(generic, generic.fit(costs), "test")
+        for text, costs in (("right", COSTS), ("for swapped costs", COSTS[::-1]), ("for equal costs", (1.0, 1.0)))
+    }
+    score = scores_of(trainer, training, "test")
+    require_nearest(f"the answer of {name} for costs {COSTS}", score, answers.pop("right"), answers)
+    model = trainer.estimator(training)
+    if not np.array_equal(getattr(model, "classes_", None), [0, 1]):
+        raise ValueError(
+            f"{name}.estimator must have classes_ [0, 1], as a fitted {type(base).__name__} has, got "
+            f"{getattr(model, 'classes_', 'none')}"
+        )
+    own = respond(model, fold.X_test, 0, tune=False).decided
+    decided = trainer.predict(training, "test", tune=False).decided
+    if np.mean(own != decided) > 0.1:
+        raise ValueError(
+            f"{name}.predict and its estimator disagree on {np.sum(own != decided)} of {own.size} held-out rows"
+        )
