@@ -1,7 +1,8 @@
-"""Contracts of metrics, strategies and online learners, as checks that other people's parts can run too."""
+"""Contracts of metrics, strategies, trainers and online learners, as checks that other people's parts can run too."""
 
 from csf.testing.metric import check_metric
 from csf.testing.online import check_online
 from csf.testing.strategy import check_strategy
+from csf.testing.trainer import check_trainer
 
-__all__ = ["check_metric", "check_online", "check_strategy"]
+__all__ = ["check_metric", "check_online", "check_strategy", "check_trainer"]

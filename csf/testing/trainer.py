@@ -1,0 +1,323 @@
+"""Contract of trainers."""
+
+import pickle
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from csf.costs.weights import WeightRoute, weight_route
+from csf.samples.folds import Data, Fold, make_folds
+from csf.scores.responses import respond, response_method
+from csf.testing._require import require
+from csf.trainers import GenericTrainer, Trainer, Training, seeded
+from csf.trainers.quick_check import checked_trainers, require_nearest, scores_of
+
+__all__ = ["check_trainer"]
+
+N_ROWS, N_TRAIN, N_FEATURES = 150, (100, 90), 4
+COSTS = (4.0, 1.0)
+# Allowed differences of numbers that should be the same, as a share of the spread of the scores.
+TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class _Case:
+    """A base, its trainers' maker and data; the laws change one thing at a time."""
+
+    maker: Callable[..., Any]
+    base: Any
+    route: WeightRoute
+    X: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray | None = None
+    normalize: str = "none"
+    splits: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
+
+    def folds(self) -> list[Fold]:
+        """Folds of copies, so that nothing that a trainer does reaches another one."""
+        weight = None if self.weight is None else self.weight.copy()
+        return make_folds(Data(self.X.copy(), self.y.copy(), weight), list(self.splits))
+
+    def trainers(self) -> list[Trainer]:
+        """What the maker returns."""
+        made = checked_trainers(self.maker, self.base, self.folds(), self.route, self.normalize)
+        require(made is not None, f"the maker declines {self.base!r}: there is nothing to check")
+        return made or []
+
+    def generic(self) -> list[Trainer]:
+        """Trainers that fit the base itself."""
+        return [GenericTrainer(self.base, fold, self.route, self.normalize) for fold in self.folds()]
+
+    def scores(self, trainers: list[Trainer], costs: tuple[float, float] = COSTS, part: str = "test") -> np.ndarray:
+        """Scores on the parts of all folds, one after the other."""
+        return np.concatenate([scores_of(trainer, _trained(trainer, costs), part) for trainer in trainers])
+
+
+def check_trainer(maker: Callable[..., Any], base: Any, *, n_classes: int = 2, random_state: int = 0) -> None:
+    """Check that the trainers of a base keep what searches rely on.
+
+    Parameters
+    ----------
+    maker : callable
+        ``maker(base, folds, route, normalize, shared)`` as for `csf.trainers.register_trainer`, or
+        `csf.trainers.make_trainers` for what is registered already.
+    base : estimator
+        Unfitted classifier with its parameters set; unset seeds are set.
+    n_classes : int, default=2
+        Number of classes, the first of which means nothing to find; 3 and more for bases that trainers of several
+        classes serve.
+    random_state : int, default=0
+        Seed of the samples and of the base.
+
+    Raises
+    ------
+    AssertionError
+        If a law is broken, or the maker declines the base; the message says which one.
+
+    Notes
+    -----
+    The measure is the base itself, trained with the same weights. The laws: costs reach the objective as they are, not
+    swapped, left out, squared or scaled, and with ``normalize="mean"`` scaled as told; the user's weights multiply
+    them, and count rows where they do so for the base; a start changes nothing but the time, and the gap says how far
+    off a training may be; predictions are those of the estimator, which is a fitted object of the base's class with
+    its parameters, its classes and coefficients of their shape, and stays as it is when others are trained; the same
+    training gives the same model; data and base stay as they are; only the training part is learnt from; a pickled
+    trainer goes on.
+
+    Scores count as right if they are three times as near to the right ones as to any wrong ones.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.svm import LinearSVC
+    >>> from csf.trainers import make_trainers
+    >>> check_trainer(make_trainers, LinearSVC())
+    >>> class Deaf(GenericTrainer):
+    ...     def fit(self, costs, starts=()):
+    ...         return super().fit((1.0, 1.0))
+    >>> check_trainer(lambda base, folds, *how: [Deaf(base, fold, *how[:2]) for fold in folds], GaussianNB())
+    Traceback (most recent call last):
+        ...
+    AssertionError: GaussianNB(), _costs_reach_the_objective: the answer for costs (4.0, 1.0) is as near to that ...
+    """
+    base = seeded(base, np.random.RandomState(random_state))
+    case = _case(maker, base, n_classes, np.random.default_rng(random_state))
+    for law in LAWS:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                law(case)
+        except Exception as error:
+            raise AssertionError(f"{base!r}, {law.__name__}: {error}") from error
+
+
+def _case(maker: Callable[..., Any], base: Any, n_classes: int, rng: np.random.Generator) -> _Case:
+    """Overlapping classes, features >= 0, and two folds whose parts are not in order."""
+    y = rng.permutation(np.resize([0, 0, *range(n_classes)], N_ROWS))
+    X = rng.random((N_ROWS, N_FEATURES))
+    for code in range(1, n_classes):
+        X[y == code, code - 1] += 0.5
+    order = rng.permutation(N_ROWS)
+    splits = tuple((part[:n], part[n:]) for n, part in zip(N_TRAIN, (order, order[::-1])))
+    return _Case(maker, base, weight_route(base), X, y, splits=splits)
+
+
+def _trained(trainer: Trainer, costs: tuple[float, float], starts: tuple[Any, ...] = ()) -> Training:
+    training = trainer.fit(costs, starts)
+    require(isinstance(training, Training), f"fit must return a csf.trainers.Training, got {training!r}")
+    return training
+
+
+def _weighted(case: _Case) -> bool:
+    """Whether the base takes weights of samples, not of classes alone."""
+    return case.route.kind != "class_weight"
+
+
+def _same(one: np.ndarray, other: np.ndarray, message: str, tolerance: float = TOLERANCE) -> None:
+    off = float(np.abs(one - other).max())
+    require(off <= tolerance * max(float(np.std(one)), 1e-300), f"{message}: scores differ by up to {off:.3g}")
+
+
+# ---------------------------------------------------------------- laws
+
+
+def _costs_reach_the_objective(case: _Case) -> None:
+    for costs in (COSTS, (2.0, 0.3)):
+        c_fn, c_fp = costs
+        wrong = {
+            "for swapped costs": (c_fp, c_fn),
+            "for equal costs": (1.0, 1.0),
+            "for squared costs": (c_fn**2, c_fp**2),
+            "for ten times the costs": (10.0 * c_fn, 10.0 * c_fp),
+        }
+        answers = {text: case.scores(case.generic(), other) for text, other in wrong.items()}
+        right, score = case.scores(case.generic(), costs), case.scores(case.trainers(), costs)
+        require_nearest(f"the answer for costs {costs}", score, right, answers)
+
+
+def _normalize_is_honoured(case: _Case) -> None:
+    costs, mean = (12.0, 3.0), replace(case, normalize="mean")
+    answers = {
+        "without normalize": case.scores(case.generic(), costs),
+        "for swapped costs": mean.scores(mean.generic(), costs[::-1]),
+        "for equal costs": mean.scores(mean.generic(), (1.0, 1.0)),
+    }
+    right, score = mean.scores(mean.generic(), costs), mean.scores(mean.trainers(), costs)
+    require_nearest("with normalize='mean', the answer", score, right, answers)
+
+
+def _weights_multiply_the_costs(case: _Case) -> None:
+    if not _weighted(case):
+        return
+    weight = np.where(case.X[:, 0] > 0.5, 5.0, 0.2)
+    for normalize in ("none", "mean"):
+        weighted = replace(case, weight=weight, normalize=normalize)
+        wrong = {
+            "without the weights": replace(case, normalize=normalize),
+            "for squared weights": replace(weighted, weight=weight**2),
+        }
+        answers = {text: other.scores(other.generic()) for text, other in wrong.items()}
+        answers["for equal costs"] = weighted.scores(weighted.generic(), (1.0, 1.0))
+        right, score = weighted.scores(weighted.generic()), weighted.scores(weighted.trainers())
+        require_nearest(f"with sample weights and normalize={normalize!r}, the answer", score, right, answers)
+
+
+def _weights_count_rows(case: _Case) -> None:
+    """Where they do so for the base: forests draw rows."""
+    if not _weighted(case):
+        return
+    counts = 1 + 3 * (case.X[:, 0] > 0.5)
+    splits = tuple((np.repeat(train, counts[train]), test) for train, test in case.splits)
+    weighted, repeated = replace(case, weight=counts.astype(float)), replace(case, splits=splits)
+    right, own = weighted.scores(weighted.generic()), repeated.scores(repeated.generic())
+    if np.abs(right - own).max() <= 0.01 * np.std(right):
+        answers = {"without the weights": case.scores(case.generic())}
+        require_nearest("with rows repeated, the answer", repeated.scores(repeated.trainers()), right, answers)
+
+
+def _starts_change_nothing(case: _Case) -> None:
+    answers = {text: case.scores(case.generic(), costs) for text, costs in (("at the start", (1.0, 2.0)),)}
+    warm = []
+    for trainer in case.trainers():
+        states, places = [], []
+        for costs in ((1.0, 2.0), (3.0, 1.0), (1.0, 1.0)):
+            training = _trained(trainer, costs, tuple(states[::-1]))
+            require(training.gap is None or 0.0 <= training.gap < 1.0, f"gap must be in [0, 1), got {training.gap!r}")
+            require(
+                (trainer.family is None) == (training.state is None),
+                f"family {trainer.family!r} and state {training.state!r}: trainings without states have no family",
+            )
+            states.append(training.state)
+            places.append(tuple(trainer.position(costs)))
+        require(np.isfinite(places).all(), f"position must give finite numbers, got {places}")
+        require(len(set(places)) == 3, f"position must tell costs apart, got {places}")
+        given = () if trainer.family is None else tuple(states[::-1])
+        warm.append(scores_of(trainer, _trained(trainer, COSTS, given), "test"))
+    require_nearest("from earlier states, the answer", np.concatenate(warm), case.scores(case.generic()), answers)
+
+
+def _predictions_are_the_estimators_own(case: _Case) -> None:
+    tune = response_method(case.base) is not None
+    for trainer, fold in zip(case.trainers(), case.folds()):
+        training = _trained(trainer, COSTS)
+        model = trainer.estimator(training)
+        for part, X in (("train", fold.X_train), ("test", fold.X_test)):
+            own, answer = respond(model, X, 0, tune=tune), trainer.predict(training, part, tune=tune)
+            plain = trainer.predict(training, part, tune=False)
+            decided = np.asarray(answer.decided)
+            require(decided.dtype == bool and decided.shape == own.decided.shape, f"decided of {part} must be booleans")
+            require(plain.score is None, "predict must give scores with tune=True alone")
+            wrong = decided != own.decided
+            if tune:
+                require(answer.score is not None, "predict must give scores with tune=True")
+                _same(own.score, answer.score, f"scores of the {part} part are not the estimator's", 0.02)
+                wrong &= np.abs(own.score - answer.score) > TOLERANCE
+            require(not wrong.any(), f"predict and the estimator disagree on {wrong.sum()} rows of the {part} part")
+            found = np.broadcast_to(1 if plain.found is None else plain.found, decided.shape)
+            theirs = np.where(plain.decided, found, 0) != np.asarray(model.predict(X))
+            require(theirs.mean() <= 0.02, f"predict and the estimator find other classes in {theirs.sum()} rows")
+
+
+def _estimators_are_fitted_bases(case: _Case) -> None:
+    for trainer, fold, generic in zip(case.trainers(), case.folds(), case.generic()):
+        training = _trained(trainer, COSTS)
+        model, usual = trainer.estimator(training), generic.estimator(_trained(generic, COSTS))
+        require(type(model) is type(case.base), f"estimator must be a {type(case.base).__name__}, got {model!r}")
+        check_is_fitted(model)
+        require(
+            np.array_equal(getattr(model, "classes_", None), usual.classes_),
+            f"classes_ must be {usual.classes_.tolist()}, got {getattr(model, 'classes_', 'none')}",
+        )
+        for name in ("n_features_in_", "coef_", "intercept_"):
+            if hasattr(usual, name):
+                require(hasattr(model, name), f"the estimator has no {name}")
+                got, wanted = np.shape(getattr(model, name)), np.shape(getattr(usual, name))
+                require(got == wanted, f"{name} must have shape {wanted}, got {got}")
+        kept, base = repr(clone(model)), repr(clone(usual))
+        require(kept == base, f"the estimator has the parameters {kept}, the base {base}")
+        before = np.asarray(model.predict(fold.X_test)).copy()
+        trainer.estimator(_trained(trainer, (0.01, 1.0)))
+        after = np.asarray(model.predict(fold.X_test))
+        require(np.array_equal(before, after), "an estimator changes when another one is trained")
+
+
+def _the_same_training_gives_the_same_model(case: _Case) -> None:
+    for trainer in case.trainers():
+        first = scores_of(trainer, _trained(trainer, COSTS), "test")
+        _trained(trainer, COSTS[::-1])
+        _same(first, scores_of(trainer, _trained(trainer, COSTS), "test"), "two trainings with the same costs differ")
+
+
+def _nothing_given_is_changed(case: _Case) -> None:
+    base, weight = clone(case.base), np.linspace(0.5, 2.0, N_ROWS) if _weighted(case) else None
+    X, y, known = case.X.copy(), case.y.copy(), set(vars(base))
+    folds = make_folds(Data(X, y, None if weight is None else weight.copy()), list(case.splits))
+    for trainer in checked_trainers(case.maker, base, folds, case.route) or []:
+        training = _trained(trainer, COSTS)
+        scores_of(trainer, training, "test")
+        trainer.estimator(training)
+    require(np.array_equal(X, case.X) and np.array_equal(y, case.y), "training changes the data")
+    require(weight is None or np.array_equal(folds[0].data.sample_weight, weight), "training changes the weights")
+    fitted = sorted(name for name in set(vars(base)) - known if name.endswith("_"))
+    require(not fitted, f"training fits the base itself, which then has {fitted}")
+    require(repr(base) == repr(case.base), f"training changes the parameters of the base to {base!r}")
+
+
+def _only_the_training_part_is_learnt_from(case: _Case) -> None:
+    train, test = case.splits[0]
+    y, X = case.y.copy(), case.X.copy()
+    y[test], X[test] = np.roll(y[test], 1), X[test][::-1] + 1.0
+    weight = np.ones(N_ROWS) if _weighted(case) else None
+    other = None if weight is None else np.where(np.isin(np.arange(N_ROWS), test), 9.0, weight)
+    plain = replace(case, weight=weight, splits=((train, test),))
+    changed = replace(plain, y=y, X=X, weight=other)
+    one, two = (each.scores(each.trainers(), part="train") for each in (plain, changed))
+    _same(one, two, "other labels, rows and weights of the held-out part change the model")
+
+
+def _pickles_go_on(case: _Case) -> None:
+    for trainer in case.trainers():
+        restored = pickle.loads(pickle.dumps(trainer))
+        one, two = (scores_of(each, _trained(each, COSTS), "test") for each in (trainer, restored))
+        _same(one, two, "a pickled trainer learns something else")
+
+
+LAWS = (
+    _costs_reach_the_objective,
+    _normalize_is_honoured,
+    _weights_multiply_the_costs,
+    _weights_count_rows,
+    _starts_change_nothing,
+    _predictions_are_the_estimators_own,
+    _estimators_are_fitted_bases,
+    _the_same_training_gives_the_same_model,
+    _nothing_given_is_changed,
+    _only_the_training_part_is_learnt_from,
+    _pickles_go_on,
+)
