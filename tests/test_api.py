@@ -53,7 +53,7 @@ def test_the_names_people_start_with():
         "csf.strategies": {"STRATEGIES", "Strategy", "Proposal", "Cone", "get_strategy"},
         "csf.bounds": {"BOUNDS", "Bound", "ConeBound", "DiagonalBound", "SupportLineBound"},
         "csf.thresholding": {"ThresholdCurve", "threshold_curve"},
-        "csf.testing": {"check_metric", "check_online", "check_strategy"},
+        "csf.testing": {"check_metric", "check_online", "check_strategy", "check_trainer"},
     }.items():
         assert names <= set(importlib.import_module(package).__all__)
 

@@ -1,8 +1,16 @@
-"""The laws of every registered metric and strategy, and of those with other parameters."""
+"""The laws of every registered metric, strategy and trainer, and of those with other parameters."""
 
 import pytest
 from builders import rates, shares
 from hypothesis import given
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 from csf.metrics import (
     METRICS,
@@ -17,7 +25,8 @@ from csf.metrics import (
     get_metric,
 )
 from csf.strategies import STRATEGIES, Bisection, Cone, Dinkelbach, FunctionStrategy, Grid, get_strategy
-from csf.testing import check_metric, check_strategy
+from csf.testing import check_metric, check_strategy, check_trainer
+from csf.trainers import GenericTrainer, make_trainers, registry
 
 NEED_LEVELS = ("bisection", "dinkelbach")
 ONE_CLASS = ("recall", "specificity")
@@ -96,3 +105,48 @@ def two_levels(trials, *, metric, pos):
 )
 def test_other_strategies(strategy):
     check_strategy(strategy, n_trials=16)
+
+
+# Bases of every registered type, each with the numbers of classes that its trainer serves.
+FAST = [
+    (LinearSVC(), 2),
+    (LinearSVC(C=30.0, class_weight={1: 2.0}), 2),
+    (LinearSVC(), 3),
+    (LinearSVC(loss="hinge"), 2),
+    (LogisticRegression(), 2),
+    (LogisticRegression(solver="liblinear", C=10.0), 2),
+    (OneVsRestClassifier(LinearSVC()), 2),
+    (OneVsRestClassifier(LogisticRegression()), 3),
+    (make_pipeline(StandardScaler(), LinearSVC()), 2),
+    (make_pipeline(StandardScaler(), LinearSVC(loss="hinge")), 3),
+    (make_pipeline(StandardScaler(), LogisticRegression()), 2),
+]
+GENERIC = [
+    LinearSVC(),
+    GaussianNB(),
+    RidgeClassifier(),
+    SGDClassifier(),
+    SVC(),
+    DecisionTreeClassifier(max_depth=3),
+    RandomForestClassifier(5),
+    HistGradientBoostingClassifier(max_iter=5),
+    make_pipeline(StandardScaler(), GaussianNB()),
+]
+
+
+def generic(base, folds, route, normalize, shared):
+    return [GenericTrainer(base, fold, route, normalize) for fold in folds]
+
+
+def test_every_registered_base_is_checked():
+    assert {type(base) for base, _ in FAST} == set(registry._MAKERS)
+
+
+@pytest.mark.parametrize(("base", "n_classes"), FAST, ids=repr)
+def test_registered_trainers(base, n_classes):
+    check_trainer(make_trainers, base, n_classes=n_classes)
+
+
+@pytest.mark.parametrize("base", GENERIC, ids=repr)
+def test_the_trainer_of_all_others(base):
+    check_trainer(generic, base)

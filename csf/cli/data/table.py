@@ -110,23 +110,24 @@ def _read_csv(pandas: Any, path: str, text: tuple[str, ...]) -> Any:
 
 
 def _read_parquet(pandas: Any, path: str, text: tuple[str, ...]) -> Any:
-    require("pyarrow", "reading Parquet")
     return pandas.read_parquet(path)
 
 
-# Name of each format, its suffixes, and what reads it into a frame, with the columns that models take as texts.
-_FORMATS: tuple[tuple[str, tuple[str, ...], Callable[[Any, str, tuple[str, ...]], Any]], ...] = (
-    ("CSV", (".csv", ".tsv"), _read_csv),
-    ("Parquet", (".parquet", ".pq"), _read_parquet),
-    ("JSON Lines", (".jsonl", ".ndjson"), read_json_lines),
+# Name of each format, the package it needs, its suffixes, and what reads it into a frame, with the columns that models
+# take as texts.
+_FORMATS: tuple[tuple[str, str, tuple[str, ...], Callable[[Any, str, tuple[str, ...]], Any]], ...] = (
+    ("CSV", "pandas", (".csv", ".tsv"), _read_csv),
+    ("Parquet", "pyarrow", (".parquet", ".pq"), _read_parquet),
+    ("JSON Lines", "pandas", (".jsonl", ".ndjson"), read_json_lines),
 )
-SUFFIXES = {suffix: (kind, reader) for kind, suffixes, reader in _FORMATS for suffix in suffixes}
+SUFFIXES = {suffix: (kind, package, reader) for kind, package, suffixes, reader in _FORMATS for suffix in suffixes}
 
 
 def _read(path: str, text: tuple[str, ...] = ()) -> Any:
     """File as a frame with rows, its columns named by texts."""
-    kind, reader = SUFFIXES[format_suffix(path)]
+    kind, package, reader = SUFFIXES[format_suffix(path)]
     pandas = require("pandas", f"reading {kind}")
+    require(package, f"reading {kind}")
     with reading(path, kind, CliError):
         frame = reader(pandas, path, text)
     if frame.shape[0] == 0:
