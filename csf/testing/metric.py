@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -60,7 +61,7 @@ def check_metric(metric: Metric, *, reference: Callable[..., float] | None = Non
     """
     require(isinstance(metric, Metric), f"{metric!r} is not a csf.metrics.Metric")
     require(isinstance(metric.name, str) and metric.name != "", f"name must be a text, got {metric.name!r}")
-    laws: list[Callable[[Metric, float, np.random.Generator], None]]
+    laws: list[Callable[[Any, float, np.random.Generator], None]]
     laws = [_range_is_an_interval, _serves_arrays, _falls_with_errors, _stays_in_its_range, _costs_are_usable]
     if isinstance(metric, LinearFractional):
         laws += [_denominator_is_positive, _costs_cut_at_the_level, _differences_are_weighted_errors]
@@ -101,7 +102,7 @@ def _range_is_an_interval(metric: Metric, pos: float, rng: np.random.Generator) 
 
 def _serves_arrays(metric: Metric, pos: float, rng: np.random.Generator) -> None:
     fn, fp = _profiles(pos, rng)
-    values = metric.value(fn, fp, pos=pos)
+    values: Any = metric.value(fn, fp, pos=pos)
     require(isinstance(values, np.ndarray) and values.shape == fn.shape, f"arrays must give an array, got {values!r}")
     require(np.isfinite(values).all(), f"values must be finite, got {values[~np.isfinite(values)][:1]}")
     require(np.array_equal(values, metric.value(fn, fp, pos=pos)), "the same profiles give other values")
@@ -114,7 +115,7 @@ def _serves_arrays(metric: Metric, pos: float, rng: np.random.Generator) -> None
 
 def _falls_with_errors(metric: Metric, pos: float, rng: np.random.Generator) -> None:
     fn, fp = _profiles(pos, rng)
-    values = metric.value(fn, fp, pos=pos)
+    values = np.asarray(metric.value(fn, fp, pos=pos))
     better = metric.value(fn * rng.random(fn.size), fp * rng.random(fp.size), pos=pos)
     grows = better < values - 1e-9 * np.maximum(1.0, np.abs(values))
     at = np.argmax(grows)
@@ -146,7 +147,7 @@ def _costs_cut_at_the_level(metric: LinearFractional, pos: float, rng: np.random
     fn, fp = _profiles(pos, rng)
     defined = metric.denominator(fn, fp, pos=pos) > 1e-9 * abs(metric.coefficients(pos).d0)
     fn, fp = fn[defined], fp[defined]
-    values = metric.value(fn, fp, pos=pos)
+    values = np.asarray(metric.value(fn, fp, pos=pos))
     for t in _levels(metric, pos, rng):
         c_fn, c_fp = metric.cost_weights(t, pos=pos)
         excess = c_fn * fn + c_fp * fp + metric.offset(t, pos=pos)
@@ -160,7 +161,7 @@ def _differences_are_weighted_errors(metric: LinearFractional, pos: float, rng: 
     denominator = metric.denominator(fn, fp, pos=pos)
     defined = denominator > 1e-9 * abs(metric.coefficients(pos).d0)
     fn, fp, denominator = fn[defined], fp[defined], denominator[defined]
-    values = metric.value(fn, fp, pos=pos)
+    values = np.asarray(metric.value(fn, fp, pos=pos))
     for x, y, value in zip(fn[:16], fp[:16], values[:16]):
         c_fn, c_fp = metric.cost_weights(value, pos=pos)
         weighted = (c_fn * (fn - x) + c_fp * (fp - y)) / denominator

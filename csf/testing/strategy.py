@@ -123,7 +123,7 @@ def _search(study: Study, learn: Learner, rng: np.random.Generator) -> None:
             if point is None:
                 study.fail(batch[at], "simulated")
             else:
-                study.tell(batch[at], profile=ErrorProfile(*point.tolist(), study.pos))
+                study.tell(batch[at], profile=ErrorProfile(float(point[0]), float(point[1]), study.pos))
 
 
 def _ask(study: Study, rng: np.random.Generator) -> Trial | None:
@@ -143,7 +143,7 @@ def _ask(study: Study, rng: np.random.Generator) -> Trial | None:
     trial = study.ask()
     # Where costs do not depend on the level, one training says it all.
     repeated = trial is None and "tried before" in (study.stop_reason or "")
-    require(not repeated or _constant_costs(study), study.stop_reason)
+    require(not repeated or _constant_costs(study), f"{study.stop_reason}")
     return trial
 
 
@@ -182,7 +182,8 @@ def _require_progress(
         return
     study = Study(metric, strategy, pos=pos, n_trials=n_trials)
     while (trial := study.ask()) is not None:
-        study.tell(trial, profile=ErrorProfile(*curve[np.argmin(curve @ np.array(trial.costs))].tolist(), pos))
+        fn, fp = curve[np.argmin(curve @ np.array(trial.costs))]
+        study.tell(trial, profile=ErrorProfile(float(fn), float(fp), pos))
     values = [trial.value for trial in study.trials if trial.value is not None]
     where = f"{strategy.name}, {name}, after {len(values)} trials"
     require(values, f"{where}: nothing was trained")

@@ -15,7 +15,7 @@ from csf.trainers.generic import GenericTrainer, seeded
 
 __all__ = ["checked_trainers", "quick_check", "require_nearest", "scores_of"]
 
-COSTS = (4.0, 1.0)
+COSTS, SWAPPED = (4.0, 1.0), (1.0, 4.0)
 # How much nearer to the right answer than to any wrong one a trainer must be: solvers end within their tolerance.
 NEARER = 0.3
 
@@ -101,7 +101,7 @@ def checked_trainers(
     try:
         made = maker(base, folds, route, normalize, {})
     except Exception as error:
-        raise ValueError(f"the maker fails for {base!r} on {folds[0].data.y.size} rows: {error!r}") from error
+        raise ValueError(f"the maker fails for {base!r} on {folds[0].y_train.size} rows: {error!r}") from error
     if made is None:
         return None
     if not isinstance(made, list) or not all(isinstance(trainer, Trainer) for trainer in made):
@@ -191,12 +191,12 @@ def _require_answers(trainer: Trainer, training: Training, base: Any, fold: Fold
     name, generic = type(trainer).__name__, GenericTrainer(base, fold, route)
     answers = {
         text: scores_of(generic, generic.fit(costs), "test")
-        for text, costs in (("right", COSTS), ("for swapped costs", COSTS[::-1]), ("for equal costs", (1.0, 1.0)))
+        for text, costs in (("right", COSTS), ("for swapped costs", SWAPPED), ("for equal costs", (1.0, 1.0)))
     }
     score = scores_of(trainer, training, "test")
     require_nearest(f"the answer of {name} for costs {COSTS}", score, answers.pop("right"), answers)
     model = trainer.estimator(training)
-    if not np.array_equal(getattr(model, "classes_", None), [0, 1]):
+    if not np.array_equal(getattr(model, "classes_", ()), [0, 1]):
         raise ValueError(
             f"{name}.estimator must have classes_ [0, 1], as a fitted {type(base).__name__} has, got "
             f"{getattr(model, 'classes_', 'none')}"

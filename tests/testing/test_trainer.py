@@ -333,7 +333,7 @@ def test_what_cannot_be_right_is_not_registered(kind, error, message):
     [
         (lambda *arguments: [], ValueError, "one trainer for each fold, got 0 for 1 folds"),
         (lambda *arguments: "trainers", TypeError, "must return None or a list of csf.trainers.Trainer"),
-        (lambda base: None, ValueError, r"the maker fails for GaussianNB\(\) on 60 rows: TypeError"),
+        (lambda base: None, ValueError, r"the maker fails for GaussianNB\(\) on 40 rows: TypeError"),
     ],
     ids=["none", "no list", "wrong signature"],
 )
