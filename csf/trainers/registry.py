@@ -82,7 +82,7 @@ def register_trainer(base_type: type, maker: Callable[..., Any]) -> None:
         raise TypeError(f"base_type must be the type of the base, such as LinearSVC, got {base_type!r}")
     try:
         base = base_type()
-    except TypeError:  # needs arguments: OneVsRestClassifier, Pipeline
+    except Exception:  # needs arguments, as OneVsRestClassifier and Pipeline do
         base = None
     if base is not None:
         quick_check(maker, base)

@@ -3,15 +3,19 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from csf import CostSearch
 from csf.costs.weights import cost_sample_weight
 from csf.samples.folds import Data, Fold
 from csf.scores.responses import Response
 from csf.testing import check_trainer
-from csf.trainers import GenericTrainer, Trainer, Training, register_trainer, registry
+from csf.trainers import GenericTrainer, Trainer, Training, make_trainers, register_trainer, registry
 
 
 @pytest.fixture(autouse=True)
@@ -347,7 +351,23 @@ def test_a_base_is_a_type():
         register_trainer(GaussianNB(), generic)
 
 
-def test_right_trainers_are_registered():
+def test_right_trainers_are_registered_and_serve_searches():
     register_trainer(RidgeClassifier, maker_of(LeastSquares))
     register_trainer(GaussianNB, maker_of(OneMethod))
-    assert {RidgeClassifier, GaussianNB} <= set(registry._MAKERS)
+    X, y = make_classification(200, weights=[0.8], random_state=0)
+    for base in (RidgeClassifier(), GaussianNB()):
+        fast, slow = (CostSearch(base, n_trials=4, cv=3, engine=engine).fit(X, y) for engine in ("auto", "generic"))
+        assert type(fast.best_estimator_) is type(base)
+        assert fast.best_score_ == pytest.approx(slow.best_score_, abs=1e-12)
+        np.testing.assert_array_equal(fast.predict(X), slow.predict(X))
+
+
+def test_a_type_that_needs_arguments_is_taken_as_it_comes():
+    register_trainer(OneVsRestClassifier, maker_of(SwappedCosts))
+    with pytest.raises(AssertionError, match="for swapped costs"):
+        check_trainer(make_trainers, OneVsRestClassifier(LogisticRegression()))
+
+
+def test_a_base_without_weights_has_nothing_to_check():
+    register_trainer(KNeighborsClassifier, maker_of(SwappedCosts))
+    assert KNeighborsClassifier in registry._MAKERS
