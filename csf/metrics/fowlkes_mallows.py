@@ -10,6 +10,10 @@ from csf.metrics.base import Metric
 __all__ = ["FowlkesMallows"]
 
 
+# Predicted shares up to this are what rounding leaves of none; its root would show, 1e-8 instead of 0.
+ROUNDING = 8.0 * float(np.finfo(float).eps)
+
+
 @dataclass(frozen=True)
 class FowlkesMallows(Metric):
     r"""Geometric mean of precision and recall of an error profile, in [0, 1]; 0 where nothing positive is found.
@@ -47,8 +51,8 @@ class FowlkesMallows(Metric):
         """Value of the index, see `Metric.value`."""
         fn, fp = np.asarray(fn, dtype=float), np.asarray(fp, dtype=float)
         found = np.maximum(pos - fn, 0.0)
-        spread = np.sqrt(pos) * np.sqrt(found + fp)
-        result = found / np.where(spread > 0.0, spread, 1.0)
+        defined = found + fp > ROUNDING
+        result = np.where(defined, found, 0.0) / np.where(defined, np.sqrt(pos) * np.sqrt(found + fp), 1.0)
         return result if result.ndim else float(result)
 
     def cost_weights(self, t: float, *, pos: float) -> tuple[float, float]:

@@ -10,6 +10,10 @@ from csf.metrics.base import Metric
 __all__ = ["MCC"]
 
 
+# Predicted shares up to this are what rounding leaves of none; its root would show, 1e-8 instead of 0.
+ROUNDING = 8.0 * float(np.finfo(float).eps)
+
+
 @dataclass(frozen=True)
 class MCC(Metric):
     r"""Matthews correlation coefficient (phi) of an error profile: 1 is perfect, 0 chance, less than 0 worse.
@@ -56,7 +60,7 @@ class MCC(Metric):
         # Differences of shares keep the digits that 1 - fn / pos would lose where nearly all of a class is missed.
         tp, tn = np.maximum(pos - fn, 0.0), np.maximum(neg - fp, 0.0)
         spread = np.sqrt(pos * neg) * np.sqrt(tp + fp) * np.sqrt(tn + fn)
-        defined = spread > 0.0
+        defined = np.minimum(tp + fp, tn + fn) > ROUNDING
         result = np.where(defined, tp * tn - fn * fp, 0.0) / np.where(defined, spread, 1.0)
         return result if result.ndim else float(result)
 

@@ -56,6 +56,17 @@ def test_next_to_one_class_everywhere_nothing_jumps(metric, tiny):
         assert np.isfinite(metric.value(np.array([pos, pos * (1 - 1e-16)]), np.array([tiny, 0.0]), pos=pos)).all()
 
 
+@each_curved
+def test_rounding_of_one_class_everywhere_does_not_show(metric):
+    """Shares that sums of weights leave behind."""
+    for pos in (0.3, 0.7):
+        neg, ulp = 1.0 - pos, 1.1e-16
+        assert metric.value(pos - ulp, 0.0, pos=pos) == metric.value(pos, ulp, pos=pos) == 0.0
+        all_positive = metric.value(0.0, neg, pos=pos)
+        assert metric.value(0.0, neg - ulp, pos=pos) == pytest.approx(all_positive, abs=1e-15)
+        assert metric.value(ulp, neg, pos=pos) == pytest.approx(all_positive, abs=1e-15)
+
+
 def test_fowlkes_mallows_is_one_with_few_true_alarms_only_if_all_are_found():
     found = 1e-9
     assert FowlkesMallows().value(0.3 - found, 0.0, pos=0.3) == pytest.approx(np.sqrt(found / 0.3), rel=1e-6)
