@@ -68,6 +68,19 @@ def test_one_method_is_a_trainer(base, n_classes):
     assert check_trainer(maker_of(OneMethod), base, n_classes=n_classes) is None
 
 
+class ByClassWeight(LogisticRegression):
+    """Takes weights of classes alone."""
+
+    def fit(self, X, y):
+        return super().fit(X, y)
+
+
+def test_bases_that_take_weights_of_classes_alone_are_checked_without_weights_of_samples():
+    assert check_trainer(generic, ByClassWeight()) is None
+    with pytest.raises(AssertionError, match=r"_costs_reach_the_objective: .* for swapped costs"):
+        check_trainer(maker_of(SwappedCosts), ByClassWeight())
+
+
 class WithoutCosts(LeastSquares):
     def fit(self, costs, starts=()):
         return super().fit(costs)._replace(costs=None)
