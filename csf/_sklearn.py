@@ -1,9 +1,17 @@
 """The only file that touches scikit-learn's private names, and those that some versions lack."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 import sklearn
+from sklearn.base import clone as _clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils.validation import _num_samples as num_samples
+
+from csf._common.typing import Estimator
 
 try:  # scikit-learn 1.9 and later
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -17,7 +25,11 @@ except ImportError:  # pragma: no cover - older scikit-learn
         return fit
 
 
+# scikit-learn's own declares no type that anything could be done with.
+clone: Callable[..., Any] = _clone
+
 __all__ = [
+    "clone",
     "CallbackSupportMixin",
     "NoCallbackContext",
     "fit_request",
@@ -31,7 +43,7 @@ __all__ = [
 ]
 
 
-def last_step(base):
+def last_step(base: Estimator) -> Any:
     """Prefix of its parameters and object of the innermost last step of (nested) pipelines; the base itself else."""
     prefix = ""
     while isinstance(base, Pipeline):
@@ -40,7 +52,7 @@ def last_step(base):
     return prefix, base
 
 
-def slice_params(params, at, n_samples):
+def slice_params(params: Any, at: Any, n_samples: Any) -> Any:
     """Arguments of a ``fit``, those with one entry a sample cut to the samples ``at``."""
 
     def part(value):
@@ -56,14 +68,14 @@ def slice_params(params, at, n_samples):
 class NoCallbackContext:
     """Stand-in for the callback context where scikit-learn has no callbacks."""
 
-    def subcontext(self, **options):
+    def subcontext(self, **options: Any) -> Any:
         """Return the same stand-in."""
         return self
 
-    def begin(self):
+    def begin(self) -> None:
         """Do nothing."""
 
-    def end(self):
+    def end(self) -> Any:
         """Do nothing and let the search go on."""
         return False
 
@@ -71,20 +83,20 @@ class NoCallbackContext:
 class _CallbackContext:
     """scikit-learn's callback context of one task of an estimator."""
 
-    def __init__(self, context, estimator):
+    def __init__(self, context: Any, estimator: Estimator) -> None:
         self.context, self.estimator = context, estimator
 
-    def subcontext(self, **options):
+    def subcontext(self, **options: Any) -> Any:
         return _CallbackContext(self.context.subcontext(**options), self.estimator)
 
-    def begin(self):
+    def begin(self) -> None:
         self.context.call_on_fit_task_begin(estimator=self.estimator)
 
-    def end(self):
+    def end(self) -> Any:
         return bool(self.context.call_on_fit_task_end(estimator=self.estimator))
 
 
-def open_callback_context(estimator, max_subtasks):
+def open_callback_context(estimator: Estimator, max_subtasks: Any) -> Any:
     """Root context of scikit-learn's callbacks for one ``fit``; begins at once."""
     if not hasattr(estimator, "_init_callback_context"):  # scikit-learn before 1.9
         return NoCallbackContext()
@@ -93,11 +105,11 @@ def open_callback_context(estimator, max_subtasks):
     return context
 
 
-def routing_enabled():
+def routing_enabled() -> Any:
     """Whether scikit-learn's metadata routing is switched on."""
     return bool(sklearn.get_config()["enable_metadata_routing"])
 
 
-def fit_request(estimator, argument):
+def fit_request(estimator: Estimator, argument: Any) -> Any:
     """What an estimator says about an argument of its ``fit`` under metadata routing; ``None`` for nothing."""
     return estimator._get_metadata_request().fit.requests.get(argument)

@@ -1,15 +1,20 @@
 """Checks of arguments."""
 
+from __future__ import annotations
+
 import numbers
 from collections.abc import Iterator
 from os import PathLike
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import check_random_state, column_or_1d, indexable
 from sklearn.utils.multiclass import type_of_target
 
 from csf._common.names import did_you_mean
+from csf._common.typing import Array, BoolArray, Label, RandomState_, Samples
 from csf._common.warn import warn
 
 __all__ = [
@@ -31,7 +36,7 @@ __all__ = [
 ]
 
 
-def check_labels(y):
+def check_labels(y: ArrayLike) -> tuple[Array, Array]:
     """Check labels of at least two classes.
 
     Parameters
@@ -81,7 +86,7 @@ def check_labels(y):
     return y, classes
 
 
-def check_binary_target(y, pos_label=None):
+def check_binary_target(y: ArrayLike, pos_label: Label = None) -> tuple[Array, BoolArray, Label]:
     """Split a binary target into its classes and a boolean array.
 
     Parameters
@@ -129,7 +134,7 @@ def check_binary_target(y, pos_label=None):
     return classes, y == pos_label, pos_label
 
 
-def check_samples(X, y):
+def check_samples(X: Samples, y: ArrayLike) -> Any:
     """Check that samples and labels are in memory and equally many, and return them in a form that can be indexed.
 
     Parameters
@@ -172,7 +177,7 @@ def _way_into_memory(name, value):
     return None
 
 
-def check_weights(sample_weight, n_samples):
+def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array | None:
     """Check sample weights and return them as float64, or ``None`` for no weights.
 
     Parameters
@@ -217,7 +222,7 @@ def check_weights(sample_weight, n_samples):
     return weight
 
 
-def check_class_totals(pos, neg, owner="sample_weight"):
+def check_class_totals(pos: float, neg: Any, owner: str = "sample_weight") -> None:
     """A ValueError where a class weighs so little that no share of all samples can tell it from nothing."""
     if min(pos, neg) <= 4 * np.finfo(np.float64).eps * max(pos, neg):
         raise ValueError(
@@ -226,7 +231,7 @@ def check_class_totals(pos, neg, owner="sample_weight"):
         )
 
 
-def check_class_weights(sample_weight, is_pos):
+def check_class_weights(sample_weight: ArrayLike | None, is_pos: BoolArray) -> Any:
     """`check_weights`, and a ValueError where one class has no weight at all."""
     weight = check_weights(sample_weight, is_pos.shape[0])
     if weight is not None and not (weight[is_pos].any() and weight[~is_pos].any()):
@@ -238,7 +243,7 @@ def check_class_weights(sample_weight, is_pos):
     return weight
 
 
-def check_count(value, name, *, minimum=1):
+def check_count(value: Any, name: str, *, minimum: int = 1) -> Any:
     """Check that ``value`` is a whole number >= ``minimum`` and return it as int."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be an int >= {minimum}, got {value!r}")
@@ -247,7 +252,7 @@ def check_count(value, name, *, minimum=1):
     return int(value)
 
 
-def check_fraction(value, name):
+def check_fraction(value: Any, name: str) -> Any:
     """Check that ``value`` is a real number in the open interval (0, 1) and return it as float."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number in (0, 1), got {value!r}")
@@ -256,7 +261,7 @@ def check_fraction(value, name):
     return float(value)
 
 
-def check_number(value, name, *, positive=False):
+def check_number(value: Any, name: str, *, positive: bool = False) -> Any:
     """Check that ``value`` is a finite number >= 0, or > 0, and return it as it is."""
     accepted = "positive and finite" if positive else ">= 0 and finite"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
@@ -266,7 +271,7 @@ def check_number(value, name, *, positive=False):
     return value
 
 
-def check_path(path, name):
+def check_path(path: PathLike, name: str) -> None:
     """Check that ``path`` may be one of a file, or ``None``."""
     if path is not None and not isinstance(path, (str, PathLike)):
         raise TypeError(f"{name} must be the path of a file or None, got {path!r}")
@@ -274,7 +279,7 @@ def check_path(path, name):
         raise ValueError(f"{name} must be the path of a file or None, got {path!r}")
 
 
-def check_seed(random_state):
+def check_seed(random_state: RandomState_) -> None:
     """Check that ``random_state`` is one in the manner of scikit-learn."""
     try:
         check_random_state(random_state)
@@ -282,7 +287,7 @@ def check_seed(random_state):
         raise ValueError(f"random_state={random_state!r} cannot be used: {error}") from None
 
 
-def generator(random_state):
+def generator(random_state: RandomState_) -> Any:
     """Generator of a seed."""
     try:
         return np.random.default_rng(random_state)
@@ -290,7 +295,7 @@ def generator(random_state):
         raise TypeError(f"random_state must be an int >= 0, a Generator or None, got {random_state!r}") from None
 
 
-def floats(values, name):
+def floats(values: Any, name: str) -> Any:
     """Array of float64 of numbers; a ValueError or TypeError that names the argument for anything else."""
     try:
         array = np.asarray(values)
@@ -301,7 +306,7 @@ def floats(values, name):
     raise TypeError(f"{name} must be an array of real numbers, got complex ones")
 
 
-def check_choice(value, name, accepted):
+def check_choice(value: Any, name: str, accepted: Any) -> Any:
     """Check that ``value`` is one of the ``accepted`` ones and return it."""
     if value not in tuple(accepted):
         hint = did_you_mean(value, accepted)
@@ -309,7 +314,7 @@ def check_choice(value, name, accepted):
     return value
 
 
-def check_scores(y_score, n_samples):
+def check_scores(y_score: ArrayLike, n_samples: Any) -> Any:
     """Check scores, one for each sample and none NaN, and return them as float64."""
     score = floats(y_score, "y_score")
     if score.shape != (n_samples,):
@@ -319,7 +324,7 @@ def check_scores(y_score, n_samples):
     return score
 
 
-def check_n_jobs(n_jobs):
+def check_n_jobs(n_jobs: int | None) -> None:
     """Check a number of workers: a whole number but 0, or ``None``."""
     if n_jobs is None:
         return

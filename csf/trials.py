@@ -1,12 +1,22 @@
 """One training at one level: what went in and what came out."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from csf._common.typing import Costs
 from csf.errors.hull import Hull
 from csf.errors.profile import ErrorProfile
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.thresholding.curve import Cut
+
 
 __all__ = [
     "Trial",
@@ -93,16 +103,16 @@ class Trial:
     score_time: float = field(default=0.0, compare=False)
 
     @property
-    def costs(self):
+    def costs(self) -> Any:
         """``(c_fn, c_fp)``."""
         return self.c_fn, self.c_fp
 
     @property
-    def feasible(self):
+    def feasible(self) -> Any:
         """Whether the constraint, if any, holds."""
         return self.violation == 0
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings and lists, ready for JSON.
 
         Returns
@@ -121,7 +131,7 @@ class Trial:
         return record
 
     @classmethod
-    def from_dict(cls, record):
+    def from_dict(cls, record: dict[str, Any]) -> Self:
         """Trial of a dict made by `to_dict`.
 
         Parameters
@@ -194,7 +204,7 @@ def _is_number(value):
     return type(value) in (int, float) and math.isfinite(value)
 
 
-def check_history(trials, metric, *, pos, path):
+def check_history(trials: list[Trial], metric: Metric, *, pos: float, path: str) -> list[Trial]:
     """Trials of a file, unless they cannot be those of one study.
 
     Parameters
@@ -233,13 +243,13 @@ def check_history(trials, metric, *, pos, path):
     return trials
 
 
-def same_costs(costs, others):
+def same_costs(costs: Costs, others: Any) -> Any:
     """Whether two pairs of costs are in the same ratio."""
     (c_fn, c_fp), (a_fn, a_fp) = costs, others
     return abs(c_fn * a_fp - c_fp * a_fn) <= 1e-6 * (c_fn * a_fp + c_fp * a_fn)
 
 
-def check_share(profile, pos):
+def check_share(profile: ErrorProfile, pos: float) -> None:
     """Raise a ValueError for a profile of data with another share of positives."""
     if abs(profile.pos - pos) > 1e-5 * min(pos, 1.0 - pos):
         raise ValueError(
@@ -248,7 +258,9 @@ def check_share(profile, pos):
         )
 
 
-def outcome(metric, profile, *, hull=None, cut=None):
+def outcome(
+    metric: Metric, profile: ErrorProfile, *, hull: Hull | None = None, cut: Cut | None = None
+) -> dict[str, Any]:
     """Fields of a complete `Trial` whose model was evaluated on one data set.
 
     Parameters
@@ -290,19 +302,19 @@ def outcome(metric, profile, *, hull=None, cut=None):
     }
 
 
-def known_hull(profile, curve):
+def known_hull(profile: ErrorProfile, curve: Any) -> Any:
     """Hull of a model's own decision and all cuts of its score (``None`` for no score)."""
     points = [[(profile.fn, profile.fp)]]
     return Hull(np.concatenate(points if curve is None else [*points, curve.lower_hull()]))
 
 
-def best_trial(trials):
+def best_trial(trials: Sequence[Trial]) -> Any:
     """Complete trial that wins: the smallest violation, then the largest score, then the earliest."""
     complete = [trial for trial in trials if trial.state == "complete"]
     return min(complete, key=lambda t: (t.violation, -t.score, t.number), default=None)
 
 
-def gap(trials, bound):
+def gap(trials: Sequence[Trial], bound: Any) -> Any:
     """Upper bound minus the best value that the trials attain, not below 0; ``None`` without one.
 
     NaN where no trial satisfies the constraint: the bound is then that of classifiers of which none is known.
@@ -314,7 +326,7 @@ def gap(trials, bound):
     return max(bound - max(known), 0.0) if known else float("nan")
 
 
-def first_line(error):
+def first_line(error: str) -> str:
     """What went wrong in one line: in a traceback the kind of the last exception, with the first line of its text.
 
     Parameters

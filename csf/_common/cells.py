@@ -1,11 +1,13 @@
 """Cells of CSV files that spreadsheets show as they are."""
 
+from __future__ import annotations
+
 __all__ = ["cell"]
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
-def cell(value):
+def cell(value: object) -> object:
     """A value for a CSV file; a text that a spreadsheet would run as a formula gets an apostrophe in front.
 
     Parameters

@@ -5,15 +5,19 @@ environment variable ``NUMBA_CACHE_DIR``, else into the user's cache folder, els
 temporary files; where none of them can be had, every process compiles anew.
 """
 
+from __future__ import annotations
+
 import hashlib
 import os
 import shutil
 import stat
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache as once
 from pathlib import Path
+from typing import Any
 
 import numba
 from numba.core import sigutils
@@ -25,7 +29,7 @@ __all__ = ["compiled"]
 KEPT = 8
 
 
-def compiled(function, *, cache=True, **options):
+def compiled(function: Callable[..., Any], *, cache: bool = True, **options: Any) -> Callable[..., Any]:
     """`numba.njit` whose compiled code, if cached, is kept where csf keeps it.
 
     Parameters
@@ -120,23 +124,23 @@ def _use(shelf, digest):
 class _Locator(_CacheLocator):
     """One folder for each module; the names of its kernels differ."""
 
-    def __init__(self, function):
+    def __init__(self, function: Any) -> None:
         self._path = str(_folder() / function.__module__)
 
     @classmethod
-    def from_function(cls, function, file):
+    def from_function(cls, function: Any, file: Any) -> Any:
         return cls(function)
 
-    def ensure_cache_path(self):
+    def ensure_cache_path(self) -> None:
         os.makedirs(self._path, exist_ok=True)
 
-    def get_cache_path(self):
+    def get_cache_path(self) -> Any:
         return self._path
 
-    def get_source_stamp(self):
+    def get_source_stamp(self) -> Any:
         return _folder().name
 
-    def get_disambiguator(self):
+    def get_disambiguator(self) -> Any:
         return "kernel"
 
 
@@ -149,7 +153,7 @@ class _Cache(FunctionCache):
 
     _impl_class = _CacheImpl
 
-    def load_overload(self, sig, target_context):
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Compiled code of the signature, or ``None``."""
         with suppress(Exception):  # unpickling half a file raises anything
             found = super().load_overload(sig, target_context)
@@ -160,7 +164,7 @@ class _Cache(FunctionCache):
             self.flush()
         return None
 
-    def save_overload(self, sig, data):
+    def save_overload(self, sig: Any, data: Any) -> None:
         """Keep compiled code, if there is room."""
         with suppress(OSError):
             super().save_overload(sig, data)

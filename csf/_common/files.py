@@ -1,5 +1,7 @@
 """Files that are either whole or as they were, and records that are either what was written or refused."""
 
+from __future__ import annotations
+
 import errno
 import hashlib
 import json
@@ -7,7 +9,11 @@ import os
 import re
 import secrets
 import stat
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
+
+from csf._common.typing import PathLike
 
 try:
     import fcntl
@@ -21,7 +27,7 @@ _LONGEST = 200
 
 
 @contextmanager
-def replaced(path, mode="w", **options):
+def replaced(path: PathLike, mode: str = "w", **options: Any) -> Iterator[Any]:
     """Open a file that takes the place of ``path`` when the block has ended well.
 
     It is written beside ``path`` and moved there at the end. Whatever happens before (an error, a full disk, Ctrl-C,
@@ -159,7 +165,7 @@ def _remove_unlocked(path):
             os.close(handle)
 
 
-def write_figure(path, figure):
+def write_figure(path: PathLike, figure: Any) -> None:
     """Write a matplotlib figure in one step, in the format of the suffix."""
     suffix = os.path.splitext(path)[1][1:].lower()
     with replaced(path, "w" if suffix == "pgf" else "wb") as file:
@@ -169,14 +175,14 @@ def write_figure(path, figure):
 # ------------------------------------------------------------------ JSON
 
 
-def write_json(path, content):
+def write_json(path: PathLike, content: Any) -> None:
     """Write JSON in one step, see `replaced`."""
     text = json.dumps(content)
     with replaced(path) as file:
         file.write(text)
 
 
-def write_record(path, kind, version, content):
+def write_record(path: PathLike, kind: str, version: int, content: dict[str, Any]) -> None:
     """Write a record for `read_record`: JSON with its kind, its version and a checksum.
 
     Parameters
@@ -194,7 +200,7 @@ def write_record(path, kind, version, content):
     write_json(path, content | {"sha256": _checksum(content)})
 
 
-def read_record(path, kind, version):
+def read_record(path: PathLike, kind: str, version: int) -> dict[str, Any]:
     """Content of a file written by `write_record`, or a ValueError that says what the file is instead.
 
     Parameters

@@ -1,11 +1,14 @@
 """What makes one search, metric or strategy another one than the next: descriptions that every process agrees on."""
 
+from __future__ import annotations
+
 import dis
 import hashlib
 import json
 import re
 from functools import cached_property, partial
 from types import BuiltinFunctionType, CodeType, FunctionType, MappingProxyType, MethodType, ModuleType
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -17,7 +20,7 @@ _CODE = ("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co
 _COUNTS = ("co_argcount", "co_posonlyargcount", "co_kwonlyargcount")
 
 
-def fingerprint(content):
+def fingerprint(content: object) -> str:
     """Hash of `describe`.
 
     Parameters
@@ -40,7 +43,7 @@ def fingerprint(content):
     return hashlib.sha256(json.dumps(describe(content)).encode()).hexdigest()
 
 
-def named(part):
+def named(part: object) -> list[str]:
     """What a file says of an object that is to be given again.
 
     Parameters
@@ -56,7 +59,7 @@ def named(part):
     return [re.sub(r" at 0x[0-9a-fA-F]+", "", repr(part)), fingerprint(part)]
 
 
-def describe(content):
+def describe(content: object) -> list[Any]:
     """Plain description of estimators, functions, arrays and values that is the same in every process.
 
     Parameters
@@ -95,10 +98,10 @@ def describe(content):
 class _Describer:
     """One walk through an object; knows what it is inside of, and functions that it has met."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.around, self.functions = [], {}
 
-    def of(self, part):
+    def of(self, part: Any) -> Any:
         """Description of a part."""
         kind = type(part)
         if kind in _PLAIN:

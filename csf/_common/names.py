@@ -1,7 +1,11 @@
 """What a misspelt name was probably meant to be."""
 
+from __future__ import annotations
+
 import difflib
 import re
+from collections.abc import Iterable
+from typing import Any
 
 __all__ = ["did_you_mean", "look_up"]
 
@@ -10,7 +14,7 @@ _NOISE = re.compile(r"(score|metric|loss|bound|strategy|macro|binary|weighted|mi
 _ALIKE = 0.65
 
 
-def did_you_mean(name, known, aliases=None):
+def did_you_mean(name: object, known: Iterable[Any], aliases: dict[str, Any] | None = None) -> str:
     """Sentence that offers the name which was probably meant; empty where none is like it.
 
     Parameters
@@ -50,7 +54,9 @@ def did_you_mean(name, known, aliases=None):
     return f". Did you mean {spellings[close[0]]!r}?" if close else ""
 
 
-def look_up(name, registry, what, more, *, aliases=None):
+def look_up(
+    name: object, registry: dict[str, Any], what: str, more: str, *, aliases: dict[str, Any] | None = None
+) -> object:
     """Entry of a registry, or a ValueError with the names that are accepted and the one that was probably meant.
 
     Parameters

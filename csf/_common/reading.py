@@ -1,11 +1,16 @@
 """Errors of files that are damaged, whatever the libraries that read them raise."""
 
+from __future__ import annotations
+
 import lzma
 import zlib
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from scipy import sparse
+
+from csf._common.typing import Array, PathLike, Samples
 
 __all__ = ["UNPACKING", "read_arrays", "reading"]
 
@@ -15,7 +20,7 @@ _UNOPENED = (FileNotFoundError, IsADirectoryError, PermissionError)
 
 
 @contextmanager
-def reading(path, kind, error=ValueError):
+def reading(path: PathLike, kind: str, error: type = ValueError) -> Any:
     """Context in which a library reads a file: whatever it raises becomes one kind of error that names the file.
 
     A damaged file can fail anywhere in a library, with any error. Files that cannot be opened at all keep their
@@ -53,7 +58,7 @@ def reading(path, kind, error=ValueError):
         raise error(f"cannot read {path} as {kind}: {said}") from caught
 
 
-def read_arrays(path, error=ValueError):
+def read_arrays(path: PathLike, error: type = ValueError) -> tuple[Samples, dict[str, Array]]:
     """Arrays of a data set: ``y``, and ``X`` or the parts ``X_data``, ``X_indices``, ``X_indptr`` and ``X_shape``.
 
     Parameters

@@ -1,5 +1,7 @@
 """Warnings that point at the user's own line, whatever lies between it and csf."""
 
+from __future__ import annotations
+
 import sys
 import threading
 import warnings
@@ -10,7 +12,7 @@ __all__ = ["warn"]
 _BETWEEN = {"csf", "sklearn", "joblib", "contextlib", "functools", "threading", "concurrent", "multiprocessing"}
 
 
-def warn(message, category=UserWarning):
+def warn(message: str, category: type = UserWarning) -> None:
     """Warn at the innermost line outside csf and outside what calls it for the user.
 
     Parameters

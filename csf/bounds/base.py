@@ -1,10 +1,16 @@
 """What every bound offers: the best value still possible, over all levels and at each of them."""
 
+from __future__ import annotations
+
 import numbers
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from csf._common.typing import Array
 from csf._validation import check_fraction, floats
 from csf.errors.hull import Hull
 from csf.metrics import LinearFractional
@@ -14,12 +20,12 @@ from csf.trials import Trial
 __all__ = ["Bound", "known_profiles", "told"]
 
 
-def told(trials):
+def told(trials: Sequence[Trial]) -> Any:
     """Trials that carry a profile, by number."""
     return sorted((trial for trial in check_trials(trials) if trial.state == "complete"), key=lambda t: t.number)
 
 
-def check_trials(trials):
+def check_trials(trials: Sequence[Trial]) -> Any:
     """List of trials; a TypeError for anything else."""
     try:
         trials = list(trials)
@@ -31,14 +37,14 @@ def check_trials(trials):
     return trials
 
 
-def check_eps(eps):
+def check_eps(eps: Any) -> None:
     """Check an excess of trained models over the cheapest ones."""
     is_number = isinstance(eps, numbers.Real) and 0 <= eps < np.inf
     if not (is_number or (callable(eps) and not isinstance(eps, type)) or (isinstance(eps, str) and eps == "evidence")):
         raise ValueError(f"eps must be a number >= 0, a function of a trial or 'evidence', got {eps!r}")
 
 
-def known_profiles(trials):
+def known_profiles(trials: Sequence[Trial]) -> Any:
     """Hull of every profile that some trained model attains, or ``None`` without one."""
     hulls = [trial.hull if trial.hull is not None else _own(trial) for trial in told(trials)]
     return Hull.union(hulls) if hulls else None
@@ -73,14 +79,21 @@ class Bound(ABC):
 
     proven_at_levels = True
 
-    def __init__(self, trials, metric, *, pos, eps="evidence"):
+    def __init__(
+        self,
+        trials: Sequence[Trial],
+        metric: Metric,
+        *,
+        pos: float,
+        eps: float | str | Callable[..., float] = "evidence",
+    ) -> None:
         if not isinstance(metric, Metric):
             raise TypeError(f"metric must be a csf.metrics.Metric object, got {metric!r}")
         check_eps(eps)
         self.trials, self.metric, self.pos, self.eps = told(trials), metric, check_fraction(pos, "pos"), eps
         self.lo, self.hi = metric.range(pos)
 
-    def excess(self):
+    def excess(self) -> Array:
         """Excess of each complete trial, in order of their numbers.
 
         Returns
@@ -99,7 +112,7 @@ class Bound(ABC):
         return np.maximum(own - known_profiles(self.trials).cheapest(c_fn, c_fp), 0.0)
 
     @abstractmethod
-    def upper_bound(self, levels):
+    def upper_bound(self, levels: ArrayLike) -> Array:
         """Largest metric value that a model trained at each level can have.
 
         Parameters
@@ -121,7 +134,7 @@ class Bound(ABC):
         return levels
 
     @abstractmethod
-    def best_possible(self):
+    def best_possible(self) -> float:
         """Largest metric value that any model of the class can have.
 
         Returns
@@ -131,7 +144,7 @@ class Bound(ABC):
         """
 
     @abstractmethod
-    def region(self):
+    def region(self) -> Any:
         """Unreachable part of the (level, metric) plane.
 
         Returns
@@ -141,7 +154,7 @@ class Bound(ABC):
         """
 
 
-def require_linear_fractional(metric, user):
+def require_linear_fractional(metric: Metric, user: Any) -> None:
     """Raise a TypeError that says what to use instead where a metric is not linear-fractional."""
     if not isinstance(metric, Metric):
         raise TypeError(f"{user} needs a csf.metrics.Metric object, got {metric!r}")

@@ -1,12 +1,22 @@
 """Cones in the (level, metric) plane that no model trained at another level can enter."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from csf._common.typing import Array
 from csf.bounds._kernels import extreme_errors
 from csf.bounds.base import Bound, check_trials, require_linear_fractional
 from csf.bounds.envelope import highest_levels
+
+if TYPE_CHECKING:
+    from csf.metrics.base import LinearFractional, Metric
+    from csf.trials import Trial
+
 
 __all__ = ["Cone", "ConeBound", "DiagonalBound", "ParambathBound"]
 
@@ -23,7 +33,7 @@ class Cone(NamedTuple):
     slope_right: float
 
 
-def error_span(metric, fn, fp, *, pos):
+def error_span(metric: LinearFractional, fn: Array, fp: Array, *, pos: float) -> Array:
     """Smallest and largest ``d·e`` over the profiles of the box that are better than given ones.
 
     Parameters
@@ -53,7 +63,14 @@ def error_span(metric, fn, fp, *, pos):
 class _LineBound(Bound):
     """A bound made of one V-shaped line per trial: value and slopes at its level."""
 
-    def __init__(self, trials, metric, *, pos, eps="evidence"):
+    def __init__(
+        self,
+        trials: Sequence[Trial],
+        metric: Metric,
+        *,
+        pos: float,
+        eps: float | str | Callable[..., float] = "evidence",
+    ) -> None:
         require_linear_fractional(metric, type(self).__name__)
         super().__init__([trial for trial in check_trials(trials) if trial.t is not None], metric, pos=pos, eps=eps)
         self.cones = self._cones()
@@ -81,7 +98,7 @@ class _LineBound(Bound):
         size = abs(c.d0) + abs(c.d_fn) * self.pos + abs(c.d_fp) * (1.0 - self.pos)
         return 1.0 / np.maximum(self.metric.denominator(fn, fp, pos=self.pos), 1e-15 * size)
 
-    def upper_bound(self, levels):
+    def upper_bound(self, levels: ArrayLike) -> Array:
         """Lowest of all cones at each level, see `Bound.upper_bound`."""
         levels = self._levels(levels)
         away = np.subtract.outer(levels, self.cones.t)
@@ -89,11 +106,11 @@ class _LineBound(Bound):
             height = self.cones.value + np.where(away < 0, -self.cones.slope_left, self.cones.slope_right) * away
         return np.minimum(height.min(axis=-1, initial=self.hi), self.hi)
 
-    def best_possible(self):
+    def best_possible(self) -> float:
         """Highest point of the envelope, see `Bound.best_possible`."""
         return highest_levels(self.cones, self.lo, self.hi)[0]
 
-    def polygons(self):
+    def polygons(self) -> list[Any]:
         """Unreachable cone of each trial, clipped to the range of the metric.
 
         Returns
@@ -120,7 +137,7 @@ class _LineBound(Bound):
         heights = np.clip(value + np.where(levels < t, left, right) * np.abs(levels - t), self.lo, self.hi)
         return [*zip(levels, heights), (levels[-1], self.hi), (levels[0], self.hi)]
 
-    def region(self):
+    def region(self) -> Any:
         """Union of the unreachable cones, see `Bound.region`."""
         import shapely
 
@@ -206,11 +223,11 @@ class DiagonalBound(ConeBound):
 
     proven_at_levels = True
 
-    def upper_bound(self, levels):
+    def upper_bound(self, levels: ArrayLike) -> Array:
         """The bound on the optimum, the same at each level; see `Bound.upper_bound`."""
         return np.full(self._levels(levels).shape, self.best_possible())
 
-    def best_possible(self):
+    def best_possible(self) -> float:
         """Largest s in the metric's range with s below every cone at s, see `Bound.best_possible`."""
         t, value, left, right = self.cones
         # A cone holds everything on the diagonal above its lower crossing: to the right it rises by less than the
@@ -220,7 +237,7 @@ class DiagonalBound(ConeBound):
         enters = np.where(value < t, (value + left * t) / (1.0 + left), rising)
         return float(max(enters.min(initial=self.hi), self.lo))
 
-    def region(self):
+    def region(self) -> Any:
         """Everything above the bound, see `Bound.region`."""
         import shapely
 

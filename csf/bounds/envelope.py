@@ -1,13 +1,18 @@
 """The lower envelope of cones, computed exactly from its lines."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
+from csf._common.typing import Array, BoolArray
 from csf.bounds._kernels import lower_to_highest
 
 __all__ = ["highest_levels"]
 
 
-def highest_levels(cones, lo, hi, *, is_open=None):
+def highest_levels(cones: Any, lo: float, hi: float, *, is_open: BoolArray | None = None) -> tuple[float, Array]:
     """Highest value under all cones, and where it is attained between neighbouring apexes.
 
     Parameters

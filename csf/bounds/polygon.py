@@ -1,11 +1,18 @@
 """The lower-left edge of all profiles that support lines leave possible."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+
+from csf._common.typing import Array
 
 __all__ = ["clip_chain", "best_on_chain", "support_chain"]
 
 
-def support_chain(c_fn, c_fp, rhs, *, pos):
+def support_chain(c_fn: Array, c_fp: Array, rhs: Array, *, pos: float) -> Array:
     """Lower-left edge of the box cut by support lines.
 
     Parameters
@@ -60,7 +67,7 @@ def _upper_envelope(slope, height):
     return np.array(kept)
 
 
-def clip_chain(chain, normal, rhs):
+def clip_chain(chain: Array, normal: tuple[float, float], rhs: float) -> Array:
     """Part of a chain with ``normal·e <= rhs``.
 
     Parameters
@@ -89,7 +96,7 @@ def clip_chain(chain, normal, rhs):
     return points[np.lexsort((-points[:, 1], points[:, 0]))]
 
 
-def best_on_chain(chain, value, *, tol=1e-6):
+def best_on_chain(chain: Array, value: Callable[..., Any], *, tol: float = 1e-06) -> float:
     """Upper bound on a metric that falls with both errors, over everything above and right of a chain.
 
     Parameters

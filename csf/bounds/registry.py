@@ -1,9 +1,18 @@
 """Bounds by name."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from csf._common.names import look_up
 from csf.bounds.base import Bound
 from csf.bounds.cone import ConeBound, DiagonalBound, ParambathBound
 from csf.bounds.support_line import SupportLineBound
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.trials import Trial
+
 
 __all__ = ["BOUNDS", "get_bound", "upper_bound"]
 
@@ -15,7 +24,7 @@ BOUNDS = {
 }
 
 
-def get_bound(name):
+def get_bound(name: str | type) -> type:
     """Class of a bound.
 
     Parameters
@@ -43,7 +52,7 @@ def get_bound(name):
     return look_up(name, BOUNDS, "bound", "or a subclass of csf.bounds.Bound")
 
 
-def upper_bound(trials, metric, *, pos, bound):
+def upper_bound(trials: list[Trial], metric: Metric, *, pos: float, bound: str | type) -> float:
     """Best value still possible after some trials.
 
     Parameters

@@ -1,10 +1,22 @@
 """The support-line bound: what the trained models together leave possible in the plane of error profiles."""
 
-import numpy as np
+from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from csf._common.typing import Array
 from csf.bounds.base import Bound, known_profiles
 from csf.bounds.polygon import best_on_chain, clip_chain, support_chain
 from csf.metrics import LinearFractional
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.trials import Trial
+
 
 __all__ = ["SupportLineBound"]
 
@@ -50,7 +62,14 @@ class SupportLineBound(Bound):
     0.714
     """
 
-    def __init__(self, trials, metric, *, pos, eps="evidence"):
+    def __init__(
+        self,
+        trials: Sequence[Trial],
+        metric: Metric,
+        *,
+        pos: float,
+        eps: float | str | Callable[..., float] = "evidence",
+    ) -> None:
         super().__init__(trials, metric, pos=pos, eps=eps)
         c_fn, c_fp = np.array([t.costs for t in self.trials]).reshape(-1, 2).T
         own = np.array([t.c_fn * t.profile.fn + t.c_fp * t.profile.fp for t in self.trials])
@@ -58,7 +77,7 @@ class SupportLineBound(Bound):
         self.chain_ = support_chain(c_fn, c_fp, lowest, pos=pos)
         self._known = known_profiles(self.trials)
 
-    def best_possible(self):
+    def best_possible(self) -> float:
         """Best value over the polygon, see `Bound.best_possible`."""
         best = self._best(self._allowed())
         if not isinstance(self.eps, str):
@@ -66,7 +85,7 @@ class SupportLineBound(Bound):
         # What was observed is possible: rounding must not say otherwise.
         return max([best, *(trial.attained for trial in self.trials if trial.attained is not None)])
 
-    def upper_bound(self, levels):
+    def upper_bound(self, levels: ArrayLike) -> Array:
         """Best value over the slice of the polygon that a model trained at each level can reach.
 
         Parameters
@@ -98,7 +117,7 @@ class SupportLineBound(Bound):
             return self.lo
         return float(min(self.metric.value(fn, fp, pos=self.pos), self.hi))
 
-    def region(self):
+    def region(self) -> Any:
         """Unreachable part of the (level, metric) plane at 257 levels, see `Bound.region`."""
         import shapely
 
@@ -107,7 +126,7 @@ class SupportLineBound(Bound):
         outline = [*zip(levels, bound), (self.hi, self.hi), (self.lo, self.hi)]
         return shapely.make_valid(shapely.Polygon(outline))
 
-    def polygon(self):
+    def polygon(self) -> Any:
         """Profiles that are still possible, in the (fn, fp) plane.
 
         Returns

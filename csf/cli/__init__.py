@@ -1,5 +1,7 @@
 """The command line: ``csf search``, ``csf compare``, ``csf predict`` and ``csf experiment``."""
 
+from __future__ import annotations
+
 import os
 import sys
 import traceback
@@ -10,7 +12,7 @@ from csf.cli.errors import CliError
 __all__ = ["main"]
 
 
-def main(argv=None):
+def main(argv: list[str] | None = None) -> int:
     """Run a command.
 
     Parameters

@@ -1,14 +1,20 @@
 """``csf compare``: all strategies and their rivals on the same splits."""
 
+from __future__ import annotations
+
 import csv
 import os
 import tempfile
 import textwrap
 import time
+from argparse import Namespace
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.pipeline import Pipeline
@@ -17,6 +23,7 @@ from tqdm.auto import tqdm
 from csf import CostSearch
 from csf._common.cells import cell
 from csf._common.files import replaced
+from csf._common.typing import Samples
 from csf.cli.errors import CliError
 from csf.cli.evaluation import judge
 from csf.cli.figures import check_figure, draw_comparison
@@ -38,23 +45,23 @@ class FitCounter(TransformerMixin, BaseEstimator):
         File that grows by one byte with each ``fit``.
     """
 
-    def __init__(self, path):
+    def __init__(self, path: str) -> None:
         self.path = path
 
-    def fit(self, X, y=None):
+    def fit(self, X: Samples, y: ArrayLike | None = None) -> Any:
         """Note one more fit."""
         with open(self.path, "ab") as file:
             file.write(b".")
         return self
 
-    def transform(self, X):
+    def transform(self, X: Samples) -> Any:
         """The same samples."""
         return X
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> Any:
         return True
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
@@ -81,7 +88,7 @@ class Outcome:
     fits: np.ndarray
 
 
-def run(options, say):
+def run(options: Namespace, say: Callable[..., Any]) -> None:
     """Run the command.
 
     Parameters

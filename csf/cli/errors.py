@@ -1,6 +1,9 @@
 """Errors that a user of the command line can mend, and packages that only the command line needs."""
 
+from __future__ import annotations
+
 from importlib import import_module
+from types import ModuleType
 
 __all__ = ["CliError", "require"]
 
@@ -9,7 +12,7 @@ class CliError(Exception):
     """Something in the command or the data that the user can mend; shown as one line."""
 
 
-def require(module, purpose):
+def require(module: str, purpose: str) -> ModuleType:
     """Import a package of the extra ``csf[cli]``.
 
     Parameters

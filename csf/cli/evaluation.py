@@ -1,8 +1,17 @@
 """How good fitted classifiers are on held-out data."""
 
-from dataclasses import dataclass
+from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from csf._common.typing import Array, BoolArray
 from csf.errors.profile import ErrorProfile
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.metrics.constraint import Constraint
+
 
 __all__ = ["Judged", "judge"]
 
@@ -23,7 +32,13 @@ class Judged:
     rate: float | None
 
 
-def judge(metric, constraint, is_pos, predicted_pos, weight=None):
+def judge(
+    metric: Metric,
+    constraint: Constraint | None,
+    is_pos: BoolArray,
+    predicted_pos: BoolArray,
+    weight: Array | None = None,
+) -> Judged:
     """Metric and constrained rate of predictions.
 
     Parameters

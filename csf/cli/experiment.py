@@ -1,9 +1,13 @@
 """``csf experiment``: the papers' tables and figures, and streams, on folders of data sets."""
 
+from __future__ import annotations
+
 import os
 import shlex
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
@@ -74,7 +78,7 @@ example:
 {_SETS}"""
 
 
-def add_experiment(commands, add_command):
+def add_experiment(commands: Any, add_command: Callable[..., Any]) -> None:
     """Register ``csf experiment`` and its three kinds.
 
     Parameters

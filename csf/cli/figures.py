@@ -1,9 +1,17 @@
 """Figures of the commands; matplotlib is imported when one is drawn."""
 
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING
 
 from csf._common.files import write_figure
+from csf._common.typing import Array
 from csf.cli.errors import CliError, require
+
+if TYPE_CHECKING:
+    from csf.search.estimator import CostSearch
+
 
 __all__ = ["check_figure", "draw_comparison", "draw_search"]
 
@@ -14,7 +22,7 @@ def _new_figure(height):
     return figure, figure.subplots()
 
 
-def check_figure(path):
+def check_figure(path: str | None) -> None:
     """Refuse figures in a format that cannot be written.
 
     Parameters
@@ -35,7 +43,7 @@ def check_figure(path):
         raise CliError(f"--plot {path}: the suffix must be one of {', '.join(known)}")
 
 
-def draw_search(path, search):
+def draw_search(path: str, search: CostSearch) -> None:
     """Draw the cones of a fitted search.
 
     Parameters
@@ -52,7 +60,7 @@ def draw_search(path, search):
     write_figure(path, figure)
 
 
-def draw_comparison(path, names, values, metric_name):
+def draw_comparison(path: str, names: list[str], values: Array, metric_name: str) -> None:
     """Draw the values of methods on all splits, and their means.
 
     Parameters

@@ -1,7 +1,11 @@
 """Base classifiers by name, and the pipelines that bring data into a form that they take."""
 
+from __future__ import annotations
+
 import ast
+from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -42,7 +46,7 @@ _LINEAR = ("linear-svc", "logistic", "sgd")
 _DENSE_ONLY = ("hist-gradient-boosting",)
 
 
-def takes_sparse(name):
+def takes_sparse(name: str) -> bool:
     """Whether the base of a name takes sparse data.
 
     Parameters
@@ -58,7 +62,7 @@ def takes_sparse(name):
     return name not in _DENSE_ONLY
 
 
-def make_base(name, features):
+def make_base(name: str, features: Any) -> Pipeline:
     """Pipeline of preparation and classifier.
 
     Parameters
@@ -102,7 +106,7 @@ def _columns(features, linear, sparse_output):
     )
 
 
-def parse_grid(texts, base):
+def parse_grid(texts: Sequence[str], base: Pipeline) -> dict[str, Any]:
     """Grid of classifier parameters, such as ``["C=0.1,1,10"]``.
 
     Parameters

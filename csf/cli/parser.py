@@ -1,7 +1,11 @@
 """The options of the command line."""
 
+from __future__ import annotations
+
 import argparse
 import textwrap
+from argparse import ArgumentParser
+from typing import Any
 
 import csf
 from csf._common.names import did_you_mean
@@ -51,11 +55,11 @@ DATA is one of
 class _Parser(argparse.ArgumentParser):
     """Parser whose errors are one line."""
 
-    def error(self, message):
+    def error(self, message: Any) -> None:
         raise CliError(f"{message}; see {self.prog} --help")
 
 
-def make_parser():
+def make_parser() -> ArgumentParser:
     """Parser of all commands.
 
     Returns

@@ -1,18 +1,27 @@
 """Trained models as files, read back without running code that is not on a short list."""
 
+from __future__ import annotations
+
 import inspect
 import zipfile
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import sklearn
 
 import csf
 from csf import metrics, strategies
 from csf._common.files import replaced
+from csf._common.typing import PathLike
 from csf._common.warn import warn
 from csf.cli.data import Features
 from csf.cli.errors import CliError, require
 from csf.errors.hull import Hull
 from csf.metrics import rates
+
+if TYPE_CHECKING:
+    from csf.search.estimator import CostSearch
+
 
 __all__ = ["load_model", "required_trust", "save_model"]
 
@@ -34,7 +43,7 @@ def _trusted_types():
     return {f"{part.__module__}.{part.__qualname__}" for part in parts} | set(_PLAIN)
 
 
-def save_model(path, search, features):
+def save_model(path: PathLike, search: CostSearch, features: Any) -> None:
     """Write a fitted search with its pipeline.
 
     Parameters
@@ -67,7 +76,7 @@ def save_model(path, search, features):
         raise CliError(f"cannot save this model: {error}") from error
 
 
-def required_trust(path):
+def required_trust(path: PathLike) -> list[str]:
     """Types in a file that `load_model` reads only when they are named.
 
     Parameters
@@ -96,7 +105,7 @@ def required_trust(path):
         ) from error
 
 
-def load_model(path, trust=()):
+def load_model(path: PathLike, trust: Sequence[str] = ()) -> tuple[CostSearch, Any]:
     """Read a model that `save_model` wrote.
 
     Parameters

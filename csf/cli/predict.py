@@ -1,8 +1,13 @@
 """``csf predict``: labels and scores of new data."""
 
+from __future__ import annotations
+
 import contextlib
 import csv
 import sys
+from argparse import Namespace
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +20,7 @@ from csf.cli.problem import check_output
 __all__ = ["run"]
 
 
-def run(options, say):
+def run(options: Namespace, say: Callable[..., Any]) -> None:
     """Run the command.
 
     Parameters

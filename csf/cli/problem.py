@@ -1,7 +1,11 @@
 """What a command works on: data, base, metric and options, checked before anything is trained."""
 
+from __future__ import annotations
+
 import os
+from argparse import Namespace
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -9,6 +13,7 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state
 
 from csf import CostSearch
+from csf._common.typing import IntArray
 from csf._sklearn import safe_indexing
 from csf.cli.data import Dataset, ReadOptions, densified, read_dataset
 from csf.cli.errors import CliError
@@ -70,7 +75,7 @@ class Problem:
     constraint: object
     options: object
 
-    def part(self, rows):
+    def part(self, rows: IntArray) -> Part:
         """Rows of the data.
 
         Parameters
@@ -88,7 +93,7 @@ class Problem:
         weight = None if data.sample_weight is None else data.sample_weight[rows]
         return Part(safe_indexing(data.X, rows), y, y == data.pos_label, weight)
 
-    def setup(self, train):
+    def setup(self, train: Part) -> Setup:
         """What all methods share that are trained on a part; the inner splits are made once.
 
         Parameters
@@ -105,7 +110,7 @@ class Problem:
         splits = resolve_splits(self.options.cv, train.X, train.y, random_state=seed)
         return Setup(self.base, self.grid, self.metric, self.constraint, splits, self.options.jobs, seed)
 
-    def plan(self):
+    def plan(self) -> str:
         """What is searched, for the lines above the tables.
 
         Returns
@@ -120,7 +125,7 @@ class Problem:
             f" of each of {settings} settings" if settings > 1 else ""
         )
 
-    def describe(self):
+    def describe(self) -> str:
         """Lines that tell what the data are.
 
         Returns
@@ -136,7 +141,7 @@ class Problem:
         return f"{data.name}: {data.y.shape[0]} rows, {features.n_features} features{kinds}, {share}{weighted}"
 
 
-def make_search(setup, options, strategy, **extra):
+def make_search(setup: Setup, options: Namespace, strategy: str, **extra: Any) -> CostSearch:
     """Cost search of a command.
 
     Parameters
@@ -172,7 +177,7 @@ def make_search(setup, options, strategy, **extra):
     return CostSearch(setup.base, **arguments | extra)
 
 
-def load_problem(options):
+def load_problem(options: Namespace) -> Problem:
     """Read the data and check what the command line says about them.
 
     Parameters
@@ -199,7 +204,7 @@ def load_problem(options):
     return Problem(data, base, parse_grid(options.param, base), metric, constraint, options)
 
 
-def check_output(path):
+def check_output(path: str | None) -> None:
     """Refuse files that cannot be written, before hours of training.
 
     Parameters

@@ -1,13 +1,18 @@
 """What a cost search has to beat: the same base with less done to it."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from numpy.typing import ArrayLike
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import ParameterGrid, TunedThresholdClassifierCV
+from sklearn.pipeline import Pipeline
 
-from csf._sklearn import safe_indexing
+from csf._common.typing import Array, Estimator, IntArray, Samples
+from csf._sklearn import clone, safe_indexing
 from csf.cli.models import CLASSIFIER
 from csf.errors.profile import ErrorProfile
 from csf.thresholding import PlugInClassifier
@@ -51,7 +56,7 @@ class Setup:
     n_jobs: int | None
     seed: int
 
-    def bases(self):
+    def bases(self) -> list[Pipeline]:
         """The base with each setting of its parameters.
 
         Returns
@@ -61,7 +66,7 @@ class Setup:
         """
         return [clone(self.base).set_params(**setting) for setting in ParameterGrid(self.grid)]
 
-    def weight_params(self, weight):
+    def weight_params(self, weight: Array | None) -> dict[str, Any]:
         """Arguments of the base's ``fit`` that carry the sample weights.
 
         Parameters
@@ -77,7 +82,7 @@ class Setup:
         return {} if weight is None else {f"{CLASSIFIER}__sample_weight": weight}
 
 
-def fit_plain(setup, X, y, weight):
+def fit_plain(setup: Setup, X: ArrayLike, y: IntArray, weight: Array | None) -> Estimator:
     """The base and its own decision; its parameters chosen on pooled held-out predictions.
 
     Parameters
@@ -99,7 +104,7 @@ def fit_plain(setup, X, y, weight):
     return _fit_best(setup, setup.bases(), X, y, weight)
 
 
-def fit_balanced(setup, X, y, weight):
+def fit_balanced(setup: Any, X: Samples, y: ArrayLike, weight: Array | None) -> Any:
     """The base with ``class_weight="balanced"``; parameters as in `fit_plain`."""
     name = f"{CLASSIFIER}__class_weight"
     if name not in setup.base.get_params():
@@ -107,14 +112,14 @@ def fit_balanced(setup, X, y, weight):
     return _fit_best(setup, [base.set_params(**{name: "balanced"}) for base in setup.bases()], X, y, weight)
 
 
-def fit_pooled(setup, X, y, weight):
+def fit_pooled(setup: Any, X: Samples, y: ArrayLike, weight: Array | None) -> Any:
     """One vector of held-out scores and the best of all its cuts; parameters by the metric there."""
     options = {"constraint": setup.constraint, "cv": setup.splits, "n_jobs": setup.n_jobs}
     fitted = [PlugInClassifier(base, setup.metric, **options).fit(X, y, weight) for base in setup.bases()]
     return max(fitted, key=lambda model: (model.feasible_, model.best_score_))
 
 
-def fit_tuned(setup, X, y, weight):
+def fit_tuned(setup: Any, X: Samples, y: ArrayLike, weight: Array | None) -> Any:
     """scikit-learn's threshold: the mean over folds at 100 thresholds."""
     if weight is not None:
         raise NotApplicable("its scorer gets no sample weights without metadata routing")

@@ -1,9 +1,14 @@
 """``csf search``: find the best costs and threshold, and judge them on held-out data."""
 
+from __future__ import annotations
+
 import math
 import shlex
 import time
+from argparse import Namespace
+from collections.abc import Callable
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import train_test_split
@@ -24,7 +29,7 @@ __all__ = ["run"]
 _RIVALS = ("base as it is", 'base, class_weight="balanced"', POOLED)
 
 
-def run(options, say):
+def run(options: Namespace, say: Callable[..., Any]) -> None:
     """Run the command.
 
     Parameters

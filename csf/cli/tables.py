@@ -1,11 +1,14 @@
 """Aligned tables for a terminal, readable as Markdown too."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
 
 __all__ = ["format_mean", "format_number", "format_table"]
 
 
-def format_number(value, spec=".4f"):
+def format_number(value: float | None, spec: str = ".4f") -> str:
     """A number as text; ``-`` where there is none.
 
     Parameters
@@ -30,7 +33,7 @@ def format_number(value, spec=".4f"):
     return format(value, spec) if math.isfinite(value) else str(float(value))
 
 
-def format_mean(mean, spread, spec=".4f"):
+def format_mean(mean: float, spread: float, spec: str = ".4f") -> str:
     """A mean and its spread, such as ``0.8125 ± 0.0312``.
 
     Parameters
@@ -55,7 +58,7 @@ def format_mean(mean, spread, spec=".4f"):
     return f"{format_number(mean, spec)} ± {format_number(spread, spec.lstrip('+'))}"
 
 
-def format_table(header, rows, *, left=1):
+def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
     """Table with aligned columns and a rule below the header.
 
     Parameters

@@ -1,21 +1,25 @@
 """One classifier for each class against the rest, each with costs of its own problem."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from numpy.typing import ArrayLike
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.parallel import Parallel, delayed
 
-from csf._sklearn import last_step
+from csf._common.typing import Array, Costs, Estimator, IntArray
+from csf._sklearn import clone, last_step
 from csf.costs.weights import WeightRoute, weight_route
 
 __all__ = ["WEIGHTINGS", "OneVsRestRoute", "assembled", "one_vs_rest_route", "problem_costs", "problem_probabilities"]
 
 
-def problem_costs(code, costs):
+def problem_costs(code: int, costs: Costs) -> tuple[float, float]:
     """Costs of one class against the rest.
 
     Parameters
@@ -40,7 +44,7 @@ def problem_costs(code, costs):
     return (c_fp, c_fn) if code == 0 else (c_fn, c_fp)
 
 
-def assembled(base, y, estimators):
+def assembled(base: OneVsRestClassifier, y: IntArray, estimators: list[Estimator]) -> OneVsRestClassifier:
     """A fitted OneVsRestClassifier.
 
     Parameters
@@ -65,7 +69,7 @@ def assembled(base, y, estimators):
     return base
 
 
-def problem_probabilities(estimator, X, costs):
+def problem_probabilities(estimator: OneVsRestClassifier | Pipeline, X: ArrayLike, costs: Costs) -> Array:
     """Probability of each class against the rest, with the costs of its own problem taken out of its odds.
 
     Parameters
@@ -116,7 +120,17 @@ class OneVsRestRoute(WeightRoute):
 
     inner: WeightRoute
 
-    def fit(self, estimator, X, y, costs, *, sample_weight=None, normalize="none", fit_params=None):
+    def fit(
+        self,
+        estimator: Estimator,
+        X: ArrayLike,
+        y: Array,
+        costs: Costs,
+        *,
+        sample_weight: Array | None = None,
+        normalize: str = "none",
+        fit_params: dict[str, Any] | None = None,
+    ) -> Estimator:
         """Train ``estimator`` in place, parameters as for `WeightRoute.fit`."""
         if fit_params:
             raise ValueError(f"weighting='one-vs-rest' takes no further arguments of fit, got {sorted(fit_params)}")
@@ -137,7 +151,9 @@ class OneVsRestRoute(WeightRoute):
         return assembled(estimator, y, fitted)
 
 
-def one_vs_rest_route(base, *, sample_weight_name=None, weighted=False):
+def one_vs_rest_route(
+    base: Estimator, *, sample_weight_name: str | None = None, weighted: bool = False
+) -> OneVsRestRoute:
     """Find out how the costs of each problem reach the classifier that a one-vs-rest classifier wraps.
 
     Parameters

@@ -1,15 +1,19 @@
 """Class costs to sample weights, and the ways in which weights reach a base classifier."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from inspect import signature
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn import config_context
-from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
+from csf._common.typing import Array, BoolArray, Costs, Estimator
 from csf._common.warn import warn
-from csf._sklearn import fit_request, last_step, routing_enabled
+from csf._sklearn import clone, fit_request, last_step, routing_enabled
 from csf._validation import check_choice
 
 __all__ = ["WeightRoute", "check_class_weight", "cost_sample_weight", "weight_route"]
@@ -17,7 +21,9 @@ __all__ = ["WeightRoute", "check_class_weight", "cost_sample_weight", "weight_ro
 NORMALIZATIONS = ("none", "mean")
 
 
-def cost_sample_weight(is_pos, costs, *, sample_weight=None, normalize="none"):
+def cost_sample_weight(
+    is_pos: BoolArray, costs: Costs, *, sample_weight: Array | None = None, normalize: str = "none"
+) -> Array:
     """Weights for the samples of a training set: class cost times the user's weight.
 
     Parameters
@@ -71,7 +77,17 @@ class WeightRoute:
     kind: str
     name: str
 
-    def fit(self, estimator, X, y, costs, *, sample_weight=None, normalize="none", fit_params=None):
+    def fit(
+        self,
+        estimator: Estimator,
+        X: ArrayLike,
+        y: Array,
+        costs: Costs,
+        *,
+        sample_weight: Array | None = None,
+        normalize: str = "none",
+        fit_params: dict[str, Any] | None = None,
+    ) -> Estimator:
         """Train ``estimator`` in place with the given class costs.
 
         Parameters
@@ -129,7 +145,7 @@ def _all_one(costs, normalize):
     return c_fn == c_fp and (c_fn == 1 or normalize == "mean")
 
 
-def weight_route(base, *, sample_weight_name=None, weighted=False):
+def weight_route(base: Estimator, *, sample_weight_name: str | None = None, weighted: bool = False) -> WeightRoute:
     """Find out how weights reach a base classifier.
 
     Parameters
@@ -206,7 +222,7 @@ def _wrapped_path(base):
     return path if passed else None
 
 
-def check_class_weight(base, n_classes=2):
+def check_class_weight(base: Estimator, n_classes: int = 2) -> None:
     """Warn where a base brings class weights of its own, which multiply the costs.
 
     Parameters

@@ -1,10 +1,16 @@
 """Known error profiles, kept as the lower-left convex hull of all of them."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from threading import Lock
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from csf._common.compiled import njit
+from csf._common.typing import Values
 from csf._validation import floats
 
 __all__ = ["Hull"]
@@ -34,7 +40,7 @@ class Hull:
 
     __slots__ = ("points",)
 
-    def __init__(self, points):
+    def __init__(self, points: ArrayLike) -> None:
         points = floats(points, "points")
         if points.ndim != 2 or points.shape[1] != 2 or points.shape[0] == 0:
             raise ValueError(f"points must have shape (n_points, 2) with n_points >= 1, got {points.shape}")
@@ -43,20 +49,20 @@ class Hull:
         self.points = _lower_left(points + 0.0)  # no negative zeros: they would be equal and hash differently
         self.points.setflags(write=False)
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> Any:
         return isinstance(other, Hull) and np.array_equal(self.points, other.points)
 
-    def __hash__(self):
+    def __hash__(self) -> Any:
         return hash(self.points.tobytes())
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         # For files that rebuild objects by calling a trusted type; the hull of its own corners is itself.
         return Hull, (self.points,)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Hull({self.points.tolist()})"
 
-    def cheapest(self, c_fn, c_fp):
+    def cheapest(self, c_fn: Values, c_fp: Values) -> Values:
         """Smallest weighted error ``c_fn fn + c_fp fp`` of the known profiles.
 
         Parameters
@@ -74,7 +80,7 @@ class Hull:
         return cheapest if cheapest.ndim else float(cheapest)
 
     @staticmethod
-    def union(hulls):
+    def union(hulls: Sequence[Hull]) -> Hull:
         """Hull of several hulls together.
 
         Parameters
@@ -102,7 +108,7 @@ class Hull:
         return merged
 
     @staticmethod
-    def mean(hulls, shares):
+    def mean(hulls: Sequence[Hull], shares: ArrayLike) -> Hull:
         """Hull of the weighted means of profiles, one taken from each hull: what folds know together.
 
         Parameters

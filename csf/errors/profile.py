@@ -1,12 +1,17 @@
 """Error profiles: counts and predictions become proportions and rates here and nowhere else."""
 
+from __future__ import annotations
+
 import math
 import numbers
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from csf._common.names import did_you_mean
+from csf._common.typing import Array, BoolArray, Label
 from csf._validation import check_binary_target, check_labels, check_weights
 
 __all__ = ["ErrorProfile"]
@@ -52,7 +57,7 @@ class ErrorProfile:
     fp: float
     pos: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("fn", "fp", "pos"):
             if not isinstance(getattr(self, name), numbers.Real):
                 raise TypeError(f"{name} must be a number, a share of all samples, got {getattr(self, name)!r}")
@@ -71,7 +76,7 @@ class ErrorProfile:
         object.__setattr__(self, "pos", pos)
 
     @classmethod
-    def from_counts(cls, *, tp, fp, fn, tn):
+    def from_counts(cls, *, tp: float, fp: float, fn: float, tn: float) -> Self:
         """Profile of a confusion table.
 
         Parameters
@@ -107,7 +112,7 @@ class ErrorProfile:
         return cls(fn=fn / total, fp=fp / total, pos=(tp + fn) / total)
 
     @classmethod
-    def from_rates(cls, *, tpr, tnr, pos):
+    def from_rates(cls, *, tpr: float, tnr: float, pos: float) -> Self:
         """Profile with given true positive and true negative rates.
 
         Parameters
@@ -133,7 +138,9 @@ class ErrorProfile:
         return cls(fn=(1.0 - tpr) * pos, fp=(1.0 - tnr) * (1.0 - pos), pos=pos)
 
     @classmethod
-    def from_predictions(cls, y_true, y_pred, *, sample_weight=None, pos_label=None):
+    def from_predictions(
+        cls, y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Label = None
+    ) -> Self:
         """Profile of predicted labels.
 
         Parameters
@@ -165,7 +172,9 @@ class ErrorProfile:
         return cls.from_masks(is_pos, y_pred == pos_label, sample_weight=check_weights(sample_weight, is_pos.shape[0]))
 
     @classmethod
-    def from_classes(cls, y_true, y_pred, *, null_class, sample_weight=None):
+    def from_classes(
+        cls, y_true: ArrayLike, y_pred: ArrayLike, *, null_class: Label, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Profile of predicted classes where one class means that there is nothing to find.
 
         Parameters
@@ -218,7 +227,7 @@ class ErrorProfile:
         return cls.from_masks(is_pos, predicted_pos, sample_weight=check_weights(sample_weight, is_pos.shape[0]))
 
     @classmethod
-    def from_masks(cls, is_pos, predicted_pos, *, sample_weight=None):
+    def from_masks(cls, is_pos: BoolArray, predicted_pos: BoolArray, *, sample_weight: Array | None = None) -> Self:
         """Profile of boolean arrays that are known to be valid.
 
         Parameters
@@ -242,41 +251,41 @@ class ErrorProfile:
         return cls(fn=fn, fp=fp, pos=pos)
 
     @property
-    def neg(self):
+    def neg(self) -> Any:
         """Share of negatives, ``1 - pos``."""
         return 1.0 - self.pos
 
     @property
-    def tp(self):
+    def tp(self) -> Any:
         """Share of all samples that are true positives."""
         return self.pos - self.fn
 
     @property
-    def tn(self):
+    def tn(self) -> Any:
         """Share of all samples that are true negatives."""
         return self.neg - self.fp
 
     @property
-    def fnr(self):
+    def fnr(self) -> Any:
         """False negative rate, ``fn / pos``."""
         return self.fn / self.pos
 
     @property
-    def fpr(self):
+    def fpr(self) -> Any:
         """False positive rate, ``fp / (1 - pos)``."""
         return self.fp / self.neg
 
     @property
-    def tpr(self):
+    def tpr(self) -> Any:
         """True positive rate (recall), ``1 - fnr``."""
         return 1.0 - self.fnr
 
     @property
-    def tnr(self):
+    def tnr(self) -> Any:
         """True negative rate (specificity), ``1 - fpr``."""
         return 1.0 - self.fpr
 
     @property
-    def predicted_pos(self):
+    def predicted_pos(self) -> Any:
         """Share of all samples that are predicted positive."""
         return self.pos - self.fn + self.fp

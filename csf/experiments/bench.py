@@ -1,21 +1,30 @@
 """Trained models of one split, shared by all methods."""
 
+from __future__ import annotations
+
 import time
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
+from csf._common.typing import Array, BoolArray, Costs, Estimator
+from csf._sklearn import clone
 from csf.costs.one_vs_rest import WEIGHTINGS
 from csf.samples.folds import Data, Fold, bound_share, make_folds
 from csf.scores.responses import natural_threshold, respond
 from csf.search.outcomes import lost_samples, pooled_outcome, run_fold
 from csf.trainers import make_trainers
+
+if TYPE_CHECKING:
+    from csf.experiments.protocols import Protocol, Split
+    from csf.metrics.base import Metric
+
 
 __all__ = ["BASES", "Base", "Bench", "Lab", "Trained"]
 
@@ -98,7 +107,7 @@ class Trained:
     seconds: float
     starts: list
 
-    def found(self, threshold):
+    def found(self, threshold: float) -> BoolArray:
         """Held-out samples in which something is found, and the right thing.
 
         Parameters
@@ -113,7 +122,7 @@ class Trained:
         """
         return (self.score >= threshold) & ~self.lost
 
-    def fields(self, *, tune):
+    def fields(self, *, tune: bool) -> dict[str, Any]:
         """Fields of a `Trial`.
 
         Parameters
@@ -166,7 +175,7 @@ class Bench:
         Whether the model that is tested is one more training.
     """
 
-    def __init__(self, base, split, metric, protocol, n_repeats=1):
+    def __init__(self, base: Base, split: Split, metric: Metric, protocol: Protocol, n_repeats: int = 1) -> None:
         self.split, self.metric = split if base.sparse else _dense(split), metric
         is_one_vs_rest = base.several is not None and split.y.max() > 1
         self.settings = [{"C": C} for C in protocol.C] if base.penalties else [{}]
@@ -193,7 +202,7 @@ class Bench:
             self._final = [make_trainers(b, [Fold(data, everything, everything)], **how)[0] for b in self.bases]
         self._trained, self._tested, self._states = {}, {}, {}
 
-    def trained(self, setting, costs):
+    def trained(self, setting: int, costs: Costs) -> Trained:
         """Train with given costs on all folds, or recall it.
 
         Parameters
@@ -243,7 +252,7 @@ class Bench:
         states = [self._states[_key(*source)] for source in sources]
         return trained, list(zip(*states)) or [()] * len(self.folds)
 
-    def tested(self, setting, costs):
+    def tested(self, setting: int, costs: Costs) -> tuple[Array, BoolArray, float]:
         """What the model with given costs says about the test part.
 
         Parameters
@@ -273,7 +282,7 @@ class Bench:
             self._tested[key] = answer.score, lost, time.perf_counter() - start
         return self._tested[key]
 
-    def models(self, setting):
+    def models(self, setting: int) -> list[Estimator]:
         """Models with equal costs: one for each fold, and the one that is tested.
 
         Parameters
@@ -294,7 +303,7 @@ class Bench:
         return [*models, final.estimator(final.fit(_ANCHORS[0])) if self.refit else models[0]]
 
     @property
-    def natural_threshold(self):
+    def natural_threshold(self) -> Any:
         """Score above which the base predicts positive by itself."""
         return natural_threshold(self.bases[0])
 
@@ -328,11 +337,11 @@ class Lab:
         The rules.
     """
 
-    def __init__(self, split, metric, protocol):
+    def __init__(self, split: Split, metric: Metric, protocol: Protocol) -> None:
         self.split, self.metric, self.protocol = split, metric, protocol
         self._benches = {}
 
-    def bench(self, name, n_repeats=1):
+    def bench(self, name: str, n_repeats: int = 1) -> Bench:
         """Bench of a base.
 
         Parameters

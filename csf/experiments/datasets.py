@@ -1,9 +1,12 @@
 """Data sets of an experiment: a folder of ``.npz`` files, or arrays of your own."""
 
+from __future__ import annotations
+
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -11,6 +14,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler
 
 from csf._common.names import did_you_mean
 from csf._common.reading import read_arrays
+from csf._common.typing import Estimator, PathLike
 
 __all__ = ["TABLE_SETS", "DataSet", "folder_names", "load_set"]
 
@@ -55,7 +59,7 @@ class DataSet:
     prepare: object = None
     null_class: int | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.X.shape[0] != self.y.shape[0]:
             raise ValueError(f"{self.name}: X has {self.X.shape[0]} rows and y {self.y.shape[0]}")
         classes, counts = np.unique(self.y, return_counts=True)
@@ -67,17 +71,17 @@ class DataSet:
             raise ValueError(f"{self.name}: null_class must be one of {classes.tolist()}, got {self.null_class!r}")
 
     @property
-    def is_multiclass(self):
+    def is_multiclass(self) -> Any:
         """Whether there are class numbers instead of booleans."""
         return self.y.dtype != bool
 
     @property
-    def pos(self):
+    def pos(self) -> Any:
         """Share of samples that there is something to find in: positives, or all but the null class."""
         return float(np.mean(self.y != self.null_class) if self.is_multiclass else np.mean(self.y))
 
     @property
-    def codes(self):
+    def codes(self) -> Any:
         """0 for the negative or null class, 1, 2, … for the others."""
         if not self.is_multiclass:
             return self.y.astype(np.int64)
@@ -85,7 +89,7 @@ class DataSet:
         return np.where(self.y == self.null_class, 0, 1 + np.searchsorted(others, self.y))
 
     @cached_property
-    def digest(self):
+    def digest(self) -> Any:
         """Short hash of the samples and labels, so that results of changed data are not mixed up."""
         sha = hashlib.sha256(np.ascontiguousarray(self.y).tobytes())
         if sparse.issparse(self.X):
@@ -98,7 +102,7 @@ class DataSet:
             sha.update(np.ascontiguousarray(part).tobytes())
         return sha.hexdigest()[:16]
 
-    def transformer(self):
+    def transformer(self) -> Estimator:
         """Unfitted preparation of the samples.
 
         Returns
@@ -111,7 +115,7 @@ class DataSet:
         return MaxAbsScaler() if sparse.issparse(self.X) else MinMaxScaler()
 
 
-def folder_names(folder):
+def folder_names(folder: PathLike) -> list[str]:
     """Names of the data sets in a folder.
 
     Parameters
@@ -129,7 +133,7 @@ def folder_names(folder):
     return sorted(stems | known)
 
 
-def load_set(folder, name):
+def load_set(folder: PathLike, name: str) -> DataSet:
     """Data set of a folder.
 
     Parameters

@@ -1,11 +1,16 @@
 """The paper's Figures 4 to 7 for any data sets: bounds on training data, and test values for small budgets."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from csf._common.files import write_figure
+from csf._common.typing import PathLike
 from csf.bounds import get_bound
 from csf.experiments.bench import Lab
 from csf.experiments.methods import METHODS, Bill, Search
@@ -15,6 +20,11 @@ from csf.experiments.statistics import mean_and_error
 from csf.metrics import get_metric
 from csf.strategies import Grid
 from csf.study import Study
+
+if TYPE_CHECKING:
+    from csf.experiments.run import Plan
+    from csf.metrics.base import Metric
+
 
 __all__ = ["BUDGETS", "budget_methods", "draw_budgets", "draw_studies", "make_figures", "progress_rows"]
 
@@ -27,7 +37,7 @@ LINES = ("LR-bisection", "pooled-threshold")
 PARAMBATH, CONES = "parambath", "envelope"
 
 
-def make_figures(plan, folder, *, n_jobs=None, verbose=False):
+def make_figures(plan: Plan, folder: PathLike, *, n_jobs: int | None = None, verbose: bool = False) -> list[Path]:
     """Compute and draw Figures 4 to 7 for each data set of a plan.
 
     Parameters
@@ -67,7 +77,7 @@ def make_figures(plan, folder, *, n_jobs=None, verbose=False):
 # ------------------------------------------------------------------------------------------- Figures 4, 5 and 6
 
 
-def training_studies(lab):
+def training_studies(lab: Any) -> Any:
     """Grid and cone search of weighted SVMs with the penalty that the grid's winner has."""
     bench, bill = lab.bench("hinge"), Bill()
     searches = [Search("hinge", strategy, tune=False) for strategy in ("grid", "cone")]
@@ -77,7 +87,7 @@ def training_studies(lab):
     return grids[setting], cones[setting]
 
 
-def draw_studies(grid, name, lab, folder):
+def draw_studies(grid: Study, name: str, lab: Lab, folder: PathLike) -> list[Path]:
     """Figures 4 and 5: bounds of the same models against their excess, and what is unreachable without one.
 
     Parameters
@@ -112,7 +122,7 @@ def draw_studies(grid, name, lab, folder):
     return paths
 
 
-def progress_rows(lab, grid, cone, budgets=BUDGETS):
+def progress_rows(lab: Lab, grid: Study, cone: Study, budgets: Sequence[int] = BUDGETS) -> list[dict[str, Any]]:
     """Figure 6: best value and bound on the training data as models are added.
 
     Parameters
@@ -143,7 +153,7 @@ def progress_rows(lab, grid, cone, budgets=BUDGETS):
     return rows
 
 
-def draw_progress(rows, name, metric, folder):
+def draw_progress(rows: Any, name: str, metric: Metric, folder: Any) -> Any:
     """Figure 6 of one data set."""
     from csf.plots._style import BLUE, ORANGE
 
@@ -166,7 +176,7 @@ def draw_progress(rows, name, metric, folder):
 # ------------------------------------------------------------------------------------------------------ Figure 7
 
 
-def budget_methods(budgets=BUDGETS):
+def budget_methods(budgets: Sequence[int] = BUDGETS) -> dict[str, Any]:
     """Methods of Figure 7: searches with each number of models.
 
     Parameters
@@ -183,7 +193,7 @@ def budget_methods(budgets=BUDGETS):
     return searches | {name: METHODS[name] for name in LINES}
 
 
-def draw_budgets(rows, name, metric, folder):
+def draw_budgets(rows: list[dict[str, Any]], name: str, metric: str, folder: PathLike) -> Path:
     """Figure 7 of one data set: test values against the number of models.
 
     Parameters

@@ -1,13 +1,18 @@
 """The methods that are compared: one line each in ``METHODS``."""
 
+from __future__ import annotations
+
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit, logit
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import TunedThresholdClassifierCV
 
+from csf._common.typing import Costs
 from csf.errors.profile import ErrorProfile
 from csf.experiments.bench import BASES
 from csf.search.gain_rule import GainRule
@@ -16,6 +21,12 @@ from csf.strategies import Grid, ImbalanceRatio, NeutralFirst, Proposal, Strateg
 from csf.study import Study
 from csf.thresholding import bisection, sweep_several
 from csf.trials import best_trial
+
+if TYPE_CHECKING:
+    from csf.experiments.bench import Bench, Lab
+    from csf.metrics.base import Metric
+    from csf.trials import Trial
+
 
 __all__ = [
     "DEFAULT",
@@ -72,11 +83,11 @@ class Bill:
         Trainings of a base so far.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.fits, self._start, self._away, self._charged = 0, time.perf_counter(), 0.0, 0.0
         self._paid = set()
 
-    def trained(self, bench, setting, costs):
+    def trained(self, bench: Any, setting: Any, costs: Costs) -> Any:
         """A training of the bench, with the time that it and those it started from took when they were made."""
         start = time.perf_counter()
         trained = bench.trained(setting, costs)
@@ -92,7 +103,7 @@ class Bill:
             for start in trained.starts:
                 self._pay(bench, start)
 
-    def tested(self, bench, setting, costs):
+    def tested(self, bench: Any, setting: Any, costs: Costs) -> Any:
         """Test scores and lost samples; without a refit their model is one that was trained before, and free."""
         start = time.perf_counter()
         score, lost, seconds = bench.tested(setting, costs)
@@ -102,7 +113,7 @@ class Bill:
         return score, lost
 
     @property
-    def seconds(self):
+    def seconds(self) -> Any:
         """Seconds so far."""
         return time.perf_counter() - self._start - self._away + self._charged
 
@@ -116,10 +127,10 @@ class Neutral(Strategy):
     Proposal(t=None, c_fn=1.0, c_fp=1.0)
     """
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "Neutral()"
 
-    def propose(self, trials, *, metric, pos):
+    def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
         """Equal costs, once, see `Strategy.propose`."""
         return None if trials else Proposal(None, 1.0, 1.0)
 
@@ -136,7 +147,7 @@ class Method:
     serves_several = True
 
     @property
-    def is_linear(self):
+    def is_linear(self) -> Any:
         """Whether the models are linear in the features."""
         return BASES[self.base].penalties
 
@@ -169,7 +180,7 @@ class Search(Method):
     min_gain: float | None = None
     n_repeats: int = 1
 
-    def run(self, lab):
+    def run(self, lab: Lab) -> Result:
         """Search, and judge the winner on the test part.
 
         Parameters
@@ -189,7 +200,7 @@ class Search(Method):
         score, lost = bill.tested(bench, winner.setting, winner.costs)
         return judged(lab, (score >= threshold) & ~lost, winner.score, bill, bench, winner.setting, winner.t, threshold)
 
-    def studies(self, lab, bill):
+    def studies(self, lab: Lab, bill: Bill) -> list[Study]:
         """One finished study for each penalty.
 
         Parameters
@@ -214,7 +225,7 @@ class Search(Method):
             studies.append(study)
         return studies
 
-    def winner(self, bench, trials):
+    def winner(self, bench: Bench, trials: list[Trial]) -> Trial:
         """The trial that is chosen.
 
         Parameters
@@ -254,7 +265,7 @@ class PlugInBisection(Method):
 
     base: str = "logistic"
 
-    def run(self, lab):
+    def run(self, lab: Any) -> Any:
         """Choose penalty and threshold, see `Search.run`."""
         bench, bill, best = lab.bench(self.base), Bill(), None
         split = bench.split
@@ -295,7 +306,7 @@ class TunedThreshold(Method):
     base: str
     serves_several = False
 
-    def run(self, lab):
+    def run(self, lab: Any) -> Any:
         """Choose penalty and threshold, see `Search.run`."""
         bench, bill, best = lab.bench(self.base), Bill(), None
         split = bench.split
@@ -310,7 +321,9 @@ class TunedThreshold(Method):
         return judged(lab, decided, model.best_score_, bill, bench, setting, None, float(model.best_threshold_))
 
 
-def judged(lab, decided, chosen_value, bill, bench, setting, t, threshold):
+def judged(
+    lab: Any, decided: Any, chosen_value: Any, bill: Any, bench: Any, setting: Any, t: float, threshold: Any
+) -> Any:
     """Result of what is rightly or wrongly found in the test part."""
     profile = ErrorProfile.from_masks(lab.split.y_test > 0, decided)
     return Result(

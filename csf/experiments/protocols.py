@@ -1,12 +1,19 @@
 """How data are split, scaled and used to choose: the paper's way and today's."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
-from csf._sklearn import safe_indexing
+from csf._common.typing import IntArray
+from csf._sklearn import clone, safe_indexing
+
+if TYPE_CHECKING:
+    from csf.experiments.datasets import DataSet
+
 
 __all__ = ["PROTOCOLS", "Protocol", "Split"]
 
@@ -42,7 +49,7 @@ class Split:
     seed: int
     n_folds: int | None
 
-    def repeated(self, n_repeats):
+    def repeated(self, n_repeats: int) -> list[tuple[IntArray, IntArray]]:
         """Folds of several partitions of the training samples; the first one is ``folds``.
 
         Parameters
@@ -102,16 +109,16 @@ class Protocol:
     guided_by: str = "validation"
 
     @property
-    def refit(self):
+    def refit(self) -> Any:
         """Whether winners are trained once more on all training data."""
         return self.n_folds is not None
 
     @property
-    def test_train_ratio(self):
+    def test_train_ratio(self) -> Any:
         """Test samples for each training sample, for corrected intervals."""
         return self.test_size / (1.0 - self.test_size)
 
-    def split(self, data, number, *, seed=0):
+    def split(self, data: DataSet, number: int, *, seed: int = 0) -> Split:
         """One split of a data set.
 
         Parameters

@@ -1,16 +1,26 @@
 """Results as tables: Markdown for people, CSV and Parquet for programs, one figure of ranks."""
 
+from __future__ import annotations
+
 import csv
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from csf._common.cells import cell
 from csf._common.files import replaced, write_figure
+from csf._common.typing import Array, PathLike
 from csf.experiments.methods import REFERENCE
 from csf.experiments.published import TABLE_2
 from csf.experiments.statistics import mean_and_error, mean_difference, paired_difference, rank_methods
+
+if TYPE_CHECKING:
+    from csf.experiments.run import Plan
+    from csf.experiments.statistics import Difference, Ranking
+
 
 __all__ = ["Report", "write_report", "write_rows"]
 
@@ -29,7 +39,7 @@ class Report:
         Finished cells, see `csf.experiments.read_cells`.
     """
 
-    def __init__(self, plan, rows):
+    def __init__(self, plan: Plan, rows: list[dict[str, Any]]) -> None:
         self.plan, self.rows = plan, rows
         self.sets = [data.name for data in plan.data if any(row["data"] == data.name for row in rows)]
         self.methods = [name for name in plan.methods if any(row["method"] == name for row in rows)]
@@ -37,7 +47,7 @@ class Report:
         for row in rows:
             self._column.setdefault((row["data"], row["method"]), {})[row["split"]] = row
 
-    def values(self, data, method, column="value"):
+    def values(self, data: str, method: str, column: str = "value") -> Array:
         """Entries of a method on the splits of a data set.
 
         Parameters
@@ -57,7 +67,9 @@ class Report:
             return np.empty(0)
         return np.array([rows[split][column] for split in sorted(rows)], dtype=float)
 
-    def difference(self, data, method, reference=REFERENCE, *, how="corrected"):
+    def difference(
+        self, data: str, method: str, reference: str = REFERENCE, *, how: str = "corrected"
+    ) -> Difference | None:
         """Paired difference of two methods on a data set.
 
         Parameters
@@ -79,7 +91,7 @@ class Report:
             return None
         return paired_difference(first, second, test_train_ratio=self.plan.protocol.test_train_ratio, method=how)
 
-    def ranking(self, *, linear=False):
+    def ranking(self, *, linear: bool = False) -> Ranking | None:
         """Ranks over the data sets that all ranked methods have.
 
         Parameters
@@ -100,7 +112,7 @@ class Report:
         }
         return rank_methods(methods, list(means.values())) if means and len(methods) > 1 else None
 
-    def markdown(self, *, command="", environment=None):
+    def markdown(self, *, command: str = "", environment: dict[str, Any] | None = None) -> str:
         """The whole report.
 
         Parameters
@@ -182,7 +194,14 @@ class Report:
         return "\n".join(["## Failed cells", "", *_shortened(lines)]) if failed else ""
 
 
-def write_report(report, folder, *, command="", environment=None, highlight=("csf",)):
+def write_report(
+    report: Report,
+    folder: PathLike,
+    *,
+    command: str = "",
+    environment: dict[str, Any] | None = None,
+    highlight: Sequence[str] = ("csf",),
+) -> list[Path]:
     """Write all tables and the figure of ranks.
 
     Parameters
@@ -215,7 +234,9 @@ def write_report(report, folder, *, command="", environment=None, highlight=("cs
     return paths
 
 
-def write_rows(rows, folder, name="results", columns=COLUMNS):
+def write_rows(
+    rows: list[dict[str, Any]], folder: PathLike, name: str = "results", columns: Sequence[str] = COLUMNS
+) -> list[Path]:
     """Write rows as CSV, and as Parquet where pyarrow is installed.
 
     Parameters

@@ -1,5 +1,7 @@
 """Cells of a table: computed in parallel, kept on disk one by one, computed once."""
 
+from __future__ import annotations
+
 import hashlib
 import platform
 import re
@@ -7,6 +9,7 @@ import time
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from joblib import Parallel, delayed
 from scipy import sparse
@@ -14,9 +17,14 @@ from tqdm.auto import tqdm
 
 from csf._common.files import read_record, write_record
 from csf._common.identity import fingerprint
+from csf._common.typing import PathLike
 from csf._validation import check_n_jobs
 from csf.experiments.bench import BASES, Lab
 from csf.metrics import get_metric
+
+if TYPE_CHECKING:
+    from csf.experiments.datasets import DataSet
+
 
 __all__ = ["LARGE", "Plan", "environment", "read_cells", "run_cells"]
 
@@ -55,7 +63,7 @@ class Plan:
     metric: str = "f1"
     seed: int = 0
 
-    def splits_of(self, data):
+    def splits_of(self, data: DataSet) -> int:
         """Number of splits of a data set.
 
         Parameters
@@ -71,7 +79,7 @@ class Plan:
         large = data.y.shape[0] >= LARGE and self.n_splits_large is not None
         return self.n_splits_large if large else self.n_splits
 
-    def applies(self, method, data):
+    def applies(self, method: str, data: DataSet) -> str | None:
         """Why a method cannot be used on a data set.
 
         Parameters
@@ -92,7 +100,7 @@ class Plan:
             return "too many features for a dense copy"
         return None
 
-    def cells(self):
+    def cells(self) -> list[tuple[Any, ...]]:
         """All cells, grouped by what they share.
 
         Returns
@@ -106,7 +114,7 @@ class Plan:
             groups += [(data, number, methods) for number in range(self.splits_of(data))] if methods else []
         return groups
 
-    def fingerprint(self, data, method):
+    def fingerprint(self, data: DataSet, method: str) -> str:
         """Short hash of everything that a cell depends on, apart from the number of its split.
 
         Parameters
@@ -126,7 +134,9 @@ class Plan:
         return fingerprint(parts)[:16]
 
 
-def run_cells(plan, folder, *, n_jobs=None, verbose=False):
+def run_cells(
+    plan: Plan, folder: PathLike, *, n_jobs: int | None = None, verbose: bool = False
+) -> list[dict[str, Any]]:
     """Compute the missing cells of a plan.
 
     Parameters
@@ -176,7 +186,7 @@ def run_cells(plan, folder, *, n_jobs=None, verbose=False):
     return read_cells(plan, folder)
 
 
-def read_cells(plan, folder):
+def read_cells(plan: Plan, folder: PathLike) -> list[dict[str, Any]]:
     """Finished cells of a plan.
 
     Parameters
@@ -201,7 +211,7 @@ def read_cells(plan, folder):
     return rows
 
 
-def environment():
+def environment() -> dict[str, Any]:
     """Versions of everything that may change a number.
 
     Returns

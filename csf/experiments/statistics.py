@@ -1,9 +1,13 @@
 """What differences between methods mean: means over splits, paired differences, ranks over data sets."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from csf._validation import check_choice
@@ -67,7 +71,7 @@ class Ranking:
     n_sets: int
 
 
-def mean_and_error(values):
+def mean_and_error(values: ArrayLike) -> tuple[float, float]:
     """Mean of independent values and its standard error.
 
     Parameters
@@ -98,7 +102,15 @@ def mean_and_error(values):
     return float(values.mean()), float(error)
 
 
-def paired_difference(values, reference, *, test_train_ratio=None, method="corrected", level=0.95, seed=0):
+def paired_difference(
+    values: ArrayLike,
+    reference: ArrayLike,
+    *,
+    test_train_ratio: float | None = None,
+    method: str = "corrected",
+    level: float = 0.95,
+    seed: int = 0,
+) -> Difference:
     r"""Mean difference of two methods on the same splits, with a confidence interval.
 
     Parameters
@@ -164,7 +176,7 @@ def paired_difference(values, reference, *, test_train_ratio=None, method="corre
     return _interval(float(gain.mean()), error, gain.size - 1, level)
 
 
-def mean_difference(differences, *, level=0.95):
+def mean_difference(differences: Sequence[Difference], *, level: float = 0.95) -> Difference:
     """Mean of the differences on several data sets, whose splits have nothing to do with each other.
 
     Parameters
@@ -201,7 +213,7 @@ def _interval(mean, error, df, level):
     return Difference(mean, error, mean - half, mean + half, df)
 
 
-def rank_methods(names, values, *, alpha=0.05):
+def rank_methods(names: Sequence[str], values: ArrayLike, *, alpha: float = 0.05) -> Ranking:
     r"""Average ranks of methods over data sets.
 
     Parameters

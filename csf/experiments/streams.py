@@ -1,18 +1,26 @@
 """Online learners side by side: what they predict before they learn, and what they know in the end."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 from tqdm.auto import tqdm
 
 from csf._common.files import replaced, write_figure
+from csf._common.typing import PathLike
+from csf._sklearn import clone
 from csf.experiments.report import write_rows
 from csf.experiments.statistics import mean_and_error
 from csf.metrics import get_metric
 from csf.online import FOFO, OFO, OMCSL, OnlineLogistic
 from csf.streams import iter_arrays, prequential
+
+if TYPE_CHECKING:
+    from csf.experiments.run import Plan
+
 
 __all__ = ["LEARNERS", "run_streams"]
 
@@ -27,7 +35,9 @@ LEARNERS = {
 CHUNK = 100
 
 
-def run_streams(plan, folder, *, every=1000, command="", verbose=False):
+def run_streams(
+    plan: Plan, folder: PathLike, *, every: int = 1000, command: str = "", verbose: bool = False
+) -> tuple[str, list[Path]]:
     """Send the training part of each split through all learners once, in an order of its own.
 
     Parameters

@@ -1,13 +1,17 @@
 """What the two linear estimators share: checks of arguments and data, prediction, tags."""
 
+from __future__ import annotations
+
 import math
 import numbers
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from csf._common.typing import Array, Samples
 from csf._common.warn import warn
 from csf._validation import check_binary_target, check_class_totals, check_count, check_weights
 from csf.fenchel.rewards import RewardProblem
@@ -25,7 +29,7 @@ class LinearAlternation(ClassifierMixin, BaseEstimator):
     ``pos_label`` and ``verbose``.
     """
 
-    def decision_function(self, X):
+    def decision_function(self, X: Samples) -> Array:
         """Signed score of each sample; above 0 exactly where ``predict`` gives ``classes_[1]``.
 
         Parameters
@@ -42,7 +46,7 @@ class LinearAlternation(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, reset=False, **NUMBERS)
         return np.asarray(X @ self.coef_[0]).ravel() + self.intercept_[0]
 
-    def predict(self, X):
+    def predict(self, X: Samples) -> Array:
         """Class of each sample.
 
         Parameters
@@ -110,13 +114,13 @@ class LinearAlternation(ClassifierMixin, BaseEstimator):
                 ConvergenceWarning,
             )
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
 
 
-def history(steps):
+def history(steps: Any) -> Any:
     """Steps as a dict of arrays, one for each field."""
     return {name: np.array(column) for name, column in zip(steps[0]._fields, zip(*steps))}

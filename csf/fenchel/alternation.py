@@ -1,9 +1,20 @@
 """The alternation behind FenchelSVM, without estimator manners."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
+
+from csf._common.typing import Array, Estimator
+
+if TYPE_CHECKING:
+    from csf.fenchel.rewards import RewardProblem
+    from csf.metrics.base import Metric
+    from csf.metrics.concave import Concave
+
 
 __all__ = ["Step", "alternate", "alternate_base", "best_step"]
 
@@ -28,7 +39,7 @@ class _Point(NamedTuple):
     objective: float
 
 
-def best_step(objective):
+def best_step(objective: Any) -> Any:
     """Length in [0, 1] that maximises a concave function of it; 0 unless it beats standing still."""
     # a rough search would leave the mixture of two SVMs too far from the optimum to be certified
     found = minimize_scalar(lambda t: -objective(t), bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-9})
@@ -39,19 +50,19 @@ def best_step(objective):
 class _Surrogate:
     """Extension of the metric of average rewards minus the regulariser, as a function of the coefficients."""
 
-    def __init__(self, problem, metric):
+    def __init__(self, problem: Any, metric: Metric) -> None:
         self._problem, self._metric = problem, metric
 
     def _value(self, rates, norm):
         return float(self._metric.extension(*rates) - 0.5 * self._problem.lam * norm)
 
-    def point(self, w):
+    def point(self, w: Any) -> Any:
         """Evaluate coefficients."""
         margins = self._problem.margins(w)
         rates = self._problem.rates(margins)
         return _Point(w, margins, rates, self._value(rates, w @ w))
 
-    def between(self, start, end):
+    def between(self, start: Any, end: Any) -> Any:
         """Best point of a segment, searched on cached margins."""
         move, along = end.w - start.w, end.margins - start.margins
         constant, linear, square = start.w @ start.w, start.w @ move, move @ move
@@ -63,7 +74,9 @@ class _Surrogate:
         return self.point(start.w + best_step(objective) * move)
 
 
-def alternate(problem, metric, *, tol, max_iter, report):
+def alternate(
+    problem: RewardProblem, metric: Concave, *, tol: float, max_iter: int, report: Callable[..., Any]
+) -> tuple[Array, list[Step]]:
     """Maximise the extension of a concave metric of hinge rewards minus the regulariser.
 
     Parameters
@@ -120,7 +133,9 @@ def alternate(problem, metric, *, tol, max_iter, report):
         best = max(found, key=lambda point: point.objective)
 
 
-def alternate_base(fit, metric, *, tol, max_iter, report):
+def alternate_base(
+    fit: Callable[..., Any], metric: Concave, *, tol: float, max_iter: int, report: Callable[..., Any]
+) -> tuple[Estimator, list[Step]]:
     """The same alternation on the rates of any classifier; mixtures of what it returned take the part of sums.
 
     Parameters

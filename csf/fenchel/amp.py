@@ -1,7 +1,12 @@
 """AMP: alternate between the level of a pseudo-linear metric and the weighted SVM that aims at it."""
 
-from typing import NamedTuple
+from __future__ import annotations
 
+from typing import Literal, NamedTuple, Self
+
+from numpy.typing import ArrayLike
+
+from csf._common.typing import Label, Samples
 from csf._validation import check_choice
 from csf.fenchel._estimator import NUMBERS, LinearAlternation, history
 from csf.metrics import LinearFractional, get_metric
@@ -100,17 +105,17 @@ class AMP(LinearAlternation):
 
     def __init__(
         self,
-        metric="f1",
+        metric: str | LinearFractional = "f1",
         *,
-        C=1.0,
-        level="actual",
-        fit_intercept=True,
-        intercept_scaling=1.0,
-        tol=1e-6,
-        max_iter=50,
-        pos_label=None,
-        verbose=0,
-    ):
+        C: float = 1.0,
+        level: Literal["actual", "surrogate"] = "actual",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        tol: float = 1e-06,
+        max_iter: int = 50,
+        pos_label: Label = None,
+        verbose: int = 0,
+    ) -> None:
         self.metric = metric
         self.C = C
         self.level = level
@@ -121,7 +126,7 @@ class AMP(LinearAlternation):
         self.pos_label = pos_label
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train.
 
         Parameters

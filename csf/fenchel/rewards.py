@@ -1,8 +1,17 @@
 """Hinge rewards of linear scores, and the weighted SVM that raises them."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from csf._common.typing import Array, BoolArray, Costs, Samples
 from csf.linear import Hinge, Rows
+
+if TYPE_CHECKING:
+    from csf.linear.hinge import HingeSolution
+
 
 __all__ = ["RewardProblem"]
 
@@ -41,7 +50,16 @@ class RewardProblem:
     (1.0, 0.1)
     """
 
-    def __init__(self, X, is_pos, sample_weight, *, C, fit_intercept=True, intercept_scaling=1.0):
+    def __init__(
+        self,
+        X: Samples,
+        is_pos: BoolArray,
+        sample_weight: Array | None,
+        *,
+        C: float,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+    ) -> None:
         weight = np.ones(is_pos.shape[0]) if sample_weight is None else sample_weight
         total = float(weight.sum())
         self._is_pos = is_pos
@@ -59,7 +77,7 @@ class RewardProblem:
         rows = Rows(X, constant=intercept_scaling if fit_intercept else 0.0)
         self._hinge = Hinge(rows, np.where(is_pos, 1.0, -1.0))
 
-    def losses(self, margins):
+    def losses(self, margins: Array) -> tuple[float, float]:
         """Hinge losses summed over each class, as shares of all samples.
 
         Parameters
@@ -75,7 +93,7 @@ class RewardProblem:
         hinge = np.maximum(1.0 - margins, 0.0)
         return float(self._of_pos @ hinge), float(self._of_neg @ hinge)
 
-    def rates(self, margins):
+    def rates(self, margins: Array) -> tuple[float, float]:
         """Average reward of each class.
 
         Parameters
@@ -91,7 +109,7 @@ class RewardProblem:
         fn, fp = self.losses(margins)
         return 1.0 - fn / self.pos, 1.0 - fp / (1.0 - self.pos)
 
-    def errors(self, margins):
+    def errors(self, margins: Array) -> tuple[float, float]:
         """True errors of the rule that predicts positive when the score is above 0.
 
         Parameters
@@ -106,7 +124,7 @@ class RewardProblem:
         """
         return float(self._of_pos @ (margins <= 0.0)), float(self._of_neg @ (margins < 0.0))
 
-    def balanced(self, alpha=0.5, beta=0.5):
+    def balanced(self, alpha: float = 0.5, beta: float = 0.5) -> tuple[float, float]:
         """Class costs that price the two rates.
 
         Parameters
@@ -121,7 +139,7 @@ class RewardProblem:
         """
         return alpha / self.pos, beta / (1.0 - self.pos)
 
-    def margins(self, w):
+    def margins(self, w: Array) -> Array:
         """Margins of coefficients.
 
         Parameters
@@ -136,7 +154,7 @@ class RewardProblem:
         """
         return self._hinge.margins(w)
 
-    def solve(self, costs, *, tol, start=None):
+    def solve(self, costs: Costs, *, tol: float, start: HingeSolution | None = None) -> HingeSolution:
         """Weighted SVM ``min c_fn fn + c_fp fp + lam / 2 ||w||**2`` over hinge losses.
 
         Parameters

@@ -1,11 +1,17 @@
 """FenchelSVM: a linear SVM whose class weights are the dual variables of a concave metric."""
 
+from __future__ import annotations
+
+from typing import Any, Self
+
 import numpy as np
-from sklearn.base import clone
+from numpy.typing import ArrayLike
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.typing import Array, Estimator, Label, Samples
+from csf._sklearn import clone
 from csf.costs.weights import weight_route
 from csf.errors.profile import ErrorProfile
 from csf.fenchel._estimator import NUMBERS, LinearAlternation, history
@@ -107,17 +113,17 @@ class FenchelSVM(LinearAlternation):
 
     def __init__(
         self,
-        metric="gmean",
+        metric: str | Concave = "gmean",
         *,
-        C=1.0,
-        base=None,
-        fit_intercept=True,
-        intercept_scaling=1.0,
-        tol=1e-4,
-        max_iter=100,
-        pos_label=None,
-        verbose=0,
-    ):
+        C: float = 1.0,
+        base: Estimator = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        tol: float = 0.0001,
+        max_iter: int = 100,
+        pos_label: Label = None,
+        verbose: int = 0,
+    ) -> None:
         self.metric = metric
         self.C = C
         self.base = base
@@ -128,7 +134,7 @@ class FenchelSVM(LinearAlternation):
         self.pos_label = pos_label
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train.
 
         Parameters
@@ -198,7 +204,7 @@ class FenchelSVM(LinearAlternation):
         return fit
 
     @available_if(_has_scores)
-    def decision_function(self, X):
+    def decision_function(self, X: Samples) -> Array:
         """Signed score of each sample; above 0 exactly where ``predict`` gives ``classes_[1]``.
 
         Parameters
@@ -217,7 +223,7 @@ class FenchelSVM(LinearAlternation):
         score = self.estimator_.decision_function(X)
         return score if self.pos_label_ == self.classes_[1] else -score
 
-    def predict(self, X):
+    def predict(self, X: Samples) -> Array:
         """Class of each sample.
 
         Parameters
@@ -236,7 +242,7 @@ class FenchelSVM(LinearAlternation):
         other = self.classes_[0] if self.pos_label_ == self.classes_[1] else self.classes_[1]
         return np.where(self.estimator_.predict(X) == 1, self.pos_label_, other)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if self.base is not None:
             tags.input_tags.sparse = get_tags(self.base).input_tags.sparse

@@ -1,6 +1,9 @@
 """Linear systems and step lengths that the solvers share."""
 
+from __future__ import annotations
+
 from functools import wraps
+from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dposv
@@ -26,7 +29,7 @@ _TOO_LARGE = (
 )
 
 
-def quietly(solve):
+def quietly(solve: Any) -> Any:
     """Decorator of solvers that say by themselves where sums have overflown."""
 
     @wraps(solve)
@@ -37,13 +40,13 @@ def quietly(solve):
     return solve_quietly
 
 
-def check_finite(value):
+def check_finite(value: Any) -> None:
     """Say so where sums have overflown."""
     if not np.isfinite(value):
         raise ValueError(_TOO_LARGE)
 
 
-def newton_step(matrix, slope):
+def newton_step(matrix: Any, slope: Any) -> Any:
     """Minus the inverse of a positive definite matrix times the slope; its diagonal may be overwritten.
 
     Only its upper triangle counts; the diagonal grows a little where rounding made it singular.
@@ -58,7 +61,9 @@ def newton_step(matrix, slope):
     raise ValueError(_TOO_LARGE)
 
 
-def conjugate_gradients(product, rhs, *, diagonal=None, start=None, stop, max_iter):
+def conjugate_gradients(
+    product: Any, rhs: Any, *, diagonal: Any = None, start: Any = None, stop: Any, max_iter: Any
+) -> Any:
     """Solve ``A x = rhs`` roughly for the positive definite matrix A that ``product`` multiplies with.
 
     ``diagonal`` is the diagonal of A, or alike, that evens its scales; ``stop(x, residual)`` ends the search. Returns

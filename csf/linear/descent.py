@@ -1,10 +1,20 @@
 """Linear SVM with the hinge loss and many features, solved in its dual variables."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from csf._common.typing import Array
 from csf.linear._solve import NOISE, check_finite, quietly
 from csf.linear.hinge import HingeSolution
 from csf.linear.turns import BoxProgram
+
+if TYPE_CHECKING:
+    from csf.linear.matrix import Rows
+
 
 __all__ = ["HingeDescent"]
 
@@ -34,12 +44,20 @@ class HingeDescent:
     array([ 1., -2.])
     """
 
-    def __init__(self, rows, sign):
+    def __init__(self, rows: Rows, sign: Array) -> None:
         self.rows, self.sign = rows, sign
         self._squares = rows.squared_norms()
 
     @quietly
-    def solve(self, weight, *, tol, rtol=0.0, starts=(), max_iter=1000):
+    def solve(
+        self,
+        weight: Array,
+        *,
+        tol: float,
+        rtol: float = 0.0,
+        starts: Sequence[HingeSolution] = (),
+        max_iter: int = 1000,
+    ) -> HingeSolution:
         """Minimise the weighted objective of `Hinge`.
 
         Parameters

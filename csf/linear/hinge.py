@@ -4,12 +4,20 @@ LIBLINEAR's solver of the same problem stops after a fixed number of passes, tak
 does not return its dual variables, so that neither warm starts nor a certificate are possible with it.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from csf._common.compiled import njit
+from csf._common.typing import Array
 from csf.linear._solve import NOISE, check_finite, conjugate_gradients, newton_step, quietly
+
+if TYPE_CHECKING:
+    from csf.linear.matrix import Rows
+
 
 __all__ = ["Hinge", "HingeSolution"]
 
@@ -62,12 +70,12 @@ class HingeSolution:
     dual: np.ndarray | None = None
 
     @property
-    def gap(self):
+    def gap(self) -> Any:
         """Largest possible distance of ``objective`` from the optimum."""
         return self.objective - self.bound
 
     @property
-    def relative_gap(self):
+    def relative_gap(self) -> Any:
         """``gap`` as a share of ``objective``."""
         return self.gap / self.objective if self.objective > 0 else 0.0
 
@@ -109,10 +117,10 @@ class Hinge:
     True
     """
 
-    def __init__(self, rows, sign):
+    def __init__(self, rows: Rows, sign: Array) -> None:
         self.rows, self.sign = rows, sign
 
-    def margins(self, w):
+    def margins(self, w: Array) -> Array:
         """Margins of coefficients.
 
         Parameters
@@ -128,7 +136,9 @@ class Hinge:
         return self.sign * self.rows.scores(w)
 
     @quietly
-    def solve(self, weight, *, tol, rtol=0.0, start=None, max_iter=500):
+    def solve(
+        self, weight: Array, *, tol: float, rtol: float = 0.0, start: HingeSolution | None = None, max_iter: int = 500
+    ) -> HingeSolution:
         """Minimise the weighted objective.
 
         Parameters
@@ -193,13 +203,13 @@ class Hinge:
 class _Newton:
     """Solves ``I + penalty * Z_J' diag(weight) Z_J`` for changing sets J of free samples."""
 
-    def __init__(self, rows, weight):
+    def __init__(self, rows: Any, weight: Array | None) -> None:
         self.rows, self.weight = rows, weight
         if rows.n_coefficients <= _DIRECT:
             self._gram = np.zeros((rows.n_coefficients, rows.n_coefficients))
             self._free = np.zeros(rows.n_rows, dtype=bool)
 
-    def step(self, free, penalty, slope):
+    def step(self, free: Any, penalty: Any, slope: Any) -> Any:
         """Minus the solution for a slope."""
         if self.rows.n_coefficients > _DIRECT:
             return self._conjugate(np.flatnonzero(free), penalty, slope)

@@ -1,13 +1,22 @@
 """Logistic regression with an L2 penalty and a weight for each sample."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from csf._common.compiled import njit
+from csf._common.typing import Array
 from csf.linear._solve import NOISE, check_finite, conjugate_gradients, quietly
 from csf.linear.solution import Solution
+
+if TYPE_CHECKING:
+    from csf.linear.matrix import Rows
+
 
 __all__ = ["Logistic"]
 
@@ -78,7 +87,7 @@ class Logistic:
     array([ 2.21, -4.48])
     """
 
-    def __init__(self, rows, sign, *, penalise_constant=False):
+    def __init__(self, rows: Rows, sign: Array, *, penalise_constant: bool = False) -> None:
         self.rows, self.sign = rows, sign
         self._ridge = np.ones(rows.n_coefficients)
         self._free = rows.constant != 0.0 and not penalise_constant
@@ -86,7 +95,7 @@ class Logistic:
             self._ridge[-1] = 0.0
 
     @quietly
-    def solve(self, weight, *, tol, starts=(), max_iter=200):
+    def solve(self, weight: Array, *, tol: float, starts: Sequence[Solution] = (), max_iter: int = 200) -> Solution:
         """Minimise the weighted objective.
 
         Parameters

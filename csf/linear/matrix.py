@@ -1,8 +1,13 @@
 """Rows of a dense or CSR matrix, as the linear solvers see them: never copied whole, extended by a constant feature."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
+from csf._common.typing import Array, IntArray, Samples
 from csf.linear import _csr, _dense
 from csf.linear._descent import descend_csr, descend_dense
 
@@ -35,7 +40,7 @@ class Rows:
     array([4., 4., 0.])
     """
 
-    def __init__(self, X, at=None, *, constant=1.0):
+    def __init__(self, X: Samples, at: IntArray | None = None, *, constant: float = 1.0) -> None:
         self.constant = float(constant)
         self.X = X
         if sparse.issparse(X):
@@ -48,7 +53,7 @@ class Rows:
             self._parts = (self.X,)
         self.at = np.arange(X.shape[0]) if at is None else np.asarray(at, dtype=np.int64)
 
-    def take(self, at):
+    def take(self, at: IntArray) -> Rows:
         """Other rows of the same matrix.
 
         Parameters
@@ -64,7 +69,7 @@ class Rows:
         return Rows(self.X, at, constant=self.constant)
 
     @property
-    def is_sparse(self):
+    def is_sparse(self) -> Any:
         """Whether the matrix is CSR."""
         return len(self._parts) == 3
 
@@ -73,21 +78,21 @@ class Rows:
         return _csr if self.is_sparse else _dense
 
     @property
-    def n_rows(self):
+    def n_rows(self) -> Any:
         """Number of rows."""
         return self.at.shape[0]
 
     @property
-    def n_coefficients(self):
+    def n_coefficients(self) -> Any:
         """Number of features, with the constant one."""
         return self.X.shape[1] + 1
 
     @property
-    def stored(self):
+    def stored(self) -> Any:
         """Mean number of stored values of a row of the matrix."""
         return (self.X.nnz if self.is_sparse else self.X.size) / max(1, self.X.shape[0])
 
-    def scores(self, w):
+    def scores(self, w: Array) -> Array:
         """Products of all rows with the coefficients.
 
         Parameters
@@ -104,7 +109,7 @@ class Rows:
         self._kernels.scores(*self._parts, self.constant, self.at, w, out)
         return out
 
-    def combine(self, factor, *, squares=False):
+    def combine(self, factor: Array, *, squares: bool = False) -> Array:
         """Sum of the rows, or of their squares, times a factor each.
 
         Parameters
@@ -124,7 +129,17 @@ class Rows:
         kernel(*self._parts, self.constant, self.at, factor, out)
         return out
 
-    def descend(self, sign, squares, ridge, upper, dual, w, violation, max_iter):
+    def descend(
+        self,
+        sign: Array,
+        squares: Array,
+        ridge: Array,
+        upper: Array,
+        dual: Array,
+        w: Array,
+        violation: float,
+        max_iter: int,
+    ) -> int:
         """Passes of dual coordinate descent over the rows; see `csf.linear._descent`.
 
         Parameters
@@ -146,7 +161,7 @@ class Rows:
         kernel = descend_csr if self.is_sparse else descend_dense
         return kernel(*self._parts, self.constant, self.at, sign, squares, ridge, upper, dual, w, violation, max_iter)
 
-    def squared_norms(self):
+    def squared_norms(self) -> Array:
         """Squared lengths of the rows, with the constant feature.
 
         Returns
@@ -159,7 +174,7 @@ class Rows:
         self._kernels.norms(*parts, self.constant, self.at, out)
         return out
 
-    def add_gram(self, places, factor, out):
+    def add_gram(self, places: IntArray, factor: Array, out: Array) -> None:
         """Add outer products of rows to the upper triangle of a matrix.
 
         Parameters
@@ -180,7 +195,7 @@ class Rows:
             part[:, :-1] = self.X[at[start : start + _CHUNK]]
             out += (part * factor[start : start + _CHUNK, None]).T @ part
 
-    def block(self, places, factor):
+    def block(self, places: IntArray, factor: Array) -> Block:
         """Copy of some rows that is fast to multiply with many times.
 
         Parameters
@@ -221,13 +236,20 @@ class Block:
         The constant feature of ``parts``.
     """
 
-    def __init__(self, columns, *, dense=None, parts=None, bias=None):
+    def __init__(
+        self,
+        columns: IntArray,
+        *,
+        dense: Array | None = None,
+        parts: tuple[Array, ...] | None = None,
+        bias: Array | None = None,
+    ) -> None:
         self.columns, self._dense, self._parts, self._bias = columns, dense, parts, bias
         self._buffer = np.empty(columns.shape[0] - 1)
         if parts is not None:
             self._all = np.arange(bias.shape[0])
 
-    def scores(self, v):
+    def scores(self, v: Array) -> Array:
         """Products of the rows with coefficients of ``columns``.
 
         Parameters
@@ -246,7 +268,7 @@ class Block:
         _csr.scores(*self._parts, 0.0, self._all, v, out)
         return out + self._bias * v[-1]
 
-    def combine(self, factor):
+    def combine(self, factor: Array) -> Array:
         """Sum of the rows times a factor each.
 
         Parameters
@@ -266,7 +288,7 @@ class Block:
         out[-1] = factor @ self._bias
         return out
 
-    def outer(self, factor):
+    def outer(self, factor: Array) -> Array:
         """Products of the rows with their own combination, ``scores(combine(factor))`` in one go.
 
         Parameters

@@ -1,9 +1,15 @@
 """What a solver returns, and how several of its solutions make a start for the next one."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lstsq
+
+from csf._common.typing import Array
 
 __all__ = ["Solution", "best_mixture"]
 
@@ -44,12 +50,12 @@ class Solution:
     dual: np.ndarray | None = None
 
     @property
-    def relative_gap(self):
+    def relative_gap(self) -> Any:
         """``gap`` as a share of ``objective``."""
         return self.gap / self.objective if self.objective > 0 else 0.0
 
 
-def best_mixture(solutions, weight, *, max_iter=15):
+def best_mixture(solutions: Sequence[Solution], weight: Array, *, max_iter: int = 15) -> Array:
     """Mixture of solutions with the smallest squared-hinge objective for new weights.
 
     Parameters

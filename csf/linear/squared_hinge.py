@@ -1,10 +1,20 @@
 """Linear support vector machine with the squared hinge loss and a weight for each sample."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from csf._common.typing import Array
 from csf.linear._solve import NOISE, check_finite, hinge_step, newton_step, note_changes, quietly, squared_terms
 from csf.linear.solution import Solution, best_mixture
 from csf.linear.turns import BoxProgram
+
+if TYPE_CHECKING:
+    from csf.linear.matrix import Rows
+
 
 __all__ = ["SquaredHinge"]
 
@@ -48,11 +58,11 @@ class SquaredHinge:
     True
     """
 
-    def __init__(self, rows, sign):
+    def __init__(self, rows: Rows, sign: Array) -> None:
         self.rows, self.sign = rows, sign
 
     @quietly
-    def solve(self, weight, *, tol, starts=(), max_iter=1000):
+    def solve(self, weight: Array, *, tol: float, starts: Sequence[Solution] = (), max_iter: int = 1000) -> Solution:
         """Minimise the weighted objective.
 
         Parameters

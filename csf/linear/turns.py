@@ -1,8 +1,17 @@
 """Quadratic programs of linear SVMs in their dual variables: coordinate descent and conjugate gradients take turns."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from csf._common.typing import Array
 from csf.linear._solve import conjugate_gradients
+
+if TYPE_CHECKING:
+    from csf.linear.matrix import Rows
+
 
 __all__ = ["BoxProgram"]
 
@@ -53,10 +62,10 @@ class BoxProgram:
     array([ 1., -2.])
     """
 
-    def __init__(self, rows, sign, ridge, upper, squares):
+    def __init__(self, rows: Rows, sign: Array, ridge: Array, upper: Array, squares: Array) -> None:
         self.rows, self.sign, self.ridge, self.upper, self.squares = rows, sign, ridge, upper, squares
 
-    def turn(self, dual, w, max_passes):
+    def turn(self, dual: Array, w: Array, max_passes: int) -> tuple[Array, int]:
         """Some passes of coordinate descent, then conjugate gradients.
 
         Parameters

@@ -1,5 +1,7 @@
 """Accuracy with a price for each kind of error, and balanced accuracy."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from csf._validation import check_number
@@ -37,20 +39,20 @@ class WeightedAccuracy(LinearFractional):
     w_fn: float = 1.0
     w_fp: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("w_fn", "w_fp"):
             check_number(getattr(self, name), name, positive=True)
 
     @property
-    def name(self):
+    def name(self) -> str:
         """``"accuracy"``, or its prices where they differ from 1."""
         return "accuracy" if self.w_fn == self.w_fp == 1 else f"accuracy({self.w_fn:g}, {self.w_fp:g})"
 
-    def range(self, pos):
+    def range(self, pos: float) -> tuple[float, float]:
         """From everything wrong to everything right, see `Metric.range`."""
         return 1.0 - self.w_fn * pos - self.w_fp * (1.0 - pos), 1.0
 
-    def coefficients(self, pos):
+    def coefficients(self, pos: float) -> Coefficients:
         """The six numbers of the weighted accuracy, see `LinearFractional.coefficients`."""
         return Coefficients(1.0, -self.w_fn, -self.w_fp, 1.0, 0.0, 0.0)
 
@@ -68,10 +70,10 @@ class BalancedAccuracy(LinearFractional):
     """
 
     @property
-    def name(self):
+    def name(self) -> str:
         """``"balanced_accuracy"``."""
         return "balanced_accuracy"
 
-    def coefficients(self, pos):
+    def coefficients(self, pos: float) -> Coefficients:
         """The six numbers of balanced accuracy, see `LinearFractional.coefficients`."""
         return Coefficients(1.0, -0.5 / pos, -0.5 / (1.0 - pos), 1.0, 0.0, 0.0)

@@ -1,10 +1,14 @@
 """What a metric must offer: its value on error profiles and the class costs that aim at a level of it."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from csf._common.typing import Costs, Label, Values
 from csf.errors.profile import ErrorProfile
 
 __all__ = ["Coefficients", "LinearFractional", "Metric"]
@@ -47,7 +51,7 @@ class Metric(ABC):
     constraint = None
 
     @abstractmethod
-    def value(self, fn, fp, *, pos):
+    def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
         """Value of the metric on error profiles.
 
         Parameters
@@ -64,11 +68,11 @@ class Metric(ABC):
         """
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Short name for tables and plots."""
         return type(self).__name__
 
-    def range(self, pos):
+    def range(self, pos: float) -> tuple[float, float]:
         """Smallest and largest level worth aiming at.
 
         Parameters
@@ -83,7 +87,7 @@ class Metric(ABC):
         """
         return 0.0, 1.0
 
-    def clip_level(self, t, *, pos):
+    def clip_level(self, t: float, *, pos: float) -> float:
         """Level ``t`` moved inside the range, a millionth of its width away from the ends.
 
         Parameters
@@ -102,7 +106,7 @@ class Metric(ABC):
         margin = LEVEL_MARGIN * (hi - lo)
         return float(min(max(t, lo + margin), hi - margin))
 
-    def cost_weights(self, t, *, pos):
+    def cost_weights(self, t: float, *, pos: float) -> Costs:
         """Class costs a(t) that aim at level ``t``.
 
         Parameters
@@ -126,7 +130,7 @@ class Metric(ABC):
         share = (t - lo) / (hi - lo)
         return float((1.0 - share) / pos), float(share / (1.0 - pos))
 
-    def of(self, profile):
+    def of(self, profile: ErrorProfile) -> float:
         """Value of the metric on one `ErrorProfile`.
 
         Parameters
@@ -141,7 +145,9 @@ class Metric(ABC):
         """
         return float(self.value(profile.fn, profile.fp, pos=profile.pos))
 
-    def score(self, y_true, y_pred, *, sample_weight=None, pos_label=None):
+    def score(
+        self, y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Label = None
+    ) -> float:
         """Value of the metric on predicted labels.
 
         Parameters
@@ -180,7 +186,7 @@ class LinearFractional(Metric):
     """
 
     @abstractmethod
-    def coefficients(self, pos):
+    def coefficients(self, pos: float) -> Coefficients:
         """The six numbers of the metric.
 
         Parameters
@@ -194,7 +200,7 @@ class LinearFractional(Metric):
             ``(n0, n_fn, n_fp, d0, d_fn, d_fp)``.
         """
 
-    def value(self, fn, fp, *, pos):
+    def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
         """Value of the metric; 0 where numerator and denominator are both 0, up to rounding.
 
         Parameters
@@ -217,7 +223,7 @@ class LinearFractional(Metric):
         result = np.where(defined, numerator, 0.0) / np.where(defined, denominator, 1.0)
         return result if result.ndim else float(result)
 
-    def cost_weights(self, t, *, pos):
+    def cost_weights(self, t: float, *, pos: float) -> Costs:
         """Class costs ``a(t) = t d - n``: lowering this weighted error below ``-offset(t)`` reaches level ``t``.
 
         Parameters
@@ -235,7 +241,7 @@ class LinearFractional(Metric):
         _, n_fn, n_fp, _, d_fn, d_fp = self.coefficients(pos)
         return float(t * d_fn - n_fn), float(t * d_fp - n_fp)
 
-    def require_falling(self, who, *, pos):
+    def require_falling(self, who: str, *, pos: float) -> None:
         """Refuse a metric that rewards an error at some level.
 
         Parameters
@@ -258,7 +264,7 @@ class LinearFractional(Metric):
                     f"(c_fn, c_fp) = {costs} at level {level:g}. Give its complement"
                 )
 
-    def offset(self, t, *, pos):
+    def offset(self, t: float, *, pos: float) -> float:
         """Offset ``b(t) = t d0 - n0``: level ``t`` is reached exactly when ``c_fn fn + c_fp fp + b(t) <= 0``.
 
         Parameters
@@ -276,7 +282,7 @@ class LinearFractional(Metric):
         n0, _, _, d0, _, _ = self.coefficients(pos)
         return float(t * d0 - n0)
 
-    def denominator(self, fn, fp, *, pos):
+    def denominator(self, fn: Values, fp: Values, *, pos: float) -> Values:
         """Denominator ``d0 + d·e``; its inverse turns weighted errors into units of the metric.
 
         Parameters

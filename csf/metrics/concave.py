@@ -1,9 +1,13 @@
 """Metrics that are concave in the two rates, with the dual variables that primal-dual learners need."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 
+from csf._common.typing import Array, Values
 from csf.metrics.base import Metric
 
 __all__ = ["Concave", "as_given", "check_rates", "inside"]
@@ -14,7 +18,7 @@ _SLACK = 1e-9
 _NOISE = 4 * np.finfo(np.float64).eps
 
 
-def check_rates(tpr, tnr):
+def check_rates(tpr: Values, tnr: Values) -> tuple[Array, ...]:
     """Check two rates and return them as float arrays clipped to [0, 1].
 
     Parameters
@@ -45,13 +49,13 @@ def check_rates(tpr, tnr):
     return tuple(rates)
 
 
-def as_given(*arrays):
+def as_given(*arrays: Any) -> Any:
     """Return the arrays broadcast together, as floats where every one is a scalar."""
     arrays = np.broadcast_arrays(*arrays)
     return tuple(array.copy() if array.ndim else float(array) for array in arrays)
 
 
-def inside(allowed, values):
+def inside(allowed: Any, values: Any) -> Any:
     """Return ``values`` where ``allowed``, minus infinity elsewhere; floats for scalars."""
     return as_given(np.where(allowed, values, -np.inf))[0]
 
@@ -90,7 +94,7 @@ class Concave(Metric):
     differentiable = True
 
     @abstractmethod
-    def link(self, tpr, tnr):
+    def link(self, tpr: Values, tnr: Values) -> Values:
         """Value of the metric as a function of the two rates.
 
         Parameters
@@ -110,7 +114,7 @@ class Concave(Metric):
         """
 
     @abstractmethod
-    def gradient(self, tpr, tnr):
+    def gradient(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
         """Slopes of the tangent of the link; (1/2, 1/2) where it has none.
 
         Parameters
@@ -130,7 +134,7 @@ class Concave(Metric):
         """
 
     @abstractmethod
-    def conjugate(self, alpha, beta):
+    def conjugate(self, alpha: Values, beta: Values) -> Values:
         """Concave conjugate of the link; minus infinity outside its domain.
 
         Parameters
@@ -145,7 +149,7 @@ class Concave(Metric):
         """
 
     @abstractmethod
-    def dual(self, tpr, tnr):
+    def dual(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
         """Point of the dual region that attains the `extension`.
 
         Parameters
@@ -160,7 +164,7 @@ class Concave(Metric):
         """
 
     @abstractmethod
-    def project(self, alpha, beta):
+    def project(self, alpha: float, beta: float) -> tuple[float, float]:
         """Nearest point of the dual region.
 
         Parameters
@@ -174,7 +178,7 @@ class Concave(Metric):
             The Euclidean projection.
         """
 
-    def conjugate_gradient(self, alpha, beta):
+    def conjugate_gradient(self, alpha: Values, beta: Values) -> tuple[Values, Values]:
         """Derivatives of the conjugate inside its domain.
 
         Parameters
@@ -191,11 +195,11 @@ class Concave(Metric):
         return as_given(zeros, zeros)
 
     @property
-    def initial_dual(self):
+    def initial_dual(self) -> Any:
         """Starting point of learners: ``(0.5, 0.5)``, in the dual region of every metric of this package."""
         return 0.5, 0.5
 
-    def extension(self, tpr, tnr):
+    def extension(self, tpr: Values, tnr: Values) -> Values:
         """Value of the link extended to the whole plane.
 
         Parameters
@@ -213,7 +217,7 @@ class Concave(Metric):
         alpha, beta = self.dual(tpr, tnr)
         return as_given(alpha * tpr + beta * tnr - self.conjugate(alpha, beta))[0]
 
-    def value(self, fn, fp, *, pos):
+    def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
         """Value of the metric on error profiles, through the two rates.
 
         Parameters

@@ -1,12 +1,16 @@
 """Constraints such as ``precision >= 0.8``, and metrics that are maximised under one."""
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass, field
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
 from csf._common.names import did_you_mean
+from csf._common.typing import Values
 from csf._validation import check_choice
 from csf.metrics.base import LinearFractional, Metric
 from csf.metrics.rates import (
@@ -61,7 +65,7 @@ class Constraint:
     side: str
     level: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not isinstance(self.quantity, LinearFractional):
             raise TypeError(f"quantity must be a rate such as csf.metrics.Precision(), got {self.quantity!r}")
         check_choice(self.side, "side", (">=", "<="))
@@ -70,10 +74,10 @@ class Constraint:
         if not 0.0 <= self.level <= 1.0:
             raise ValueError(f"level must be a number in [0, 1], got {self.level!r}")
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.quantity.name} {self.side} {self.level:g}"
 
-    def violation(self, fn, fp, *, pos):
+    def violation(self, fn: Values, fp: Values, *, pos: float) -> Values:
         """By how much error profiles miss the demand.
 
         Parameters
@@ -93,7 +97,7 @@ class Constraint:
         missing = np.where(missing <= _ROUNDING, 0.0, missing)
         return missing if missing.ndim else float(missing)
 
-    def half_plane(self, *, pos):
+    def half_plane(self, *, pos: float) -> tuple[tuple[float, float], float]:
         """The demand as ``normal·(fn, fp) <= rhs``.
 
         Parameters
@@ -113,7 +117,7 @@ class Constraint:
         return (sign * a_fn, sign * a_fp), -sign * self.quantity.offset(self.level, pos=pos) + _ROUNDING
 
 
-def get_constraint(constraint):
+def get_constraint(constraint: str | tuple[Any, ...] | Constraint | None) -> Constraint | None:
     """Constraint of a text, or the object itself.
 
     Parameters
@@ -203,20 +207,20 @@ class Constrained(Metric):
     metric: Metric
     constraint: Constraint = field()  # required, although the base class has None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, kind in (("metric", Metric), ("constraint", Constraint)):
             if not isinstance(getattr(self, name), kind):
                 raise TypeError(f"{name} must be a csf.metrics.{kind.__name__} object, got {getattr(self, name)!r}")
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Name of the metric and the constraint."""
         return f"{self.metric.name}, {self.constraint}"
 
-    def range(self, pos):
+    def range(self, pos: float) -> tuple[float, float]:
         """Range of the metric, see `Metric.range`."""
         return self.metric.range(pos)
 
-    def value(self, fn, fp, *, pos):
+    def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
         """Value of the metric, whether the constraint holds or not; see `Metric.value`."""
         return self.metric.value(fn, fp, pos=pos)

@@ -1,5 +1,7 @@
 """A linear-fractional metric of the user's own, from its six numbers."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -44,7 +46,7 @@ class CustomMetric(LinearFractional):
     label: str = "custom"
     levels: tuple = (0.0, 1.0)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not isinstance(self.label, str):
             raise TypeError(f"label must be a text, got {self.label!r}")
         levels = floats(self.levels, "levels")
@@ -52,16 +54,16 @@ class CustomMetric(LinearFractional):
             raise ValueError(f"levels must be two finite numbers (lo, hi) with lo < hi, got {self.levels!r}")
 
     @property
-    def name(self):
+    def name(self) -> str:
         """The label."""
         return self.label
 
-    def range(self, pos):
+    def range(self, pos: float) -> tuple[float, float]:
         """The given levels, see `Metric.range`."""
         lo, hi = self.levels
         return float(lo), float(hi)
 
-    def coefficients(self, pos):
+    def coefficients(self, pos: float) -> Coefficients:
         """The given numbers, see `LinearFractional.coefficients`."""
         numbers = self.numbers(pos) if callable(self.numbers) else self.numbers
         numbers = floats(numbers, "numbers")

@@ -1,5 +1,7 @@
 """F-beta, the weighted harmonic mean of precision and recall."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 
@@ -48,18 +50,18 @@ class FBeta(LinearFractional):
 
     beta: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not (self.beta > 0 and math.isfinite(self.beta) and self.beta < _LARGEST):
             raise ValueError(
                 f"beta must be positive and finite, got {self.beta!r}; accepted: numbers below {_LARGEST:g}"
             )
 
     @property
-    def name(self):
+    def name(self) -> str:
         """``"f1"``, ``"f2"``, ``"f0.5"``, …"""
         return f"f{self.beta:g}"
 
-    def coefficients(self, pos):
+    def coefficients(self, pos: float) -> Coefficients:
         """The six numbers of F-beta, see `LinearFractional.coefficients`."""
         b = 1.0 + self.beta**2
         return Coefficients(b * pos, -b, 0.0, b * pos, -1.0, 1.0)

@@ -1,11 +1,14 @@
 """G-mean, the geometric mean of the two rates."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
 
+from csf._common.typing import Values
 from csf.metrics.concave import Concave, as_given, check_rates, inside
 
 __all__ = ["GMean"]
@@ -51,12 +54,12 @@ class GMean(Concave):
 
     eps: float = 1e-3
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not (isinstance(self.eps, Real) and 0.0 < self.eps < 1.0):
             raise ValueError(f"eps must be in (0, 1), got {self.eps!r}")
 
     @property
-    def name(self):
+    def name(self) -> str:
         """``"gmean"``."""
         return "gmean"
 
@@ -65,12 +68,12 @@ class GMean(Concave):
         root = math.sqrt(self.eps)
         return 0.5 * root, 0.5 / root
 
-    def link(self, tpr, tnr):
+    def link(self, tpr: Values, tnr: Values) -> Values:
         """Geometric mean of the rates, see `Concave.link`."""
         tpr, tnr = check_rates(tpr, tnr)
         return as_given(np.sqrt(tpr * tnr))[0]
 
-    def gradient(self, tpr, tnr):
+    def gradient(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
         """Tangent; (1/2, 1/2) where a rate is 0, see `Concave.gradient`."""
         tpr, tnr = check_rates(tpr, tnr)
         defined = (tpr > 0) & (tnr > 0)
@@ -78,12 +81,12 @@ class GMean(Concave):
         slope = np.sqrt(np.where(defined, tnr, 1.0)) / np.sqrt(np.where(defined, tpr, 1.0))
         return as_given(0.5 * slope, 0.5 / slope)
 
-    def conjugate(self, alpha, beta):
+    def conjugate(self, alpha: Values, beta: Values) -> Values:
         """0 on and above the hyperbola, see `Concave.conjugate`."""
         alpha, beta = np.asarray(alpha, dtype=float), np.asarray(beta, dtype=float)
         return inside((alpha > 0) & (beta > 0) & (alpha * beta >= 0.25 - 1e-9), np.zeros(()))
 
-    def dual(self, tpr, tnr):
+    def dual(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
         """Tangent clipped to the box; its upper corner where both averages are negative, see `Concave.dual`."""
         tpr, tnr = np.broadcast_arrays(np.asarray(tpr, dtype=float), np.asarray(tnr, dtype=float))
         lo, hi = self._box()
@@ -94,7 +97,7 @@ class GMean(Concave):
         beta = np.where((tpr < 0) & (tnr < 0), hi, 0.25 / alpha)
         return as_given(alpha, beta)
 
-    def project(self, alpha, beta):
+    def project(self, alpha: float, beta: float) -> tuple[float, float]:
         """Clip to the box, or the nearest point of the hyperbola, see `Concave.project`."""
         lo, hi = self._box()
         a, b = min(max(alpha, lo), hi), min(max(beta, lo), hi)

@@ -1,5 +1,7 @@
 """Gower-Legendre similarity of the true and the predicted labels."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from csf._validation import check_number
@@ -42,14 +44,14 @@ class GowerLegendre(LinearFractional):
 
     sigma: float = 2.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_number(self.sigma, "sigma", positive=True)
 
     @property
-    def name(self):
+    def name(self) -> str:
         """``"gower_legendre(2)"``, …"""
         return f"gower_legendre({self.sigma:g})"
 
-    def coefficients(self, pos):
+    def coefficients(self, pos: float) -> Coefficients:
         """The six numbers of the similarity, see `LinearFractional.coefficients`."""
         return Coefficients(1.0, -1.0, -1.0, 1.0, self.sigma - 1.0, self.sigma - 1.0)

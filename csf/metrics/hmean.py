@@ -1,9 +1,12 @@
 """H-mean, the harmonic mean of the two rates."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
 
+from csf._common.typing import Values
 from csf.metrics.concave import Concave, as_given, check_rates, inside
 
 __all__ = ["HMean"]
@@ -39,28 +42,28 @@ class HMean(Concave):
     lipschitz = 2.0
 
     @property
-    def name(self):
+    def name(self) -> str:
         """``"hmean"``."""
         return "hmean"
 
-    def link(self, tpr, tnr):
+    def link(self, tpr: Values, tnr: Values) -> Values:
         """Harmonic mean of the rates, 0 where both are 0, see `Concave.link`."""
         tpr, tnr = check_rates(tpr, tnr)
         total = tpr + tnr
         # one factor is divided first: the product of two tiny rates is 0
         return as_given(2.0 * tpr * (tnr / np.where(total > 0, total, 1.0)))[0]
 
-    def gradient(self, tpr, tnr):
+    def gradient(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
         """Tangent; (1/2, 1/2) where both rates are 0, see `Concave.gradient`."""
         return self.dual(*check_rates(tpr, tnr))
 
-    def conjugate(self, alpha, beta):
+    def conjugate(self, alpha: Values, beta: Values) -> Values:
         """0 on and above the curve, see `Concave.conjugate`."""
         alpha, beta = np.asarray(alpha, dtype=float), np.asarray(beta, dtype=float)
         roots = np.sqrt(np.maximum(alpha, 0.0)) + np.sqrt(np.maximum(beta, 0.0))
         return inside((alpha >= 0) & (beta >= 0) & (roots >= np.sqrt(2.0) - 1e-9), np.zeros(()))
 
-    def dual(self, tpr, tnr):
+    def dual(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
         """Tangent; a corner of the box where an average is negative, see `Concave.dual`."""
         tpr, tnr = np.broadcast_arrays(np.asarray(tpr, dtype=float), np.asarray(tnr, dtype=float))
         up, vp = np.maximum(tpr, 0.0), np.maximum(tnr, 0.0)
@@ -72,7 +75,7 @@ class HMean(Concave):
         beta = np.where(none & (tnr < 0), 2.0, np.where(none & (tpr < 0), 0.0, beta))
         return as_given(alpha, beta)
 
-    def project(self, alpha, beta):
+    def project(self, alpha: float, beta: float) -> tuple[float, float]:
         """Clip to the box, or the nearest point of the curve, see `Concave.project`."""
         a, b = min(max(alpha, 0.0), 2.0), min(max(beta, 0.0), 2.0)
         if np.sqrt(a) + np.sqrt(b) >= np.sqrt(2.0):

@@ -1,5 +1,7 @@
 """Jaccard index (intersection over union) of the true and the predicted positives."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from csf.metrics.base import Coefficients, LinearFractional
@@ -28,10 +30,10 @@ class Jaccard(LinearFractional):
     """
 
     @property
-    def name(self):
+    def name(self) -> str:
         """``"jaccard"``."""
         return "jaccard"
 
-    def coefficients(self, pos):
+    def coefficients(self, pos: float) -> Coefficients:
         """The six numbers of the Jaccard index, see `LinearFractional.coefficients`."""
         return Coefficients(pos, -1.0, 0.0, pos, 0.0, 1.0)

@@ -1,9 +1,12 @@
 """The smaller of the two rates."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
 
+from csf._common.typing import Values
 from csf.metrics.concave import Concave, as_given, check_rates, inside
 
 __all__ = ["MinRate"]
@@ -38,30 +41,30 @@ class MinRate(Concave):
     differentiable = False
 
     @property
-    def name(self):
+    def name(self) -> str:
         """``"min_rate"``."""
         return "min_rate"
 
-    def link(self, tpr, tnr):
+    def link(self, tpr: Values, tnr: Values) -> Values:
         """Smaller rate, see `Concave.link`."""
         return as_given(np.minimum(*check_rates(tpr, tnr)))[0]
 
-    def gradient(self, tpr, tnr):
+    def gradient(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
         """Slope 1 for the smaller rate; (1/2, 1/2) where they are equal, see `Concave.gradient`."""
         return self.dual(*check_rates(tpr, tnr))
 
-    def conjugate(self, alpha, beta):
+    def conjugate(self, alpha: Values, beta: Values) -> Values:
         """0 on the segment, see `Concave.conjugate`."""
         alpha, beta = np.asarray(alpha, dtype=float), np.asarray(beta, dtype=float)
         return inside((alpha >= 0) & (beta >= 0) & (np.abs(alpha + beta - 1.0) <= 1e-9), np.zeros(()))
 
-    def dual(self, tpr, tnr):
+    def dual(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
         """All weight on the smaller average, halves where they are equal, see `Concave.dual`."""
         tpr, tnr = np.asarray(tpr, dtype=float), np.asarray(tnr, dtype=float)
         alpha = 0.5 * (1.0 + np.sign(tnr - tpr))
         return as_given(alpha, 1.0 - alpha)
 
-    def project(self, alpha, beta):
+    def project(self, alpha: float, beta: float) -> tuple[float, float]:
         """Nearest point of the segment, see `Concave.project`."""
         a = min(max(0.5 * (alpha - beta + 1.0), 0.0), 1.0)
         return float(a), float(1.0 - a)

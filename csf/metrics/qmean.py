@@ -1,10 +1,13 @@
 """Q-mean, one minus the quadratic mean of the two error rates."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from csf._common.typing import Values
 from csf.metrics.concave import Concave, as_given, check_rates, inside
 
 __all__ = ["QMean"]
@@ -39,30 +42,30 @@ class QMean(Concave):
     lipschitz = math.sqrt(0.5)
 
     @property
-    def name(self):
+    def name(self) -> str:
         """``"qmean"``."""
         return "qmean"
 
-    def link(self, tpr, tnr):
+    def link(self, tpr: Values, tnr: Values) -> Values:
         """One minus the quadratic mean of the error rates, see `Concave.link`."""
         tpr, tnr = check_rates(tpr, tnr)
         return as_given(1.0 - np.hypot(1.0 - tpr, 1.0 - tnr) * math.sqrt(0.5))[0]
 
-    def gradient(self, tpr, tnr):
+    def gradient(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
         """Tangent; (1/2, 1/2) where both rates are 1, see `Concave.gradient`."""
         return self.dual(*check_rates(tpr, tnr))
 
-    def conjugate(self, alpha, beta):
+    def conjugate(self, alpha: Values, beta: Values) -> Values:
         """``alpha + beta - 1`` in the disc, see `Concave.conjugate`."""
         alpha, beta = np.asarray(alpha, dtype=float), np.asarray(beta, dtype=float)
         return inside(alpha**2 + beta**2 <= 0.5 + 1e-9, alpha + beta - 1.0)
 
-    def conjugate_gradient(self, alpha, beta):
+    def conjugate_gradient(self, alpha: Values, beta: Values) -> tuple[Values, Values]:
         """``(1, 1)``, see `Concave.conjugate_gradient`."""
         ones = np.ones(np.broadcast_shapes(np.shape(alpha), np.shape(beta)))
         return as_given(ones, ones)
 
-    def dual(self, tpr, tnr):
+    def dual(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
         """Tangent; 0 for an average above 1, see `Concave.dual`."""
         tpr, tnr = np.broadcast_arrays(np.asarray(tpr, dtype=float), np.asarray(tnr, dtype=float))
         fnr, fpr = np.maximum(1.0 - tpr, 0.0), np.maximum(1.0 - tnr, 0.0)
@@ -71,7 +74,7 @@ class QMean(Concave):
         corner = np.where((tpr == 1) & (tnr == 1), 0.5, 0.0)
         return as_given(corner + fnr * scale, corner + fpr * scale)
 
-    def project(self, alpha, beta):
+    def project(self, alpha: float, beta: float) -> tuple[float, float]:
         """Clip at 0, then scale into the disc, see `Concave.project`."""
         a, b = max(float(alpha), 0.0), max(float(beta), 0.0)
         # the order matters: cone first, then ball

@@ -1,5 +1,7 @@
 """Rates of an error profile: what constraints speak of, and what can be maximised under a constraint."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from csf.metrics.base import Coefficients, LinearFractional
@@ -18,11 +20,11 @@ class Precision(LinearFractional):
     """
 
     @property
-    def name(self):
+    def name(self) -> str:
         """``"precision"``."""
         return "precision"
 
-    def coefficients(self, pos):
+    def coefficients(self, pos: float) -> Coefficients:
         """The six numbers of precision, see `LinearFractional.coefficients`."""
         return Coefficients(pos, -1.0, 0.0, pos, -1.0, 1.0)
 
@@ -38,11 +40,11 @@ class Recall(LinearFractional):
     """
 
     @property
-    def name(self):
+    def name(self) -> str:
         """``"recall"``."""
         return "recall"
 
-    def coefficients(self, pos):
+    def coefficients(self, pos: float) -> Coefficients:
         """The six numbers of recall, see `LinearFractional.coefficients`."""
         return Coefficients(1.0, -1.0 / pos, 0.0, 1.0, 0.0, 0.0)
 
@@ -58,11 +60,11 @@ class Specificity(LinearFractional):
     """
 
     @property
-    def name(self):
+    def name(self) -> str:
         """``"specificity"``."""
         return "specificity"
 
-    def coefficients(self, pos):
+    def coefficients(self, pos: float) -> Coefficients:
         """The six numbers of specificity, see `LinearFractional.coefficients`."""
         return Coefficients(1.0, 0.0, -1.0 / (1.0 - pos), 1.0, 0.0, 0.0)
 
@@ -78,11 +80,11 @@ class FalsePositiveRate(LinearFractional):
     """
 
     @property
-    def name(self):
+    def name(self) -> str:
         """``"fpr"``."""
         return "fpr"
 
-    def coefficients(self, pos):
+    def coefficients(self, pos: float) -> Coefficients:
         """The six numbers of the rate, see `LinearFractional.coefficients`."""
         return Coefficients(0.0, 0.0, 1.0 / (1.0 - pos), 1.0, 0.0, 0.0)
 
@@ -98,11 +100,11 @@ class FalseNegativeRate(LinearFractional):
     """
 
     @property
-    def name(self):
+    def name(self) -> str:
         """``"fnr"``."""
         return "fnr"
 
-    def coefficients(self, pos):
+    def coefficients(self, pos: float) -> Coefficients:
         """The six numbers of the rate, see `LinearFractional.coefficients`."""
         return Coefficients(0.0, 1.0 / pos, 0.0, 1.0, 0.0, 0.0)
 
@@ -118,10 +120,10 @@ class PredictedPositiveRate(LinearFractional):
     """
 
     @property
-    def name(self):
+    def name(self) -> str:
         """``"predicted_positive_rate"``."""
         return "predicted_positive_rate"
 
-    def coefficients(self, pos):
+    def coefficients(self, pos: float) -> Coefficients:
         """The six numbers of the rate, see `LinearFractional.coefficients`."""
         return Coefficients(pos, -1.0, 1.0, 1.0, 0.0, 0.0)

@@ -1,5 +1,7 @@
 """Metrics by name: the list of all metrics that come with the package, which `csf.metrics` hands on."""
 
+from __future__ import annotations
+
 import re
 from functools import partial
 
@@ -87,7 +89,7 @@ ALIASES = {
 _FBETA = re.compile(r"f(\d+(?:\.\d*)?|\.\d+)")
 
 
-def get_metric(metric):
+def get_metric(metric: str | Metric) -> Metric:
     """Metric object of a name, or the object itself.
 
     Parameters

@@ -1,5 +1,7 @@
 """Tversky index: overlap of true and predicted positives with a price for each kind of error."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from csf._validation import check_number
@@ -41,15 +43,15 @@ class Tversky(LinearFractional):
     alpha: float = 0.5
     beta: float = 0.5
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("alpha", "beta"):
             check_number(getattr(self, name), name)
 
     @property
-    def name(self):
+    def name(self) -> str:
         """``"tversky(0.5, 0.5)"``, …"""
         return f"tversky({self.alpha:g}, {self.beta:g})"
 
-    def coefficients(self, pos):
+    def coefficients(self, pos: float) -> Coefficients:
         """The six numbers of the Tversky index, see `LinearFractional.coefficients`."""
         return Coefficients(pos, -1.0, 0.0, pos, self.alpha - 1.0, self.beta)

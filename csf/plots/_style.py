@@ -1,8 +1,14 @@
 """What all displays share: colours that survive colour blindness, axes, labels written next to what they name."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.typing import Array, Axes
 from csf.search import CostSearch
 from csf.search.macro import MacroCostSearch
 from csf.study import Study
@@ -29,7 +35,7 @@ BOUND_STYLES = {
 }
 
 
-def new_axes(ax, *, figsize=(5.4, 4.2)):
+def new_axes(ax: Axes, *, figsize: Any = (5.4, 4.2)) -> Any:
     """The given axes, or those of a new figure."""
     if ax is not None:
         return ax
@@ -38,26 +44,38 @@ def new_axes(ax, *, figsize=(5.4, 4.2)):
     return plt.subplots(figsize=figsize, layout="constrained")[1]
 
 
-def styled(artist, given, **defaults):
+def styled(artist: Any, given: Any, **defaults: Any) -> Any:
     """Default arguments of an artist, overruled by given ones under whatever alias (``lw``, ``linewidth``)."""
     from matplotlib.cbook import normalize_kwargs
 
     return normalize_kwargs(defaults, artist) | normalize_kwargs(given or {}, artist)
 
 
-def tidy(ax):
+def tidy(ax: Axes) -> None:
     """Leave the two axis lines that carry numbers."""
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def label(ax, text, xy, *, color=INK, offset=(0, 0), ha="left", va="center", **text_kw):
+def label(
+    ax: Axes,
+    text: Any,
+    xy: Any,
+    *,
+    color: Any = INK,
+    offset: Any = (0, 0),
+    ha: str = "left",
+    va: str = "center",
+    **text_kw: Any,
+) -> Any:
     """Text next to a point of the data, offset in points, on a veil that keeps it readable."""
     veil = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0}
     style = {"color": color, "fontsize": 9, "ha": ha, "va": va, "bbox": veil, "annotation_clip": False, "zorder": 6}
     return ax.annotate(text, xy, xytext=offset, textcoords="offset points", **(style | text_kw))
 
 
-def place(ax, text, xy, *, points, others=(), **text_kw):
+def place(
+    ax: Axes, text: str, xy: tuple[float, float], *, points: Array, others: Sequence[Any] = (), **text_kw: Any
+) -> Any:
     """Label of a point that hides as few other points and labels as possible, with a line to its point.
 
     Parameters
@@ -104,7 +122,7 @@ def place(ax, text, xy, *, points, others=(), **text_kw):
     return note
 
 
-def extent(note):
+def extent(note: Any) -> Any:
     """Box of an annotation's text in pixels, without its line."""
     from matplotlib.text import Text
 
@@ -112,7 +130,9 @@ def extent(note):
     return Text.get_window_extent(note)
 
 
-def right_labels(ax, x, heights, texts, colors, *, gap=12):
+def right_labels(
+    ax: Axes, x: float, heights: Sequence[float], texts: Sequence[str], colors: Sequence[str], *, gap: float = 12
+) -> list[Any]:
     """Labels at the right ends of lines, pushed apart until none hides another.
 
     Parameters
@@ -148,19 +168,19 @@ def right_labels(ax, x, heights, texts, colors, *, gap=12):
     return notes
 
 
-def bound_title(bound):
+def bound_title(bound: Any) -> Any:
     """Name of a bound for readers."""
     return TITLES.get(bound, bound) if isinstance(bound, str) else bound.__name__
 
 
-def bound_styles(names):
+def bound_styles(names: Any) -> Any:
     """Colour and line style of each named bound."""
     rest = iter([(VERMILLION, "--"), (SKY, "-."), (GREY, ":"), (INK, "-")] * len(names))
     styles = {title: BOUND_STYLES[name] for name, title in TITLES.items()}
     return [styles[name] if name in styles else next(rest) for name in names]
 
 
-def study_of(search, setting=None):
+def study_of(search: Any, setting: Any = None) -> Any:
     """Study of a fitted search: that of the winner, or of one setting of its ``param_grid``."""
     if isinstance(search, Study):
         raise TypeError("a Study is drawn by from_study, not by from_estimator")

@@ -1,11 +1,22 @@
 """What different bounds make of the same trials, side by side."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 
+from csf._common.typing import Array, Axes
 from csf.bounds import get_bound
 from csf.metrics import LinearFractional
 from csf.plots._style import bound_title, study_of
 from csf.plots.cone import ConeDisplay, cone_data
+
+if TYPE_CHECKING:
+    from csf.search.estimator import CostSearch
+    from csf.study.study import Study
+
 
 __all__ = ["BoundComparisonDisplay"]
 
@@ -48,11 +59,19 @@ class BoundComparisonDisplay:
     array([0.01, 0.25, 0.3 ])
     """
 
-    def __init__(self, *, names, panels, area, violations):
+    def __init__(self, *, names: list[str], panels: list[dict[str, Any]], area: Array, violations: Array) -> None:
         self.names, self.panels, self.area, self.violations = names, panels, area, violations
 
     @classmethod
-    def from_study(cls, study, *, bounds=None, eps="evidence", axes=None, **plot_kwargs):
+    def from_study(
+        cls,
+        study: Study,
+        *,
+        bounds: Sequence[str | type] | None = None,
+        eps: float | str | Callable[..., float] = "evidence",
+        axes: Sequence[Axes] | None = None,
+        **plot_kwargs: Any,
+    ) -> Self:
         """Compute the regions of a study and draw them.
 
         Parameters
@@ -89,7 +108,16 @@ class BoundComparisonDisplay:
         ).plot(axes, **plot_kwargs)
 
     @classmethod
-    def from_estimator(cls, search, *, setting=None, bounds=None, eps="evidence", axes=None, **plot_kwargs):
+    def from_estimator(
+        cls,
+        search: CostSearch,
+        *,
+        setting: int | None = None,
+        bounds: Any = None,
+        eps: str = "evidence",
+        axes: Any = None,
+        **plot_kwargs: Any,
+    ) -> Self:
         """Compute the regions of a fitted search and draw them; nothing is trained.
 
         Parameters
@@ -113,7 +141,7 @@ class BoundComparisonDisplay:
         """
         return cls.from_study(study_of(search, setting), bounds=bounds, eps=eps, axes=axes, **plot_kwargs)
 
-    def plot(self, axes=None, **cone_kwargs):
+    def plot(self, axes: Sequence[Axes] | None = None, **cone_kwargs: Any) -> Self:
         """Draw the panels.
 
         Parameters

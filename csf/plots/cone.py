@@ -1,12 +1,25 @@
 """Unreachable cones in the plane of levels and metric values."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 
+from csf._common.typing import Array, Axes
 from csf.bounds import get_bound
 from csf.bounds.cone import ConeBound, DiagonalBound
 from csf.metrics import LinearFractional
 from csf.plots._style import BLUE, GREY, INK, ORANGE, PALE, VERMILLION, label, new_axes, place, study_of, styled, tidy
 from csf.trials import best_trial
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.search.estimator import CostSearch
+    from csf.study.study import Study
+    from csf.trials import Trial
+
 
 __all__ = ["ConeDisplay"]
 
@@ -79,20 +92,20 @@ class ConeDisplay:
     def __init__(
         self,
         *,
-        t,
-        value,
-        attained,
-        cones,
-        levels,
-        envelope,
-        best_possible,
-        failed=(),
-        winner=None,
-        feasible=True,
-        span=(0.0, 1.0),
-        diagonal=True,
-        metric_name="metric",
-    ):
+        t: Array,
+        value: Array,
+        attained: Array,
+        cones: list[Array],
+        levels: Array,
+        envelope: Array,
+        best_possible: float,
+        failed: Array = (),
+        winner: int | None = None,
+        feasible: bool = True,
+        span: tuple[float, float] = (0.0, 1.0),
+        diagonal: bool = True,
+        metric_name: str = "metric",
+    ) -> None:
         self.t, self.value, self.attained = t, value, attained
         self.cones, self.levels, self.envelope = cones, levels, envelope
         self.best_possible = best_possible
@@ -101,7 +114,17 @@ class ConeDisplay:
         self.metric_name = metric_name
 
     @classmethod
-    def from_trials(cls, trials, metric, *, pos, bound=None, eps="evidence", ax=None, **plot_kwargs):
+    def from_trials(
+        cls,
+        trials: Sequence[Trial],
+        metric: Metric,
+        *,
+        pos: float,
+        bound: str | type | None = None,
+        eps: float | str | Callable[..., float] = "evidence",
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
+    ) -> Self:
         """Compute the cones of trials and draw them.
 
         Parameters
@@ -138,7 +161,9 @@ class ConeDisplay:
         return cls(**cone_data(trials, metric, pos=pos, bound=bound, eps=eps)).plot(ax, **plot_kwargs)
 
     @classmethod
-    def from_study(cls, study, *, bound=None, eps="evidence", ax=None, **plot_kwargs):
+    def from_study(
+        cls, study: Study, *, bound: Any = None, eps: str = "evidence", ax: Axes | None = None, **plot_kwargs: Any
+    ) -> Self:
         """Compute the cones of a study and draw them.
 
         Parameters
@@ -157,7 +182,16 @@ class ConeDisplay:
         return cls.from_trials(study.trials, study.metric, pos=study.pos, **options, **plot_kwargs)
 
     @classmethod
-    def from_estimator(cls, search, *, setting=None, bound=None, eps="evidence", ax=None, **plot_kwargs):
+    def from_estimator(
+        cls,
+        search: CostSearch,
+        *,
+        setting: int | None = None,
+        bound: Any = None,
+        eps: str = "evidence",
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
+    ) -> Self:
         """Compute the cones of a fitted search and draw them; nothing is trained.
 
         Parameters
@@ -181,7 +215,16 @@ class ConeDisplay:
         """
         return cls.from_study(study_of(search, setting), bound=bound, eps=eps, ax=ax, **plot_kwargs)
 
-    def plot(self, ax=None, *, top=None, labels=True, point_kwargs=None, cone_kwargs=None, envelope_kwargs=None):
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        top: float | None = None,
+        labels: bool = True,
+        point_kwargs: dict[str, Any] | None = None,
+        cone_kwargs: dict[str, Any] | None = None,
+        envelope_kwargs: dict[str, Any] | None = None,
+    ) -> Self:
         """Draw the display.
 
         Parameters
@@ -248,7 +291,7 @@ class ConeDisplay:
             (self.failed_,) = ax.plot(self.failed, np.full(len(self.failed), self.span[0]), **style)
 
     @property
-    def top(self):
+    def top(self) -> Any:
         """Upper end of the metric's axis that gives low values the room that they need."""
         lo, hi = self.span
         highest = max(self.best_possible, float(np.max(self.attained)))
@@ -293,7 +336,9 @@ class ConeDisplay:
         return labels
 
 
-def cone_data(trials, metric, *, pos, bound=None, eps="evidence"):
+def cone_data(
+    trials: Sequence[Trial], metric: Metric, *, pos: float, bound: Any = None, eps: str = "evidence"
+) -> dict[str, Any]:
     """Arrays of a `ConeDisplay`, see `ConeDisplay.from_trials`.
 
     Returns
@@ -335,7 +380,7 @@ def cone_data(trials, metric, *, pos, bound=None, eps="evidence"):
     }
 
 
-def corners(region):
+def corners(region: Any) -> Any:
     """Corners of a shapely polygon, the largest part of a divided one; none for an empty one."""
     parts = [part for part in getattr(region, "geoms", [region]) if part.geom_type == "Polygon"]
     largest = max(parts, key=lambda part: part.area, default=None)

@@ -1,8 +1,19 @@
 """Average ranks of methods on a line, with bars over those that are not significantly different."""
 
-import numpy as np
+from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from csf._common.typing import Axes
 from csf.plots._style import BLUE, GREY, INK, new_axes, styled
+
+if TYPE_CHECKING:
+    from csf.experiments.statistics import Ranking
+
 
 __all__ = ["CriticalDifferenceDisplay"]
 
@@ -48,14 +59,18 @@ class CriticalDifferenceDisplay:
     [('grid', 'cone')]
     """
 
-    def __init__(self, *, names, ranks, critical_difference, highlight=()):
+    def __init__(
+        self, *, names: Sequence[str], ranks: ArrayLike, critical_difference: float, highlight: Sequence[str] = ()
+    ) -> None:
         self.names, self.ranks = list(names), np.asarray(ranks, dtype=float)
         self.critical_difference, self.highlight = critical_difference, highlight
         if self.ranks.shape != (len(self.names),) or not np.isfinite(self.ranks).all():
             raise ValueError(f"ranks must be {len(self.names)} finite numbers, one a method, got {ranks!r}")
 
     @classmethod
-    def from_ranking(cls, ranking, *, highlight=(), ax=None, **plot_kwargs):
+    def from_ranking(
+        cls, ranking: Ranking, *, highlight: Sequence[str] = (), ax: Axes | None = None, **plot_kwargs: Any
+    ) -> Self:
         """Draw what ``csf.experiments.rank_methods`` found.
 
         Parameters
@@ -82,7 +97,7 @@ class CriticalDifferenceDisplay:
         )
         return display.plot(ax, **plot_kwargs)
 
-    def groups(self):
+    def groups(self) -> list[tuple[str, ...]]:
         """Largest sets of methods whose ranks are at most the critical difference apart.
 
         Returns
@@ -100,7 +115,13 @@ class CriticalDifferenceDisplay:
                 last = end
         return groups
 
-    def plot(self, ax=None, *, line_kwargs=None, bar_kwargs=None):
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        line_kwargs: dict[str, Any] | None = None,
+        bar_kwargs: dict[str, Any] | None = None,
+    ) -> Self:
         """Draw the display.
 
         Parameters

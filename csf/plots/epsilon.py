@@ -1,10 +1,22 @@
 """Best value possible against the excess of the trained models over the best ones."""
 
-import numpy as np
+from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from csf._common.typing import Array, Axes
 from csf.bounds import get_bound, known_profiles
 from csf.metrics import LinearFractional
 from csf.plots._style import GREY, INK, bound_styles, bound_title, label, new_axes, right_labels, study_of, styled, tidy
+
+if TYPE_CHECKING:
+    from csf.search.estimator import CostSearch
+    from csf.study.study import Study
+
 
 __all__ = ["BoundEpsilonDisplay"]
 
@@ -59,21 +71,30 @@ class BoundEpsilonDisplay:
     def __init__(
         self,
         *,
-        eps,
-        best_possible,
-        names,
-        evidence,
-        attained,
-        n_samples=None,
-        metric_name="metric",
-        span=(0.0, 1.0),
-    ):
+        eps: Array,
+        best_possible: Array,
+        names: list[str],
+        evidence: float,
+        attained: float,
+        n_samples: int | None = None,
+        metric_name: str = "metric",
+        span: tuple[float, float] = (0.0, 1.0),
+    ) -> None:
         self.eps, self.best_possible, self.names = eps, best_possible, names
         self.evidence, self.attained, self.n_samples = evidence, attained, n_samples
         self.metric_name, self.span = metric_name, span
 
     @classmethod
-    def from_study(cls, study, *, eps=None, bounds=None, n_samples=None, ax=None, **plot_kwargs):
+    def from_study(
+        cls,
+        study: Study,
+        *,
+        eps: ArrayLike | None = None,
+        bounds: Sequence[str | type] | None = None,
+        n_samples: int | None = None,
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
+    ) -> Self:
         """Compute the bounds of a study and draw them.
 
         Parameters
@@ -131,7 +152,17 @@ class BoundEpsilonDisplay:
         ).plot(ax, **plot_kwargs)
 
     @classmethod
-    def from_estimator(cls, search, *, setting=None, eps=None, bounds=None, n_samples=None, ax=None, **plot_kwargs):
+    def from_estimator(
+        cls,
+        search: CostSearch,
+        *,
+        setting: int | None = None,
+        eps: Any = None,
+        bounds: Any = None,
+        n_samples: Any = None,
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
+    ) -> Self:
         """Compute the bounds of a fitted search and draw them; nothing is trained.
 
         Parameters
@@ -156,7 +187,7 @@ class BoundEpsilonDisplay:
         options = {"eps": eps, "bounds": bounds, "n_samples": n_samples, "ax": ax}
         return cls.from_study(study_of(search, setting), **options, **plot_kwargs)
 
-    def plot(self, ax=None, *, line_kwargs=None):
+    def plot(self, ax: Axes | None = None, *, line_kwargs: dict[str, Any] | None = None) -> Self:
         """Draw the display.
 
         Parameters

@@ -1,7 +1,13 @@
 """The plane of error profiles: what was trained, what is known and what is still possible."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 
+from csf._common.typing import Array, Axes
 from csf.bounds import SupportLineBound, known_profiles
 from csf.plots._style import (
     BLUE,
@@ -20,6 +26,11 @@ from csf.plots._style import (
     tidy,
 )
 from csf.trials import best_trial
+
+if TYPE_CHECKING:
+    from csf.search.estimator import CostSearch
+    from csf.study.study import Study
+
 
 __all__ = ["ErrorProfileDisplay"]
 
@@ -90,26 +101,33 @@ class ErrorProfileDisplay:
     def __init__(
         self,
         *,
-        profiles,
-        lines,
-        known,
-        possible,
-        grid_fn,
-        grid_fp,
-        values,
-        best_possible,
-        pos,
-        winner=None,
-        feasible=True,
-        metric_name="metric",
-    ):
+        profiles: Array,
+        lines: Array,
+        known: Array,
+        possible: Array,
+        grid_fn: Array,
+        grid_fp: Array,
+        values: Array,
+        best_possible: float,
+        pos: float,
+        winner: int | None = None,
+        feasible: bool = True,
+        metric_name: str = "metric",
+    ) -> None:
         self.profiles, self.lines, self.known, self.possible = profiles, lines, known, possible
         self.grid_fn, self.grid_fp, self.values = grid_fn, grid_fp, values
         self.best_possible, self.pos, self.winner = best_possible, pos, winner
         self.feasible, self.metric_name = feasible, metric_name
 
     @classmethod
-    def from_study(cls, study, *, eps="evidence", ax=None, **plot_kwargs):
+    def from_study(
+        cls,
+        study: Study,
+        *,
+        eps: float | str | Callable[..., float] = "evidence",
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
+    ) -> Self:
         """Compute the profiles of a study and draw them.
 
         Parameters
@@ -158,7 +176,15 @@ class ErrorProfileDisplay:
         ).plot(ax, **plot_kwargs)
 
     @classmethod
-    def from_estimator(cls, search, *, setting=None, eps="evidence", ax=None, **plot_kwargs):
+    def from_estimator(
+        cls,
+        search: CostSearch,
+        *,
+        setting: int | None = None,
+        eps: str = "evidence",
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
+    ) -> Self:
         """Compute the profiles of a fitted search and draw them; nothing is trained.
 
         Parameters
@@ -182,7 +208,15 @@ class ErrorProfileDisplay:
         """
         return cls.from_study(study_of(search, setting), eps=eps, ax=ax, **plot_kwargs)
 
-    def plot(self, ax=None, *, rates=True, labels=True, point_kwargs=None, line_kwargs=None):
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        rates: bool = True,
+        labels: bool = True,
+        point_kwargs: dict[str, Any] | None = None,
+        line_kwargs: dict[str, Any] | None = None,
+    ) -> Self:
         """Draw the display.
 
         Parameters

@@ -1,10 +1,21 @@
 """How the best value and the bounds come together, trial by trial."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 
+from csf._common.typing import Array, Axes
 from csf.bounds import get_bound
 from csf.metrics import LinearFractional
 from csf.plots._style import INK, bound_styles, bound_title, label, new_axes, right_labels, study_of, styled, tidy
+
+if TYPE_CHECKING:
+    from csf.search.estimator import CostSearch
+    from csf.study.study import Study
+
 
 __all__ = ["ProgressDisplay"]
 
@@ -52,12 +63,29 @@ class ProgressDisplay:
     (array([0.667, 0.737]), array([[0.737, 0.829]]))
     """
 
-    def __init__(self, *, n_trials, attained, best_possible, names, metric_name="metric", span=(0.0, 1.0)):
+    def __init__(
+        self,
+        *,
+        n_trials: Array,
+        attained: Array,
+        best_possible: Array,
+        names: list[str],
+        metric_name: str = "metric",
+        span: tuple[float, float] = (0.0, 1.0),
+    ) -> None:
         self.n_trials, self.attained, self.best_possible = n_trials, attained, best_possible
         self.names, self.metric_name, self.span = names, metric_name, span
 
     @classmethod
-    def from_study(cls, study, *, bounds=None, eps="evidence", ax=None, **plot_kwargs):
+    def from_study(
+        cls,
+        study: Study,
+        *,
+        bounds: Sequence[str | type] | None = None,
+        eps: float | str | Callable[..., float] = "evidence",
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
+    ) -> Self:
         """Compute the course of a study and draw it.
 
         Parameters
@@ -108,7 +136,16 @@ class ProgressDisplay:
         ).plot(ax, **plot_kwargs)
 
     @classmethod
-    def from_estimator(cls, search, *, setting=None, bounds=None, eps="evidence", ax=None, **plot_kwargs):
+    def from_estimator(
+        cls,
+        search: CostSearch,
+        *,
+        setting: int | None = None,
+        bounds: Any = None,
+        eps: str = "evidence",
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
+    ) -> Self:
         """Compute the course of a fitted search and draw it; nothing is trained.
 
         Parameters
@@ -132,7 +169,13 @@ class ProgressDisplay:
         """
         return cls.from_study(study_of(search, setting), bounds=bounds, eps=eps, ax=ax, **plot_kwargs)
 
-    def plot(self, ax=None, *, line_kwargs=None, bound_kwargs=None):
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        line_kwargs: dict[str, Any] | None = None,
+        bound_kwargs: dict[str, Any] | None = None,
+    ) -> Self:
         """Draw the display.
 
         Parameters

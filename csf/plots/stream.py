@@ -1,7 +1,12 @@
 """How good learners are while they learn, against examples or against seconds."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self
+
 import numpy as np
 
+from csf._common.typing import Array, Axes
 from csf._validation import check_choice
 from csf.metrics import get_metric
 from csf.plots._style import (
@@ -18,6 +23,11 @@ from csf.plots._style import (
     styled,
     tidy,
 )
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.streams.prequential import PrequentialResult
+
 
 __all__ = ["StreamDisplay"]
 
@@ -73,11 +83,26 @@ class StreamDisplay:
     (array([1000, 2000, 3000, 4000]), array([0.641, 0.661, 0.686, 0.676]))
     """
 
-    def __init__(self, *, curves, metric_name="metric", against="examples"):
+    def __init__(
+        self,
+        *,
+        curves: dict[str, tuple[Array, ...]],
+        metric_name: str = "metric",
+        against: Literal["examples", "seconds"] = "examples",
+    ) -> None:
         self.curves, self.metric_name, self.against = curves, metric_name, against
 
     @classmethod
-    def from_results(cls, results, *, metric=None, window=None, against="examples", ax=None, **plot_kwargs):
+    def from_results(
+        cls,
+        results: dict[str, PrequentialResult],
+        *,
+        metric: str | Metric | None = None,
+        window: int | None = None,
+        against: str = "examples",
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
+    ) -> Self:
         """Compute the curves of several learners and draw them.
 
         Parameters
@@ -119,7 +144,7 @@ class StreamDisplay:
         name = metric.name if window is None else f"{metric.name} of the last {window:,} examples".replace(",", " ")
         return cls(curves=curves, metric_name=name, against=against).plot(ax, **plot_kwargs)
 
-    def plot(self, ax=None, *, line_kwargs=None):
+    def plot(self, ax: Axes | None = None, *, line_kwargs: dict[str, Any] | None = None) -> Self:
         """Draw the curves.
 
         Parameters

@@ -1,8 +1,15 @@
 """A metric, precision, recall and the share predicted positive, against the threshold."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.typing import Array, Axes, Estimator, Label
 from csf._validation import check_binary_target
 from csf.metrics import Constrained, Precision, PredictedPositiveRate, Recall, get_constraint, get_metric
 from csf.plots._style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, VERMILLION, label, new_axes, tidy
@@ -12,6 +19,11 @@ from csf.search.macro import MacroCostSearch
 from csf.thresholding import threshold_curve
 from csf.thresholding._pooled import PooledThresholdClassifier
 from csf.thresholding._scores import RESPONSE_METHODS
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.thresholding.curve import ThresholdCurve
+
 
 __all__ = ["ThresholdCurveDisplay"]
 
@@ -72,16 +84,16 @@ class ThresholdCurveDisplay:
     def __init__(
         self,
         *,
-        thresholds,
-        values,
-        companions,
-        threshold=None,
-        value=None,
-        fold_values=None,
-        fold_thresholds=None,
-        metric_name="metric",
-        name=None,
-    ):
+        thresholds: Array,
+        values: Array,
+        companions: dict[str, Array],
+        threshold: float | None = None,
+        value: float | None = None,
+        fold_values: Array | None = None,
+        fold_thresholds: Array | None = None,
+        metric_name: str = "metric",
+        name: str | None = None,
+    ) -> None:
         self.thresholds, self.values, self.companions = thresholds, values, companions
         self.threshold, self.value = threshold, value
         self.fold_values, self.fold_thresholds = fold_values, fold_thresholds
@@ -90,16 +102,16 @@ class ThresholdCurveDisplay:
     @classmethod
     def from_curves(
         cls,
-        curve,
-        metric="f1",
+        curve: ThresholdCurve,
+        metric: str | Metric = "f1",
         *,
-        threshold=None,
-        fold_curves=(),
-        fold_thresholds=None,
-        name=None,
-        ax=None,
-        **plot_kwargs,
-    ):
+        threshold: float | None = None,
+        fold_curves: Sequence[ThresholdCurve] = (),
+        fold_thresholds: ArrayLike | None = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
+    ) -> Self:
         """Draw threshold curves that are there already.
 
         Parameters
@@ -161,17 +173,17 @@ class ThresholdCurveDisplay:
     @classmethod
     def from_predictions(
         cls,
-        y_true,
-        y_score,
+        y_true: ArrayLike,
+        y_score: ArrayLike,
         *,
-        metric="f1",
-        threshold=None,
-        sample_weight=None,
-        pos_label=None,
-        name=None,
-        ax=None,
-        **plot_kwargs,
-    ):
+        metric: str | Metric = "f1",
+        threshold: float | None = None,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Label = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
+    ) -> Self:
         """Draw the cuts of given scores.
 
         Parameters
@@ -206,18 +218,18 @@ class ThresholdCurveDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator,
-        X=None,
-        y=None,
+        estimator: Estimator,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
         *,
-        metric=None,
-        threshold=None,
-        sample_weight=None,
-        pos_label=None,
-        name=None,
-        ax=None,
-        **plot_kwargs,
-    ):
+        metric: str | Metric | None = None,
+        threshold: float | None = None,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Label = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
+    ) -> Self:
         """Draw the cuts of a fitted classifier's score.
 
         Parameters
@@ -290,7 +302,13 @@ class ThresholdCurveDisplay:
             y, score, metric=metric, sample_weight=sample_weight, pos_label=pos_label, **options
         )
 
-    def plot(self, ax=None, *, line_kwargs=None, fill_between_kwargs=None):
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        line_kwargs: dict[str, Any] | None = None,
+        fill_between_kwargs: dict[str, Any] | None = None,
+    ) -> Self:
         """Draw.
 
         Parameters

@@ -1,10 +1,14 @@
 """Splits of the data: views of indices; slices are made where a base classifier needs them."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from csf._common.typing import IntArray
 from csf._sklearn import safe_indexing, slice_params
 
 __all__ = ["Data", "Fold", "bound_share", "make_folds"]
@@ -49,42 +53,42 @@ class Fold:
     test: np.ndarray
 
     @cached_property
-    def X_train(self):
+    def X_train(self) -> Any:
         """Samples to train on."""
         return safe_indexing(self.data.X, self.train)
 
     @cached_property
-    def X_test(self):
+    def X_test(self) -> Any:
         """Samples held out."""
         return safe_indexing(self.data.X, self.test)
 
     @cached_property
-    def y_train(self):
+    def y_train(self) -> Any:
         """Targets to train on."""
         return self.data.y[self.train]
 
     @cached_property
-    def y_test(self):
+    def y_test(self) -> Any:
         """Targets held out."""
         return self.data.y[self.test]
 
     @cached_property
-    def weight_train(self):
+    def weight_train(self) -> Any:
         """Weights to train with, or ``None``."""
         return None if self.data.sample_weight is None else self.data.sample_weight[self.train]
 
     @cached_property
-    def weight_test(self):
+    def weight_test(self) -> Any:
         """Weights held out, or ``None``."""
         return None if self.data.sample_weight is None else self.data.sample_weight[self.test]
 
     @cached_property
-    def fit_params(self):
+    def fit_params(self) -> Any:
         """Arguments of the base's ``fit``; those with one entry a sample are sliced."""
         return slice_params(self.data.fit_params, self.train, self.data.y.shape[0])
 
     @cached_property
-    def sliced(self):
+    def sliced(self) -> Any:
         """The same fold with all slices made and without the data, so that a worker process gets no more."""
         fold = self._without_data("X_train", "X_test", "fit_params")
         vars(self).pop("X_train")
@@ -92,7 +96,7 @@ class Fold:
         return fold
 
     @cached_property
-    def labels(self):
+    def labels(self) -> Any:
         """The same fold with its targets and weights alone."""
         return self._without_data()
 
@@ -103,7 +107,7 @@ class Fold:
         return fold
 
 
-def make_folds(data, splits):
+def make_folds(data: Data, splits: list[tuple[IntArray, IntArray]]) -> list[Fold]:
     """Folds of all splits.
 
     Parameters
@@ -121,7 +125,7 @@ def make_folds(data, splits):
     return [Fold(data, train, test) for train, test in splits]
 
 
-def bound_share(folds, *, on_train):
+def bound_share(folds: list[Fold], *, on_train: Any) -> Any:
     """Share of positives in the data that the bounds read: all held-out parts, or the training parts."""
     parts = [(f.y_train, f.weight_train) if on_train else (f.y_test, f.weight_test) for f in folds]
     total = float(sum(y.size if weight is None else weight.sum() for y, weight in parts))

@@ -1,10 +1,15 @@
 """Labels of two or more classes as codes: 0 where there is nothing to find."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from csf._common.names import did_you_mean
+from csf._common.typing import Array, IntArray, Label
 from csf._validation import check_binary_target, check_labels
 
 __all__ = ["Labels", "read_labels"]
@@ -34,17 +39,17 @@ class Labels:
     null: object
 
     @property
-    def by_code(self):
+    def by_code(self) -> Any:
         """Label of each code: the null class first, then the others in their order."""
         is_null = self.classes == self.null
         return np.concatenate([self.classes[is_null], self.classes[~is_null]])
 
     @property
-    def positive(self):
+    def positive(self) -> Any:
         """The other one of two classes; ``None`` of more."""
         return self.by_code[1] if self.classes.shape[0] == 2 else None
 
-    def encode(self, y):
+    def encode(self, y: Array) -> IntArray:
         """Codes of labels.
 
         Parameters
@@ -61,7 +66,7 @@ class Labels:
         codes[np.searchsorted(self.classes, self.by_code)] = np.arange(codes.shape[0])
         return codes[np.searchsorted(self.classes, y)]
 
-    def decode(self, codes):
+    def decode(self, codes: IntArray) -> Array:
         """Labels of codes.
 
         Parameters
@@ -77,7 +82,7 @@ class Labels:
         return self.by_code[codes]
 
 
-def read_labels(y, *, pos_label=None, null_class=None):
+def read_labels(y: ArrayLike, *, pos_label: Label = None, null_class: Label = None) -> tuple[Labels, IntArray]:
     """Labels of a target and their codes.
 
     Parameters

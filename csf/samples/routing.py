@@ -1,5 +1,7 @@
 """Where metadata of a search goes: to the fit of its base, and to its splitter."""
 
+from __future__ import annotations
+
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
@@ -19,7 +21,7 @@ class BaseRoutingMixin:
         groups = {"groups": fit_params["groups"]} if "groups" in fit_params else {}
         return {name: value for name, value in fit_params.items() if name != "groups"}, groups
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> MetadataRouter:
         """Routing of ``sample_weight`` to the search, of other arguments to the base and the splitter.
 
         Returns

@@ -1,10 +1,15 @@
 """Train and test parts of a ``cv`` argument."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.model_selection import StratifiedShuffleSplit, check_cv
 
+from csf._common.typing import IntArray, RandomState_
 from csf._validation import check_seed
 
 __all__ = ["resolve_splits"]
@@ -19,7 +24,14 @@ def _pairs(cv):
     return cv
 
 
-def resolve_splits(cv, X, y, *, random_state=None, split_params=None):
+def resolve_splits(
+    cv: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    random_state: RandomState_ = None,
+    split_params: dict[str, Any] | None = None,
+) -> list[tuple[IntArray, IntArray]]:
     """Train and test indices of a ``cv`` argument.
 
     Parameters

@@ -1,9 +1,14 @@
 """Scores and decisions of fitted classifiers."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from csf._common.typing import Array, Estimator, IntArray, Label
 from csf._sklearn import num_samples
 
 __all__ = [
@@ -24,7 +29,7 @@ __all__ = [
 DECISION_FIRST = ("decision_function", "predict_proba")
 
 
-def response_method(estimator, methods=DECISION_FIRST):
+def response_method(estimator: Estimator, methods: Sequence[str] = DECISION_FIRST) -> str | None:
     """Method that gives the scores of a classifier.
 
     Parameters
@@ -48,12 +53,14 @@ def response_method(estimator, methods=DECISION_FIRST):
     return next((method for method in methods if hasattr(estimator, method)), None)
 
 
-def natural_threshold(estimator):
+def natural_threshold(estimator: Estimator) -> Any:
     """Score above which a classifier predicts its second class by itself: 0 for decisions, 0.5 for probabilities."""
     return 0.5 if response_method(estimator) == "predict_proba" else 0.0
 
 
-def positive_score(estimator, X, pos_label, methods=DECISION_FIRST):
+def positive_score(
+    estimator: Estimator, X: ArrayLike, pos_label: Label, methods: Sequence[str] = DECISION_FIRST
+) -> Array:
     """Scores that grow with the belief in the positive class.
 
     Parameters
@@ -115,7 +122,7 @@ def positive_score(estimator, X, pos_label, methods=DECISION_FIRST):
     return score
 
 
-def class_scores(estimator, X, methods=DECISION_FIRST):
+def class_scores(estimator: Estimator, X: ArrayLike, methods: Sequence[str] = DECISION_FIRST) -> Array:
     """Scores of all classes.
 
     Parameters
@@ -182,7 +189,7 @@ class Response(NamedTuple):
     found: object = 1
 
 
-def respond(estimator, X, null, *, tune):
+def respond(estimator: Estimator, X: ArrayLike, null: Label, *, tune: bool) -> Response:
     """Ask a classifier what it finds.
 
     Parameters
@@ -236,7 +243,7 @@ def respond(estimator, X, null, *, tune):
     return Response(score > natural_threshold(estimator), score, found)
 
 
-def null_column(estimator, null):
+def null_column(estimator: Estimator, null: Any) -> Any:
     """Place of the null class among the classes of a fitted classifier; a ValueError where it is not one of them."""
     classes = np.asarray(estimator.classes_).tolist()
     if null not in classes:
@@ -247,7 +254,7 @@ def null_column(estimator, null):
     return classes.index(null)
 
 
-def compare(scores, column, *, probabilities):
+def compare(scores: Array, column: int, *, probabilities: bool) -> tuple[Array, IntArray]:
     """Best class but one, and how it compares with that one.
 
     Parameters
@@ -291,7 +298,7 @@ def compare(scores, column, *, probabilities):
     return score, best
 
 
-def moved_scores(scores, column, threshold, *, probabilities):
+def moved_scores(scores: Array, column: int, threshold: float, *, probabilities: bool) -> Array:
     """Scores of all classes, that of the null class moved so that the largest one is what a threshold decides.
 
     Parameters
@@ -326,7 +333,7 @@ def moved_scores(scores, column, threshold, *, probabilities):
     return moved
 
 
-def margin(score, threshold, positive_is_last):
+def margin(score: Array, threshold: float, positive_is_last: bool) -> Array:
     """Decision function of the rule ``score >= threshold``.
 
     Parameters

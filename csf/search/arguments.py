@@ -1,18 +1,26 @@
 """What a search accepts, checked before anything is trained."""
 
+from __future__ import annotations
+
 from numbers import Real
 from types import NoneType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from csf._common.names import did_you_mean
+from csf._common.typing import Estimator
+from csf._sklearn import clone
 from csf._validation import check_choice, check_n_jobs, check_path, check_seed
 from csf.costs.one_vs_rest import WEIGHTINGS
 from csf.costs.weights import NORMALIZATIONS
 from csf.scores.responses import response_method
 from csf.trainers import ENGINES
+
+if TYPE_CHECKING:
+    from csf.search.estimator import CostSearch
+
 
 __all__ = ["check_arguments", "with_setting"]
 
@@ -25,7 +33,7 @@ CHOICES = {
 }
 
 
-def check_arguments(search):
+def check_arguments(search: CostSearch) -> None:
     """Check the arguments of a search that no other part checks.
 
     Parameters
@@ -66,7 +74,7 @@ def check_arguments(search):
         )
 
 
-def with_setting(base, setting):
+def with_setting(base: Estimator, setting: dict[str, Any]) -> Estimator:
     """Unfitted base with one setting of ``param_grid``.
 
     Parameters

@@ -1,10 +1,18 @@
 """Trials of an unfinished search on disk, and how a later search finds out that they are its own."""
 
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING, Any
 
 from csf._common.files import read_record, write_record
 from csf._common.identity import fingerprint
+from csf._common.typing import PathLike
 from csf.trials import Trial, check_history
+
+if TYPE_CHECKING:
+    from csf.study.study import Study
+
 
 __all__ = ["Checkpoint"]
 
@@ -29,12 +37,12 @@ class Checkpoint:
         What the file keeps besides trials; ``None`` without a file.
     """
 
-    def __init__(self, path, content):
+    def __init__(self, path: PathLike, content: tuple[Any, ...]) -> None:
         self.path = os.fsdecode(path)
         self.fingerprint = fingerprint(content)
         self.kept = None
 
-    def restore(self, studies):
+    def restore(self, studies: list[Study]) -> None:
         """Fill studies with the trials of the file, if there is one.
 
         Parameters
@@ -71,7 +79,7 @@ class Checkpoint:
         for study, trials in pairs:
             study.trials = trials
 
-    def save(self, studies, kept=None):
+    def save(self, studies: list[Study], kept: dict[str, Any] | None = None) -> None:
         """Write the trials of all studies, pending ones too: a later search trains these first.
 
         Parameters

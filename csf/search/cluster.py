@@ -1,8 +1,12 @@
 """Trainings on a Dask cluster whose workers come and go."""
 
+from __future__ import annotations
+
 import pickle
 import warnings
+from collections.abc import Iterator
 from queue import Empty, SimpleQueue
+from typing import Any, Self
 
 from joblib import wrap_non_picklable_objects
 from sklearn import config_context, get_config
@@ -37,18 +41,18 @@ class Cluster:
     cluster has a single core left.
     """
 
-    def __init__(self, rows, backend):
+    def __init__(self, rows: list[list[tuple[Any, ...]]], backend: Any) -> None:
         self._rows, self._backend, self._client = rows, backend, backend.client
         self._sent = None
         self._sendings = 0
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         self._sent = None
 
-    def results(self, tasks, options):
+    def results(self, tasks: list[tuple[Any, ...]], options: dict[str, Any]) -> Iterator[Any]:
         """Number and result of each task, as they come.
 
         Parameters
@@ -140,7 +144,7 @@ class Cluster:
 class _Parts:
     """All trainers with the labels of their folds. Dask would look into a list."""
 
-    def __init__(self, rows):
+    def __init__(self, rows: Any) -> None:
         self.rows = rows
 
 

@@ -1,12 +1,18 @@
 """CostSearch: chains the arrows from data to the best cost-weighted classifier."""
 
+from __future__ import annotations
+
 import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state, get_tags
 
+from csf._common.typing import Estimator, Label, PathLike, RandomState_, Samples
 from csf._common.warn import warn
 from csf._sklearn import CallbackSupportMixin, open_callback_context, with_callbacks
 from csf._validation import check_class_weights, check_samples
@@ -27,6 +33,12 @@ from csf.strategies import NeutralFirst, get_strategy
 from csf.study import Study
 from csf.thresholding.cut_predictor import CutPredictorMixin
 from csf.trainers import make_trainers, seeded
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.metrics.constraint import Constraint
+    from csf.strategies.base import Strategy
+
 
 __all__ = ["CostSearch"]
 
@@ -196,33 +208,33 @@ class CostSearch(
 
     def __init__(
         self,
-        base,
-        metric="f1",
-        strategy="cone",
+        base: Estimator,
+        metric: str | Metric = "f1",
+        strategy: str | Strategy | Callable[..., Any] = "cone",
         *,
-        n_trials=10,
-        param_grid=None,
-        constraint=None,
-        threshold="tune",
-        cv=5,
-        refit=True,
-        n_jobs=None,
-        engine="auto",
-        pos_label=None,
-        null_class=None,
-        weighting="class",
-        normalize="none",
-        sample_weight_name=None,
-        min_gain=None,
-        bound="support",
-        bound_on="validation",
-        tol=None,
-        random_state=None,
-        verbose=0,
-        error_score=np.nan,
-        checkpoint=None,
-        callbacks=None,
-    ):
+        n_trials: int = 10,
+        param_grid: dict[str, Any] | list[dict[str, Any]] | None = None,
+        constraint: str | Constraint | None = None,
+        threshold: Literal["tune"] | None = "tune",
+        cv: Any = 5,
+        refit: bool = True,
+        n_jobs: int | None = None,
+        engine: Literal["auto", "generic"] = "auto",
+        pos_label: Label = None,
+        null_class: Label = None,
+        weighting: Literal["class", "one-vs-rest"] = "class",
+        normalize: Literal["none", "mean"] = "none",
+        sample_weight_name: str | None = None,
+        min_gain: float | None = None,
+        bound: Literal["support", "diagonal", "envelope", "parambath"] | type = "support",
+        bound_on: Literal["validation", "train"] = "validation",
+        tol: float | None = None,
+        random_state: RandomState_ = None,
+        verbose: int = 0,
+        error_score: str | float = np.nan,
+        checkpoint: PathLike | None = None,
+        callbacks: list[Callable[..., Any]] | None = None,
+    ) -> None:
         self.base = base
         self.metric = metric
         self.strategy = strategy
@@ -250,7 +262,7 @@ class CostSearch(
         self.callbacks = callbacks
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, **fit_params):
+    def fit(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any) -> CostSearch:
         """Search the costs and train the winner.
 
         Parameters
@@ -386,7 +398,7 @@ class CostSearch(
                 f"{self.constraint_value_:.4g}. Loosen the constraint, or add trials or features",
             )
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self.null_class is not None
         if hasattr(self.base, "fit") and not isinstance(self.base, type):

@@ -1,14 +1,21 @@
 """Which trial wins: the best one, or the neutral weights where its gain could be luck."""
 
+from __future__ import annotations
+
 from numbers import Real
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from csf._common.typing import Array, BoolArray, IntArray
 from csf._validation import check_count, generator
 from csf.errors.profile import ErrorProfile
 from csf.metrics import get_metric
 from csf.search.states import decode, encode
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+
 
 __all__ = ["Choice", "GainRule", "gain_error"]
 
@@ -44,7 +51,7 @@ class _Candidate(NamedTuple):
     decided: np.ndarray
 
     @property
-    def rank(self):
+    def rank(self) -> Any:
         """Smaller is better: first the demand, then the metric, as for the trials of a search."""
         return self.violation, -self.value
 
@@ -93,8 +100,16 @@ class GainRule:
     """
 
     def __init__(
-        self, metric, is_pos, sample_weight=None, *, samples=None, min_gain=0.5, n_bootstrap=200, random_state=0
-    ):
+        self,
+        metric: str | Metric,
+        is_pos: BoolArray,
+        sample_weight: Array | None = None,
+        *,
+        samples: IntArray | None = None,
+        min_gain: float = 0.5,
+        n_bootstrap: int = 200,
+        random_state: int = 0,
+    ) -> None:
         if not (isinstance(min_gain, Real) and 0.0 <= min_gain < np.inf):
             raise ValueError(f"min_gain must be a number of standard errors >= 0, got {min_gain!r}")
         self.metric, self.is_pos = get_metric(metric), is_pos
@@ -103,7 +118,7 @@ class GainRule:
         self.n_bootstrap = check_count(n_bootstrap, "n_bootstrap")
         self._best = self._neutral = None
 
-    def add(self, key, decided, *, neutral):
+    def add(self, key: object, decided: BoolArray, *, neutral: bool) -> None:
         """Take note of a candidate.
 
         Parameters
@@ -133,7 +148,7 @@ class GainRule:
         if neutral and (self._neutral is None or candidate.rank < self._neutral.rank):
             self._neutral = candidate
 
-    def to_record(self):
+    def to_record(self) -> list[Any]:
         """Plain description of the two candidates that count, for a file.
 
         Returns
@@ -145,7 +160,7 @@ class GainRule:
         known = known[:1] if self._best is self._neutral else known
         return [[each.key, encode(np.packbits(each.decided)), each is self._neutral] for each in known]
 
-    def restore(self, record):
+    def restore(self, record: list[Any]) -> None:
         """Take note of the candidates of a file.
 
         Parameters
@@ -157,7 +172,7 @@ class GainRule:
             decided = np.unpackbits(decode(packed), count=self.is_pos.size)
             self.add(tuple(key), decided, neutral=neutral)
 
-    def choose(self):
+    def choose(self) -> Choice:
         """The winner among all candidates so far.
 
         Returns
@@ -193,8 +208,16 @@ class GainRule:
 
 
 def gain_error(
-    metric, is_pos, decided, reference, sample_weight=None, *, samples=None, n_bootstrap=200, random_state=0
-):
+    metric: str | Metric,
+    is_pos: BoolArray,
+    decided: BoolArray,
+    reference: BoolArray,
+    sample_weight: Array | None = None,
+    *,
+    samples: IntArray | None = None,
+    n_bootstrap: int = 200,
+    random_state: int = 0,
+) -> float:
     """Bootstrap standard error of the difference of a metric between two decisions on the same samples.
 
     Parameters

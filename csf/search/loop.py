@@ -1,8 +1,11 @@
 """The loop of a search: ask, train on all folds, tell; in parallel, with checkpoints and callbacks."""
 
+from __future__ import annotations
+
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.exceptions import FitFailedWarning
@@ -16,6 +19,10 @@ from csf.search.memory import Memory
 from csf.search.outcomes import decisions, pooled_outcome
 from csf.search.workers import Workers
 from csf.trials import first_line
+
+if TYPE_CHECKING:
+    from csf.search.gain_rule import Choice
+
 
 __all__ = ["Runner"]
 
@@ -66,7 +73,7 @@ class Runner:
     verbose: int = 0
     min_gain: float | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self._memory = Memory(self.trainers)
         self._failures = Counter()
         self._rule = self._untold = None
@@ -78,7 +85,7 @@ class Runner:
             if self.checkpoint is not None and self.checkpoint.kept is not None:
                 self._rule.restore(self.checkpoint.kept["rule"])
 
-    def run(self):
+    def run(self) -> str | None:
         """Run all studies to their ends.
 
         Returns
@@ -109,7 +116,7 @@ class Runner:
         self._warn_of_more_failures()
         return None
 
-    def choose(self):
+    def choose(self) -> Choice | None:
         """Winner by the gain rule.
 
         Returns

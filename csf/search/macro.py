@@ -1,12 +1,19 @@
 """MacroCostSearch: one search for each class against the rest, for macro-averaged metrics."""
 
+from __future__ import annotations
+
+from typing import Any, Self
+
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.typing import Array, Samples
+from csf._sklearn import clone
 from csf._validation import check_labels, check_n_jobs, check_samples, check_weights
 from csf.errors.profile import ErrorProfile
 from csf.metrics import get_metric
@@ -93,11 +100,11 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     (0.881, 0.946)
     """
 
-    def __init__(self, search, *, n_jobs=None):
+    def __init__(self, search: CostSearch, *, n_jobs: int | None = None) -> None:
         self.search = search
         self.n_jobs = n_jobs
 
-    def fit(self, X, y, sample_weight=None, **fit_params):
+    def fit(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any) -> Self:
         """Search the costs of each class.
 
         Parameters
@@ -182,7 +189,7 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if hasattr(searches[0], name):
                 setattr(self, name, getattr(searches[0], name))
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> Array:
         """The class whose score exceeds its threshold by the most, in units of log-odds.
 
         Parameters
@@ -198,7 +205,7 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         best = self._margins(X).argmax(axis=1)
         return self.classes_[best]
 
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> Any:
         """Scores that say what `predict` does.
 
         Parameters
@@ -220,7 +227,7 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return np.column_stack([search.decision_function(X) for search in self.searches_]) * self.scales_
 
     @available_if(_search_has("predict_proba"))
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> Array:
         """Probabilities of each class against the rest with the costs taken out, scaled to sum 1.
 
         Parameters
@@ -238,7 +245,7 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         total = proba.sum(axis=1, keepdims=True)
         return np.divide(proba, total, out=np.full_like(proba, 1.0 / proba.shape[1]), where=total > 0.0)
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Macro average of the metric on new data.
 
         Parameters
@@ -261,7 +268,7 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         profiles = [ErrorProfile.from_masks(y == k, predicted == k, sample_weight=weight) for k in classes]
         return float(np.mean([metric.of(profile) for profile in profiles]))
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if isinstance(self.search, CostSearch):
             inner = get_tags(self.search).input_tags

@@ -1,7 +1,19 @@
 """What linear models start from, and how a search that goes on gets it back."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from csf._common.typing import Costs
 from csf.search.states import decode, encode
 from csf.trainers.warm_starts import Starts
+
+if TYPE_CHECKING:
+    from csf.search.outcomes import FoldResult
+    from csf.trainers.base import Trainer
+    from csf.trials import Trial
+
 
 __all__ = ["Memory"]
 
@@ -18,12 +30,12 @@ class Memory:
         One for each setting and fold.
     """
 
-    def __init__(self, trainers):
+    def __init__(self, trainers: list[list[Trainer]]) -> None:
         self.trainers, self.order = trainers, []
         self._starts = [Starts() for _ in trainers[0]]
         self._texts = {}
 
-    def starts(self, setting, fold, costs):
+    def starts(self, setting: int, fold: int, costs: Costs) -> Sequence[Any]:
         """States for a training to start from.
 
         Parameters
@@ -41,7 +53,7 @@ class Memory:
         trainer = self.trainers[setting][fold]
         return () if trainer.family is None else self._starts[fold].nearest(trainer.family, trainer.position(costs))
 
-    def add(self, setting, trial, results):
+    def add(self, setting: int, trial: Trial, results: list[FoldResult]) -> None:
         """Keep the states of a trial.
 
         Parameters
@@ -60,7 +72,7 @@ class Memory:
             if result.state is not None:
                 starts.add(trainer.family, trainer.position(trial.costs), result.state)
 
-    def to_record(self):
+    def to_record(self) -> dict[str, Any]:
         """Plain description for a file.
 
         Returns
@@ -86,7 +98,7 @@ class Memory:
         states = [[texts[id(entry)][1] for entry in starts.known] for starts in self._starts]
         return {"order": self.order, "states": states if size <= _LARGEST else None}
 
-    def restore(self, record):
+    def restore(self, record: dict[str, Any]) -> list[tuple[Any, ...]]:
         """Take over the states of a file.
 
         Parameters

@@ -1,18 +1,32 @@
 """Trainings on folds, and what the pooled held-out predictions say."""
 
+from __future__ import annotations
+
 import pickle
 import time
 import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import wrap_non_picklable_objects
+from numpy.typing import ArrayLike
 
+from csf._common.typing import Array, BoolArray, Costs
 from csf._common.warn import warn
 from csf.errors.hull import Hull
 from csf.errors.profile import ErrorProfile
 from csf.thresholding import sweep_several
 from csf.trials import known_hull, outcome
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.samples.folds import Fold
+    from csf.scores.responses import Response
+    from csf.trainers.base import Trainer
+    from csf.trials import Trial
+
 
 __all__ = [
     "FoldResult",
@@ -63,11 +77,11 @@ class FoldResult:
     duality_gap: float | None = None
 
     @classmethod
-    def failed(cls, error):
+    def failed(cls, error: Any) -> Any:
         """Result of a training that raised an error."""
         return cls(error="".join(traceback.format_exception(error)), cause=Cause(error))
 
-    def raise_error(self):
+    def raise_error(self) -> None:
         """Raise the error of a failure, if it is one."""
         if self.error is None:
             return
@@ -85,10 +99,10 @@ class Cause:
         The exception; ``None`` where it did not get through.
     """
 
-    def __init__(self, error):
+    def __init__(self, error: Any) -> None:
         self.error = error
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         try:
             # The traceback stays here, but for its text.
             self.error.add_note(f"\nIn a worker:\n{''.join(traceback.format_exception(self.error))}")
@@ -104,7 +118,9 @@ def _unpacked(content):
         return Cause(None)
 
 
-def run_fold(trainer, fold, costs, starts=(), *, tune, on_train):
+def run_fold(
+    trainer: Trainer, fold: Fold, costs: Costs, starts: Sequence[Any] = (), *, tune: bool, on_train: bool
+) -> FoldResult:
     """Train on one fold and predict its held-out samples.
 
     Parameters
@@ -162,7 +178,7 @@ def _answer(trainer, training, part, fold, tune):
     return answer
 
 
-def lost_samples(y, found):
+def lost_samples(y: ArrayLike, found: Any) -> Any:
     """Samples in which there is something (code above 0), and something else is found."""
     return (y > 0) & (y != found)
 
@@ -175,7 +191,7 @@ def _known(y, answer, weight):
     return profile, known_hull(profile, curve)
 
 
-def pooled_outcome(metric, folds, results, *, tune):
+def pooled_outcome(metric: Metric, folds: list[Fold], results: list[FoldResult], *, tune: bool) -> dict[str, Any]:
     """Fields of a trial from the pooled held-out predictions of all folds.
 
     Parameters
@@ -227,12 +243,12 @@ def _found(answer, threshold):
     return answer.decided if threshold is None else answer.score >= threshold
 
 
-def decisions(results, threshold):
+def decisions(results: Any, threshold: Any) -> Any:
     """Which held-out samples are found for what they are at a threshold, or by the own decision (``None``)."""
     return _pooled([_found(result, threshold) for result in results]) & ~_pooled([result.lost for result in results])
 
 
-def evaluate(metric, is_pos, lost, decided, score, weight):
+def evaluate(metric: Metric, is_pos: BoolArray, lost: Any, decided: Any, score: Array, weight: Array | None) -> Any:
     """Fields of a trial from decisions and scores (or ``None``) on one data set."""
     profile = ErrorProfile.from_masks(is_pos, decided & ~lost, sample_weight=weight)
     curve = None if score is None else sweep_several(is_pos, lost, score, weight)
@@ -269,7 +285,7 @@ def _train_fields(metric, folds, results):
     return {name: fields[name] for name in ("profile", "value", "attained", "hull")}
 
 
-def warn_of_one_side(metric, winner, answer):
+def warn_of_one_side(metric: Metric, winner: Trial, answer: Response) -> None:
     """Warn where the winner, trained on everything, lost what its trainings on folds could tell apart.
 
     That happens to models that are nearly constant: their scores differ by less than those of two trainings do.

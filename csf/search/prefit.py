@@ -1,9 +1,15 @@
 """A base that is fitted already: costs cannot reach it, its threshold can be tuned."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.typing import Array, Estimator, IntArray
 from csf.errors.profile import ErrorProfile
 from csf.scores.responses import respond
 from csf.search.outcomes import evaluate
@@ -11,10 +17,15 @@ from csf.strategies import ImbalanceRatio
 from csf.study import Study
 from csf.trials import Trial
 
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.samples.labels import Labels
+
+
 __all__ = ["is_prefit", "prefit_study"]
 
 
-def is_prefit(base, cv):
+def is_prefit(base: Estimator, cv: object) -> bool:
     """Whether a base is to be taken as it is.
 
     Parameters
@@ -32,7 +43,17 @@ def is_prefit(base, cv):
     return isinstance(base, FrozenEstimator) or (isinstance(cv, str) and cv == "prefit")
 
 
-def prefit_study(base, metric, X, labels, codes, weight, *, tune, bound):
+def prefit_study(
+    base: Estimator,
+    metric: Metric,
+    X: ArrayLike,
+    labels: Labels,
+    codes: IntArray,
+    weight: Array | None,
+    *,
+    tune: bool,
+    bound: str | type,
+) -> tuple[Study, Array, Array]:
     """Study of one trial: the fitted base, with the threshold that suits it best.
 
     Parameters

@@ -1,11 +1,22 @@
 """What a search reports: the winner, the bound, and all trials as a dict of arrays."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from csf._common.typing import Array
 from csf._common.warn import warn
 from csf.bounds import upper_bound
 from csf.trials import best_trial, first_line, gap
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.study.study import Study
+    from csf.trials import Trial
+
 
 __all__ = ["cv_results", "report"]
 
@@ -13,7 +24,17 @@ __all__ = ["cv_results", "report"]
 _OPEN = 0.05
 
 
-def report(studies, settings, n_splits, *, metric, pos, bound, stopped=None, winner=None):
+def report(
+    studies: list[Study],
+    settings: list[dict[str, Any]],
+    n_splits: int,
+    *,
+    metric: Metric,
+    pos: float,
+    bound: str | type,
+    stopped: str | None = None,
+    winner: Trial | None = None,
+) -> dict[str, Any]:
     """Fitted attributes of a search that come from its trials.
 
     Parameters
@@ -85,7 +106,7 @@ def _nothing_worked(trials):
     return kind(f"all {len(trials)} trials failed: {causes[0]}{more}{first}")
 
 
-def cv_results(trials, settings, n_folds):
+def cv_results(trials: list[Trial], settings: list[dict[str, Any]], n_folds: int) -> dict[str, Array]:
     """Table of all trials.
 
     Parameters

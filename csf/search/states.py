@@ -1,5 +1,7 @@
 """States of trainings as plain JSON and back, to the last bit and without pickle."""
 
+from __future__ import annotations
+
 import base64
 import zlib
 from dataclasses import fields
@@ -13,7 +15,7 @@ __all__ = ["decode", "encode"]
 _SOLUTIONS = {kind.__name__: kind for kind in (HingeSolution, Solution)}
 
 
-def encode(state):
+def encode(state: object) -> object:
     """Plain description of a state.
 
     Parameters
@@ -51,7 +53,7 @@ def encode(state):
     raise TypeError(f"a state that holds a {name} cannot be kept in a file")
 
 
-def decode(record):
+def decode(record: object) -> object:
     """State of a description.
 
     Parameters

@@ -1,8 +1,13 @@
 """Where trainings run, and how what they need gets there once."""
 
+from __future__ import annotations
+
 import warnings
+from argparse import Namespace
+from collections.abc import Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Self
 
 from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
@@ -10,6 +15,11 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from csf.search.cluster import Cluster
 from csf.search.outcomes import FoldResult, run_fold
+
+if TYPE_CHECKING:
+    from csf.samples.folds import Fold
+    from csf.trainers.base import Trainer
+
 
 __all__ = ["Workers"]
 
@@ -38,7 +48,7 @@ class Workers:
     have no process of their own, the whole program dies with them.
     """
 
-    def __init__(self, trainers, folds, n_jobs):
+    def __init__(self, trainers: list[list[Trainer]], folds: list[Fold], n_jobs: int | None) -> None:
         labels = [fold.labels for fold in folds]
         rows = [list(zip(row, labels, strict=True)) for row in trainers]
         count, backend = effective_n_jobs(n_jobs), get_active_backend()[0]
@@ -50,14 +60,14 @@ class Workers:
             threads = all(trainer.releases_gil for row in trainers for trainer in row)
             self._place = _Pool(rows, n_jobs, count, prefer="threads" if threads else None)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self._place.__enter__()
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         self._place.__exit__(*error)
 
-    def run(self, tasks, *, raise_errors, **options):
+    def run(self, tasks: list[tuple[Any, ...]], *, raise_errors: bool, **options: Any) -> Iterator[Any]:
         """Train on folds.
 
         Parameters
@@ -89,16 +99,16 @@ class Workers:
 class _Here:
     """Trains in this thread."""
 
-    def __init__(self, rows):
+    def __init__(self, rows: Any) -> None:
         self._rows = rows
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         pass
 
-    def results(self, tasks, options):
+    def results(self, tasks: Any, options: Namespace) -> Any:
         """Number and result of each task, as they come."""
         for number, (setting, fold, *task) in enumerate(tasks):
             yield number, run_fold(*self._rows[setting][fold], *task, **options)
@@ -107,20 +117,20 @@ class _Here:
 class _Pool:
     """Trains in threads or processes of this machine, or wherever another backend of joblib does."""
 
-    def __init__(self, rows, n_jobs, count, *, prefer):
+    def __init__(self, rows: Any, n_jobs: int | None, count: Any, *, prefer: Any) -> None:
         self._rows = rows
         # joblib hands out twice as many tasks as there are workers.
         self._in_flight = 2 * count
         self._parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", prefer=prefer)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self._parallel.__enter__()
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         self._parallel.__exit__(*error)
 
-    def results(self, tasks, options):
+    def results(self, tasks: Any, options: Namespace) -> Any:
         """Number and result of each task, as they come."""
         left = dict(enumerate(tasks))
         while left:

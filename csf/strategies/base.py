@@ -1,9 +1,17 @@
 """The contract of a strategy: history in, proposal out."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from csf.metrics import LinearFractional
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.trials import Trial
+
 
 __all__ = ["Proposal", "Strategy", "balanced_level", "tried_levels"]
 
@@ -43,7 +51,7 @@ class Strategy(ABC):
     batch_size = 1
 
     @abstractmethod
-    def propose(self, trials, *, metric, pos):
+    def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
         """Next level to train at.
 
         Parameters
@@ -61,7 +69,7 @@ class Strategy(ABC):
             A level in ``metric.range(pos)``, costs that belong to no level, or ``None`` when the strategy is done.
         """
 
-    def with_budget(self, n_trials):
+    def with_budget(self, n_trials: int) -> Self:
         """The strategy as it should be for a given number of trials.
 
         Parameters
@@ -76,7 +84,7 @@ class Strategy(ABC):
         """
         return self
 
-    def check_metric(self, metric):  # noqa: B027 - most strategies serve every metric
+    def check_metric(self, metric: Metric) -> None:  # noqa: B027 - most strategies serve every metric
         """Raise a TypeError if the strategy cannot serve ``metric``.
 
         Parameters
@@ -86,12 +94,12 @@ class Strategy(ABC):
         """
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Short name for tables and plots."""
         return type(self).__name__.lower()
 
 
-def require_levels(strategy, metric):
+def require_levels(strategy: Any, metric: Metric) -> None:
     """Raise a TypeError where a strategy reads the metric's value as a level and the metric has no levels."""
     if not isinstance(metric, LinearFractional):
         raise TypeError(
@@ -100,12 +108,12 @@ def require_levels(strategy, metric):
         )
 
 
-def tried_levels(trials):
+def tried_levels(trials: Sequence[Trial]) -> Any:
     """Sorted levels of all trials that have one, whatever their state."""
     return sorted(trial.t for trial in trials if trial.t is not None)
 
 
-def balanced_level(metric, *, pos):
+def balanced_level(metric: Metric, *, pos: float) -> float | None:
     """Level at which the costs balance the classes, ``c_fn : c_fp = (1 - pos) : pos``, or ``None``.
 
     Parameters

@@ -1,9 +1,19 @@
 """Bisection on the level: is a value of t attainable by training at t?"""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from csf._validation import check_number
 from csf.strategies.base import SAME, Strategy, require_levels
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.strategies.base import Proposal
+    from csf.trials import Trial
+
 
 __all__ = ["Bisection"]
 
@@ -32,10 +42,10 @@ class Bisection(Strategy):
 
     tol: float = 1e-3
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_number(self.tol, "tol")
 
-    def propose(self, trials, *, metric, pos):
+    def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
         """Middle of the interval that is left, see `Strategy.propose`."""
         lo, hi = metric.range(pos)
         width = hi - lo
@@ -51,6 +61,6 @@ class Bisection(Strategy):
             lo, hi = (middle, hi) if attained else (lo, middle)
         return None
 
-    def check_metric(self, metric):
+    def check_metric(self, metric: Metric) -> None:
         """Bisection needs levels, see `Strategy.check_metric`."""
         require_levels(self, metric)

@@ -1,6 +1,10 @@
 """CONE: look where the metric could still be highest."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +17,11 @@ from csf.bounds.envelope import highest_levels
 from csf.metrics import LinearFractional
 from csf.strategies.base import Strategy
 from csf.strategies.corners import corner_promise
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.trials import Trial
+
 
 __all__ = ["Cone"]
 
@@ -59,13 +68,13 @@ class Cone(Strategy):
     eps: object = 0.0
     batch_size: int = 1
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.depth is not None:
             check_count(self.depth, "depth")
         check_count(self.batch_size, "batch_size")
         check_eps(self.eps)
 
-    def propose(self, trials, *, metric, pos):
+    def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> Any:
         """Midpoint of the tried levels around the most promising one, see `Strategy.propose`."""
         trials = [trial for trial in trials if trial.t is not None]
         lo, hi = metric.range(pos)

@@ -1,13 +1,24 @@
 """Where support lines of neighbouring levels meet: the promise of an interval, for every metric."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from csf._common.typing import Array
 from csf.bounds import SupportLineBound, known_profiles
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.trials import Trial
+
 
 __all__ = ["corner_promise"]
 
 
-def corner_promise(trials, edges, metric, pos):
+def corner_promise(trials: Sequence[Trial], edges: Array, metric: Metric, pos: float) -> Array:
     """Metric value at the profile where the support lines of each interval's two ends meet.
 
     Parameters

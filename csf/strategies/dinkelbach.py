@@ -1,9 +1,19 @@
 """Dinkelbach's iteration: aim at the best value seen."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from csf._validation import check_number
 from csf.strategies.base import Strategy, balanced_level, require_levels, tried_levels
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.strategies.base import Proposal
+    from csf.trials import Trial
+
 
 __all__ = ["Dinkelbach"]
 
@@ -36,10 +46,10 @@ class Dinkelbach(Strategy):
 
     tol: float = 1e-4
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_number(self.tol, "tol")
 
-    def propose(self, trials, *, metric, pos):
+    def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
         """Best value seen, unless it was tried, see `Strategy.propose`."""
         values = [trial.value for trial in trials if trial.value is not None]
         tried = tried_levels(trials)
@@ -54,6 +64,6 @@ class Dinkelbach(Strategy):
     def _close(self, t, tried):
         return any(abs(t - other) <= self.tol for other in tried)
 
-    def check_metric(self, metric):
+    def check_metric(self, metric: Metric) -> None:
         """The best value must be a level, see `Strategy.check_metric`."""
         require_levels(self, metric)

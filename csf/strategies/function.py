@@ -1,9 +1,18 @@
 """A function of the user's own as a strategy."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from csf.strategies.base import Strategy
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.strategies.base import Proposal
+    from csf.trials import Trial
+
 
 __all__ = ["FunctionStrategy"]
 
@@ -28,11 +37,11 @@ class FunctionStrategy(Strategy):
 
     function: Callable
 
-    def propose(self, trials, *, metric, pos):
+    def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
         """What the function returns, see `Strategy.propose`."""
         return self.function(trials, metric=metric, pos=pos)
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Name of the function."""
         return getattr(self.function, "__name__", type(self.function).__name__)

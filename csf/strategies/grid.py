@@ -1,11 +1,21 @@
 """Parambath's grid: levels at equal distances."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from csf._validation import check_count
 from csf.strategies.base import SAME, Strategy, tried_levels
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.strategies.base import Proposal
+    from csf.trials import Trial
+
 
 __all__ = ["Grid"]
 
@@ -35,11 +45,11 @@ class Grid(Strategy):
 
     batch_size = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.size is not None:
             check_count(self.size, "size")
 
-    def propose(self, trials, *, metric, pos):
+    def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
         """First level of the grid that was not tried, see `Strategy.propose`."""
         size = 10 if self.size is None else self.size
         lo, hi = metric.range(pos)
@@ -49,6 +59,6 @@ class Grid(Strategy):
         free = np.minimum(levels - tried[above - 1], tried[above] - levels) > SAME * (hi - lo)
         return float(levels[np.argmax(free)]) if free.any() else None
 
-    def with_budget(self, n_trials):
+    def with_budget(self, n_trials: int) -> Strategy:
         """A grid of ``n_trials`` levels unless its size was given, see `Strategy.with_budget`."""
         return self if self.size is not None else replace(self, size=n_trials)

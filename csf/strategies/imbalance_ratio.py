@@ -1,8 +1,17 @@
 """The imbalance ratio: one training with balanced classes."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from csf.strategies.base import Proposal, Strategy, balanced_level
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.trials import Trial
+
 
 __all__ = ["ImbalanceRatio"]
 
@@ -18,13 +27,13 @@ class ImbalanceRatio(Strategy):
     Proposal(t=0.2, c_fn=0.9, c_fp=0.1)
     """
 
-    def propose(self, trials, *, metric, pos):
+    def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
         """The balanced costs, once, see `Strategy.propose`."""
         if trials:
             return None
         return Proposal(balanced_level(metric, pos=pos), 1.0 - pos, pos)
 
     @property
-    def name(self):
+    def name(self) -> str:
         """``"imbalance_ratio"``."""
         return "imbalance_ratio"

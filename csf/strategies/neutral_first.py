@@ -1,8 +1,17 @@
 """Equal costs first, so that there is something to beat."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from csf.strategies.base import Proposal, Strategy
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.trials import Trial
+
 
 __all__ = ["NeutralFirst"]
 
@@ -25,33 +34,33 @@ class NeutralFirst(Strategy):
 
     strategy: Strategy
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not isinstance(self.strategy, Strategy):
             raise TypeError(f"strategy must be a csf.strategies.Strategy object, got {self.strategy!r}")
         if isinstance(self.strategy, NeutralFirst):  # the inner one would propose equal costs for ever
             object.__setattr__(self, "strategy", self.strategy.strategy)
 
-    def propose(self, trials, *, metric, pos):
+    def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
         """Equal costs where they are missing, else what the other strategy says, see `Strategy.propose`."""
         others = [trial for trial in trials if trial.c_fn != trial.c_fp]
         if len(others) == len(trials):
             return Proposal(None, 1.0, 1.0)
         return self.strategy.propose(others, metric=metric, pos=pos)
 
-    def with_budget(self, n_trials):
+    def with_budget(self, n_trials: int) -> Strategy:
         """The same with one trial less for the other strategy, see `Strategy.with_budget`."""
         return replace(self, strategy=self.strategy.with_budget(max(n_trials - 1, 1)))
 
-    def check_metric(self, metric):
+    def check_metric(self, metric: Metric) -> None:
         """As the other strategy, see `Strategy.check_metric`."""
         self.strategy.check_metric(metric)
 
     @property
-    def batch_size(self):
+    def batch_size(self) -> Any:
         """As the other strategy."""
         return self.strategy.batch_size
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Name of the other strategy."""
         return self.strategy.name

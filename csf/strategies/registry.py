@@ -1,5 +1,10 @@
 """Strategies by name: the list of all that come with the package, which `csf.strategies` hands on."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 from csf._common.names import look_up
 from csf.strategies.base import Strategy
 from csf.strategies.bisection import Bisection
@@ -35,7 +40,7 @@ STRATEGIES = {
 }
 
 
-def get_strategy(strategy):
+def get_strategy(strategy: str | Strategy | Callable[..., Any]) -> Strategy:
     """Strategy object of a name or function, or the object itself.
 
     Parameters

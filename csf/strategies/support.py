@@ -1,6 +1,10 @@
 """Support lines and exploration: few trainings, none of them wasted next to another."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,6 +13,12 @@ from csf.bounds import SupportLineBound
 from csf.metrics import LinearFractional
 from csf.strategies.base import SAME, Strategy
 from csf.strategies.corners import corner_promise
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.strategies.base import Proposal
+    from csf.trials import Trial
+
 
 __all__ = ["Support"]
 
@@ -43,13 +53,13 @@ class Support(Strategy):
     patience: int = 3
     reach: float = 0.01
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_number(self.tol, "tol")
         check_count(self.patience, "patience")
         if not SAME <= check_number(self.reach, "reach", positive=True) < 0.5:
             raise ValueError(f"reach must be in [{SAME:g}, 0.5), got {self.reach!r}")
 
-    def propose(self, trials, *, metric, pos):
+    def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
         """Exploit and explore in turn, see `Strategy.propose`."""
         lo, hi = metric.range(pos)
         trials = sorted((trial for trial in trials if trial.t is not None), key=lambda trial: trial.number)

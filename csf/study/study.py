@@ -1,11 +1,18 @@
 """Ask for costs, tell what came out: the search without the training."""
 
+from __future__ import annotations
+
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from numpy.typing import ArrayLike
 
 from csf._common.files import read_record, write_record
 from csf._common.identity import named
+from csf._common.typing import Label, PathLike
 from csf._validation import check_binary_target, check_count, check_fraction, check_number, check_scores, check_weights
 from csf.bounds import upper_bound
 from csf.errors.profile import ErrorProfile
@@ -13,6 +20,11 @@ from csf.metrics import get_metric
 from csf.strategies import Proposal, get_strategy
 from csf.thresholding import sweep
 from csf.trials import Trial, best_trial, check_history, check_share, gap, known_hull, outcome, same_costs
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.strategies.base import Strategy
+
 
 __all__ = ["Study"]
 
@@ -59,7 +71,16 @@ class Study:
     ([0.5, 0.25, 0.125], 0.25)
     """
 
-    def __init__(self, metric="f1", strategy="cone", *, pos, n_trials=10, tol=None, bound="support"):
+    def __init__(
+        self,
+        metric: str | Metric = "f1",
+        strategy: str | Strategy | Callable[..., Any] = "cone",
+        *,
+        pos: float,
+        n_trials: int = 10,
+        tol: float | None = None,
+        bound: Literal["support", "diagonal", "envelope", "parambath"] | type = "support",
+    ) -> None:
         self.metric = get_metric(metric)
         self.n_trials = check_count(n_trials, "n_trials")
         self._given = get_strategy(strategy)  # may be continued with another budget
@@ -75,7 +96,16 @@ class Study:
         self.stop_reason = None
 
     @classmethod
-    def from_target(cls, y, metric="f1", strategy="cone", *, pos_label=None, sample_weight=None, **options):
+    def from_target(
+        cls,
+        y: ArrayLike,
+        metric: str | Metric = "f1",
+        strategy: str = "cone",
+        *,
+        pos_label: Label = None,
+        sample_weight: ArrayLike | None = None,
+        **options: Any,
+    ) -> Self:
         """Study for the labels of a data set.
 
         Parameters
@@ -108,7 +138,7 @@ class Study:
 
     # ---------------------------------------------------------------- ask
 
-    def ask(self):
+    def ask(self) -> Trial | None:
         """Next trial to train, or ``None`` when the search is over or waits for pending trials.
 
         Returns
@@ -133,7 +163,7 @@ class Study:
         self.stop_reason = None
         return trial
 
-    def ask_batch(self):
+    def ask_batch(self) -> list[Trial]:
         """All trials that the strategy is ready to have trained at once.
 
         Returns
@@ -191,7 +221,17 @@ class Study:
 
     # ---------------------------------------------------------------- tell
 
-    def tell(self, trial, y_true=None, y_pred=None, *, y_score=None, profile=None, sample_weight=None, pos_label=None):
+    def tell(
+        self,
+        trial: Trial | int,
+        y_true: ArrayLike | None = None,
+        y_pred: ArrayLike | None = None,
+        *,
+        y_score: ArrayLike | None = None,
+        profile: ErrorProfile | None = None,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Label = None,
+    ) -> Trial:
         """Report what a trial's model did.
 
         Parameters
@@ -241,7 +281,7 @@ class Study:
         profile = profile or cut.profile
         return self.record(trial, **outcome(self.metric, profile, hull=known_hull(profile, curve), cut=cut))
 
-    def record(self, trial, **results):
+    def record(self, trial: Trial | int, **results: Any) -> Trial:
         """Complete a pending trial with finished results; `tell` is the way in for labels and predictions.
 
         Parameters
@@ -259,7 +299,7 @@ class Study:
         check_share(results["profile"], self.pos)
         return self._settle(trial, state="complete", **results)
 
-    def fail(self, trial, error, **results):
+    def fail(self, trial: Trial | int, error: str | Exception, **results: Any) -> Trial:
         """Report that a trial's training failed; the search goes on without it.
 
         Parameters
@@ -291,33 +331,33 @@ class Study:
         self.trials[at] = replace(known, **changes)
         return self.trials[at]
 
-    def forget_pending(self):
+    def forget_pending(self) -> None:
         """Drop trials that were asked for and never told, e.g. after an interruption."""
         self.trials = [trial for trial in self.trials if trial.state != "pending"]
 
     # ---------------------------------------------------------------- results
 
     @property
-    def best_trial(self):
+    def best_trial(self) -> Any:
         """Complete trial with the largest score (feasible ones first, then the earliest), or ``None``."""
         return best_trial(self.trials)
 
     @property
-    def best_score(self):
+    def best_score(self) -> Any:
         """Score of `best_trial`, or ``None`` before the first result."""
         return None if self.best_trial is None else self.best_trial.score
 
     @property
-    def upper_bound(self):
+    def upper_bound(self) -> Any:
         """Best value still possible by the bound (for feasible classifiers); the end of the range before a result."""
         return upper_bound(self.trials, self.metric, pos=self.pos, bound=self.bound)
 
     @property
-    def gap(self):
+    def gap(self) -> Any:
         """`upper_bound` minus the best value attained, >= 0; ``None`` before a result, NaN where none is feasible."""
         return gap(self.trials, self.upper_bound)
 
-    def state(self):
+    def state(self) -> dict[str, Any]:
         """Number of trials in each state.
 
         Returns
@@ -330,7 +370,7 @@ class Study:
 
     # ---------------------------------------------------------------- files
 
-    def save(self, path):
+    def save(self, path: PathLike) -> None:
         """Write the trials as JSON; an existing file is replaced in one step.
 
         Parameters
@@ -354,7 +394,7 @@ class Study:
         )
 
     @classmethod
-    def load(cls, path, metric="f1", strategy="cone", **options):
+    def load(cls, path: PathLike, metric: str | Metric = "f1", strategy: str = "cone", **options: Any) -> Self:
         """Study with the trials of a file; metric and strategy are code and given again.
 
         Parameters

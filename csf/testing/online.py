@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.metrics import f1_score, roc_auc_score
 
+from csf._sklearn import clone
 from csf._validation import generator
 from csf.testing._require import require
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from csf._sklearn import clone
 from csf.costs.weights import WeightRoute, weight_route
 from csf.samples.folds import Data, Fold, make_folds
 from csf.scores.responses import natural_threshold, respond, response_method

@@ -1,9 +1,15 @@
 """Monotone maps from scores to probabilities, fitted on out-of-fold scores."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
+from csf._common.typing import Array, BoolArray
 from csf._validation import check_choice
 
 __all__ = ["fit_calibrator"]
@@ -14,7 +20,7 @@ CALIBRATIONS = (None, "sigmoid", "isotonic")
 class _Sigmoid:
     """Platt's sigmoid: logistic regression on the score alone, with targets moved off 0 and 1."""
 
-    def fit(self, score, is_pos, sample_weight):
+    def fit(self, score: Array, is_pos: BoolArray, sample_weight: ArrayLike | None) -> Any:
         weight = np.ones(score.shape[0]) if sample_weight is None else sample_weight
         n_pos, n_neg = weight[is_pos].sum(), weight[~is_pos].sum()
         target = np.where(is_pos, (n_pos + 1.0) / (n_pos + 2.0), 1.0 / (n_neg + 2.0))
@@ -28,11 +34,11 @@ class _Sigmoid:
         )
         return self
 
-    def predict(self, score):
+    def predict(self, score: Array) -> Any:
         return self.model_.predict_proba(self._column(score))[:, 1]
 
     @property
-    def slope_(self):
+    def slope_(self) -> Any:
         """Growth of the log-odds with the score."""
         return float(self.model_.coef_[0, 0] / self.scale_)
 
@@ -40,7 +46,9 @@ class _Sigmoid:
         return ((score - self.shift_) / self.scale_)[:, np.newaxis]
 
 
-def fit_calibrator(calibration, score, is_pos, sample_weight):
+def fit_calibrator(
+    calibration: str | None, score: Array, is_pos: BoolArray, sample_weight: Array | None
+) -> object | None:
     """Fitted object whose ``predict`` turns scores into probabilities, or ``None`` for no calibration.
 
     Parameters

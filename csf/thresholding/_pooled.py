@@ -1,17 +1,22 @@
 """What all classifiers with a threshold share: out-of-fold scores, a refit, and prediction by the threshold."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from csf._sklearn import routing_enabled
+from csf._common.typing import Array
+from csf._sklearn import clone, routing_enabled
 from csf._validation import check_binary_target, check_n_jobs, check_samples, check_weights
 from csf.metrics import get_metric
 from csf.samples.splits import resolve_splits
@@ -33,7 +38,7 @@ class _Pooled:
     sample_weight: np.ndarray | None
     borders: np.ndarray
 
-    def folds(self):
+    def folds(self) -> Any:
         """Truth, scores and weights of each fold in which both classes weigh something."""
         for start, stop in zip(self.borders[:-1], self.borders[1:]):
             fold = slice(start, stop)
@@ -79,7 +84,7 @@ class PooledThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
     def _check_parameters(self):
         """Hook for checks before any fitting."""
 
-    def fit(self, X, y, sample_weight=None, **params):
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any) -> Self:
         """Find the threshold on out-of-fold scores, then fit the base to everything.
 
         Parameters
@@ -180,7 +185,7 @@ class PooledThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
     def _calibrated(self, score):
         return score if self.calibrator_ is None else self.calibrator_.predict(score)
 
-    def positive_score(self, X):
+    def positive_score(self, X: ArrayLike) -> Array:
         """Score of the positive class, the one that `threshold_` cuts: larger means more likely positive.
 
         Parameters
@@ -202,7 +207,7 @@ class PooledThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
     def _labels(self, predicted_pos):
         return self.classes_[(predicted_pos == self._positive_is_last()).astype(int)]
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> Array:
         """Predict the positive class where the score reaches `threshold_`.
 
         Parameters
@@ -217,7 +222,7 @@ class PooledThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         """
         return self._labels(self.positive_score(X) >= self.threshold_)
 
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> Array:
         """Distance of the score from `threshold_`, positive exactly where ``classes_[1]`` is predicted.
 
         Parameters
@@ -234,7 +239,7 @@ class PooledThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         return margin(self.positive_score(X), self.threshold_, self._positive_is_last())
 
     @available_if(_gives_probabilities)
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> Array:
         """Probabilities of the base, or calibrated ones; the threshold does not change them.
 
         Parameters
@@ -255,7 +260,7 @@ class PooledThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         return np.column_stack(columns)
 
     @available_if(_gives_probabilities)
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: ArrayLike) -> Array:
         """Logarithm of `predict_proba`.
 
         Parameters
@@ -271,7 +276,7 @@ class PooledThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Value of ``metric`` (not the accuracy) on new data.
 
         Parameters
@@ -291,7 +296,7 @@ class PooledThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         metric = get_metric(self.metric)
         return metric.score(y, self.predict(X), sample_weight=sample_weight, pos_label=self.pos_label_)
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> MetadataRouter:
         """Where metadata goes: to the base's ``fit``, to the splitter, and sample weights to this object itself.
 
         Returns
@@ -306,7 +311,7 @@ class PooledThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
             .add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
         )
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         base_tags = get_tags(self.base)

@@ -1,7 +1,13 @@
 """From a model and data to scores of samples that it has not seen."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import has_fit_parameter
 
+from csf._common.typing import Estimator, Samples
 from csf._sklearn import last_step, safe_indexing, slice_params
 from csf.scores.responses import positive_score
 
@@ -10,13 +16,15 @@ __all__ = ["RESPONSE_METHODS", "fold_scores", "weight_argument"]
 RESPONSE_METHODS = ("predict_proba", "decision_function")
 
 
-def weight_argument(base):
+def weight_argument(base: Estimator) -> Any:
     """Name of the argument of the base's ``fit`` that takes sample weights, or ``None``."""
     prefix, last = last_step(base)
     return f"{prefix}sample_weight" if has_fit_parameter(last, "sample_weight") else None
 
 
-def fold_scores(model, X, y, train, test, fit_params, response_methods, pos_label):
+def fold_scores(
+    model: Any, X: Samples, y: ArrayLike, train: Any, test: Any, fit_params: Any, response_methods: Any, pos_label: Any
+) -> Any:
     """Fit to one part, score another."""
     fit_params = slice_params(fit_params, train, y.shape[0])
     model.fit(safe_indexing(X, train), safe_indexing(y, train), **fit_params)

@@ -1,14 +1,22 @@
 """Bisection on the level of a linear-fractional metric, with thresholds on probabilities."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from csf._common.typing import Estimator, Label, RandomState_
 from csf._validation import check_number
 from csf.metrics import LinearFractional, get_metric
 from csf.thresholding._pooled import ProbabilityThresholdClassifier
 from csf.thresholding.curve import Cut
 from csf.thresholding.oracle import cost_threshold
+
+if TYPE_CHECKING:
+    from csf.thresholding.curve import ThresholdCurve
+
 
 __all__ = ["Bisection", "BisectionPlugIn", "bisection"]
 
@@ -41,7 +49,7 @@ class Bisection:
     values: np.ndarray
 
 
-def bisection(curve, metric, *, tol=1e-9):
+def bisection(curve: ThresholdCurve, metric: str | LinearFractional, *, tol: float = 1e-09) -> Any:
     r"""Threshold on probabilities for a linear-fractional metric, by bisection on its level.
 
     A level v is reachable exactly when the rule that is cheapest for the class costs a(v) reaches it; that rule is
@@ -170,8 +178,17 @@ class BisectionPlugIn(ProbabilityThresholdClassifier):
     """
 
     def __init__(
-        self, base, metric="f1", *, tol=1e-9, cv=5, calibration=None, pos_label=None, n_jobs=None, random_state=None
-    ):
+        self,
+        base: Estimator,
+        metric: str | LinearFractional = "f1",
+        *,
+        tol: float = 1e-09,
+        cv: Any = 5,
+        calibration: Literal["sigmoid", "isotonic"] | None = None,
+        pos_label: Label = None,
+        n_jobs: int | None = None,
+        random_state: RandomState_ = None,
+    ) -> None:
         self.base = base
         self.metric = metric
         self.tol = tol

@@ -1,10 +1,15 @@
 """The error profile at every cut of a score, and the best cut for a metric."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from csf._common.typing import Array, BoolArray, Label, Values
 from csf._validation import check_binary_target, check_class_totals, check_scores, check_weights
 from csf.errors.profile import ErrorProfile
 from csf.metrics import get_metric
@@ -19,6 +24,10 @@ from csf.thresholding._kernels import (
     split_weighted,
     unpack_keys,
 )
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+
 
 __all__ = ["Cut", "ThresholdCurve", "sweep", "threshold_curve"]
 
@@ -93,11 +102,11 @@ class ThresholdCurve:
     fp: np.ndarray
     pos: float
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{type(self).__name__}(n_cuts={self.fn.shape[0]}, pos={self.pos:.6g})"
 
     @cached_property
-    def thresholds(self):
+    def thresholds(self) -> Any:
         """Thresholds of the cuts, decreasing from +inf to -inf: midpoints between neighbouring distinct scores.
 
         The upper score itself where there is no number between them, or the lower one is -inf.
@@ -107,7 +116,7 @@ class ThresholdCurve:
         thresholds.flags.writeable = False
         return thresholds
 
-    def value(self, metric):
+    def value(self, metric: str | Metric) -> Array:
         """Value of a metric at every cut.
 
         Parameters
@@ -123,7 +132,7 @@ class ThresholdCurve:
         metric = get_metric(metric)
         return self._at_every_cut(metric.value)
 
-    def best(self, metric, constraint=None):
+    def best(self, metric: str | Metric, constraint: Any = None) -> Cut:
         """The cut with the largest value; of equal values the one with the fewest predicted positives.
 
         Parameters
@@ -161,7 +170,7 @@ class ThresholdCurve:
         cut = int(cut if constraint is None else allowed[cut])
         return Cut(self._threshold(cut), float(values[cut]), self._profile(cut), feasible)
 
-    def at(self, threshold):
+    def at(self, threshold: float) -> ErrorProfile:
         """Error profile of the rule ``score >= threshold``.
 
         Parameters
@@ -181,7 +190,7 @@ class ThresholdCurve:
         """
         return self._profile(int(self.cuts_at(threshold)))
 
-    def cuts_at(self, thresholds):
+    def cuts_at(self, thresholds: Values) -> Any:
         """Index of the cut that the rule ``score >= threshold`` makes.
 
         Parameters
@@ -203,7 +212,7 @@ class ThresholdCurve:
             raise ValueError(f"threshold must be a number or +-inf, got {thresholds!r}")
         return self.lowest_score.shape[0] - np.searchsorted(self.lowest_score[::-1], thresholds, side="left") - 1
 
-    def lower_hull(self):
+    def lower_hull(self) -> Array:
         """Corners of the convex hull of all cuts that can minimise a nonnegative combination of both errors.
 
         Returns
@@ -253,7 +262,7 @@ def _first_best(values, metric):
     return int(np.argmax(values >= top - _slack(values, top)))
 
 
-def sweep(is_pos, score, sample_weight=None):
+def sweep(is_pos: BoolArray, score: Array, sample_weight: Array | None = None) -> ThresholdCurve:
     """Threshold curve of valid arrays; the unchecked core of `threshold_curve`.
 
     Parameters
@@ -349,7 +358,9 @@ def _sort_together(score, weight):
     return sorted_score, weight[order]
 
 
-def threshold_curve(y_true, y_score, *, sample_weight=None, pos_label=None):
+def threshold_curve(
+    y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Label = None
+) -> ThresholdCurve:
     """Error profile of the rule ``score >= threshold`` at every cut of a score.
 
     Parameters
@@ -391,7 +402,7 @@ def threshold_curve(y_true, y_score, *, sample_weight=None, pos_label=None):
     return sweep(is_pos, score, weight)
 
 
-def check_both_classes(is_pos, sample_weight, owner):
+def check_both_classes(is_pos: BoolArray, sample_weight: ArrayLike | None, owner: Any) -> None:
     """Raise a ValueError unless both classes have samples of positive weight."""
     weighs = np.ones(is_pos.shape[0]) if sample_weight is None else sample_weight
     for name, mask in (("positive", is_pos), ("negative", ~is_pos)):

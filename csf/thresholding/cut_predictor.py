@@ -1,9 +1,15 @@
 """Prediction with a fitted classifier, a threshold on its score, and its costs taken out of its probabilities."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.typing import Array
 from csf._validation import check_class_weights, check_labels
 from csf.costs.one_vs_rest import problem_probabilities
 from csf.errors.profile import ErrorProfile
@@ -18,6 +24,10 @@ from csf.scores.responses import (
     response_method,
 )
 from csf.thresholding.several import sweep_several
+
+if TYPE_CHECKING:
+    from csf.thresholding.curve import ThresholdCurve
+
 
 __all__ = ["CutPredictorMixin"]
 
@@ -57,7 +67,7 @@ class CutPredictorMixin:
                 "this CostSearch was fitted with refit=False and has no best_estimator_ to predict with; use refit=True"
             )
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> Array:
         """Labels by the winner and its threshold.
 
         Parameters
@@ -77,7 +87,7 @@ class CutPredictorMixin:
         return np.where(decided, found, self.null_class_).astype(self.classes_.dtype, copy=False)
 
     @available_if(_base_has("decision_function", "predict_proba"))
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> Any:
         """Scores that say what `predict` does.
 
         Parameters
@@ -103,7 +113,7 @@ class CutPredictorMixin:
         return self._ordered(moved_scores(scores, null_column(estimator, null), cut, probabilities=probabilities))
 
     @available_if(_base_has("decision_function", "predict_proba"))
-    def threshold_curve(self, X, y, sample_weight=None):
+    def threshold_curve(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ThresholdCurve:
         """All cuts of the score that ``best_threshold_`` cuts, on new data.
 
         Parameters
@@ -139,7 +149,7 @@ class CutPredictorMixin:
         return columns[:, np.argsort(self._names)]
 
     @available_if(_base_has("predict_proba"))
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> Array:
         """Class probabilities with the costs taken out again.
 
         Parameters
@@ -166,7 +176,7 @@ class CutPredictorMixin:
         return self._ordered(np.divide(proba, total, out=proba, where=total > 0.0))
 
     @available_if(_base_has("predict_proba"))
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: ArrayLike) -> Array:
         """Logarithm of `predict_proba`.
 
         Parameters
@@ -182,7 +192,7 @@ class CutPredictorMixin:
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The metric of the search on new data.
 
         Parameters

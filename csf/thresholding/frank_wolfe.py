@@ -1,12 +1,17 @@
 """Frank-Wolfe for metrics that are concave in the two rates, with thresholds on probabilities."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from csf._common.typing import Array, Estimator, Label, RandomState_
 from csf._common.warn import warn
 from csf._validation import check_count, check_number
 from csf.errors.profile import ErrorProfile
@@ -15,6 +20,10 @@ from csf.metrics.concave import Concave
 from csf.thresholding._pooled import ProbabilityThresholdClassifier
 from csf.thresholding.curve import Cut
 from csf.thresholding.oracle import cost_threshold
+
+if TYPE_CHECKING:
+    from csf.thresholding.curve import ThresholdCurve
+
 
 __all__ = ["FrankWolfePlugIn", "Mixture", "RandomizedFrankWolfePlugIn", "frank_wolfe"]
 
@@ -57,7 +66,7 @@ class Mixture:
     best_single: Cut
     n_iter: int
 
-    def positive_probability(self, score):
+    def positive_probability(self, score: Array) -> Array:
         """Probability that a score is predicted positive.
 
         Parameters
@@ -74,7 +83,7 @@ class Mixture:
         return reached[np.searchsorted(self.thresholds[::-1], score, side="right")]
 
 
-def frank_wolfe(curve, metric, *, max_iter=100, tol=1e-6):
+def frank_wolfe(curve: ThresholdCurve, metric: str | Concave, *, max_iter: int = 100, tol: float = 1e-06) -> Mixture:
     r"""Mixture of thresholds on probabilities for a metric that is concave in the two rates.
 
     Each step replaces the metric by its tangent at the current rates, whose best rule is a threshold, and moves the
@@ -266,17 +275,17 @@ class FrankWolfePlugIn(ProbabilityThresholdClassifier):
 
     def __init__(
         self,
-        base,
-        metric="gmean",
+        base: Estimator,
+        metric: str | Concave = "gmean",
         *,
-        max_iter=100,
-        tol=1e-6,
-        cv=5,
-        calibration=None,
-        pos_label=None,
-        n_jobs=None,
-        random_state=None,
-    ):
+        max_iter: int = 100,
+        tol: float = 1e-06,
+        cv: Any = 5,
+        calibration: Literal["sigmoid", "isotonic"] | None = None,
+        pos_label: Label = None,
+        n_jobs: int | None = None,
+        random_state: RandomState_ = None,
+    ) -> None:
         self.base = base
         self.metric = metric
         self.max_iter = max_iter
@@ -353,13 +362,13 @@ class RandomizedFrankWolfePlugIn(FrankWolfePlugIn):
         return replace(cut, value=self.mixture_.value, profile=self.mixture_.profile)
 
     @property
-    def decision_function(self):
+    def decision_function(self) -> None:
         """Not available: predictions are drawn."""
         raise AttributeError(
             f"{type(self).__name__} has no decision_function: its predictions are drawn; see positive_probability"
         )
 
-    def positive_probability(self, X):
+    def positive_probability(self, X: ArrayLike) -> Array:
         """Probability with which each sample is predicted positive.
 
         Parameters
@@ -375,7 +384,7 @@ class RandomizedFrankWolfePlugIn(FrankWolfePlugIn):
         score = self.positive_score(X)
         return self.mixture_.positive_probability(score)
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> Array:
         """Predict with a threshold drawn for each sample.
 
         Parameters
@@ -392,7 +401,7 @@ class RandomizedFrankWolfePlugIn(FrankWolfePlugIn):
         draws = check_random_state(self.random_state).uniform(size=probability.shape[0])
         return self._labels(draws < probability)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
         return tags

@@ -1,16 +1,24 @@
 """From costs to a threshold on probabilities, and error profiles that are expected under the probabilities."""
 
+from __future__ import annotations
+
 from numbers import Real
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from csf._validation import check_class_totals, check_weights, floats
 from csf.thresholding.curve import sweep
 
+if TYPE_CHECKING:
+    from csf.thresholding.curve import ThresholdCurve
+
+
 __all__ = ["cost_threshold", "probability_curve"]
 
 
-def cost_threshold(c_fn, c_fp):
+def cost_threshold(c_fn: float, c_fp: float) -> float:
     r"""Threshold on the probability of the positive class with the smallest expected cost.
 
     Predicting positive costs ``c_fp`` times the probability of the negative class, predicting negative ``c_fn``
@@ -50,7 +58,9 @@ def cost_threshold(c_fn, c_fp):
     return float(c_fp / (c_fn + c_fp))
 
 
-def probability_curve(proba, target=None, *, sample_weight=None):
+def probability_curve(
+    proba: ArrayLike, target: ArrayLike | None = None, *, sample_weight: ArrayLike | None = None
+) -> ThresholdCurve:
     """Threshold curve of probabilities, counted on labels or on probabilities in their place.
 
     Parameters
@@ -92,7 +102,7 @@ def probability_curve(proba, target=None, *, sample_weight=None):
     return sweep(is_pos, np.concatenate((proba, proba)), np.concatenate((as_pos, as_neg)))
 
 
-def check_probabilities(values, name, shape=None):
+def check_probabilities(values: Any, name: str, shape: Any = None) -> Any:
     """Check an array of numbers in [0, 1], of a given or any one-dimensional shape; return it as float64."""
     values = floats(values, name)
     if values.ndim != 1 or values.shape[0] == 0 or (shape is not None and values.shape != shape):

@@ -1,10 +1,20 @@
 """A classifier whose threshold maximises a metric on out-of-fold scores."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from csf._common.typing import Estimator, Label, RandomState_
 from csf._common.warn import warn
 from csf._validation import check_choice
 from csf.metrics import get_constraint, get_metric
 from csf.thresholding._pooled import PooledThresholdClassifier
 from csf.thresholding._scores import RESPONSE_METHODS
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.metrics.constraint import Constraint
+
 
 __all__ = ["PlugInClassifier"]
 
@@ -99,17 +109,17 @@ class PlugInClassifier(PooledThresholdClassifier):
 
     def __init__(
         self,
-        base,
-        metric="f1",
+        base: Estimator,
+        metric: str | Metric = "f1",
         *,
-        constraint=None,
-        cv=5,
-        calibration=None,
-        response_method="auto",
-        pos_label=None,
-        n_jobs=None,
-        random_state=None,
-    ):
+        constraint: str | Constraint | None = None,
+        cv: Any = 5,
+        calibration: Literal["sigmoid", "isotonic"] | None = None,
+        response_method: Literal["auto", "predict_proba", "decision_function"] = "auto",
+        pos_label: Label = None,
+        n_jobs: int | None = None,
+        random_state: RandomState_ = None,
+    ) -> None:
         self.base = base
         self.metric = metric
         self.constraint = constraint

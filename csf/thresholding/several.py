@@ -1,13 +1,18 @@
 """Cuts of a score where several classes can be found, and some samples are taken for the wrong one."""
 
+from __future__ import annotations
+
 import numpy as np
 
+from csf._common.typing import Array, BoolArray
 from csf.thresholding.curve import ThresholdCurve, sweep
 
 __all__ = ["sweep_several"]
 
 
-def sweep_several(is_pos, lost, score, sample_weight=None):
+def sweep_several(
+    is_pos: BoolArray, lost: BoolArray, score: Array, sample_weight: Array | None = None
+) -> ThresholdCurve:
     """`sweep` where some positives are found at no cut.
 
     Parameters

@@ -4,8 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sklearn.base import clone
-
+from csf._sklearn import clone
 from csf.costs.weights import WeightRoute
 from csf.samples.folds import Fold
 from csf.scores.responses import Response, respond

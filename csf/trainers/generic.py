@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
+from csf._sklearn import clone
 from csf.trainers.base import Trainer, Training
 
 __all__ = ["GenericTrainer", "seeded"]

@@ -1,19 +1,30 @@
 """Fast trainers of scikit-learn's linear models: the same objective, solved from the last solution on shared data."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite, log
 from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from sklearn.base import clone
+from numpy.typing import ArrayLike
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import validate_data
 
+from csf._common.typing import Array, Costs, Estimator
+from csf._sklearn import clone
 from csf.costs.weights import cost_sample_weight
 from csf.linear import Hinge, HingeDescent, HingeSolution, Logistic, Rows, SquaredHinge
 from csf.scores.responses import Response
 from csf.trainers.base import Trainer, Training
+
+if TYPE_CHECKING:
+    from csf.costs.weights import WeightRoute
+    from csf.samples.folds import Fold
+
 
 __all__ = [
     "LinearSVCTrainer",
@@ -47,7 +58,14 @@ class LinearTrainer(Trainer):
 
     releases_gil = True
 
-    def __init__(self, base, fold, rows, names, normalize="none"):
+    def __init__(
+        self,
+        base: Estimator,
+        fold: Fold,
+        rows: Rows,
+        names: dict[str, Any],
+        normalize: Literal["none", "mean"] = "none",
+    ) -> None:
         self.base, self.names, self.normalize = base, names, normalize
         self._train, self._test = rows.take(fold.train), rows.take(fold.test)
         self._same = np.array_equal(fold.train, fold.test)
@@ -56,12 +74,12 @@ class LinearTrainer(Trainer):
         self._solver = self._prepare()
 
     @staticmethod
-    def constant(base):
+    def constant(base: Estimator) -> Any:
         """Value of the constant feature that stands for the intercept; 0 without one."""
         return float(base.intercept_scaling) if base.fit_intercept else 0.0
 
     @property
-    def own(self):
+    def own(self) -> Any:
         """Class weights of the base itself, of the positive and of the other class."""
         own = self.base.class_weight or {}
         return own.get(1, 1.0), own.get(0, 1.0)
@@ -70,7 +88,7 @@ class LinearTrainer(Trainer):
         """Costs times the class weights of the base."""
         return tuple(cost * own for cost, own in zip(costs, self.own))
 
-    def fit(self, costs, starts=()):
+    def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
         """Solve the base's problem for the costs; see `Trainer.fit`."""
         weight = cost_sample_weight(self.is_pos, self._costs(costs), sample_weight=self._weight)
         if self.normalize == "mean":
@@ -78,7 +96,7 @@ class LinearTrainer(Trainer):
             weight *= (plain.size if self._weight is None else self._weight.sum()) / plain.sum()
         return self.train(weight, self.position(costs), starts)
 
-    def train(self, weight, position, starts=()):
+    def train(self, weight: Array, position: tuple[float, float], starts: Sequence[Any] = ()) -> Training:
         """Solve the base's problem for any weights of its samples.
 
         Parameters
@@ -121,11 +139,11 @@ class LinearTrainer(Trainer):
         margins = None if isinstance(solution, HingeSolution) else solution.margins
         return replace(solution, w=None, margins=margins)
 
-    def position(self, costs):
+    def position(self, costs: Costs) -> tuple[float, float]:
         """Logarithms of the weights of both classes; see `Trainer.position`."""
         return tuple(log(self.base.C * cost) for cost in self._costs(costs))
 
-    def predict(self, training, part, *, tune):
+    def predict(self, training: Training, part: str, *, tune: bool) -> Response:
         """Scores of the coefficients; see `Trainer.predict`."""
         if part == "train" or self._same:
             score = self._sign * training.model.margins
@@ -133,7 +151,7 @@ class LinearTrainer(Trainer):
             score = self._test.scores(training.model.w)
         return Response(score > 0.0, score if tune else None)
 
-    def estimator(self, training):
+    def estimator(self, training: Training) -> Estimator:
         """The base with the coefficients found; see `Trainer.estimator`."""
         model, w = clone(self.base), training.model.w
         model.coef_ = w[None, :-1].copy()
@@ -147,7 +165,7 @@ class LinearSVCTrainer(LinearTrainer):
     """Trains `sklearn.svm.LinearSVC` with either loss."""
 
     @staticmethod
-    def serves(base):
+    def serves(base: LinearSVC) -> bool:
         """Whether this trainer solves what the base documents.
 
         Parameters
@@ -169,7 +187,7 @@ class LinearSVCTrainer(LinearTrainer):
         )
 
     @property
-    def family(self):
+    def family(self) -> Any:
         """Settings with the same loss and constant feature help each other."""
         return f"{self.base.loss} {self._train.constant}"
 
@@ -189,7 +207,7 @@ class LinearSVCTrainer(LinearTrainer):
             return self._solver.solve(weight, tol=0.0, rtol=self.base.tol, starts=starts)
         return self._solver.solve(weight, tol=0.0, rtol=self.base.tol, start=starts[0] if starts else None)
 
-    def estimator(self, training):
+    def estimator(self, training: Training) -> Estimator:
         """The base with the coefficients found; see `Trainer.estimator`."""
         model = super().estimator(training)
         model.n_iter_ = training.model.n_iter
@@ -200,13 +218,13 @@ class LogisticTrainer(LinearTrainer):
     """Trains `sklearn.linear_model.LogisticRegression` with its L2 penalty, whatever its solver."""
 
     @staticmethod
-    def constant(base):
+    def constant(base: Estimator) -> Any:
         """Value of the constant feature; the solvers that leave the intercept free have no scaling for it."""
         scaling = base.intercept_scaling if base.solver == "liblinear" else 1.0
         return float(scaling) if base.fit_intercept else 0.0
 
     @staticmethod
-    def serves(base):
+    def serves(base: LogisticRegression) -> bool:
         """Whether this trainer solves what the base documents.
 
         Parameters
@@ -231,7 +249,7 @@ class LogisticTrainer(LinearTrainer):
         )
 
     @property
-    def family(self):
+    def family(self) -> Any:
         """Settings that treat the intercept alike help each other."""
         return f"logistic {self.base.solver == 'liblinear'} {self._train.constant}"
 
@@ -241,7 +259,7 @@ class LogisticTrainer(LinearTrainer):
     def _solve(self, weight, starts):
         return self._solver.solve(weight, tol=self.base.tol, starts=starts)
 
-    def estimator(self, training):
+    def estimator(self, training: Training) -> Estimator:
         """The base with the coefficients found; see `Trainer.estimator`."""
         model = super().estimator(training)
         model.n_iter_ = np.array([training.model.n_iter], dtype=np.int32)
@@ -272,7 +290,9 @@ def _checked_matrix(base, X):
     return X, {name: getattr(template, name) for name in names if hasattr(template, name)}
 
 
-def linear_trainers(base, folds, route, normalize, shared):
+def linear_trainers(
+    base: Estimator, folds: list[Fold], route: WeightRoute, normalize: str, shared: dict[str, Any]
+) -> list[Trainer] | None:
     """Fast trainers for a linear base, one for each fold.
 
     Parameters
@@ -302,7 +322,7 @@ def linear_trainers(base, folds, route, normalize, shared):
     return [kind(base, fold, rows, shared["names"], normalize) for fold in folds]
 
 
-def linear_kind(base):
+def linear_kind(base: Estimator) -> type | None:
     """Fast trainer of a linear base.
 
     Parameters
@@ -319,7 +339,7 @@ def linear_kind(base):
     return kind if kind is not None and kind.serves(base) else None
 
 
-def shared_rows(base, X, shared):
+def shared_rows(base: Estimator, X: ArrayLike, shared: dict[str, Any]) -> Rows | None:
     """Samples for the fast trainer of a linear base, checked once.
 
     Parameters

@@ -1,17 +1,29 @@
 """One linear model for each class against the rest, on the same rows, each from its own earlier solutions."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import clone
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import LinearSVC
 from sklearn.utils.parallel import Parallel, delayed
 
+from csf._common.typing import Costs, Estimator
+from csf._sklearn import clone
 from csf.costs.one_vs_rest import OneVsRestRoute, assembled, problem_costs
 from csf.costs.weights import cost_sample_weight
 from csf.scores.responses import Response, compare
 from csf.trainers.base import Trainer, Training
 from csf.trainers.linear import linear_kind, linear_trainers, shared_rows
+
+if TYPE_CHECKING:
+    from csf.costs.weights import WeightRoute
+    from csf.samples.folds import Fold
+
 
 __all__ = ["LinearSVCsTrainer", "OneVsRestTrainer", "linear_svc_trainers", "one_vs_rest_trainers"]
 
@@ -39,7 +51,15 @@ class OneVsRestTrainer(Trainer):
 
     releases_gil = True
 
-    def __init__(self, base, fold, make, normalize="none", own_costs=False, n_jobs=None):
+    def __init__(
+        self,
+        base: OneVsRestClassifier,
+        fold: Fold,
+        make: Callable[..., Any],
+        normalize: Literal["none", "mean"] = "none",
+        own_costs: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
         self.base, self.normalize, self.own_costs, self.n_jobs = base, normalize, own_costs, n_jobs
         self._y, self._weight = fold.y_train, fold.weight_train
         self.codes = np.unique(self._y)
@@ -47,15 +67,15 @@ class OneVsRestTrainer(Trainer):
         self.parts = [make(replace(fold, data=replace(fold.data, y=(fold.data.y == k) * 1))) for k in self.problems]
 
     @property
-    def family(self):
+    def family(self) -> Any:
         """That of its parts: each starts from its own class."""
         return self.parts[0].family
 
-    def position(self, costs):
+    def position(self, costs: Costs) -> tuple[float, float]:
         """That of its parts; see `Trainer.position`."""
         return self.parts[-1].position(costs)
 
-    def fit(self, costs, starts=()):
+    def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
         """Solve the problems of all classes; see `Trainer.fit`."""
         of_class = zip(*starts) if starts else [()] * len(self.parts)
         if self.own_costs:
@@ -72,7 +92,7 @@ class OneVsRestTrainer(Trainer):
             trainings = threads(delayed(train)(*task) for train, *task in tasks)
         return Training(trainings, tuple(t.state for t in trainings), max(t.gap for t in trainings))
 
-    def predict(self, training, part, *, tune):
+    def predict(self, training: Training, part: str, *, tune: bool) -> Response:
         """Compare the scores of all classes; see `Trainer.predict`."""
         scores = [p.predict(t, part, tune=True).score for p, t in zip(self.parts, training.model)]
         if len(scores) == 1:
@@ -84,7 +104,7 @@ class OneVsRestTrainer(Trainer):
         score, best = compare(scores, 0, probabilities=False)
         return Response(score > 0.0, score, self.codes[best])
 
-    def estimator(self, training):
+    def estimator(self, training: Training) -> Estimator:
         """The base with its parts; see `Trainer.estimator`."""
         parts = [part.estimator(t) for part, t in zip(self.parts, training.model)]
         return assembled(clone(self.base), self._y, parts)
@@ -93,7 +113,7 @@ class OneVsRestTrainer(Trainer):
 class LinearSVCsTrainer(OneVsRestTrainer):
     """Trains `sklearn.svm.LinearSVC` of several classes, which is one model for each against the rest."""
 
-    def estimator(self, training):
+    def estimator(self, training: Training) -> Estimator:
         """The base with the coefficients of all classes; see `Trainer.estimator`."""
         parts = [part.estimator(t) for part, t in zip(self.parts, training.model)]
         model = clone(self.base)
@@ -122,11 +142,13 @@ class _Maker:
     names: dict
     normalize: str
 
-    def __call__(self, fold):
+    def __call__(self, fold: Fold) -> Any:
         return self.kind(self.base, fold, self.rows, self.names, self.normalize)
 
 
-def one_vs_rest_trainers(base, folds, route, normalize, shared):
+def one_vs_rest_trainers(
+    base: OneVsRestClassifier, folds: list[Fold], route: WeightRoute, normalize: str, shared: dict[str, Any]
+) -> list[Trainer] | None:
     """Fast trainers of `sklearn.multiclass.OneVsRestClassifier`, one for each fold.
 
     Parameters
@@ -155,7 +177,9 @@ def one_vs_rest_trainers(base, folds, route, normalize, shared):
     return _trainers(OneVsRestTrainer, base, base.estimator, folds, normalize, shared, options)
 
 
-def linear_svc_trainers(base, folds, route, normalize, shared):
+def linear_svc_trainers(
+    base: LinearSVC, folds: list[Fold], route: WeightRoute, normalize: str, shared: dict[str, Any]
+) -> list[Trainer] | None:
     """Fast trainers of `sklearn.svm.LinearSVC`, one for each fold; parameters as for `one_vs_rest_trainers`.
 
     Parameters

@@ -1,15 +1,26 @@
 """Pipelines: costs reach their last step alone, so that the others are fitted once for each fold."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
-from csf._sklearn import routing_enabled, safe_indexing
+from csf._common.typing import Costs, Estimator
+from csf._sklearn import clone, routing_enabled, safe_indexing
 from csf.samples.folds import Data, Fold
 from csf.trainers.base import Trainer
+
+if TYPE_CHECKING:
+    from csf.costs.weights import WeightRoute
+    from csf.scores.responses import Response
+    from csf.trainers.base import Training
+
 
 __all__ = ["PipelineTrainer", "pipeline_trainers"]
 
@@ -46,36 +57,44 @@ class PipelineTrainer(Trainer):
         Trainer of the last step.
     """
 
-    def __init__(self, base, steps, last):
+    def __init__(self, base: Pipeline, steps: list[tuple[str, Any]], last: Trainer) -> None:
         self.base, self.steps, self.last = base, steps, last
         # Settings with other steps hold other data.
         self.family = None if last.family is None else f"{last.family} on {id(steps)}"
 
     @property
-    def releases_gil(self):
+    def releases_gil(self) -> Any:
         """As the last step."""
         return self.last.releases_gil
 
-    def position(self, costs):
+    def position(self, costs: Costs) -> tuple[float, float]:
         """As the last step; see `Trainer.position`."""
         return self.last.position(costs)
 
-    def fit(self, costs, starts=()):
+    def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
         """Train the last step; see `Trainer.fit`."""
         return self.last.fit(costs, starts)
 
-    def predict(self, training, part, *, tune):
+    def predict(self, training: Training, part: str, *, tune: bool) -> Response:
         """Ask the last step; see `Trainer.predict`."""
         return self.last.predict(training, part, tune=tune)
 
-    def estimator(self, training):
+    def estimator(self, training: Training) -> Estimator:
         """The whole pipeline; see `Trainer.estimator`."""
         model = clone(self.base)
         model.steps = [*self.steps, (self.base.steps[-1][0], self.last.estimator(training))]
         return model
 
 
-def pipeline_trainers(base, folds, route, normalize, shared, *, trainers):
+def pipeline_trainers(
+    base: Pipeline,
+    folds: list[Fold],
+    route: WeightRoute,
+    normalize: str,
+    shared: dict[str, Any],
+    *,
+    trainers: Callable[..., Any],
+) -> list[Trainer] | None:
     """Trainers of a pipeline, one for each fold.
 
     Parameters

@@ -1,26 +1,43 @@
 """Which trainer serves which base."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
 
+from csf._common.typing import Estimator
 from csf.trainers.generic import GenericTrainer
 from csf.trainers.linear import linear_trainers
 from csf.trainers.one_vs_rest import linear_svc_trainers, one_vs_rest_trainers
 from csf.trainers.pipeline import pipeline_trainers
 from csf.trainers.quick_check import quick_check
 
+if TYPE_CHECKING:
+    from csf.costs.weights import WeightRoute
+    from csf.samples.folds import Fold
+    from csf.trainers.base import Trainer
+
+
 __all__ = ["ENGINES", "make_trainers", "register_trainer"]
 
 ENGINES = ("auto", "generic")
 
 
-def make_trainers(base, folds, route, normalize="none", shared=None, *, engine="auto"):
+def make_trainers(
+    base: Estimator,
+    folds: list[Fold],
+    route: WeightRoute,
+    normalize: str = "none",
+    shared: dict[str, Any] | None = None,
+    *,
+    engine: str = "auto",
+) -> list[Trainer]:
     """Trainers of one base, one for each fold.
 
     Parameters

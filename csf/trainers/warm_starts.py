@@ -1,6 +1,9 @@
 """States of earlier trainings, and which of them a new training starts from."""
 
+from __future__ import annotations
+
 from dataclasses import fields, is_dataclass
+from typing import Any
 
 import numpy as np
 
@@ -24,15 +27,15 @@ class Starts:
     'state of 0.5'
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._known, self._sizes = [], []
 
     @property
-    def known(self):
+    def known(self) -> Any:
         """All of them as tuples of family, position and state, the latest last."""
         return tuple(self._known)
 
-    def add(self, family, position, state):
+    def add(self, family: str, position: tuple[float, float], state: object) -> None:
         """Keep a state; the oldest ones go when there are too many, or too large ones.
 
         Parameters
@@ -51,7 +54,7 @@ class Starts:
             kept -= 1
         del self._known[:-kept], self._sizes[:-kept]
 
-    def nearest(self, family, position):
+    def nearest(self, family: str, position: tuple[float, float]) -> list[Any]:
         """States to start from.
 
         Parameters

@@ -1,12 +1,21 @@
 """Data sets that come with scikit-learn."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from sklearn import datasets
 
 from csf._common.names import did_you_mean
+from csf._common.typing import Samples
 from csf.cli.data.dataset import Dataset, Features, matched, refuse_column_options
 from csf.cli.data.targets import binary_target
 from csf.cli.errors import CliError
+
+if TYPE_CHECKING:
+    from csf.cli.data.dataset import ReadOptions
+
 
 __all__ = ["BUILTIN", "describe", "is_builtin", "read_labelled", "read_unlabelled"]
 
@@ -19,7 +28,7 @@ BUILTIN = {
 }
 
 
-def is_builtin(source):
+def is_builtin(source: str) -> bool:
     """Whether a source such as ``"digits:8"`` is a built-in set.
 
     Parameters
@@ -35,7 +44,7 @@ def is_builtin(source):
     return source.partition(":")[0] in BUILTIN
 
 
-def describe():
+def describe() -> str:
     """One line that lists the names of all built-in sets.
 
     Returns
@@ -51,7 +60,7 @@ def describe():
     return "breast_cancer, digits:0 to digits:9, iris:0 to iris:2, wine:0 to wine:2"
 
 
-def read_labelled(source, options):
+def read_labelled(source: str, options: ReadOptions) -> Dataset:
     """Built-in set, one class against the rest.
 
     Parameters
@@ -90,7 +99,7 @@ def read_labelled(source, options):
     return Dataset(source, bunch.data, y, pos_label, Features("dense", bunch.data.shape[1]))
 
 
-def read_unlabelled(source, features):
+def read_unlabelled(source: str, features: Any) -> Samples:
     """Samples of a built-in set, for a trained model.
 
     Parameters

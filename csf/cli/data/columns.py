@@ -1,6 +1,10 @@
 """Warnings of columns that were probably meant to be something else."""
 
+from __future__ import annotations
+
 import re
+from collections.abc import Sequence
+from typing import Any
 
 from csf._common.warn import warn
 
@@ -16,7 +20,7 @@ _DATE = re.compile(rf"{_DAY}([t ]{_TIME})?|{_TIME}", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?[$€£]? ?[+-]?(\d[\d,.' ]*|\.\d+)(e[+-]?\d+)? ?[%$€£]?", re.IGNORECASE)
 
 
-def warn_of_columns(frame, categorical):
+def warn_of_columns(frame: Any, categorical: Sequence[str]) -> None:
     """Warn of dates and numbers that are texts, of names and keys, and of columns that say nothing.
 
     Parameters
@@ -66,7 +70,7 @@ def _is_float(text):
     return True
 
 
-def listed(names):
+def listed(names: Any) -> Any:
     """Names of columns for a message, the first ones of many."""
     rest = f", ... ({len(names)} in all)" if len(names) > _SHOWN else ""
     return f"the column{'s' if len(names) > 1 else ''} {', '.join(map(repr, names[:_SHOWN]))}{rest}"

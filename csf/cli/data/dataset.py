@@ -1,10 +1,14 @@
 """What reading gives, and how a model remembers the features it was trained on."""
 
+from __future__ import annotations
+
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from csf._common.typing import Array, Samples
 from csf.cli.errors import CliError
 
 __all__ = ["Dataset", "Features", "ReadOptions", "matched", "refuse_column_options"]
@@ -57,7 +61,7 @@ class Features:
     categorical: tuple = ()
     zero_based: bool = False
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings and lists.
 
         Returns
@@ -69,7 +73,7 @@ class Features:
         return record | {"numeric": list(self.numeric), "categorical": list(self.categorical)}
 
     @classmethod
-    def from_dict(cls, record):
+    def from_dict(cls, record: dict[str, Any]) -> Any:
         """Features of a dict made by `to_dict`.
 
         Parameters
@@ -117,12 +121,12 @@ class Dataset:
     is_test: np.ndarray | None = None
 
     @property
-    def pos(self):
+    def pos(self) -> Any:
         """Share of positives; weighted where there are weights."""
         return float(np.average(self.y == self.pos_label, weights=self.sample_weight))
 
 
-def matched(X, features, source):
+def matched(X: Samples, features: Any, source: str) -> Samples:
     """An array in the form that a model was trained on.
 
     Parameters
@@ -153,7 +157,7 @@ def matched(X, features, source):
     return densified(X, source)
 
 
-def densified(X, source):
+def densified(X: Samples, source: str) -> Array:
     """A dense copy of a sparse matrix; dense data as it is.
 
     Parameters
@@ -183,7 +187,7 @@ def densified(X, source):
     return X.toarray()
 
 
-def refuse_column_options(options, source):
+def refuse_column_options(options: ReadOptions, source: str) -> None:
     """Refuse options that name columns, for a source that has no named columns.
 
     Parameters

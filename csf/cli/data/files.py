@@ -1,5 +1,7 @@
 """Plain and compressed text files."""
 
+from __future__ import annotations
+
 import bz2
 import gzip
 import lzma
@@ -12,7 +14,7 @@ __all__ = ["COMPRESSED", "first_line", "format_suffix"]
 COMPRESSED = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
-def format_suffix(path):
+def format_suffix(path: str) -> str:
     """Suffix that tells the format, without the one of the compression.
 
     Parameters
@@ -36,7 +38,7 @@ def format_suffix(path):
     return path.suffix.lower()
 
 
-def first_line(path):
+def first_line(path: str) -> str:
     """First line with content, without comments that take a line.
 
     Parameters

@@ -5,24 +5,32 @@ as ``X_data``, ``X_indices``, ``X_indptr`` and ``X_shape``. ``positive`` (labels
 absent for multiclass sets) and ``is_test`` (the official test part) are optional.
 """
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from csf._common.names import did_you_mean
 from csf._common.reading import read_arrays
+from csf._common.typing import Samples
 from csf.cli.data.dataset import Dataset, Features, matched, refuse_column_options
 from csf.cli.data.targets import binary_target
 from csf.cli.errors import CliError
+
+if TYPE_CHECKING:
+    from csf.cli.data.dataset import ReadOptions
+
 
 __all__ = ["PREFIX", "is_npz", "read_labelled", "read_unlabelled"]
 
 PREFIX = "csf-data:"
 
 
-def is_npz(source):
+def is_npz(source: str) -> bool:
     """Whether a source is one such as ``"csf-data:adult"``.
 
     Parameters
@@ -38,7 +46,7 @@ def is_npz(source):
     return source.startswith(PREFIX)
 
 
-def read_labelled(source, options):
+def read_labelled(source: str, options: ReadOptions) -> Dataset:
     """Set of the folder, with its official split where it has one.
 
     Parameters
@@ -70,7 +78,7 @@ def read_labelled(source, options):
     return Dataset(source, X, y, pos_label, _features(X), is_test=arrays.get("is_test"))
 
 
-def read_unlabelled(source, features):
+def read_unlabelled(source: str, features: Any) -> Samples:
     """Samples of a set of the folder, for a trained model.
 
     Parameters

@@ -1,16 +1,24 @@
 """From the name of a data set to the module that reads it."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from csf._common.names import did_you_mean
+from csf._common.typing import Samples
 from csf.cli.data import builtin, npz, svmlight, table
 from csf.cli.data.files import format_suffix
 from csf.cli.errors import CliError
 
+if TYPE_CHECKING:
+    from csf.cli.data.dataset import Dataset, ReadOptions
+
+
 __all__ = ["read_dataset", "read_samples"]
 
 
-def read_dataset(source, options):
+def read_dataset(source: str, options: ReadOptions) -> Dataset:
     """Labelled data.
 
     Parameters
@@ -40,7 +48,7 @@ def read_dataset(source, options):
     return _reader(source).read_labelled(source, options)
 
 
-def read_samples(source, features):
+def read_samples(source: str, features: Any) -> Samples:
     """Samples for a trained model.
 
     Parameters

@@ -1,16 +1,24 @@
 """LIBSVM (svmlight) files, plain or compressed."""
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
 from csf._common.reading import reading
+from csf._common.typing import Samples
 from csf.cli.data.dataset import Dataset, Features, matched, refuse_column_options
 from csf.cli.data.files import COMPRESSED, first_line
 from csf.cli.data.targets import as_labels, binary_target
 from csf.cli.errors import CliError
+
+if TYPE_CHECKING:
+    from csf.cli.data.dataset import ReadOptions
+
 
 __all__ = ["is_svmlight", "read_labelled", "read_unlabelled"]
 
@@ -18,7 +26,7 @@ _SUFFIXES = {".svm", ".svmlight", ".libsvm"}
 _LINE = re.compile(r"[+-]?[\d.]\S*(\s+qid:\d+)?(\s+\d+:\S+)+\s*(#.*)?")
 
 
-def is_svmlight(path, suffix):
+def is_svmlight(path: str, suffix: str) -> bool:
     """Whether a file is a LIBSVM file, by its suffix or by its first line.
 
     Parameters
@@ -36,7 +44,7 @@ def is_svmlight(path, suffix):
     return suffix in _SUFFIXES or _LINE.fullmatch(first_line(path)) is not None
 
 
-def read_labelled(path, options):
+def read_labelled(path: str, options: ReadOptions) -> Dataset:
     """LIBSVM file with its labels.
 
     Parameters
@@ -67,7 +75,7 @@ def read_labelled(path, options):
     return Dataset(path, X, y, pos_label, Features("sparse", X.shape[1], zero_based=zero_based))
 
 
-def read_unlabelled(path, features):
+def read_unlabelled(path: str, features: Any) -> Samples:
     """Samples of a LIBSVM file, for a trained model; the labels do not matter.
 
     Parameters

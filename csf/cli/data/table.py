@@ -1,7 +1,9 @@
 """Tables with named columns: CSV, Parquet and JSON Lines files."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,12 +16,16 @@ from csf.cli.data.jsonl import read_json_lines
 from csf.cli.data.targets import as_labels, binary_target
 from csf.cli.errors import CliError, require
 
+if TYPE_CHECKING:
+    from csf.cli.data.dataset import ReadOptions
+
+
 __all__ = ["SUFFIXES", "read_labelled", "read_unlabelled"]
 
 _SEPARATORS = ",;\t|"
 
 
-def read_labelled(path, options):
+def read_labelled(path: str, options: ReadOptions) -> Dataset:
     """Table with a target column; numbers stay numbers, everything else becomes a category.
 
     Parameters
@@ -59,7 +65,7 @@ def read_labelled(path, options):
     return Dataset(path, _typed(frame, features, path), y, pos_label, features, weight)
 
 
-def read_unlabelled(path, features):
+def read_unlabelled(path: str, features: Any) -> Any:
     """Columns of a table that a trained model takes, in its order; other columns do not matter.
 
     Parameters

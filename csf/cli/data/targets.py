@@ -1,8 +1,11 @@
 """Labels of a data set as a binary target."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from csf._common.names import did_you_mean
+from csf._common.typing import Array, Label
 from csf.cli.errors import CliError
 
 __all__ = ["as_labels", "binary_target"]
@@ -10,7 +13,7 @@ __all__ = ["as_labels", "binary_target"]
 _SHOWN = 12
 
 
-def as_labels(values):
+def as_labels(values: Array) -> Array:
     """Whole numbers as int64, other numbers as they are.
 
     Parameters
@@ -32,7 +35,7 @@ def as_labels(values):
     return values.astype(np.int64) if whole else values
 
 
-def binary_target(values, positive=None):
+def binary_target(values: Array, positive: str | None = None) -> tuple[Array, Label]:
     """Labels of two classes, with one of them as the positive class.
 
     Parameters

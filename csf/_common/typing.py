@@ -1,0 +1,42 @@
+"""Types that many signatures share."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "Array",
+    "Axes",
+    "BoolArray",
+    "Costs",
+    "Estimator",
+    "FloatArray",
+    "IntArray",
+    "Label",
+    "PathLike",
+    "RandomState_",
+    "Samples",
+    "Values",
+]
+
+Array: TypeAlias = NDArray[Any]
+BoolArray: TypeAlias = NDArray[np.bool_]
+FloatArray: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.integer[Any]]
+# (c_fn, c_fp).
+Costs: TypeAlias = tuple[float, float]
+PathLike: TypeAlias = str | os.PathLike[str]
+RandomState_: TypeAlias = int | np.random.RandomState | None
+
+# scikit-learn has no types: what an estimator offers is found out at run time. The same holds for frames and sparse
+# matrices of any library, for matplotlib, which is imported late, and for labels, which may be of any type.
+Estimator: TypeAlias = Any
+Samples: TypeAlias = Any
+Axes: TypeAlias = Any
+Label: TypeAlias = Any
+# A number, or an array of numbers where one was given.
+Values: TypeAlias = Any
