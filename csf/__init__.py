@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CostSearch", "ErrorProfile", "MacroCostSearch", "Study", "Trial", "__version__"]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Where the names above live. They are found when they are first asked for: ``import csf`` itself costs nothing.
 _HOMES = {
