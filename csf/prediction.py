@@ -26,8 +26,8 @@ class CutPredictorMixin:
     """Predicts with ``best_estimator_`` cut at ``best_threshold_``.
 
     The class that uses it has the parameters ``base``, ``metric``, ``weighting`` and ``threshold`` (``None`` for the
-    base's own decision), and sets ``best_threshold_``, ``best_cost_weights_``, ``classes_`` and ``null_class_`` in ``fit``, and
-    the rest by `_adopt`.
+    base's own decision), and sets ``best_threshold_``, ``best_cost_weights_``, ``classes_`` and ``null_class_`` in
+    ``fit``, and the rest by `_adopt`.
     """
 
     def _adopt(self, estimator, known, names):
