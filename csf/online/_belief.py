@@ -35,6 +35,8 @@ _MODERATION = 0.3926990816987241
 
 # Places in the vector of scalars: information, curvature and surprise gathered, factor of the covariance to come.
 INFORMATION, CURVATURE, SURPRISE, WIDER = range(4)
+# Columns of the table of many weights; TOUCHED is the number of the example that needed the weight last.
+MEAN, VARIANCE, UNIT, TOUCHED = range(4)
 
 
 class Pricing(NamedTuple):
@@ -68,13 +70,17 @@ class Belief:
     def __init__(self, n_features, *, prior, constant, window=None):
         n = n_features + 1
         self.prior, self.constant, self.window = float(prior), float(constant), float(window or np.inf)
-        self.mean, self.gradient, self.scale = np.zeros((3, n))
-        self.scale[-1] = constant
-        priors = np.append(np.full(n_features, self.prior), _INTERCEPT)
         self.full = n_features <= MOST_CORRELATED
-        self.spread = np.diag(1.0 / priors) if self.full else 1.0 / priors
-        self.touched = np.zeros(0 if self.full or window is None else n, dtype=np.int64)
-        self.scalars = np.array([0.0, 0.0, 0.0, 1.0])
+        variance = 1.0 / np.append(np.full(n_features, self.prior), _INTERCEPT)
+        if self.full:
+            self.mean, self.gradient, self.scale = np.zeros((3, n))
+            self.spread, self.scalars = np.diag(variance), np.array([0.0, 0.0, 0.0, 1.0])
+        else:
+            # what a step needs of a weight lies side by side
+            self.table = np.zeros((n, 4))
+            self.table[:, VARIANCE] = variance
+            self.mean, self.scale = self.table[:, MEAN], self.table[:, UNIT]
+        self.scale[-1] = constant
 
     def weights(self):
         """Weights that predict, with what has been gathered, and those of the last step."""
@@ -90,7 +96,7 @@ def believe(belief, X, y, t, pricing, proba):
         state = (y, b.mean, b.spread, b.gradient, b.scale, b.scalars, t, options, proba)
         full_csr(X.data, X.indices, X.indptr, *state) if issparse(X) else full_dense(X, *state)
     else:
-        state = (y, b.mean, b.spread, b.scale, b.touched, t, options, proba)
+        state = (y, b.table, t, options, proba)
         if issparse(X):
             diagonal(X.data, X.indices, X.indptr, *state)
         else:
@@ -357,57 +363,54 @@ def full_csr(data, indices, indptr, y, mean, spread, gradient, scale, s, t, opti
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _enlarge_alone(mean, spread, scale, j, value, prior):
-    """`_enlarge` for one variance a weight."""
-    growth = value / scale[j] if scale[j] > 0.0 else np.inf
-    scale[j] = value
-    if growth > _NEW:
-        mean[j], spread[j] = 0.0, 1.0 / prior
-        return
-    more = prior * (1.0 - 1.0 / (growth * growth))
-    variance = spread[j] * growth * growth
-    spread[j] = variance / (1.0 + more * variance)
-    mean[j] *= growth / (1.0 + more * variance)
+def _refresh(weight, value, now, options):
+    """Bring one weight of a table up to date: its unit, and its variance for the examples since it was last needed.
+
+    The mean stays where it is when the unit grows; only what is still to be learnt becomes more certain.
+    """
+    prior, window = options[0], options[1]
+    if value > _GROWN * weight[UNIT]:
+        growth = value / weight[UNIT] if weight[UNIT] > 0.0 else np.inf
+        weight[UNIT] = value
+        if growth > _NEW:
+            weight[MEAN], weight[VARIANCE] = 0.0, 1.0 / prior
+        else:
+            variance = weight[VARIANCE] * growth * growth
+            weight[VARIANCE] = variance / (1.0 + prior * (1.0 - 1.0 / (growth * growth)) * variance)
+            weight[MEAN] *= growth
+    if window < np.inf:
+        wider = weight[VARIANCE] * math.exp((now - weight[TOUCHED]) / window)
+        weight[VARIANCE], weight[TOUCHED] = min(wider, 1.0 / prior), now
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _forget(spread, touched, j, t, window, prior):
-    """Variance of weight j, wider for the examples since it was last needed; at most that of the prior."""
-    spread[j] = min(spread[j] * math.exp((t - touched[j]) / window), 1.0 / prior)
-    touched[j] = t
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def diagonal(data, indices, indptr, y, mean, spread, scale, touched, t, options, proba):
+def diagonal(data, indices, indptr, y, table, t, options, proba):
     """Write the posterior of each CSR row, then learn it, with one variance a weight."""
-    prior, window, cost_pos, cost_neg, offset = options
-    last, forgets = mean.shape[0] - 1, window < np.inf
-    constant = scale[last] > 0.0
+    _, window, cost_pos, cost_neg, offset = options
+    intercept = table[table.shape[0] - 1]
+    constant = intercept[UNIT] > 0.0
     for i in range(indptr.shape[0] - 1):
-        now = t + i + 1
-        if forgets:
-            _forget(spread, touched, last, now, window, _INTERCEPT)
-        score, variance = (mean[last], spread[last]) if constant else (0.0, 0.0)
+        now, score, reach = float(t + i + 1), 0.0, 0.0
+        if constant:
+            _refresh(intercept, 0.0, now, (_INTERCEPT, window))
+            score, reach = intercept[MEAN], intercept[VARIANCE]
         for e in range(indptr[i], indptr[i + 1]):
-            j, value = np.uint64(indices[e]), abs(np.float64(data[e]))
-            if value > _LEAST_VALUE:
-                if value > _GROWN * scale[j]:
-                    _enlarge_alone(mean, spread, scale, j, value, prior)
-                if forgets:
-                    _forget(spread, touched, j, now, window, prior)
-                x = data[e] / scale[j]
-                score += x * mean[j]
-                variance += x * x * spread[j]
+            weight, value = table[np.uint64(indices[e])], np.float64(data[e])
+            if abs(value) > _LEAST_VALUE:
+                _refresh(weight, abs(value), now, options)
+                x = value / weight[UNIT]
+                score += x * weight[MEAN]
+                reach += x * x * weight[VARIANCE]
         proba[i] = _sigmoid(score)
         cost, target = (cost_pos, 1.0) if y[i] > 0.0 else (cost_neg, 0.0)
-        p = _sigmoid(_settle(score + offset, cost * variance, target))
+        p = _sigmoid(_settle(score + offset, cost * reach, target))
         step, curvature = cost * (target - p), cost * p * (1.0 - p)
         for e in range(indptr[i], indptr[i + 1]):
-            j = np.uint64(indices[e])
-            if abs(np.float64(data[e])) > _LEAST_VALUE:
-                x = data[e] / scale[j]
-                mean[j] += step * spread[j] * x
-                spread[j] /= 1.0 + curvature * x * x * spread[j]
+            weight, value = table[np.uint64(indices[e])], np.float64(data[e])
+            if abs(value) > _LEAST_VALUE:
+                x = value / weight[UNIT]
+                weight[MEAN] += step * weight[VARIANCE] * x
+                weight[VARIANCE] /= 1.0 + curvature * x * x * weight[VARIANCE]
         if constant:
-            mean[last] += step * spread[last]
-            spread[last] /= 1.0 + curvature * spread[last]
+            intercept[MEAN] += step * intercept[VARIANCE]
+            intercept[VARIANCE] /= 1.0 + curvature * intercept[VARIANCE]
