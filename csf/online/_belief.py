@@ -75,17 +75,19 @@ class Belief:
         if self.full:
             self.mean, self.gradient, self.scale = np.zeros((3, n))
             self.spread, self.scalars = np.diag(variance), np.array([0.0, 0.0, 0.0, 1.0])
+            self.scale[-1] = constant
         else:
             # what a step needs of a weight lies side by side
             self.table = np.zeros((n, 4))
-            self.table[:, VARIANCE] = variance
-            self.mean, self.scale = self.table[:, MEAN], self.table[:, UNIT]
-        self.scale[-1] = constant
+            self.table[:, VARIANCE], self.table[-1, UNIT] = variance, constant
 
     def weights(self):
         """Weights that predict, with what has been gathered, and those of the last step."""
+        if not self.full:
+            last = self.table[:, MEAN] / np.where(self.table[:, UNIT] > 0.0, self.table[:, UNIT], np.inf)
+            return last, last
         scale = np.where(self.scale > 0.0, self.scale, np.inf)
-        latest = self.mean + self.scalars[WIDER] * (self.spread @ self.gradient) if self.full else self.mean
+        latest = self.mean + self.scalars[WIDER] * (self.spread @ self.gradient)
         return latest / scale, self.mean / scale
 
 

@@ -1,5 +1,7 @@
 """What all online learners share: checks of chunks and labels, passes, the scale of rows, coefficients, prediction."""
 
+import functools
+import inspect
 import math
 import numbers
 from abc import ABC, abstractmethod
@@ -10,12 +12,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from csf._validation import check_binary_target, check_count
+from csf._validation import check_binary_target, check_choice, check_count
 from csf.online.rows import canonical, lengths, power_of_two_above, rows, shorten
 from csf.responses import margin
 
 __all__ = ["LinearOnlineClassifier", "OnlineClassifier"]
 
+# Rules of the steps: without tuning, or as published.
+STEPS = ("adaptive", "paper")
 # How kernels want their rows.
 NUMBERS = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "order": "C"}
 # Rows that `fit` takes out of a shuffled order at a time.
@@ -234,8 +238,9 @@ class LinearOnlineClassifier(OnlineClassifier):
     shape (n_weights,). There ``n_weights`` is ``n_features``, plus 1 for the constant feature of value
     ``intercept_scaling``, which comes last, with ``fit_intercept``.
 
-    Kernels multiply each row by ``self.x_scale_`` on the fly (not the constant feature) and so see rows of length
-    at most 1. The scale is the largest power of two for which that holds among the first 1000 rows, in the course
+    With a parameter ``step="adaptive"`` rows come as they are, and ``x_scale_`` is 1. Otherwise kernels multiply each
+    row by ``self.x_scale_`` on the fly (not the constant feature)
+    and so see rows of length at most 1. The scale is the largest power of two for which that holds among the first 1000 rows, in the course
     of which it may fall. Later rows that are too long arrive shortened. Scores are positive for ``s > 0``.
     """
 
@@ -309,7 +314,9 @@ class LinearOnlineClassifier(OnlineClassifier):
         super()._begin(labels, n_features, **options)
 
     def _take(self, X, y):
-        """Hand on rows in pieces of one scale."""
+        """Hand on rows in pieces of one scale, or as they are to steps that need none."""
+        if getattr(self, "step", "paper") == "adaptive":
+            return super()._take(X, y)
         norm, results, start, n_rows = lengths(X), [], 0, y.size
         while start < n_rows and self.n_seen_ < WARM_UP:
             longer = np.flatnonzero(norm[start:] > self._longest)
@@ -332,6 +339,39 @@ def check_positive(value, name):
     if not (value > 0 and math.isfinite(value)):
         raise ValueError(f"{name} must be positive and finite, got {value!r}")
     return float(value)
+
+
+def check_step(learner, *, of_paper):
+    """Check the parameters ``step`` and ``window`` of a learner.
+
+    Parameters
+    ----------
+    learner : estimator
+        With both.
+    of_paper : tuple of str
+        Parameters that the published steps alone have: they must keep their defaults with others.
+    """
+    check_choice(learner.step, "step", STEPS)
+    if learner.step == "paper":
+        if learner.window is not None:
+            raise ValueError(f"window={learner.window!r} is for step='adaptive'; step='paper' looks back upon all")
+        return
+    if learner.window is not None:
+        check_count(learner.window, "window", minimum=2)
+    for name, default in _defaults(type(learner), of_paper):
+        value = getattr(learner, name)
+        if value is not default and value != default:
+            raise ValueError(
+                f"{name}={value!r} is for step='paper', and step='adaptive' has no {name}; give step='paper', or "
+                f"leave {name}={default!r}"
+            )
+
+
+@functools.cache
+def _defaults(kind, names):
+    """Names and default values of parameters of a class."""
+    parameters = inspect.signature(kind).parameters
+    return [(name, parameters[name].default) for name in names]
 
 
 def _first_labels(y, classes):
