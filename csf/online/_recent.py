@@ -9,7 +9,9 @@ import math
 import numpy as np
 from numba import njit
 
-__all__ = ["RecentScores", "is_due"]
+from csf.profiles import ErrorProfile
+
+__all__ = ["RecentScores", "bins_of", "next_due", "posterior_at"]
 
 # Bins of log-odds, and the largest log-odds: those of 1e-12.
 _N_BINS, _LARGEST = 1024, 27.631
@@ -17,11 +19,12 @@ _WIDTH = 2.0 * _LARGEST / _N_BINS
 # How much more late examples count: weights grow like t ** gain.
 _GAIN = 1.0
 _HEAVY = 1e100
+_BELOW_ONE = 1.0 - np.finfo(np.float64).epsneg
 # Place of weight and number of examples.
 WEIGHT, SEEN = range(2)
 
 
-def is_due(n_seen):
+def next_due(n_seen):
     """Number of examples after which what follows from the counts is worked out again: a sixteenth more."""
     return n_seen + 1 + n_seen // 16
 
@@ -37,59 +40,70 @@ class RecentScores:
 
     def __init__(self, window=None):
         self.window = float(window or np.inf)
+        # negatives, positives
         self.counts = np.zeros((2, _N_BINS))
         self.scalars = np.array([1.0, 0.0])
 
-    def add(self, proba, is_pos):
-        """Count posteriors, in order, with their labels."""
-        count_scores(proba, is_pos, self.counts, self.scalars, self.window)
+    def add(self, bins, is_pos):
+        """Count posteriors by their bins, in order, with their labels."""
+        count_scores(bins, is_pos, self.counts, self.scalars, self.window)
 
-    def above(self):
-        """Weights of positives and negatives at or above each edge; the last is above all, where none is."""
-        sums = np.zeros((2, _N_BINS + 1))
-        sums[:, :-1] = np.cumsum(self.counts[::-1, ::-1], axis=1)[:, ::-1]
-        return sums
+    def has_both_classes(self):
+        """Whether both classes have come."""
+        return bool(self.counts.any(axis=1).all())
 
-    def best(self, value_of):
-        """Largest value over cuts, and the posterior at the cut; None until both classes have been seen.
+    def shares(self):
+        """Share of positives by bin, which rises with the score; 0 until both classes have come."""
+        return pooled_shares(self.counts) if self.has_both_classes() else np.zeros(_N_BINS)
+
+    def best(self, metric):
+        """Best cut for a metric.
 
         Parameters
         ----------
-        value_of : callable
-            From arrays ``tp, fp`` and totals ``pos, neg`` to values.
+        metric : Metric
+            From `csf.metrics`.
+
+        Returns
+        -------
+        tuple or None
+            Value, error profile, and place of the cut among the edges; the one with fewest positives of equals. None
+            until both classes have come.
         """
-        tp, fp = self.above()
-        if min(tp[0], fp[0]) == 0.0:
+        if not self.has_both_classes():
             return None
-        values = value_of(tp, fp, tp[0], fp[0])
-        place = _N_BINS - int(np.argmax(values[::-1]))  # of equals the one with fewest positives
-        return float(values[place]), posterior_at(place)
+        # at or above each edge; the last is above all
+        fp, tp = np.pad(np.cumsum(self.counts[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
+        total = tp[0] + fp[0]
+        pos = tp[0] / total
+        values = metric.value((tp[0] - tp) / total, fp / total, pos=pos)
+        place = _N_BINS - int(np.argmax(values[::-1]))
+        return float(values[place]), ErrorProfile((tp[0] - tp[place]) / total, fp[place] / total, pos), place
 
 
 def posterior_at(place):
-    """Posterior at the lower edge of a bin; 0 at the lowest, above 1 beyond the highest."""
+    """Posterior at the lower edge of a bin; 0 at the lowest, and beyond the highest the last number below 1."""
     if place == 0:
         return 0.0
-    return 2.0 if place == _N_BINS else 1.0 / (1.0 + math.exp(_LARGEST - place * _WIDTH))
+    return _BELOW_ONE if place == _N_BINS else 1.0 / (1.0 + math.exp(_LARGEST - place * _WIDTH))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _bin_of(proba):
-    """Bin of a posterior."""
-    if proba <= 1e-12:
-        return 0
-    if proba >= 1.0 - 1e-12:
-        return _N_BINS - 1
-    place = int((math.log(proba / (1.0 - proba)) + _LARGEST) / _WIDTH)
-    return min(max(place, 0), _N_BINS - 1)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def count_scores(proba, is_pos, counts, s, window):
-    """Add posteriors in order: row 0 of the counts is of negatives, row 1 of positives."""
+def bins_of(proba):
+    """Bin of each posterior."""
+    bins = np.empty(proba.shape[0], dtype=np.int64)
     for i in range(proba.shape[0]):
+        p = min(max(proba[i], 1e-12), 1.0 - 1e-12)
+        bins[i] = min(max(int((math.log(p / (1.0 - p)) + _LARGEST) / _WIDTH), 0), _N_BINS - 1)
+    return bins
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def count_scores(bins, is_pos, counts, s, window):
+    """Count bins in order: row 0 is of negatives, row 1 of positives."""
+    for i in range(bins.shape[0]):
         s[SEEN] += 1.0
-        counts[1 if is_pos[i] else 0, _bin_of(proba[i])] += s[WEIGHT]
+        counts[1 if is_pos[i] else 0, bins[i]] += s[WEIGHT]
         s[WEIGHT] *= 1.0 + max(_GAIN / s[SEEN], 1.0 / window)
         if s[WEIGHT] > _HEAVY:
             counts /= s[WEIGHT]
@@ -97,7 +111,7 @@ def count_scores(proba, is_pos, counts, s, window):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def calibrated(counts):
+def pooled_shares(counts):
     """Share of positives by bin, made to rise with the score (pool adjacent violators)."""
     n = counts.shape[1]
     share, pos, total, first = np.zeros(n), np.empty(n), np.empty(n), np.empty(n, dtype=np.int64)

@@ -56,7 +56,7 @@ class RiverClassifier(OnlineClassifier):
     >>> from sklearn.datasets import make_classification
     >>> from csf.online import OFO
     >>> X, y = make_classification(2000, weights=[0.9], random_state=0)
-    >>> OFO(learner=RiverClassifier()).partial_fit(X, y).online_value_
+    >>> OFO(posterior=RiverClassifier()).partial_fit(X, y).online_value_
     0.486
     """
 
