@@ -28,7 +28,8 @@ from csf.online._ascent import (
     tally_csr,
     tally_dense,
 )
-from csf.online.base import LinearOnlineClassifier, check_positive
+from csf.online._aim import AimedLearner
+from csf.online.base import LinearOnlineClassifier, check_positive, check_step
 from csf.online.rows import rows
 
 __all__ = ["STAMP"]
@@ -40,8 +41,11 @@ _BELOW_TOP = 1e-3
 _USABLE = 0.1
 _LEAST_DENOMINATOR = 1e-6
 
+# Parameters of the published steps alone.
+_OF_PAPER = ("eta0", "radius", "reward", "level", "start_level", "model_stage", "challenge_stage", "growth")
 
-class STAMP(LinearOnlineClassifier):
+
+class STAMP(AimedLearner, LinearOnlineClassifier):
     r"""Linear classifier for F-beta, Jaccard and other ratios of the errors, one step an example.
 
     Stages alternate: in a model stage, steps on weighted rewards aim at the present level of the metric; in a
@@ -52,6 +56,14 @@ class STAMP(LinearOnlineClassifier):
     metric : str or LinearFractional, default="f1"
         ``"f1"``, ``"f<beta>"``, ``"jaccard"``, ``"gower_legendre"``, or another linear-fractional metric that falls
         with both errors.
+    step : {"adaptive", "paper"}, default="adaptive"
+        ``"adaptive"`` needs no tuning: weights as in `OnlineLogistic`, where each class has its
+        price at the best value of the metric among recent examples, and the cut is that of this value.
+        ``"paper"`` takes the published steps, and alone has the parameters that say so.
+    prior : float, default=1.0
+        For ``step="adaptive"``: precision of the belief about the weights at first, as in `OnlineLogistic`.
+    window : int, default=None
+        For ``step="adaptive"``: examples to look back upon, about. ``None``: all; the cut weighs late ones more.
     eta0 : float, default=50.0
         First step size of each model stage, positive; it falls as ``1 / sqrt(k)`` with the steps of the stage. The
         useful range is wide: ``radius * 2 ** -8`` to ``radius * 2 ** 4``.
@@ -72,7 +84,7 @@ class STAMP(LinearOnlineClassifier):
         Whether to learn an intercept.
     intercept_scaling : float, default=1.0
         Value of the constant feature behind the intercept, positive.
-    passes : int, default=10
+    passes : int, default=1
         Passes over the samples in `fit`; stages go on from one to the next.
     shuffle : bool, default=True
         Whether `fit` takes the samples in a new random order in each pass.
@@ -95,7 +107,7 @@ class STAMP(LinearOnlineClassifier):
     levels_ : ndarray of shape (n_epochs,)
         Level after each complete epoch.
     threshold_ : float
-        0: positive is predicted for positive scores.
+        Score from which on the positive class is predicted: log-odds with ``step="adaptive"``, 0 with the other.
     classes_ : ndarray of shape (2,)
         Labels.
     pos_label_ : label
@@ -142,6 +154,9 @@ class STAMP(LinearOnlineClassifier):
         self,
         metric="f1",
         *,
+step="adaptive",
+        prior=1.0,
+        window=None,
         eta0=50.0,
         radius=100.0,
         reward="hinge",
@@ -152,12 +167,15 @@ class STAMP(LinearOnlineClassifier):
         growth=2.0,
         fit_intercept=True,
         intercept_scaling=1.0,
-        passes=10,
+        passes=1,
         shuffle=True,
         pos_label=None,
         random_state=None,
     ):
         self.metric = metric
+        self.step = step
+        self.prior = prior
+        self.window = window
         self.eta0 = eta0
         self.radius = radius
         self.reward = reward
@@ -183,9 +201,13 @@ class STAMP(LinearOnlineClassifier):
     def n_updates_(self):
         """Steps made."""
         check_is_fitted(self)
+        if self.step == "adaptive":
+            return self.n_seen_
         return self._n_earlier_steps + int(self._scalars[N_STEPS])
 
     def _check_parameters(self):
+        check_step(self, of_paper=_OF_PAPER)
+        check_positive(self.prior, "prior")
         metric = self._check_metric()
         for name in ("eta0", "radius", "growth"):
             check_positive(getattr(self, name), name)
@@ -213,7 +235,8 @@ class STAMP(LinearOnlineClassifier):
         return metric
 
     def _start(self, n_features):
-        self.threshold_ = 0.0
+        if self.step == "adaptive":
+            self._start_aim(n_features)
         self._v, self._u = np.zeros((2, n_features + 1))
         self._complete = np.zeros(n_features + 1)
         self._scalars = initial_scalars()
@@ -224,6 +247,9 @@ class STAMP(LinearOnlineClassifier):
         self._begin_model_stage()
 
     def _step(self, X, y):
+        if self.step == "adaptive":
+            self._learn_aimed(X, y)
+            return
         start = 0
         while start < y.size:
             stop = min(y.size, start + self._stage_length() - self._in_stage)
@@ -238,6 +264,14 @@ class STAMP(LinearOnlineClassifier):
             start = stop
             if self._in_stage == self._stage_length():
                 self._end_stage()
+
+    def _prices(self, value, profile):
+        """Prices of both errors at a level, which is the present one from now on."""
+        lo, hi = self._check_metric().range(profile.pos)
+        self.level_ = float(np.clip(value, lo, hi - _BELOW_TOP * (hi - lo)))
+        self._levels.append(self.level_)
+        self._epoch += 1
+        return self._check_metric().cost_weights(self.level_, pos=profile.pos)
 
     def _stage_length(self):
         first = self.model_stage if self._learning else self.challenge_stage
@@ -309,6 +343,8 @@ class STAMP(LinearOnlineClassifier):
         return metric.value(fn, fp, pos=pos) if denominator > least else None
 
     def _weights(self):
+        if self.step == "adaptive":
+            return self._aim.belief.weights()
         s = self._scalars
         last = s[A] * self._v
         if not self._learning or self._in_stage < _USABLE * self._stage_length():
