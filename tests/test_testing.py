@@ -213,7 +213,7 @@ ONLINE = [
     OnlineLogistic(),
     OnlineLogistic(alpha=0.01, radius=5.0, averaging="suffix"),
     OFO(),
-    OFO(learner=BernoulliNB()),
+    OFO(posterior=BernoulliNB()),
     FOFO(horizon=600),
     FOFO("jaccard", step_scale=3.0),
     OMCSL(),
