@@ -166,7 +166,7 @@ class SPADE(AimedLearner, LinearOnlineClassifier):
         self,
         metric="qmean",
         *,
-step="adaptive",
+        step="adaptive",
         prior=1.0,
         window=None,
         eta0=400.0,

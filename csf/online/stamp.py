@@ -154,7 +154,7 @@ class STAMP(AimedLearner, LinearOnlineClassifier):
         self,
         metric="f1",
         *,
-step="adaptive",
+        step="adaptive",
         prior=1.0,
         window=None,
         eta0=50.0,
