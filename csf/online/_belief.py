@@ -251,7 +251,7 @@ def _learn_alone(x, score, is_pos, mean, spread, gradient, s, options, along):
 @njit(cache=True, nogil=True, error_model="numpy")
 def _gathers(score, proba, is_pos, t, n, s, options):
     """Whether to gather an example, and the length of its gradient."""
-    prior, window, cost_pos, cost_neg, offset = options
+    _, window, cost_pos, cost_neg, offset = options
     if window < np.inf:
         s[INFORMATION] *= 1.0 - 1.0 / window
         s[WIDER] *= 1.0 / (1.0 - 1.0 / window)

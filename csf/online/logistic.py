@@ -198,8 +198,8 @@ class OnlineLogistic(EmittedPredictions, LinearOnlineClassifier):
         For ``step="paper"``: first step size, positive; ``eta0 / sqrt(t)`` at example t, or
         ``eta0 / (1 + eta0 * alpha * t)`` with a positive ``alpha``. Rows have length at most 1.
     step : {"adaptive", "paper"}, default="adaptive"
-        ``"adaptive"`` keeps a Gaussian belief about the weights, which decides how far each example moves them: there is
-        nothing to tune, and the unit of a feature does not matter. ``"paper"`` takes gradient steps of a global size.
+        ``"adaptive"`` keeps a Gaussian belief about the weights, which decides how far each example moves them: nothing is
+        to be tuned, and the unit of a feature does not matter. ``"paper"`` takes gradient steps of a global size.
     prior : float, default=1.0
         For ``step="adaptive"``: precision of the belief at first, positive; that of a weight of a feature whose largest
         value is 1. It regularises like ``C = 1 / prior`` of scikit-learn's LogisticRegression.
@@ -249,9 +249,9 @@ class OnlineLogistic(EmittedPredictions, LinearOnlineClassifier):
 
     With ``step="adaptive"``, weights :math:`w` of features in units of their largest value so far are believed to be
     :math:`N(m, S)`. An example :math:`(x, b)` moves m to the most probable weights given that belief, along
-    :math:`S x`, and adds its curvature :math:`p (1 - p) x x^T` to the precision :math:`S^{-1}`. With at most 512 features
-    S is a full matrix: one pass then comes close to the batch solution, whatever the correlations. Beyond it is
-    diagonal. After the first 1000 examples (8 a feature if that is more) gradients are gathered until they weigh 2 %
+    :math:`S x`, and adds its curvature :math:`p (1 - p) x x^T` to the precision :math:`S^{-1}`. With at most 512
+    features S is a full matrix: one pass then comes close to the batch solution, whatever the correlations. Beyond it
+    is diagonal. After the first 1000 examples (8 a feature if that is more) gradients are gathered until they weigh 2 %
     of the information so far, and S follows in steps of that size: a step costs as much as its row has entries. In
     float64 the same examples give the same weights in chunks of any size.
 

@@ -52,11 +52,11 @@ class OFO(PosteriorThreshold):
     window : int, default=None
         For ``step="adaptive"``: examples to look back upon, about. ``None``: all, late ones more.
     prior : tuple of float, default=(0.0, 0.0)
-        For ``step="paper"``: what numerator and denominator of the threshold start with. ``(0, 0)`` starts at threshold 0, where
-        everything is positive; ``(m * theta, m)`` starts at theta and counts like m predicted positives.
+        For ``step="paper"``: what numerator and denominator of the threshold start with. ``(0, 0)`` starts at threshold
+        0, where everything is positive; ``(m * theta, m)`` starts at theta and counts like m predicted positives.
     forgetting : float, default=1.0
-        For ``step="paper"``: factor of the sums at each example, in (0, 1]. Below 1 the threshold forgets what early, worse models did,
-        and stays noisy: it looks back about ``1 / (1 - forgetting)`` examples.
+        For ``step="paper"``: factor of the sums at each example, in (0, 1]. Below 1 the threshold forgets what early,
+        worse models did, and stays noisy: it looks back about ``1 / (1 - forgetting)`` examples.
     batch_size : int, default=1
         Examples that a learner from elsewhere predicts, and then learns, at a time; 1 is the published order, larger
         batches are faster. A batch ends with its chunk. Learners of csf need none.
@@ -89,9 +89,9 @@ class OFO(PosteriorThreshold):
     .. math:: \tau_t = \frac{\sum_{i \le t} b_i \hat y_i}{\sum_{i \le t} \beta^2 b_i + \hat y_i}
               = \frac{F_\beta(\hat y_{1..t})}{1 + \beta^2}
 
-    With ``step="adaptive"`` the sums weigh example t by t, or more with a ``window``, and :math:`\hat\eta` is the share of
-    positives among recent examples in the same bin of log-odds, made to rise with the score. With a consistent learner
-    it tends to :math:`F_\beta^* / (1 + \beta^2)`, the best threshold.
+    With ``step="adaptive"`` the sums weigh example t by t, or more with a ``window``, and :math:`\hat\eta` is the share
+    of positives among recent examples in the same bin of log-odds, made to rise with the score. With a consistent
+    learner it tends to :math:`F_\beta^* / (1 + \beta^2)`, the best threshold.
 
     References
     ----------

@@ -26,9 +26,10 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
     the posterior from which on it predicts the positive class. With ``step="adaptive"`` what it is given, and what it
     means, is the share of positives among recent examples with such a posterior, not the posterior itself.
 
-    Parameters in ``_of_paper`` are for ``step="paper"`` alone. Learners of csf predict each example before they learn it, in one compiled loop. Any other learner with
-    ``partial_fit`` and ``predict_proba`` predicts ``batch_size`` examples at a time and then learns them; before it
-    has learnt anything, the probability is 1/2. So labels never reach a prediction for their own example.
+    Parameters in ``_of_paper`` are for ``step="paper"`` alone. Learners of csf predict each example before they learn
+    it, in one compiled loop. Any other learner with ``partial_fit`` and ``predict_proba`` predicts ``batch_size``
+    examples at a time and then learns them; before it has learnt anything, the probability is 1/2. So labels never
+    reach a prediction for their own example.
     """
 
     _of_paper = ()

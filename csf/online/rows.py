@@ -6,10 +6,12 @@ import numpy as np
 from numba import njit
 from scipy.sparse import issparse
 
-__all__ = ["canonical", "lengths", "power_of_two_above", "rows", "shorten"]
+__all__ = ["canonical", "lengths", "linear_scores", "power_of_two_above", "rows", "shorten"]
 
 # Inverses of powers of two up to this one are normal numbers.
 _LONGEST = 2.0**1000
+# Products of two numbers, each made so much smaller, stay in the range.
+_SMALL = 2.0**-520
 
 
 def canonical(X):
@@ -23,6 +25,18 @@ def canonical(X):
 def rows(X, start, stop):
     """Rows from ``start`` to ``stop``, without a copy where that is all of them."""
     return X if start == 0 and stop == X.shape[0] else X[start:stop]
+
+
+def linear_scores(X, coef, intercept):
+    """Scores of rows; sums that leave the range of numbers are as large as numbers go, with the right sign."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = np.asarray(X @ coef, dtype=np.float64).ravel() + intercept
+        lost = np.flatnonzero(~np.isfinite(scores))
+        if lost.size:
+            small = (X[lost].astype(np.float64) * _SMALL) @ (coef * _SMALL) + intercept * _SMALL * _SMALL
+            largest = np.finfo(np.float64).max
+            scores[lost] = np.clip(np.asarray(small).ravel() / _SMALL / _SMALL, -largest, largest)
+    return scores
 
 
 def lengths(X):

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._validation import check_choice, check_count, check_fraction
 from csf.metrics import Concave, GMean, HMean, LinearFractional, MinRate, QMean, get_metric
+from csf.online._aim import AimedLearner
 from csf.online._ascent import (
     ALPHA,
     BETA,
@@ -24,7 +25,6 @@ from csf.online._ascent import (
     ascend,
     initial_scalars,
 )
-from csf.online._aim import AimedLearner
 from csf.online.base import LinearOnlineClassifier, check_positive, check_step
 
 __all__ = ["SPADE"]

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._validation import check_choice, check_count
 from csf.metrics import Concave, LinearFractional, get_metric
+from csf.online._aim import AimedLearner
 from csf.online._ascent import (
     ALPHA,
     BETA,
@@ -28,7 +29,6 @@ from csf.online._ascent import (
     tally_csr,
     tally_dense,
 )
-from csf.online._aim import AimedLearner
 from csf.online.base import LinearOnlineClassifier, check_positive, check_step
 from csf.online.rows import rows
 

@@ -26,8 +26,8 @@ class ProjectedSubgradient(BatchLearner):
     radius : float, default=100.0
         Largest length of the weights, positive, for rows scaled to length at most 1.
     eta : float, default=None
-        First step size, positive; step t has ``eta / sqrt(t)``. ``None`` makes the first step as long as ``radius``; where
-        no step from there lowers the loss of zero weights, it starts again with an eighth of that, and so on.
+        First step size, positive; step t has ``eta / sqrt(t)``. ``None`` makes the first step as long as ``radius``;
+        where no step from there lowers the loss of zero weights, it starts again with an eighth of that, and so on.
     max_iter : int, default=1000
         Limit of steps.
     patience : int, default=50
@@ -160,8 +160,8 @@ class ProjectedSubgradient(BatchLearner):
 
     def _warn_of_zero(self, at_zero):
         warnings.warn(
-            f"no step lowered the loss of {at_zero:.4g} at zero weights, however short; the weights are those of the least "
-            "loss among the steps made, and may say little. Use a looser loss (a larger beta for partial AUC), or "
+            f"no step lowered the loss of {at_zero:.4g} at zero weights, however short; the weights are those of the "
+            "least loss among the steps made, and may say little. Use a looser loss (a larger beta for partial AUC), or "
             "OnePassMiniBatch",
             UserWarning,
             stacklevel=4,

@@ -282,6 +282,40 @@ def test_unfitted_learners_say_so():
         assert not hasattr(clone(learner), "history_")
 
 
+@pytest.mark.parametrize("step", ["adaptive", "paper"])
+@pytest.mark.parametrize(
+    ("options", "labels", "message"),
+    [
+        ({"random_state": -1}, [0, 1, 0, 1], r"random_state must be None, an int from 0 to .*, got -1"),
+        ({}, ["a", 1, "a", 1], "y must hold labels of one kind without missing ones, got a mixture of int, str"),
+        ({}, [None, True, None, True], "labels of one kind without missing ones, got a mixture of NoneType, bool"),
+        ({"intercept_scaling": 1e308}, [0, 1, 0, 1], r"intercept_scaling must be at most 1e\+100, got 1e\+308"),
+    ],
+)
+def test_seeds_labels_and_constants_are_checked_by_name(step, options, labels, message):
+    for method in ("fit", "partial_fit"):
+        model = STAMP(step=step, **options)
+        with pytest.raises(ValueError, match=message):
+            getattr(model, method)(
+                np.eye(4), np.array(labels, dtype=object if None in labels or "a" in labels else int)
+            )
+
+
+@each_of_ours
+def test_scores_beyond_the_range_are_never_nan(learner):
+    X = np.random.default_rng(0).standard_normal((42, 4))
+    y = (X[:, 0] > 0).astype(int)
+    far = X / np.abs(X).max() * 1e308
+    for taught, asked in ((X, far), (far, X), (np.where(np.arange(42)[:, None] == 3, 1e308, X), X)):
+        model = clone(learner).fit(taught, y)
+        for rows in (asked, sparse.csr_array(asked)):
+            score = model.decision_function(rows)
+            assert not np.isnan(score).any()
+            np.testing.assert_array_equal(score > 0, model.predict(rows) == 1)
+            if hasattr(model, "predict_proba"):
+                assert np.isfinite(model.predict_proba(rows)).all()
+
+
 # ---------------------------------------------------------------- kinds of rows and labels
 
 
