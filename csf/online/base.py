@@ -1,7 +1,5 @@
 """What all online learners share: checks of chunks and labels, passes, the scale of rows, coefficients, prediction."""
 
-import functools
-import inspect
 import math
 import numbers
 from abc import ABC, abstractmethod
@@ -12,14 +10,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from csf._validation import check_binary_target, check_choice, check_count
+from csf._validation import check_binary_target, check_count
 from csf.online.rows import canonical, lengths, linear_scores, power_of_two_above, rows, shorten
 from csf.responses import margin
 
 __all__ = ["LinearOnlineClassifier", "OnlineClassifier"]
 
-# Rules of the steps: without tuning, or as published.
-STEPS = ("adaptive", "paper")
 # How kernels want their rows.
 NUMBERS = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "order": "C"}
 # Rows that `fit` takes out of a shuffled order at a time.
@@ -346,32 +342,6 @@ def check_positive(value, name):
     return float(value)
 
 
-def check_step(learner, *, of_paper):
-    """Check the parameters ``step`` and ``window`` of a learner.
-
-    Parameters
-    ----------
-    learner : estimator
-        With both.
-    of_paper : tuple of str
-        Parameters that the published steps alone have: they must keep their defaults with others.
-    """
-    check_choice(learner.step, "step", STEPS)
-    if learner.step == "paper":
-        if learner.window is not None:
-            raise ValueError(f"window={learner.window!r} is for step='adaptive'; step='paper' looks back upon all")
-        return
-    if learner.window is not None:
-        check_count(learner.window, "window", minimum=2)
-    for name, default in _defaults(type(learner), of_paper):
-        value = getattr(learner, name)
-        if value is not default and value != default:
-            raise ValueError(
-                f"{name}={value!r} is for step='paper', and step='adaptive' has no {name}; give step='paper', or "
-                f"leave {name}={default!r}"
-            )
-
-
 def _random_state(seed):
     """Generator of a seed."""
     try:
@@ -391,13 +361,6 @@ def _distinct(labels):
         raise ValueError(
             f"y must hold labels of one kind without missing ones, got a mixture of {', '.join(kinds)}"
         ) from None
-
-
-@functools.cache
-def _defaults(kind, names):
-    """Names and default values of parameters of a class."""
-    parameters = inspect.signature(kind).parameters
-    return [(name, parameters[name].default) for name in names]
 
 
 def _first_labels(y, classes):

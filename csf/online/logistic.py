@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._validation import check_choice
 from csf.online._belief import Belief, Pricing, believe
-from csf.online.base import NUMBERS, LinearOnlineClassifier, check_positive, check_step
+from csf.online._steps import check_step
+from csf.online.base import NUMBERS, LinearOnlineClassifier, check_positive
 from csf.online.emitted import EmittedPredictions, count_predictions
 
 __all__ = ["OnlineLogistic"]
@@ -198,8 +199,8 @@ class OnlineLogistic(EmittedPredictions, LinearOnlineClassifier):
         For ``step="paper"``: first step size, positive; ``eta0 / sqrt(t)`` at example t, or
         ``eta0 / (1 + eta0 * alpha * t)`` with a positive ``alpha``. Rows have length at most 1.
     step : {"adaptive", "paper"}, default="adaptive"
-        ``"adaptive"`` keeps a Gaussian belief about the weights, which decides how far each example moves them: nothing is
-        to be tuned, and the unit of a feature does not matter. ``"paper"`` takes gradient steps of a global size.
+        ``"adaptive"`` keeps a Gaussian belief about the weights, which decides how far each example moves them: nothing
+        is to be tuned, and the unit of a feature does not matter. ``"paper"`` takes gradient steps of a global size.
     prior : float, default=1.0
         For ``step="adaptive"``: precision of the belief at first, positive; that of a weight of a feature whose largest
         value is 1. It regularises like ``C = 1 / prior`` of scikit-learn's LogisticRegression.

@@ -8,7 +8,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from csf._validation import check_count
 from csf.metrics import FBeta, Jaccard, get_metric
 from csf.online._recent import RecentScores, bins_of, next_due, posterior_at
-from csf.online.base import NUMBERS, OnlineClassifier, check_step
+from csf.online._steps import check_step
+from csf.online.base import NUMBERS, OnlineClassifier
 from csf.online.emitted import EmittedPredictions, value_of_counts
 from csf.online.logistic import OnlineLogistic
 from csf.responses import margin, positive_score

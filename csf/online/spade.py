@@ -25,7 +25,8 @@ from csf.online._ascent import (
     ascend,
     initial_scalars,
 )
-from csf.online.base import LinearOnlineClassifier, check_positive, check_step
+from csf.online._steps import check_step
+from csf.online.base import LinearOnlineClassifier, check_positive
 
 __all__ = ["SPADE"]
 

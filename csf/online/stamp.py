@@ -29,7 +29,8 @@ from csf.online._ascent import (
     tally_csr,
     tally_dense,
 )
-from csf.online.base import LinearOnlineClassifier, check_positive, check_step
+from csf.online._steps import check_step
+from csf.online.base import LinearOnlineClassifier, check_positive
 from csf.online.rows import rows
 
 __all__ = ["STAMP"]

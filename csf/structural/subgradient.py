@@ -161,8 +161,8 @@ class ProjectedSubgradient(BatchLearner):
     def _warn_of_zero(self, at_zero):
         warnings.warn(
             f"no step lowered the loss of {at_zero:.4g} at zero weights, however short; the weights are those of the "
-            "least loss among the steps made, and may say little. Use a looser loss (a larger beta for partial AUC), or "
-            "OnePassMiniBatch",
+            "least loss among the steps made, and may say little. Use a looser loss (a larger beta for partial AUC), "
+            "or OnePassMiniBatch",
             UserWarning,
             stacklevel=4,
         )

@@ -302,6 +302,7 @@ def test_seeds_labels_and_constants_are_checked_by_name(step, options, labels, m
 
 
 @each_of_ours
+@pytest.mark.filterwarnings("ignore:invalid value encountered in reduce")  # scikit-learn's check of X
 def test_scores_beyond_the_range_are_never_nan(learner):
     X = np.random.default_rng(0).standard_normal((42, 4))
     y = (X[:, 0] > 0).astype(int)

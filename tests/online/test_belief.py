@@ -12,8 +12,9 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, f1_score
 
-from csf.online import OFO, SPADE, STAMP, OnlineLogistic, _belief
-from csf.online._belief import Belief, Pricing, _settle, believe, diagonal, full_csr, full_dense
+from csf.online import OFO, SPADE, STAMP, OnlineLogistic, _belief, _gaussian
+from csf.online._belief import Belief, Pricing, believe
+from csf.online._gaussian import _settle, diagonal, full_csr, full_dense
 
 
 def stream(n=400, d=6, seed=0, pos=0.2):
@@ -60,7 +61,7 @@ def test_every_step_is_that_of_the_literal_belief(is_full, kind, pricing):
 
 def test_compiled_and_plain_python_agree(is_full, monkeypatch):
     X, y = stream(150)
-    monkeypatch.setattr(_belief, "_ALONE", 60)
+    monkeypatch.setattr(_gaussian, "_ALONE", 60)
     compiled, proba = learnt(X, y, full=is_full)
     plain, out = Belief(6, prior=1.0, constant=1.0), np.empty(y.size)
     options, A = (1.0, np.inf, *Pricing()), sparse.csr_array(X)
