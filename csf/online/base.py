@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._validation import check_binary_target, check_count
-from csf.online.rows import canonical, lengths, linear_scores, power_of_two_above, rows, shorten
+from csf.online.rows import canonical, linear_scores, power_of_two_above, rows, shorten, within_range
 from csf.responses import margin
 
 __all__ = ["LinearOnlineClassifier", "OnlineClassifier"]
@@ -318,7 +318,8 @@ class LinearOnlineClassifier(OnlineClassifier):
         """Hand on rows in pieces of one scale, or as they are to steps that need none."""
         if getattr(self, "step", "paper") == "adaptive":
             return super()._take(X, y)
-        norm, results, start, n_rows = lengths(X), [], 0, y.size
+        X, norm = within_range(X)
+        results, start, n_rows = [], 0, y.size
         while start < n_rows and self.n_seen_ < WARM_UP:
             longer = np.flatnonzero(norm[start:] > self._longest)
             if longer.size and longer[0] == 0:

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from scipy.sparse import issparse
 
-__all__ = ["canonical", "lengths", "linear_scores", "power_of_two_above", "rows", "shorten"]
+__all__ = ["canonical", "lengths", "linear_scores", "power_of_two_above", "rows", "shorten", "within_range"]
 
 # Inverses of powers of two up to this one are normal numbers.
 _LONGEST = 2.0**1000
@@ -43,6 +43,19 @@ def lengths(X):
     """Euclidean length of each row, at most 2**1000."""
     out = csr_lengths(X.data, X.indptr) if issparse(X) else dense_lengths(X)
     return np.minimum(out, _LONGEST)
+
+
+def within_range(X):
+    """Rows and their lengths, below 2**1000; in rows that are longer each value counts as 2**960 at most."""
+    length = lengths(X)
+    far = np.flatnonzero(length >= _LONGEST)
+    if far.size:
+        X = X.copy()
+        for i in far:
+            values = X.data[X.indptr[i] : X.indptr[i + 1]] if issparse(X) else X[i]
+            np.clip(values, -(2.0**960), 2.0**960, out=values)
+        length[far] = lengths(X[far])
+    return X, length
 
 
 def shorten(X, length, limit):
