@@ -26,7 +26,7 @@ class Aim:
     def __init__(self, belief, window=None):
         self.belief, self.recent = belief, RecentScores(window)
         self.place, self.pricing = None, Pricing()
-        self._due = next_due(0)
+        self.window, self._due = window, next_due(0)
 
     def learn(self, X, y, n_seen, metric, prices_of):
         """Learn rows in order.
@@ -51,7 +51,7 @@ class Aim:
             believe(self.belief, rows(X, start, stop), y[start:stop], n_seen + start, self.pricing, proba)
             self.recent.add(bins_of(proba), y[start:stop] > 0.0)
             if n_seen + stop == self._due:
-                self._due = next_due(self._due)
+                self._due = next_due(self._due, self.window)
                 self._look(metric, prices_of)
             start = stop
 

@@ -147,7 +147,7 @@ def _move(mean, spread, gradient, s, prior, along):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _learn_alone(x, score, is_pos, mean, spread, gradient, s, options, along):
-    """Exact step for one example. Return its moderated log-odds before."""
+    """Exact step for one example. Return the factor of its log-odds that moderates them."""
     prior, _, cost_pos, cost_neg, offset = options
     if s[SURPRISE] > 0.0:
         _move(mean, spread, gradient, s, prior, along)
@@ -163,11 +163,11 @@ def _learn_alone(x, score, is_pos, mean, spread, gradient, s, options, along):
         mean[j] += step * along[j]
     _narrow(spread, along, curvature / (1.0 + curvature * variance))
     s[INFORMATION] += curvature
-    return score / math.sqrt(1.0 + _MODERATION * variance)
+    return 1.0 / math.sqrt(1.0 + _MODERATION * variance)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _gathers(score, proba, is_pos, t, n, s, options):
+def _gathers(score, proba, is_pos, is_early, s, options):
     """Whether to gather an example, and the length of its gradient."""
     _, window, cost_pos, cost_neg, offset = options
     if window < np.inf:
@@ -175,7 +175,7 @@ def _gathers(score, proba, is_pos, t, n, s, options):
         s[WIDER] *= 1.0 / (1.0 - 1.0 / window)
     p = proba if offset == 0.0 else _sigmoid(score + offset)
     step = cost_pos * (1.0 - p) if is_pos else -cost_neg * p
-    if t < max(_ALONE, _ALONE_EACH * n) or abs(step) > _BLOCK * s[INFORMATION]:
+    if is_early or abs(step) > _BLOCK * s[INFORMATION]:
         return False, step
     curvature = (cost_pos if is_pos else cost_neg) * p * (1.0 - p)
     s[INFORMATION] += curvature
@@ -247,13 +247,15 @@ def full_dense(X, y, mean, spread, gradient, scale, s, t, options, proba):
             score, _ = _scaled(X[i], inverse, mean, x)
         score += mean[last] * x[last]
         proba[i] = _sigmoid(score)
-        gathers, step = _gathers(score, proba[i], is_pos, t + i, n, s, options)
+        # which examples are moderated must not depend on their labels
+        is_early = t + i < max(_ALONE, _ALONE_EACH * n)
+        gathers, step = _gathers(score, proba[i], is_pos, is_early, s, options)
         if gathers:
             _add(gradient, step, x)
             _use_gathered(x, mean, spread, gradient, s, options, along)
         else:
-            score = _learn_alone(x, score, is_pos, mean, spread, gradient, s, options, along)
-            proba[i] = _sigmoid(score)
+            factor = _learn_alone(x, score, is_pos, mean, spread, gradient, s, options, along)
+            proba[i] = _sigmoid(factor * score) if is_early else proba[i]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -276,15 +278,17 @@ def full_csr(data, indices, indptr, y, mean, spread, gradient, scale, s, t, opti
             score += x[j] * mean[j]
         score += mean[last] * x[last]
         proba[i] = _sigmoid(score)
-        gathers, step = _gathers(score, proba[i], is_pos, t + i, n, s, options)
+        # which examples are moderated must not depend on their labels
+        is_early = t + i < max(_ALONE, _ALONE_EACH * n)
+        gathers, step = _gathers(score, proba[i], is_pos, is_early, s, options)
         if gathers:
             for e in range(indptr[i], indptr[i + 1]):
                 gradient[indices[e]] += step * x[indices[e]]
             gradient[last] += step * x[last]
             _use_gathered(x, mean, spread, gradient, s, options, along)
         else:
-            score = _learn_alone(x, score, is_pos, mean, spread, gradient, s, options, along)
-            proba[i] = _sigmoid(score)
+            factor = _learn_alone(x, score, is_pos, mean, spread, gradient, s, options, along)
+            proba[i] = _sigmoid(factor * score) if is_early else proba[i]
         for e in range(indptr[i], indptr[i + 1]):
             x[indices[e]] = 0.0
 

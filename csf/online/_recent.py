@@ -24,9 +24,9 @@ _BELOW_ONE = 1.0 - np.finfo(np.float64).epsneg
 WEIGHT, SEEN = range(2)
 
 
-def next_due(n_seen):
+def next_due(n_seen, window=None):
     """Number of examples after which what follows from the counts is worked out again: a sixteenth more."""
-    return n_seen + 1 + n_seen // 16
+    return n_seen + 1 + min(n_seen, window or n_seen) // 16
 
 
 class RecentScores:

@@ -191,7 +191,7 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
             self._move_threshold(self._shares[bins[part]], is_pos[part])
             self._recent.add(bins[part], is_pos[part])
             if self.n_seen_ + stop == self._due:
-                self._due = next_due(self._due)
+                self._due = next_due(self._due, self.window)
                 self._shares = self._recent.shares()
             start = stop
 
