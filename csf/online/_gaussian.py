@@ -91,13 +91,16 @@ def _narrow(spread, along, factor):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _widen(spread, s, prior):
-    """Apply the factor of what is forgotten; no weight becomes less certain than it was at first."""
+    """Apply the factor of what is forgotten; no weight becomes less certain than it was at first.
+
+    Rounding leaves the two halves of the matrix apart; that would grow with the factor, so they are made equal.
+    """
     if s[WIDER] == 1.0:
         return
     n = spread.shape[0]
     for j in range(n):
-        for k in range(n):
-            spread[j, k] *= s[WIDER]
+        for k in range(j + 1):
+            spread[j, k] = spread[k, j] = 0.5 * s[WIDER] * (spread[j, k] + spread[k, j])
     for j in range(n):
         most = 1.0 / (prior if j < n - 1 else INTERCEPT)
         if spread[j, j] > most:

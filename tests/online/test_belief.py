@@ -162,6 +162,30 @@ def test_a_window_keeps_the_belief_within_the_prior():
     assert np.linalg.eigvalsh(belief.spread).min() > 0.0
 
 
+def test_rounding_does_not_grow_with_what_is_forgotten():
+    """Rare positives and hundreds of windows."""
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(40_000) < 0.02, 1.0, -1.0)
+    X = rng.standard_normal((40_000, 3)) + 1.5 * (y > 0)[:, None]
+    belief, _ = learnt(X, y, window=200)
+    assert np.array_equal(belief.spread, belief.spread.T) or np.abs(belief.spread - belief.spread.T).max() < 1e-9
+    assert np.linalg.eigvalsh(belief.spread).min() > 0.0
+    score = np.column_stack([X, np.ones(y.size)]) @ belief.weights()[0]
+    assert average_precision_score(y, score) > 0.5
+
+
+@pytest.mark.parametrize("learner", [OnlineLogistic(), OnlineLogistic(window=300)], ids=str)
+def test_labels_cannot_leak_into_posteriors_before(learner):
+    """The same row with either label has the same posterior."""
+    X, y = stream(3000, pos=0.02)
+    for last in range(900, 3000, 150):
+        proba = []
+        for label in (1.0, -1.0):
+            belief, out = learnt(X[: last + 1], np.append(y[:last], label), window=learner.window)
+            proba.append(out[-1])
+        assert proba[0] == proba[1]
+
+
 def test_positives_after_thousands_of_negatives_move_the_weights_without_overshoot():
     X, y = stream(9000, pos=0.3)
     order = np.argsort(y, kind="stable")
