@@ -1,7 +1,7 @@
-"""What one pass teaches: the online learners beside SGDClassifier, Vowpal Wabbit, river and batch logistic regression.
+"""What one pass teaches: online learners beside SGDClassifier, Vowpal Wabbit, river and batch logistic regression.
 
-Part of ``python -m csf.benchmarks online``. A quarter of each set is held out, the rest comes once in a random order, in
-20 chunks, each predicted before it is learnt. Features are divided by their largest value; learners have their
+Part of ``python -m csf.benchmarks online``. A quarter of each set is held out, the rest comes once in a random order,
+in 20 chunks, each predicted before it is learnt. Features are divided by their largest value; learners have their
 defaults. Vowpal Wabbit (``vowpalwabbit``) and river are left out where they are not installed.
 """
 
@@ -124,10 +124,9 @@ def learning_rows(names=SETS, *, n_orders=5):
             X, y, X_test, y_test = _split(name, seed)
             for key, learner in rivals().items():
                 if "tuned" in key:
-                    search = GridSearchCV(
-                        learner.set_params(max_iter=1, tol=None), GRID, scoring="average_precision", cv=3
-                    )
-                    learner.set_params(**search.fit(X, y).best_params_)
+                    learner.set_params(max_iter=1, tol=None)
+                    search = GridSearchCV(learner, GRID, scoring="average_precision", cv=3).fit(X, y)
+                    learner.set_params(**search.best_params_)
                 progressive, seconds = _stream(learner, X, y)
                 results.setdefault(key, []).append((progressive, *_scored(learner, y_test, X_test), seconds))
             batch, start = PlugInClassifier(LogisticRegression(max_iter=1000), "f1"), time.perf_counter()
@@ -162,7 +161,7 @@ def prevalence_change(n=40_000, *, before=0.1, after=0.01, seed=0):
     --------
     >>> X, y = prevalence_change(2000)
     >>> int(y[:1000].sum()), int(y[1000:].sum())
-    (103, 7)
+    (89, 17)
     """
     rng = np.random.default_rng(seed)
     y = (rng.random(n) < np.where(np.arange(n) < n // 2, before, after)).astype(int)

@@ -128,7 +128,7 @@ class FOFO(PosteriorThreshold):
     >>> X, y = make_classification(20000, weights=[0.9], random_state=0)
     >>> model = FOFO(horizon=20000).partial_fit(X, y)
     >>> model.level_, model.online_value_
-    (0.33, 0.66)
+    (0.330, 0.619)
     """
 
     def __init__(

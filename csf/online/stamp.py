@@ -147,8 +147,8 @@ class STAMP(AimedLearner, LinearOnlineClassifier):
     >>> from csf.metrics import FBeta
     >>> X, y = make_classification(4000, weights=[0.9], flip_y=0.02, random_state=0)
     >>> model = STAMP("f1", random_state=0).fit(X, y)
-    >>> model.levels_.round(2)
-    array([0.1 , 0.21, 0.46, 0.59, 0.66, 0.61, 0.66])
+    >>> model.level_
+    0.645
     """
 
     def __init__(

@@ -43,9 +43,9 @@ def check_online(learner, *, random_state=0):
 
     Examples
     --------
-    >>> from csf.online import SPADE, RiverClassifier
+    >>> from csf.online import SPADE, OnlineLogistic
     >>> check_online(SPADE("gmean"))
-    >>> class Forgetful(SPADE):
+    >>> class Forgetful(OnlineLogistic):
     ...     def _step(self, X, y):
     ...         super()._step(X[-1:], y[-1:])
     >>> check_online(Forgetful())

@@ -181,7 +181,7 @@ def test_labels_cannot_leak_into_posteriors_before(learner):
     for last in range(900, 3000, 150):
         proba = []
         for label in (1.0, -1.0):
-            belief, out = learnt(X[: last + 1], np.append(y[:last], label), window=learner.window)
+            _, out = learnt(X[: last + 1], np.append(y[:last], label), window=learner.window)
             proba.append(out[-1])
         assert proba[0] == proba[1]
 
