@@ -25,8 +25,8 @@ WEIGHT, SEEN = range(2)
 
 
 def next_due(n_seen, window=None):
-    """Number of examples after which what follows from the counts is worked out again: a sixteenth more."""
-    return n_seen + 1 + min(n_seen, window or n_seen) // 16
+    """Number of examples after which what follows from the counts is worked out again: an eighth more."""
+    return n_seen + 1 + min(n_seen, window or n_seen) // 8
 
 
 class RecentScores:

@@ -334,6 +334,8 @@ class OnlineLogistic(EmittedPredictions, LinearOnlineClassifier):
     def _check_parameters(self):
         check_step(self, of_paper=("eta0", "alpha", "radius", "averaging", "gain"))
         check_positive(self.prior, "prior")
+        if self.step == "adaptive":
+            return
         check_positive(self.eta0, "eta0")
         if self.radius is not None:
             check_positive(self.radius, "radius")

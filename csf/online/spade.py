@@ -226,8 +226,12 @@ class SPADE(AimedLearner, LinearOnlineClassifier):
 
     def _check_parameters(self):
         check_step(self, of_paper=_OF_PAPER)
-        check_positive(self.prior, "prior")
         self._check_metric()
+        check_positive(self.prior, "prior")
+        if self.patience is not None:
+            check_count(self.patience, "patience")
+        if self.step == "adaptive":
+            return
         for name in ("eta0", "dual_eta0", "radius"):
             check_positive(getattr(self, name), name)
         for name, accepted in CHOICES.items():
@@ -240,8 +244,6 @@ class SPADE(AimedLearner, LinearOnlineClassifier):
                 raise ValueError(f"{name} must be a number in {interval}, got {value!r}")
         if self.pos is not None:
             check_fraction(self.pos, "pos")
-        if self.patience is not None:
-            check_count(self.patience, "patience")
 
     def _check_metric(self):
         metric = get_metric(self.metric)

@@ -208,8 +208,10 @@ class STAMP(AimedLearner, LinearOnlineClassifier):
 
     def _check_parameters(self):
         check_step(self, of_paper=_OF_PAPER)
-        check_positive(self.prior, "prior")
         metric = self._check_metric()
+        check_positive(self.prior, "prior")
+        if self.step == "adaptive":
+            return
         for name in ("eta0", "radius", "growth"):
             check_positive(getattr(self, name), name)
         if self.growth < 1.0:
