@@ -63,29 +63,36 @@ class SPADE(AimedLearner, LinearOnlineClassifier):
     window : int, default=None
         For ``step="adaptive"``: examples to look back upon, about. ``None``: all; the cut weighs late ones more.
     eta0 : float, default=400.0
-        First step size of the weights, positive; it falls as ``1 / sqrt(t)``. The useful range is wide, up to 16 times
-        ``radius``: larger steps find good predictions sooner, smaller ones come nearer to the best rewards.
+        For ``step="paper"``: first step size of the weights, positive; it falls as ``1 / sqrt(t)``. The useful
+        range is wide, up to 16 times ``radius``: larger steps find good predictions sooner, smaller ones come
+        nearer to the best rewards.
     dual_eta0 : float, default=0.2
-        First step size of the prices, positive; ``2 ** -6`` to 1 is useful. Not used with ``dual="closed"``.
+        For ``step="paper"``: first step size of the prices, positive; ``2 ** -6`` to 1 is useful. Not used with
+        ``dual="closed"``.
     radius : float, default=100.0
-        Largest length of the weights, positive. Rows have length at most 1.
+        For ``step="paper"``: largest length of the weights, positive. Rows have length at most 1.
     reward : {"hinge", "logistic"}, default="hinge"
-        What stands for a correct prediction: ``min(1, margin)`` or ``1 - log2(1 + exp(-margin))``.
+        For ``step="paper"``: what stands for a correct prediction: ``min(1, margin)`` or
+        ``1 - log2(1 + exp(-margin))``.
     sampling : {"all", "balanced"}, default="all"
-        ``"balanced"`` leaves out examples of the larger class at random, so that both classes come equally often.
-        A pass makes fewer steps and costs less.
+        For ``step="paper"``: ``"balanced"`` leaves out examples of the larger class at random, so that both
+        classes come equally often. A pass makes fewer steps and costs less.
     dual : {"gradient", "closed"}, default="gradient"
-        ``"closed"`` takes the best prices for running averages of the rewards instead of gradient steps.
+        For ``step="paper"``: ``"closed"`` takes the best prices for running averages of the rewards instead of
+        gradient steps.
     memory : float, default=0.99
-        For ``dual="closed"``: the weight of the average before a new reward, in (0, 1]; 1 averages all alike.
+        For ``step="paper"`` with ``dual="closed"``: the weight of the average before a new reward, in (0, 1]; 1
+        averages all alike.
     eps : {"schedule", "fixed"}, default="schedule"
-        For the G-mean, whose slope has no bound: ``"schedule"`` adds ``t ** -0.25`` to the rewards and lets the
-        prices go as far as that allows, ``"fixed"`` solves the extension with the ``eps`` of the metric.
+        For ``step="paper"``: for the G-mean, whose slope has no bound: ``"schedule"`` adds ``t ** -0.25`` to
+        the rewards and lets the prices go as far as that allows, ``"fixed"`` solves the extension with the
+        ``eps`` of the metric.
     gain : float, default=3.0
-        How much more late steps count in the averaged weights: the newest has the share ``(1 + gain) / (t + gain)``;
-        not negative, 0 counts all alike.
+        For ``step="paper"``: how much more late steps count in the averaged weights: the newest has the share
+        ``(1 + gain) / (t + gain)``; not negative, 0 counts all alike.
     pos : float, default=None
-        Share of positives, in (0, 1); ``None`` estimates it from the examples so far, at least 0.001.
+        For ``step="paper"``: share of positives, in (0, 1); ``None`` estimates it from the examples so far, at
+        least 0.001.
     fit_intercept : bool, default=True
         Whether to learn an intercept.
     intercept_scaling : float, default=1.0
@@ -146,7 +153,13 @@ class SPADE(AimedLearner, LinearOnlineClassifier):
     inner minimum is the metric of them. The averaged weights are within :math:`O(1/\sqrt{T})` of the maximum after T
     steps, :math:`\tilde O(T^{-1/4})` for the G-mean. Until both classes have been met the prices stay as they are.
 
-    The threshold is 0, where the rewards put it. `csf.thresholding.PlugInClassifier` around it tunes the threshold.
+    With ``step="adaptive"`` each example is predicted before it is learnt, and posteriors are counted by class in
+    bins of their log-odds, late ones more. Now and then the best cut for the metric in these counts gives the prices
+    of the two classes (the dual of the metric there), and the steps go on with a logistic loss of weighted classes.
+    The weights have the fourth root of the ratio of the prices, the cut does the rest: weights in full proportion
+    follow a few examples of the rare class, and rank worse.
+
+    With ``step="paper"`` the threshold is 0, where the rewards put it. `csf.thresholding.PlugInClassifier` around it tunes the threshold.
 
     References
     ----------

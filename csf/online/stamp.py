@@ -49,8 +49,9 @@ _OF_PAPER = ("eta0", "radius", "reward", "level", "start_level", "model_stage", 
 class STAMP(AimedLearner, LinearOnlineClassifier):
     r"""Linear classifier for F-beta, Jaccard and other ratios of the errors, one step an example.
 
-    Stages alternate: in a model stage, steps on weighted rewards aim at the present level of the metric; in a
-    challenge stage the weights rest, and the level that they reach on new examples becomes the next aim. Stages grow.
+    Steps aim at the present level of the metric, and the level that they reach on new examples becomes the next aim. As
+    published, stages alternate: in a model stage, steps on weighted rewards; in a challenge stage the weights rest and
+    are measured. Stages grow.
 
     Parameters
     ----------
@@ -66,21 +67,23 @@ class STAMP(AimedLearner, LinearOnlineClassifier):
     window : int, default=None
         For ``step="adaptive"``: examples to look back upon, about. ``None``: all; the cut weighs late ones more.
     eta0 : float, default=50.0
-        First step size of each model stage, positive; it falls as ``1 / sqrt(k)`` with the steps of the stage. The
-        useful range is wide: ``radius * 2 ** -8`` to ``radius * 2 ** 4``.
+        For ``step="paper"``: first step size of each model stage, positive; it falls as ``1 / sqrt(k)`` with
+        the steps of the stage. The useful range is wide: ``radius * 2 ** -8`` to ``radius * 2 ** 4``.
     radius : float, default=100.0
-        Largest length of the weights, positive. Rows have length at most 1.
+        For ``step="paper"``: largest length of the weights, positive. Rows have length at most 1.
     reward : {"hinge", "logistic"}, default="hinge"
-        What stands for a correct prediction: ``min(1, margin)`` or ``1 - log2(1 + exp(-margin))``.
+        For ``step="paper"``: what stands for a correct prediction: ``min(1, margin)`` or
+        ``1 - log2(1 + exp(-margin))``.
     level : {"actual", "surrogate"}, default="actual"
-        What a challenge stage measures: the metric of the predictions, as in the paper's experiments, or of the
-        average rewards, as in its theory.
+        For ``step="paper"``: what a challenge stage measures: the metric of the predictions, as in the paper's
+        experiments, or of the average rewards, as in its theory.
     start_level : float, default=0.0
-        First level, inside the range of the metric; with 0 the first stage of F-beta aims at recall alone.
+        For ``step="paper"``: first level, inside the range of the metric; with 0 the first stage of F-beta aims
+        at recall alone.
     model_stage, challenge_stage : int, default=100
-        Examples in the first stage of each kind.
+        For ``step="paper"``: examples in the first stage of each kind.
     growth : float, default=2.0
-        Factor by which both grow from one epoch to the next, at least 1.
+        For ``step="paper"``: factor by which both grow from one epoch to the next, at least 1.
     fit_intercept : bool, default=True
         Whether to learn an intercept.
     intercept_scaling : float, default=1.0
@@ -134,7 +137,13 @@ class STAMP(AimedLearner, LinearOnlineClassifier):
     classes alike at every level: they are accuracy in disguise. The level stays as it is where a challenge stage
     lacks a class. Where average rewards make the denominator of the metric vanish, the predictions count instead.
 
-    The threshold is 0, where the rewards put it. `csf.thresholding.PlugInClassifier` around it tunes the threshold.
+    With ``step="adaptive"`` each example is predicted before it is learnt, and posteriors are counted by class in
+    bins of their log-odds, late ones more. Now and then the best cut for the metric in these counts gives the prices
+    of the two classes (its level and costs), and the steps go on with a logistic loss of weighted classes. The
+    weights have the fourth root of the ratio of the prices, the cut does the rest: weights in full proportion follow
+    a few examples of the rare class, and rank worse.
+
+    With ``step="paper"`` the threshold is 0, where the rewards put it. `csf.thresholding.PlugInClassifier` around it tunes the threshold.
 
     References
     ----------
