@@ -159,7 +159,8 @@ class SPADE(AimedLearner, LinearOnlineClassifier):
     The weights have the fourth root of the ratio of the prices, the cut does the rest: weights in full proportion
     follow a few examples of the rare class, and rank worse.
 
-    With ``step="paper"`` the threshold is 0, where the rewards put it. `csf.thresholding.PlugInClassifier` around it tunes the threshold.
+    With ``step="paper"`` the threshold is 0, where the rewards put it. `csf.thresholding.PlugInClassifier` around it
+    tunes the threshold.
 
     References
     ----------

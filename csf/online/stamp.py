@@ -143,7 +143,8 @@ class STAMP(AimedLearner, LinearOnlineClassifier):
     weights have the fourth root of the ratio of the prices, the cut does the rest: weights in full proportion follow
     a few examples of the rare class, and rank worse.
 
-    With ``step="paper"`` the threshold is 0, where the rewards put it. `csf.thresholding.PlugInClassifier` around it tunes the threshold.
+    With ``step="paper"`` the threshold is 0, where the rewards put it. `csf.thresholding.PlugInClassifier` around it
+    tunes the threshold.
 
     References
     ----------
