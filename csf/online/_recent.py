@@ -101,13 +101,15 @@ def bins_of(proba):
 @njit(cache=True, nogil=True, error_model="numpy")
 def count_scores(bins, is_pos, counts, s, window):
     """Count bins in order: row 0 is of negatives, row 1 of positives."""
+    weight, seen, least = s[WEIGHT], s[SEEN], 1.0 / window
     for i in range(bins.shape[0]):
-        s[SEEN] += 1.0
-        counts[1 if is_pos[i] else 0, bins[i]] += s[WEIGHT]
-        s[WEIGHT] *= 1.0 + max(_GAIN / s[SEEN], 1.0 / window)
-        if s[WEIGHT] > _HEAVY:
-            counts /= s[WEIGHT]
-            s[WEIGHT] = 1.0
+        seen += 1.0
+        counts[1 if is_pos[i] else 0, bins[i]] += weight
+        weight *= 1.0 + max(_GAIN / seen, least)
+        if weight > _HEAVY:
+            counts /= weight
+            weight = 1.0
+    s[WEIGHT], s[SEEN] = weight, seen
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -14,25 +14,35 @@ _NUMERATOR, _DENOMINATOR, _THRESHOLD = range(3)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _next(state, predicted, positive, squared_beta, forgetting):
+    """Sums and threshold after one more example."""
+    a, b, threshold = state
+    a = forgetting * a + (1.0 if predicted and positive else 0.0)
+    b = forgetting * b + (squared_beta if positive else 0.0) + (1.0 if predicted else 0.0)
+    return a, b, (a / b if b > 0.0 else threshold)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def ofo(proba, is_pos, state, squared_beta, forgetting, counts):
     """Emit predictions for posteriors in order, each with the threshold of the examples before it."""
-    a, b, threshold = state[_NUMERATOR], state[_DENOMINATOR], state[_THRESHOLD]
+    now = state[_NUMERATOR], state[_DENOMINATOR], state[_THRESHOLD]
     for i in range(proba.shape[0]):
-        predicted, positive = proba[i] >= threshold, is_pos[i]
+        predicted, positive = proba[i] >= now[_THRESHOLD], is_pos[i]
         counts[(0 if positive else 1) if predicted else (2 if positive else 3)] += 1
-        a = forgetting * a + (1.0 if predicted and positive else 0.0)
-        b = forgetting * b + (squared_beta if positive else 0.0) + (1.0 if predicted else 0.0)
-        if b > 0.0:
-            threshold = a / b
-    state[_NUMERATOR], state[_DENOMINATOR], state[_THRESHOLD] = a, b, threshold
+        now = _next(now, predicted, positive, squared_beta, forgetting)
+    state[_NUMERATOR], state[_DENOMINATOR], state[_THRESHOLD] = now
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def ofo_of_late(proba, is_pos, state, squared_beta, t, window, counts):
     """`ofo`, where example t weighs t times as much as the first, and more with a window; ``t`` came before."""
+    now = state[_NUMERATOR], state[_DENOMINATOR], state[_THRESHOLD]
     for i in range(proba.shape[0]):
+        predicted, positive = proba[i] >= now[_THRESHOLD], is_pos[i]
+        counts[(0 if positive else 1) if predicted else (2 if positive else 3)] += 1
         forgetting = min(1.0 - 1.0 / (t + i + 2.0), 1.0 - 1.0 / window)
-        ofo(proba[i : i + 1], is_pos[i : i + 1], state, squared_beta, forgetting, counts)
+        now = _next(now, predicted, positive, squared_beta, forgetting)
+    state[_NUMERATOR], state[_DENOMINATOR], state[_THRESHOLD] = now
 
 
 class OFO(PosteriorThreshold):

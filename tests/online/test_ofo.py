@@ -14,7 +14,7 @@ from sklearn.naive_bayes import BernoulliNB
 from csf.metrics import get_metric
 from csf.online import OFO as Learner
 from csf.online import OnlineLogistic
-from csf.online.ofo import ofo
+from csf.online.ofo import ofo, ofo_of_late
 
 
 def OFO(*args, **options):
@@ -50,6 +50,26 @@ def test_every_step_is_that_of_the_literal_algorithm(loop, stream, beta, forgett
             assert counts[0] == sum(e and p for e, p in zip(emitted, is_pos))
             assert counts[:2].sum() == sum(emitted)
             assert counts.sum() == i
+
+
+@pytest.mark.parametrize("loop", [ofo_of_late, ofo_of_late.py_func], ids=["compiled", "python"])
+@given(stream=streams, size=st.integers(1, 50), window=st.sampled_from([np.inf, 9.0]))
+def test_late_examples_weigh_more(loop, stream, size, window):
+    """Sums of literal weights: t, or more where a window grows faster."""
+    proba, is_pos = (np.array(part) for part in zip(*stream))
+    state, counts = np.array([0.0, 0.0, 0.5]), np.zeros(4, dtype=np.int64)
+    for start in range(0, proba.size, size):
+        part = slice(start, start + size)
+        loop(proba[part], is_pos[part], state, 1.0, start, window, counts)
+    a = b = weight = 0.0
+    tau = 0.5
+    for t, (p, y) in enumerate(stream, start=1):
+        weight = 1.0 if t == 1 else weight / min(t / (t + 1.0), 1.0 - 1.0 / window)
+        predicted = p >= tau
+        a, b = a + weight * (predicted and y), b + weight * (y + predicted)
+        tau = a / b if b else tau
+    assert state[2] == pytest.approx(tau, rel=1e-9)
+    assert counts.sum() == proba.size
 
 
 @given(stream=streams, beta=st.floats(0.1, 5.0), size=st.integers(1, 50))
