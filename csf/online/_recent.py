@@ -72,13 +72,17 @@ class RecentScores:
         """
         if not self.has_both_classes():
             return None
-        # at or above each edge; the last is above all
-        fp, tp = np.pad(np.cumsum(self.counts[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
+        # at or above each edge where something was counted, and above all
+        met = np.flatnonzero(self.counts[0] + self.counts[1])
+        above = np.zeros((2, met.size + 1))
+        above[:, :-1] = np.cumsum(self.counts[:, met[::-1]], axis=1)[:, ::-1]
+        fp, tp = above
         total = tp[0] + fp[0]
         pos = tp[0] / total
         values = metric.value((tp[0] - tp) / total, fp / total, pos=pos)
-        place = _N_BINS - int(np.argmax(values[::-1]))
-        return float(values[place]), ErrorProfile((tp[0] - tp[place]) / total, fp[place] / total, pos), place
+        k = met.size - int(np.argmax(values[::-1]))
+        place = int(met[k]) if k < met.size else _N_BINS
+        return float(values[k]), ErrorProfile((tp[0] - tp[k]) / total, fp[k] / total, pos), place
 
 
 def posterior_at(place):
