@@ -12,7 +12,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from csf._validation import last_step
 from csf.costs import WeightRoute, weight_route
 
-__all__ = ["WEIGHTINGS", "OneVsRestRoute", "assembled", "one_vs_rest_route", "problem_costs", "problem_probabilities"]
+__all__ = ["WEIGHTINGS", "OneVsRestRoute", "assembled", "one_vs_rest_route", "problem_costs"]
 
 
 def problem_costs(code, costs):
@@ -63,41 +63,6 @@ def assembled(base, y, estimators):
         if hasattr(estimators[0], name):
             setattr(base, name, getattr(estimators[0], name))
     return base
-
-
-def problem_probabilities(estimator, X, costs):
-    """Probability of each class against the rest, with the costs of its own problem taken out of its odds.
-
-    Parameters
-    ----------
-    estimator : OneVsRestClassifier or Pipeline
-        Fitted by `OneVsRestRoute`, or a pipeline that ends in one.
-    X : array-like of shape (n_samples, n_features)
-        Samples.
-    costs : tuple of float
-        ``(c_fn, c_fp)`` that it was trained with.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_classes)
-        Probabilities in the order of ``estimator.classes_``. Each problem was solved by itself: with more than two
-        classes they need not sum to 1.
-
-    Notes
-    -----
-    A OneVsRestClassifier scales the probabilities of a sample to sum 1, which mixes problems whose odds are off by
-    different factors. So they are read before that.
-    """
-    while isinstance(estimator, Pipeline):
-        before, estimator = estimator[:-1], estimator.steps[-1][1]
-        X = before.transform(X) if before.steps else X
-    codes, problems = estimator.classes_, estimator.estimators_
-    columns = []
-    for code, problem in zip(codes[-len(problems) :], problems):
-        of_class, of_rest = problem_costs(code, costs)
-        p = np.asarray(problem.predict_proba(X), dtype=np.float64)[:, 1]
-        columns.append(p * of_rest / (p * of_rest + (1.0 - p) * of_class))
-    return np.column_stack([1.0 - columns[0], *columns] if len(columns) == 1 else columns)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from csf.metrics import get_metric
-from csf.one_vs_rest import problem_probabilities
 from csf.profiles import ErrorProfile
 from csf.responses import class_scores, margin, moved_scores, natural_threshold, null_column, respond, response_method
 
@@ -25,9 +24,9 @@ def _base_has(*methods):
 class CutPredictorMixin:
     """Predicts with ``best_estimator_`` cut at ``best_threshold_``.
 
-    The class that uses it has the parameters ``base``, ``metric``, ``weighting`` and ``threshold`` (``None`` for the
-    base's own decision), and sets ``best_threshold_``, ``best_cost_weights_``, ``classes_`` and ``null_class_`` in
-    ``fit``, and the rest by `_adopt`.
+    The class that uses it has the parameters ``base``, ``metric`` and ``threshold`` (``None`` for the base's own
+    decision), and sets ``best_threshold_``, ``best_cost_weights_``, ``classes_`` and ``null_class_`` in ``fit``, and
+    the rest by `_adopt`.
     """
 
     def _adopt(self, estimator, known, names):
@@ -109,17 +108,13 @@ class CutPredictorMixin:
         -------
         ndarray of shape (n_samples, n_classes)
             Probabilities in the order of ``classes_``: those of the winner, divided by the cost that their class was
-            trained with (with ``weighting="one-vs-rest"`` the odds of each problem, divided by the ratio of its own
-            costs), and scaled to sum 1. They estimate how likely each class is; ``predict`` cuts the score where the
-            metric is best, which is not where the most likely class changes.
+            trained with, and scaled to sum 1. They estimate how likely each class is; ``predict`` cuts the score where
+            the metric is best, which is not where the most likely class changes.
         """
         self._check_predicts()
         c_fn, c_fp = self.best_cost_weights_
-        if self.weighting == "one-vs-rest" and c_fn != c_fp:
-            proba = problem_probabilities(self.best_estimator_, X, (c_fn, c_fp))
-        else:
-            proba = np.asarray(self.best_estimator_.predict_proba(X), dtype=np.float64)
-            proba = proba / np.where(self._known == self._estimator_null, c_fp, c_fn)
+        proba = np.asarray(self.best_estimator_.predict_proba(X), dtype=np.float64)
+        proba = proba / np.where(self._known == self._estimator_null, c_fp, c_fn)
         total = proba.sum(axis=1, keepdims=True)
         return self._ordered(np.divide(proba, total, out=proba, where=total > 0.0))
 

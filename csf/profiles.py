@@ -11,8 +11,6 @@ __all__ = ["ErrorProfile"]
 
 # Rounding of sums of up to 10^8 weights; anything further outside the box is a caller's mistake.
 _SLACK = 1e-9
-# What rounding leaves of a class that is wrong altogether.
-_NOISE = 4 * np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +51,15 @@ class ErrorProfile:
     def __post_init__(self):
         if not 0.0 < self.pos < 1.0:
             raise ValueError(f"pos must be a share in (0, 1), got {self.pos!r}: an error profile needs both classes")
-        pos = float(self.pos)
-        # 1 - pos is a difference itself: what rounding leaves of it does not shrink with it
-        for name, top, noise in (("fn", pos, _NOISE * pos), ("fp", 1.0 - pos, _NOISE)):
+        for name, top in (("fn", float(self.pos)), ("fp", 1.0 - float(self.pos))):
             share = float(getattr(self, name))
             if not -_SLACK <= share <= top + _SLACK:
                 raise ValueError(
                     f"{name} must be a share of all samples in [0, {top:.6g}], got {share!r}; "
                     "rates and counts go through ErrorProfile.from_rates and ErrorProfile.from_counts"
                 )
-            object.__setattr__(self, name, max(0.0, share) if share < top - noise else top)
-        object.__setattr__(self, "pos", pos)
+            object.__setattr__(self, name, min(max(0.0, share), top))
+        object.__setattr__(self, "pos", float(self.pos))
 
     @classmethod
     def from_counts(cls, *, tp, fp, fn, tn):

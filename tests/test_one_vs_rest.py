@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_classification
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -15,7 +13,7 @@ from sklearn.svm import LinearSVC
 
 from csf import CostSearch
 from csf.costs import weight_route
-from csf.one_vs_rest import one_vs_rest_route, problem_costs, problem_probabilities
+from csf.one_vs_rest import one_vs_rest_route, problem_costs
 
 X, Y = make_classification(300, 6, n_informative=4, n_classes=4, n_clusters_per_class=1, random_state=0)
 WEIGHT = np.random.default_rng(0).uniform(0.5, 2.0, Y.size)
@@ -97,57 +95,3 @@ def test_unknown_weighting():
     search = CostSearch(LinearSVC(), null_class=0, weighting="each")
     with pytest.raises(ValueError, match=r"weighting must be one of \('class', 'one-vs-rest'\), got 'each'"):
         search.fit(X, Y)
-
-
-def gaussians(n_samples, seed):
-    """Three classes with shares .80, .12 and .08, of which the first means nothing to find."""
-    rng = np.random.default_rng(seed)
-    y = rng.choice(3, n_samples, p=[0.80, 0.12, 0.08])
-    return rng.normal(size=(n_samples, 2)) + np.array([[0.0, 0.0], [1.5, 0.0], [0.0, 1.5]])[y], y
-
-
-@pytest.mark.parametrize("t", [0.05, 0.6])
-@pytest.mark.parametrize("engine", ["auto", "generic"])
-@pytest.mark.parametrize("steps", [(), (StandardScaler(),), (make_pipeline(StandardScaler(), StandardScaler()),)])
-def test_probabilities_have_the_costs_of_each_problem_taken_out(t, engine, steps):
-    """A small level prices one kind of error; the factor of the odds is turned over for the null class."""
-    X, y = gaussians(6000, 1)
-    X_new, y_new = gaussians(20_000, 2)
-    plain = OneVsRestClassifier(LogisticRegression())
-    base = make_pipeline(*steps, plain) if steps else plain
-    options = {"n_trials": 1, "cv": 3, "null_class": 0, "weighting": "one-vs-rest", "error_score": "raise"}
-    search = CostSearch(base, strategy=lambda trials, **_: t, engine=engine, **options).fit(X, y)
-    proba = search.predict_proba(X_new)
-    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
-    np.testing.assert_allclose(proba.mean(axis=0), np.bincount(y_new) / y_new.size, atol=0.012)
-    assert log_loss(y_new, proba) <= log_loss(y_new, plain.fit(X, y).predict_proba(X_new)) + 1e-3
-
-
-def test_probabilities_follow_the_labels():
-    X, y = gaussians(3000, 0)
-    options = {"strategy": lambda trials, **_: 0.05, "n_trials": 1, "cv": 3, "weighting": "one-vs-rest"}
-    base = OneVsRestClassifier(LogisticRegression())
-    first = CostSearch(base, null_class=0, **options).fit(X, y)
-    second = CostSearch(base, null_class="none", **options).fit(X, np.array(["none", "a", "b"])[y])
-    np.testing.assert_allclose(second.predict_proba(X), first.predict_proba(X)[:, [1, 2, 0]])
-
-
-def test_two_classes_have_one_factor():
-    X, y = gaussians(2000, 0)
-    options = {"strategy": lambda trials, **_: 0.05, "n_trials": 1, "cv": 3}
-    base = OneVsRestClassifier(LogisticRegression())
-    by_class = CostSearch(base, **options).fit(X, (y > 0) * 1)
-    by_problem = CostSearch(base, weighting="one-vs-rest", null_class=0, **options).fit(X, (y > 0) * 1)
-    np.testing.assert_allclose(by_problem.predict_proba(X), by_class.predict_proba(X))
-
-
-def test_certain_problems_stay_certain():
-    """Trees are sure of themselves: no odds to turn, and nothing is divided by zero."""
-    base = OneVsRestClassifier(RandomForestClassifier(3, random_state=0))
-    model = one_vs_rest_route(base).fit(clone(base), X, Y, COSTS)
-    before = np.column_stack([problem.predict_proba(X)[:, 1] for problem in model.estimators_])
-    after = problem_probabilities(model, X, COSTS)
-    np.testing.assert_array_equal(after == 1.0, before == 1.0)
-    np.testing.assert_array_equal(after == 0.0, before == 0.0)
-    assert (after[:, 0] >= before[:, 0]).all()
-    assert (after[:, 1:] <= before[:, 1:]).all()

@@ -11,8 +11,6 @@ __all__ = ["Coefficients", "LinearFractional", "Metric"]
 
 # Closest relative distance of a level to the ends of its range: at the ends one class would weigh nothing.
 LEVEL_MARGIN = 1e-6
-# A denominator that is this share of its terms is what rounding left of 0.
-_NOISE = 4 * np.finfo(np.float64).eps
 
 
 class Coefficients(NamedTuple):
@@ -195,7 +193,7 @@ class LinearFractional(Metric):
         """
 
     def value(self, fn, fp, *, pos):
-        """Value of the metric; 0 where numerator and denominator are both 0, up to rounding.
+        """Value of the metric; 0 where numerator and denominator are both 0.
 
         Parameters
         ----------
@@ -213,7 +211,7 @@ class LinearFractional(Metric):
         fn, fp = np.asarray(fn, dtype=float), np.asarray(fp, dtype=float)
         numerator = n0 + n_fn * fn + n_fp * fp
         denominator = d0 + d_fn * fn + d_fp * fp
-        defined = denominator > _NOISE * (abs(d0) + abs(d_fn) * fn + abs(d_fp) * fp)
+        defined = denominator > 0
         result = np.where(defined, numerator, 0.0) / np.where(defined, denominator, 1.0)
         return result if result.ndim else float(result)
 

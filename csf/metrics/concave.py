@@ -10,8 +10,6 @@ __all__ = ["Concave", "as_given", "check_rates", "inside"]
 
 # Rounding of rates and of dual points on the border of their region.
 _SLACK = 1e-9
-# Largest share of all samples that is rounding alone: roots would make much of it.
-_NOISE = 4 * np.finfo(np.float64).eps
 
 
 def check_rates(tpr, tnr):
@@ -228,11 +226,4 @@ class Concave(Metric):
         float or ndarray
             One value for each profile.
         """
-        fn, fp, neg = np.asarray(fn, dtype=float), np.asarray(fp, dtype=float), 1.0 - pos
-        # the share of negatives is a difference itself, so that what rounding leaves of it does not shrink with it
-        return self.link(_rate(fn, pos, _NOISE * pos), _rate(fp, neg, _NOISE))
-
-
-def _rate(error, share, noise):
-    """Part of a class that is right; 0 where no more than rounding is left of it."""
-    return np.where(share - error <= noise, 0.0, 1.0 - error / share)
+        return self.link(1.0 - np.asarray(fn, dtype=float) / pos, 1.0 - np.asarray(fp, dtype=float) / (1.0 - pos))

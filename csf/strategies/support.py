@@ -6,7 +6,7 @@ import numpy as np
 
 from csf.bounds import SupportLineBound
 from csf.metrics import LinearFractional
-from csf.strategies.base import SAME, Strategy
+from csf.strategies.base import Strategy
 from csf.strategies.corners import corner_promise
 
 __all__ = ["Support"]
@@ -26,8 +26,8 @@ class Support(Strategy):
         What counts as an improvement or as a gap, in units of the metric.
     patience : int, default=3
         The strategy ends when the support-line bound is within ``tol`` of the best value **and** this many exploring
-        trials in a row, and the exploiting ones between them, did not improve it by ``tol``. The bound alone is no
-        reason to stop: it speaks of profiles near those already seen.
+        trials in a row did not improve it by ``tol``. The bound alone is no reason to stop: it speaks of profiles
+        near those already seen.
     reach : float, default=0.01
         Explored levels stay this share of the range away from its ends, in (0, 0.5).
 
@@ -47,7 +47,7 @@ class Support(Strategy):
         lo, hi = metric.range(pos)
         trials = sorted((trial for trial in trials if trial.t is not None), key=lambda trial: trial.number)
         tried = np.clip([(trial.t - lo) / (hi - lo) for trial in trials], self.reach, 1.0 - self.reach)
-        if self._is_done(trials, tried, metric, pos):
+        if self._is_done(trials, metric, pos):
             return None
         share = None
         if len(trials) % 2:
@@ -83,30 +83,14 @@ class Support(Strategy):
         at = int(np.argmax(gaps > gaps.max() - 1e-9))
         return float(_sigmoid(0.5 * (edges[at] + edges[at + 1])))
 
-    def _is_done(self, trials, tried, metric, pos):
+    def _is_done(self, trials, metric, pos):
         complete = [trial for trial in trials if trial.attained is not None]
         if len(complete) <= self.patience:
             return False
         best = np.maximum.accumulate([trial.attained for trial in complete])
         if best[-1] - best[-1 - self.patience] >= self.tol:
             return False
-        if SupportLineBound(complete, metric, pos=pos).best_possible() - best[-1] > self.tol:
-            return False
-        since = self._exploring_since(trials, tried, metric, pos)
-        before = [trial.attained for trial in trials[:since] if trial.attained is not None]
-        return bool(before) and best[-1] - max(before) < self.tol
-
-    def _exploring_since(self, trials, tried, metric, pos):
-        """Place of the first of the last ``patience`` exploring trials that were told; 0 where there are fewer."""
-        left = self.patience
-        for i in range(len(trials) - 1, -1, -1):
-            # a trial explored unless what came before it asks for its level to exploit
-            share = self._exploit(trials[:i], tried[:i], metric, pos) if i % 2 else None
-            exploring = share is None or abs(share - tried[i]) > SAME
-            left -= exploring and trials[i].attained is not None
-            if left == 0:
-                return i
-        return 0
+        return SupportLineBound(complete, metric, pos=pos).best_possible() - best[-1] <= self.tol
 
 
 def _logit(share):

@@ -142,8 +142,8 @@ def merge_cuts(pos_scores, neg_scores, lowest_score, fn, fp):
     neg = 1.0 - pos
     for cut in range(last + 1):
         fn[cut] /= total
-        # no rest of the negatives is left where all of them are wrong
-        fp[cut] = neg if fp[cut] == n_neg else min(fp[cut] / total, neg)
+        fp[cut] = min(fp[cut] / total, neg)
+    fp[last] = neg
     return last + 1, pos
 
 
@@ -181,15 +181,16 @@ def merge_weighted_cuts(pos_scores, pos_weights, neg_scores, neg_weights, lowest
 @njit(cache=True)
 def _shares(fn, fp, last):
     """Turn true positive (in ``fn``) and false positive weights into monotone shares; return that of positives."""
-    weight_pos, weight_neg = fn[last], fp[last]
-    total = weight_pos + weight_neg
+    weight_pos = fn[last]
+    total = weight_pos + fp[last]
     pos = weight_pos / total
     neg = 1.0 - pos
     least_fn, most_fp = pos, 0.0
     for cut in range(last + 1):
         least_fn = min(least_fn, (weight_pos - fn[cut]) / total)
-        most_fp = neg if fp[cut] == weight_neg else min(max(most_fp, fp[cut] / total), neg)
+        most_fp = min(max(most_fp, fp[cut] / total), neg)
         fn[cut], fp[cut] = least_fn, most_fp
+    fp[last] = neg
     return pos
 
 

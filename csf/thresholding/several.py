@@ -51,9 +51,8 @@ def sweep_several(is_pos, lost, score, sample_weight=None):
     weight = np.ones(is_pos.shape[0]) if sample_weight is None else sample_weight
     curve = sweep(is_pos[kept], score[kept], None if sample_weight is None else sample_weight[kept])
     total, pos = weight.sum(), weight[is_pos].sum() / weight.sum()
-    share = weight[kept].sum() / total
-    # Rounding must neither push a cut out of the box nor leave something of a class that is wrong altogether.
-    fn = np.clip(pos - share * (curve.pos - curve.fn), 0.0, pos)
-    fp = np.where(curve.fp >= 1.0 - curve.pos, 1.0 - pos, np.minimum(share * curve.fp, 1.0 - pos))
+    share, missed = weight[kept].sum() / total, weight[lost].sum() / total
+    # Rounding must not push a cut out of the box.
+    fn, fp = np.minimum(missed + share * curve.fn, pos), np.minimum(share * curve.fp, 1.0 - pos)
     fn.flags.writeable = fp.flags.writeable = False
     return ThresholdCurve(curve.lowest_score, fn, fp, float(pos))

@@ -64,23 +64,3 @@ def test_the_bound_alone_is_no_reason_to_stop():
     # An improvement starts the count anew.
     poor = [told(i, 0.5 + i / 20, 0.5, 0.1, pos=0.1) for i in range(3)]
     assert propose([*poor, told(3, 0.75, 0.0, 0.0, pos=0.1)]) is not None
-
-
-@pytest.mark.parametrize("metric", [FBeta(), Jaccard()], ids=repr)
-@pytest.mark.parametrize("patience", [1, 2, 3, 5])
-def test_patience_counts_exploring_trials_only(metric, patience):
-    """The first trial is as good as any and closes the gap; then it explores as often as promised, exploits aside."""
-    trials, explored, strategy = [], 0, Support(patience=patience)
-    while (t := strategy.propose(trials, metric=metric, pos=0.1)) is not None:
-        exploited = len(trials) % 2 and np.isclose(t, 0.99)
-        explored += bool(trials) and not exploited
-        trials.append(told(len(trials), t, 0.0, 0.0, pos=0.1, metric=metric))
-    assert explored == patience
-
-
-def test_an_exploit_that_pays_starts_the_count_anew():
-    trials = []
-    while (t := propose(trials, tol=0.02, patience=2)) is not None:
-        better = len(trials) == 3
-        trials.append(told(len(trials), t, 0.0 if better else 0.3, 0.0 if better else 0.02, pos=0.1))
-    assert len(trials) >= 3 + 1 + 2

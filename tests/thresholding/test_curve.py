@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from oracles.threshold_sweep import all_rules, f1, plug_in_threshold
 
 from csf.metrics import METRICS, Metric, get_constraint, get_metric
-from csf.profiles import ErrorProfile
-from csf.thresholding import ThresholdCurve, sweep, sweep_several, threshold_curve
+from csf.thresholding import ThresholdCurve, sweep, threshold_curve
 
 INF = np.inf
 LARGEST = np.finfo(float).max
@@ -91,53 +90,6 @@ def test_best_of_weighted_samples_is_the_first_of_the_best(data):
     chosen = int(curve.cuts_at(curve.best("f1").threshold))
     assert exact[chosen] >= max(exact) * (1 - Fraction(4, 10**15))
     assert all(value < max(exact) for value in exact[:chosen])
-
-
-# Squares of the metrics where a root would leave the rational numbers.
-EXACT = {
-    "gmean": lambda tpr, tnr: tpr * tnr,
-    "hmean": lambda tpr, tnr: 2 * tpr * tnr / (tpr + tnr) if tpr + tnr else Fraction(0),
-    "min_rate": min,
-}
-
-
-@pytest.mark.parametrize("name", EXACT)
-@pytest.mark.parametrize("way", ["plain", "weighted", "several"])
-@given(data=samples(scores=FEW, weights=st.sampled_from([1.0, 3.0])), wrong=st.lists(FEW, max_size=3))
-@settings(max_examples=100)
-def test_a_rate_of_zero_is_worth_nothing_at_every_cut(name, way, data, wrong):
-    """Rates next to 0 are differences; a root would make 1e-8 of the 1e-17 that rounding leaves of them."""
-    is_pos, score, weight = data
-    if way == "several":
-        is_pos, score = np.append(is_pos, [True] * len(wrong)), np.append(score, wrong)
-        weight = np.append(weight, np.ones(len(wrong)))
-        lost = np.arange(score.size) >= score.size - len(wrong)
-        curve = sweep_several(is_pos, lost, score, weight)
-    else:
-        weight, lost = weight if way == "weighted" else np.ones(score.size), np.zeros(score.size, dtype=bool)
-        curve = sweep(is_pos, score, weight if way == "weighted" else None)
-    exact = []
-    for lowest in curve.lowest_score:
-        found = score >= lowest
-        tp, fp, n_pos = (Fraction(float(weight[at].sum())) for at in (is_pos & found & ~lost, ~is_pos & found, is_pos))
-        exact.append(EXACT[name](tp / n_pos, 1 - fp / Fraction(float(weight[~is_pos].sum()))))
-    assert curve.cuts_at(curve.best(name).threshold) == exact.index(max(exact))
-    np.testing.assert_array_equal(curve.value(name) == 0.0, [value == 0 for value in exact])
-    for cut, value in enumerate(exact):
-        found = (score >= curve.lowest_score[cut]) & ~lost
-        profile = ErrorProfile.from_masks(is_pos, found, sample_weight=weight)
-        assert (get_metric(name).of(profile) == 0.0) == (value == 0)
-
-
-def test_nothing_found_has_no_precision():
-    """Shares of lost samples are sums of their own; what rounding left of the others must not count as found."""
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        is_pos = np.append(rng.random(20) < 0.5, [True, True, False])
-        lost = is_pos & (np.append(rng.random(20), [0.0, 1.0, 1.0]) < 0.5)
-        curve = sweep_several(is_pos, lost, rng.normal(size=23), rng.random(23) + 0.1)
-        assert curve.value("precision")[0] == 0.0
-        assert curve.value("f1")[0] == 0.0
 
 
 @pytest.mark.parametrize("name", METRICS)
