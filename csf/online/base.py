@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._validation import check_binary_target, check_count
-from csf.online.rows import canonical, lengths, power_of_two_above, rows, shorten
+from csf.online.rows import canonical, linear_scores, power_of_two_above, rows, shorten, within_range
 from csf.scores.responses import margin
 
 __all__ = ["LinearOnlineClassifier", "OnlineClassifier"]
@@ -22,6 +22,7 @@ NUMBERS = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "order": "
 BLOCK = 4096
 # Rows that set the scale; longer rows that come later are shortened.
 WARM_UP = 1000
+_LARGEST_CONSTANT = 1e100
 
 
 class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
@@ -148,14 +149,14 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _begin(self, labels, n_features, *, n_expected=None, rng=None):
         """Fresh state for these labels; ``n_expected`` examples will come, ``None`` where nobody knows."""
-        if n_expected is not None and np.unique(labels).shape[0] == 1:
+        if n_expected is not None and _distinct(labels).shape[0] == 1:
             raise ValueError(
-                f"y has one class only ({np.unique(labels).tolist()[0]!r}), fit needs both; partial_fit(X, y, "
+                f"y has one class only ({_distinct(labels).tolist()[0]!r}), fit needs both; partial_fit(X, y, "
                 "classes=[0, 1]), with both labels, learns from what there is"
             )
         self.classes_, _, self.pos_label_ = check_binary_target(labels, self.pos_label)
         if rng is None:
-            rng = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+            rng = np.random.default_rng(_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         self._rng = rng
         self.n_seen_, self._n_expected = 0, n_expected
         self._records = []
@@ -234,9 +235,10 @@ class LinearOnlineClassifier(OnlineClassifier):
     shape (n_weights,). There ``n_weights`` is ``n_features``, plus 1 for the constant feature of value
     ``intercept_scaling``, which comes last, with ``fit_intercept``.
 
-    Kernels multiply each row by ``self.x_scale_`` on the fly (not the constant feature) and so see rows of length
-    at most 1. The scale is the largest power of two for which that holds among the first 1000 rows, in the course
-    of which it may fall. Later rows that are too long arrive shortened. Scores are positive for ``s > 0``.
+    With a parameter ``step="adaptive"`` rows come as they are, and ``x_scale_`` is 1. Otherwise kernels multiply each
+    row by ``self.x_scale_`` on the fly (not the constant feature) and so see rows of length at most 1. The scale is the
+    largest power of two for which that holds among the first 1000 rows, in the course of which it may fall. Later rows
+    that are too long arrive shortened. Scores are positive for ``s > 0``.
     """
 
     # Least score of a prediction of the positive class.
@@ -287,7 +289,7 @@ class LinearOnlineClassifier(OnlineClassifier):
 
     def _scores(self, X):
         """Linear scores of checked rows."""
-        return np.asarray(X @ self.coef_[0]).ravel() + self.intercept_[0]
+        return linear_scores(X, self.coef_[0], self.intercept_[0])
 
     def _coef(self, which):
         check_is_fitted(self)
@@ -300,7 +302,11 @@ class LinearOnlineClassifier(OnlineClassifier):
     def _check_common_parameters(self):
         if not isinstance(self.fit_intercept, bool | np.bool_):
             raise TypeError(f"fit_intercept must be True or False, got {self.fit_intercept!r}")
-        check_positive(self.intercept_scaling, "intercept_scaling")
+        if check_positive(self.intercept_scaling, "intercept_scaling") > _LARGEST_CONSTANT:
+            raise ValueError(
+                f"intercept_scaling must be at most {_LARGEST_CONSTANT:g}, got {self.intercept_scaling!r}: its square "
+                "leaves the range of numbers; values near the lengths of rows are usual"
+            )
         super()._check_common_parameters()
 
     def _begin(self, labels, n_features, **options):
@@ -309,8 +315,11 @@ class LinearOnlineClassifier(OnlineClassifier):
         super()._begin(labels, n_features, **options)
 
     def _take(self, X, y):
-        """Hand on rows in pieces of one scale."""
-        norm, results, start, n_rows = lengths(X), [], 0, y.size
+        """Hand on rows in pieces of one scale, or as they are to steps that need none."""
+        if getattr(self, "step", "paper") == "adaptive":
+            return super()._take(X, y)
+        X, norm = within_range(X)
+        results, start, n_rows = [], 0, y.size
         while start < n_rows and self.n_seen_ < WARM_UP:
             longer = np.flatnonzero(norm[start:] > self._longest)
             if longer.size and longer[0] == 0:
@@ -334,11 +343,32 @@ def check_positive(value, name):
     return float(value)
 
 
+def _random_state(seed):
+    """Generator of a seed."""
+    try:
+        return check_random_state(seed)
+    except ValueError:
+        raise ValueError(
+            f"random_state must be None, an int from 0 to 2**32 - 1, or a RandomState, got {seed!r}"
+        ) from None
+
+
+def _distinct(labels):
+    """Sorted distinct labels."""
+    try:
+        return np.unique(labels)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in np.ravel(labels)})
+        raise ValueError(
+            f"y must hold labels of one kind without missing ones, got a mixture of {', '.join(kinds)}"
+        ) from None
+
+
 def _first_labels(y, classes):
     """Labels to start with."""
     if classes is not None:
         return classes
-    if np.unique(y).shape[0] == 1:
+    if _distinct(y).shape[0] == 1:
         raise ValueError(
             f"the first chunk has one class only ({np.unique(y).tolist()[0]!r}); give both labels in the first call, "
             "e.g. partial_fit(X, y, classes=[0, 1])"

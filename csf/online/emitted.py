@@ -2,9 +2,10 @@
 
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.compiled import njit
 from csf.errors.profile import ErrorProfile
 
-__all__ = ["EmittedPredictions"]
+__all__ = ["EmittedPredictions", "count_predictions"]
 
 
 class EmittedPredictions:
@@ -29,3 +30,10 @@ def value_of_counts(metric, *, tp, fp, fn, tn):
     """Linear-fractional metric of counts, also where one class is absent; 0 where it is 0 / 0."""
     total = max(tp + fp + fn + tn, 1)
     return metric.value(fn / total, fp / total, pos=(tp + fn) / total)
+
+
+@njit(cache=True, nogil=True)
+def count_predictions(is_predicted, is_pos, counts):
+    """Add boolean predictions to the counts tp, fp, fn, tn."""
+    for i in range(is_pos.shape[0]):
+        counts[(0 if is_pos[i] else 1) if is_predicted[i] else (2 if is_pos[i] else 3)] += 1

@@ -28,8 +28,11 @@ def n_stages(n):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def fofo(proba, is_pos, state, squared_beta, step_scale, doubling, counts):
-    """Emit predictions for posteriors in order, and move the threshold after each."""
+def fofo(proba, is_pos, state, squared_beta, step_scale, longest, counts):
+    """Emit predictions for posteriors in order, and move the threshold after each.
+
+    Blocks double up to the length ``longest``; 0 stands for one block.
+    """
     highest = 1.0 / (1.0 + squared_beta)
     seen, pos, radius, stage = state[_SEEN], state[_POS], state[_RADIUS], state[_STAGE]
     centre, iterate, mean = state[_CENTRE], state[_ITERATE], state[_MEAN]
@@ -37,8 +40,8 @@ def fofo(proba, is_pos, state, squared_beta, step_scale, doubling, counts):
     stages = n_stages(block)
     length = block // stages
     for i in range(proba.shape[0]):
-        if doubling and in_block == block:
-            block, in_block, stage, in_stage = 2.0 * block, 0.0, 1.0, 0.0
+        if longest > 0.0 and in_block == block:
+            block, in_block, stage, in_stage = min(2.0 * block, longest), 0.0, 1.0, 0.0
             stages = n_stages(block)
             length, radius, centre, iterate = block // stages, 0.5 * highest, mean, mean
         elif in_stage == length and stage < stages:
@@ -63,15 +66,23 @@ class FOFO(PosteriorThreshold):
     ----------
     metric : str or Metric, default="f1"
         ``"f1"``, ``"f<beta>"`` or ``"jaccard"``; the last has the threshold of ``"f1"``.
-    learner : classifier, default=None
-        Learner of probabilities, with ``partial_fit`` and ``predict_proba``; ``None`` is `OnlineLogistic`.
+    posterior : classifier, default=None
+        Learner of probabilities, with ``partial_fit`` and ``predict_proba``: ``SGDClassifier(loss="log_loss")``,
+        ``RiverClassifier(model)``, ...; ``None`` is `OnlineLogistic`, with the same ``step`` and ``window``.
+    step : {"adaptive", "paper"}, default="adaptive"
+        ``"adaptive"``: thresholds apply to the share of positives among recent examples with such a probability, so
+        that it does not matter how well the learner is calibrated, and early examples count little. ``"paper"``: they
+        apply to the learner's probabilities, as published.
+    window : int, default=None
+        For ``step="adaptive"``: examples to look back upon, about. ``None``: all, late ones more.
     horizon : int, default=None
         Number of examples to come, which sets the number and length of stages; the last stage goes on after that.
         ``None`` works in blocks of 1000, 2000, 4000, ... examples, each with its own stages; in `fit` it is the
-        number of samples times ``passes``.
-    step_scale : float, default=1.0
-        Factor of the step size, positive. 1 is the published constant, which moves slowly: for known posteriors,
-        factors of 3 to 10 came closer to the best threshold within 20 000 examples.
+        number of samples times ``passes``. Not used with a ``window``, which blocks never exceed.
+    step_scale : float, default=None
+        Factor of the step size, positive. ``None``: 3 for ``step="adaptive"``, 1 for ``step="paper"``, the published
+        constant, which moves slowly: for known posteriors, factors of 3 to 10 came closer to the best threshold within
+        20 000 examples.
     batch_size : int, default=1
         Examples that a learner from elsewhere predicts, and then learns, at a time; 1 is the published order, larger
         batches are faster. A batch ends with its chunk. Learners of csf need none.
@@ -90,7 +101,7 @@ class FOFO(PosteriorThreshold):
         Labels.
     pos_label_ : label
         The positive class.
-    learner_ : classifier
+    posterior_ : classifier
         The learner, trained.
     n_seen_ : int
         Examples learnt from.
@@ -115,18 +126,20 @@ class FOFO(PosteriorThreshold):
     --------
     >>> from sklearn.datasets import make_classification
     >>> X, y = make_classification(20000, weights=[0.9], random_state=0)
-    >>> model = FOFO(horizon=20000, step_scale=3.0).partial_fit(X, y)
-    >>> model.threshold_, model.online_value_
-    (0.275, 0.568)
+    >>> model = FOFO(horizon=20000).partial_fit(X, y)
+    >>> model.level_, model.online_value_
+    (0.330, 0.619)
     """
 
     def __init__(
         self,
         metric="f1",
         *,
-        learner=None,
+        posterior=None,
+        step="adaptive",
+        window=None,
         horizon=None,
-        step_scale=1.0,
+        step_scale=None,
         batch_size=1,
         passes=1,
         shuffle=True,
@@ -134,7 +147,9 @@ class FOFO(PosteriorThreshold):
         random_state=None,
     ):
         self.metric = metric
-        self.learner = learner
+        self.posterior = posterior
+        self.step = step
+        self.window = window
         self.horizon = horizon
         self.step_scale = step_scale
         self.batch_size = batch_size
@@ -143,10 +158,7 @@ class FOFO(PosteriorThreshold):
         self.pos_label = pos_label
         self.random_state = random_state
 
-    @property
-    def threshold_(self):
-        """Threshold for the probability of the positive class, in [0, 1 / (1 + beta^2)]."""
-        check_is_fitted(self)
+    def _level(self):
         return float(self._state[_MEAN])
 
     @property
@@ -157,7 +169,8 @@ class FOFO(PosteriorThreshold):
 
     def _check_parameters(self):
         super()._check_parameters()
-        check_positive(self.step_scale, "step_scale")
+        if self.step_scale is not None:
+            check_positive(self.step_scale, "step_scale")
         if self.horizon is not None:
             check_count(self.horizon, "horizon")
 
@@ -167,10 +180,12 @@ class FOFO(PosteriorThreshold):
     def _start_threshold(self):
         highest = 1.0 / (1.0 + self._squared_beta())
         horizon = self._n_expected if self.horizon is None else self.horizon
-        self._doubling = horizon is None
-        block = FIRST_BLOCK if self._doubling else horizon
+        self._longest = 0.0 if horizon is not None and self.window is None else float(self.window or math.inf)
+        block = horizon if self._longest == 0.0 else min(FIRST_BLOCK, self._longest)
         self._state = np.array([0.0, 0.0, 0.0, 0.0, 0.0, highest, block, 0.0, 1.0, 0.0])
 
     def _move_threshold(self, proba, is_pos):
-        options = (self._squared_beta(), float(self.step_scale), self._doubling)
+        usual = 1.0 if self.step == "paper" else 3.0
+        step_scale = usual if self.step_scale is None else float(self.step_scale)
+        options = (self._squared_beta(), step_scale, self._longest)
         fofo(proba, is_pos, self._state, *options, self._counts)

@@ -3,7 +3,6 @@
 import numbers
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from csf._common.compiled import njit
 from csf.online.posterior import PosteriorThreshold
@@ -15,17 +14,35 @@ _NUMERATOR, _DENOMINATOR, _THRESHOLD = range(3)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _next(state, predicted, positive, squared_beta, forgetting):
+    """Sums and threshold after one more example."""
+    a, b, threshold = state
+    a = forgetting * a + (1.0 if predicted and positive else 0.0)
+    b = forgetting * b + (squared_beta if positive else 0.0) + (1.0 if predicted else 0.0)
+    return a, b, (a / b if b > 0.0 else threshold)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def ofo(proba, is_pos, state, squared_beta, forgetting, counts):
     """Emit predictions for posteriors in order, each with the threshold of the examples before it."""
-    a, b, threshold = state[_NUMERATOR], state[_DENOMINATOR], state[_THRESHOLD]
+    now = state[_NUMERATOR], state[_DENOMINATOR], state[_THRESHOLD]
     for i in range(proba.shape[0]):
-        predicted, positive = proba[i] >= threshold, is_pos[i]
+        predicted, positive = proba[i] >= now[_THRESHOLD], is_pos[i]
         counts[(0 if positive else 1) if predicted else (2 if positive else 3)] += 1
-        a = forgetting * a + (1.0 if predicted and positive else 0.0)
-        b = forgetting * b + (squared_beta if positive else 0.0) + (1.0 if predicted else 0.0)
-        if b > 0.0:
-            threshold = a / b
-    state[_NUMERATOR], state[_DENOMINATOR], state[_THRESHOLD] = a, b, threshold
+        now = _next(now, predicted, positive, squared_beta, forgetting)
+    state[_NUMERATOR], state[_DENOMINATOR], state[_THRESHOLD] = now
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def ofo_of_late(proba, is_pos, state, squared_beta, t, window, counts):
+    """`ofo`, where example t weighs t times as much as the first, and more with a window; ``t`` came before."""
+    now = state[_NUMERATOR], state[_DENOMINATOR], state[_THRESHOLD]
+    for i in range(proba.shape[0]):
+        predicted, positive = proba[i] >= now[_THRESHOLD], is_pos[i]
+        counts[(0 if positive else 1) if predicted else (2 if positive else 3)] += 1
+        forgetting = min(1.0 - 1.0 / (t + i + 2.0), 1.0 - 1.0 / window)
+        now = _next(now, predicted, positive, squared_beta, forgetting)
+    state[_NUMERATOR], state[_DENOMINATOR], state[_THRESHOLD] = now
 
 
 class OFO(PosteriorThreshold):
@@ -35,14 +52,21 @@ class OFO(PosteriorThreshold):
     ----------
     metric : str or Metric, default="f1"
         ``"f1"``, ``"f<beta>"`` or ``"jaccard"``; the last has the threshold of ``"f1"``.
-    learner : classifier, default=None
-        Learner of probabilities, with ``partial_fit`` and ``predict_proba``; ``None`` is `OnlineLogistic`.
+    posterior : classifier, default=None
+        Learner of probabilities, with ``partial_fit`` and ``predict_proba``: ``SGDClassifier(loss="log_loss")``,
+        ``RiverClassifier(model)``, ...; ``None`` is `OnlineLogistic`, with the same ``step`` and ``window``.
+    step : {"adaptive", "paper"}, default="adaptive"
+        ``"adaptive"``: thresholds apply to the share of positives among recent examples with such a probability, so
+        that it does not matter how well the learner is calibrated, and early examples count little. ``"paper"``: they
+        apply to the learner's probabilities, as published.
+    window : int, default=None
+        For ``step="adaptive"``: examples to look back upon, about. ``None``: all, late ones more.
     prior : tuple of float, default=(0.0, 0.0)
-        What numerator and denominator of the threshold start with. ``(0, 0)`` starts at threshold 0, where
-        everything is positive; ``(m * theta, m)`` starts at theta and counts like m predicted positives.
+        For ``step="paper"``: what numerator and denominator of the threshold start with. ``(0, 0)`` starts at threshold
+        0, where everything is positive; ``(m * theta, m)`` starts at theta and counts like m predicted positives.
     forgetting : float, default=1.0
-        Factor of the sums at each example, in (0, 1]. Below 1 the threshold forgets what early, worse models did,
-        and stays noisy: it looks back about ``1 / (1 - forgetting)`` examples.
+        For ``step="paper"``: factor of the sums at each example, in (0, 1]. Below 1 the threshold forgets what early,
+        worse models did, and stays noisy: it looks back about ``1 / (1 - forgetting)`` examples.
     batch_size : int, default=1
         Examples that a learner from elsewhere predicts, and then learns, at a time; 1 is the published order, larger
         batches are faster. A batch ends with its chunk. Learners of csf need none.
@@ -61,7 +85,7 @@ class OFO(PosteriorThreshold):
         Labels.
     pos_label_ : label
         The positive class.
-    learner_ : classifier
+    posterior_ : classifier
         The learner, trained.
     n_seen_ : int
         Examples learnt from.
@@ -75,7 +99,9 @@ class OFO(PosteriorThreshold):
     .. math:: \tau_t = \frac{\sum_{i \le t} b_i \hat y_i}{\sum_{i \le t} \beta^2 b_i + \hat y_i}
               = \frac{F_\beta(\hat y_{1..t})}{1 + \beta^2}
 
-    With a consistent learner it tends to :math:`F_\beta^* / (1 + \beta^2)`, the best threshold.
+    With ``step="adaptive"`` the sums weigh example t by t, or more with a ``window``, and :math:`\hat\eta` is the share
+    of positives among recent examples in the same bin of log-odds, made to rise with the score. With a consistent
+    learner it tends to :math:`F_\beta^* / (1 + \beta^2)`, the best threshold.
 
     References
     ----------
@@ -86,15 +112,17 @@ class OFO(PosteriorThreshold):
     >>> from sklearn.datasets import make_classification
     >>> X, y = make_classification(20000, weights=[0.9], random_state=0)
     >>> model = OFO().partial_fit(X, y)
-    >>> model.threshold_, model.online_value_
-    (0.313, 0.627)
+    >>> model.level_, model.online_value_
+    (0.319, 0.631)
     """
 
     def __init__(
         self,
         metric="f1",
         *,
-        learner=None,
+        posterior=None,
+        step="adaptive",
+        window=None,
         prior=(0.0, 0.0),
         forgetting=1.0,
         batch_size=1,
@@ -104,7 +132,9 @@ class OFO(PosteriorThreshold):
         random_state=None,
     ):
         self.metric = metric
-        self.learner = learner
+        self.posterior = posterior
+        self.step = step
+        self.window = window
         self.prior = prior
         self.forgetting = forgetting
         self.batch_size = batch_size
@@ -113,10 +143,9 @@ class OFO(PosteriorThreshold):
         self.pos_label = pos_label
         self.random_state = random_state
 
-    @property
-    def threshold_(self):
-        """Threshold for the probability of the positive class, in [0, 1 / (1 + beta^2)]."""
-        check_is_fitted(self)
+    _of_paper = ("prior", "forgetting")
+
+    def _level(self):
         return float(self._state[_THRESHOLD])
 
     def _check_parameters(self):
@@ -138,7 +167,13 @@ class OFO(PosteriorThreshold):
 
     def _start_threshold(self):
         a, b = map(float, self.prior)
-        self._state = np.array([a, b, a / b if b > 0.0 else 0.0])
+        first = 0.0 if self.step == "paper" else 1.0 / (1.0 + self._squared_beta())
+        self._state = np.array([a, b, a / b if b > 0.0 else first])
 
     def _move_threshold(self, proba, is_pos):
+        if self.step == "adaptive":
+            n_before = int(self._counts.sum())
+            window = float(self.window or np.inf)
+            ofo_of_late(proba, is_pos, self._state, self._squared_beta(), n_before, window, self._counts)
+            return
         ofo(proba, is_pos, self._state, self._squared_beta(), float(self.forgetting), self._counts)

@@ -7,6 +7,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._validation import check_count
 from csf.metrics import FBeta, Jaccard, get_metric
+from csf.online._recent import RecentScores, bins_of, next_due, posterior_at
+from csf.online._steps import check_step
 from csf.online.base import NUMBERS, OnlineClassifier
 from csf.online.emitted import EmittedPredictions, value_of_counts
 from csf.online.logistic import OnlineLogistic
@@ -20,13 +22,32 @@ _TINY = np.finfo(np.float64).tiny
 class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
     """Base of online thresholds on the posteriors of an online learner.
 
-    A subclass has the parameters ``metric``, ``learner`` and ``batch_size`` beside the common ones. It writes
-    ``_start_threshold()``, ``_move_threshold(proba, is_pos)`` for examples in order, and ``threshold_``.
+    A subclass has the parameters ``metric``, ``posterior``, ``step``, ``window`` and ``batch_size`` beside the common
+    ones. It writes ``_start_threshold()``, ``_move_threshold(proba, is_pos)`` for examples in order, and ``_level()``:
+    the posterior from which on it predicts the positive class. With ``step="adaptive"`` what it is given, and what it
+    means, is the share of positives among recent examples with such a posterior, not the posterior itself.
 
-    Learners of csf predict each example before they learn it, in one compiled loop. Any other learner with
-    ``partial_fit`` and ``predict_proba`` predicts ``batch_size`` examples at a time and then learns them; before it
-    has learnt anything, the probability is 1/2. So labels never reach a prediction for their own example.
+    Parameters in ``_of_paper`` are for ``step="paper"`` alone. Learners of csf predict each example before they learn
+    it, in one compiled loop. Any other learner with ``partial_fit`` and ``predict_proba`` predicts ``batch_size``
+    examples at a time and then learns them; before it has learnt anything, the probability is 1/2. So labels never
+    reach a prediction for their own example.
     """
+
+    _of_paper = ()
+
+    @property
+    def threshold_(self):
+        """Threshold for the probability of the positive class, from the learner."""
+        check_is_fitted(self)
+        if self.step == "paper":
+            return self._level()
+        return posterior_at(int(np.searchsorted(self._shares, self._level())))
+
+    @property
+    def level_(self):
+        """Share of positives from which on a group of like examples is predicted positive."""
+        check_is_fitted(self)
+        return self._level()
 
     @property
     def online_value_(self):
@@ -37,19 +58,19 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
     def coef_(self):
         """Coefficients of the learner, where it has some."""
         check_is_fitted(self)
-        return self.learner_.coef_
+        return self.posterior_.coef_
 
     @property
     def intercept_(self):
         """Intercept of the learner, where it has one."""
         check_is_fitted(self)
-        return self.learner_.intercept_
+        return self.posterior_.intercept_
 
     @property
     def coef_last_(self):
         """Coefficients of the learner's last step, where it averages them."""
         check_is_fitted(self)
-        return self.learner_.coef_last_
+        return self.posterior_.coef_last_
 
     @property
     def n_updates_(self):
@@ -71,7 +92,7 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
             Probabilities in the order of ``classes_``. The threshold applies to that of the positive class.
         """
         check_is_fitted(self)
-        return self.learner_.predict_proba(validate_data(self, X, reset=False, **NUMBERS))
+        return self.posterior_.predict_proba(validate_data(self, X, reset=False, **NUMBERS))
 
     def decision_function(self, X):
         """Log-odds less those of the threshold; above 0 exactly where ``predict`` gives ``classes_[1]``.
@@ -98,49 +119,81 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
         """Probabilities of the positive class."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **NUMBERS)
-        return positive_score(self.learner_, X, self.pos_label_, ("predict_proba",))
+        return positive_score(self.posterior_, X, self.pos_label_, ("predict_proba",))
 
     def _check_parameters(self):
+        if hasattr(self.metric, "partial_fit"):
+            name = type(self).__name__
+            raise TypeError(
+                f"metric comes first, and is a name such as 'f1', got {self.metric!r}; a learner of probabilities is "
+                f"posterior: {name}('f1', posterior={self.metric!r})"
+            )
         if not isinstance(get_metric(self.metric), FBeta | Jaccard):
             raise TypeError(
                 f"{type(self).__name__} finds thresholds for F-beta and Jaccard ('f1', 'f2', 'jaccard', ...), got "
                 f"metric={self.metric!r}. Use csf.thresholding.PlugInClassifier for other metrics"
             )
         for method in ("partial_fit", "predict_proba"):
-            if self.learner is not None and not hasattr(self.learner, method):
+            if self.posterior is not None and not hasattr(self.posterior, method):
                 raise TypeError(
-                    f"learner must have partial_fit and predict_proba, {self.learner!r} has no {method}; such as "
-                    "OnlineLogistic(), SGDClassifier(loss='log_loss') or RiverClassifier(model)"
+                    f"posterior must have partial_fit and predict_proba, {self.posterior!r} has no {method}; such as "
+                    f"OnlineLogistic(), SGDClassifier(loss='log_loss') or {self._wrapped()}"
                 )
         check_count(self.batch_size, "batch_size")
+        check_step(self, of_paper=self._of_paper)
+
+    def _wrapped(self):
+        """How to give a model of river."""
+        is_river = hasattr(self.posterior, "learn_one")
+        return f"RiverClassifier({type(self.posterior).__name__}(...))" if is_river else "RiverClassifier(model)"
 
     def _squared_beta(self):
         """Squared beta of the metric; Jaccard has the threshold of F1."""
         return float(getattr(get_metric(self.metric), "beta", 1.0)) ** 2
 
     def _start(self, n_features):
-        self.learner_ = OnlineLogistic() if self.learner is None else clone(self.learner)
+        own = OnlineLogistic(step=self.step, window=self.window)
+        self.posterior_ = own if self.posterior is None else clone(self.posterior)
         if self._learner_predicts_first():
-            self.learner_.set_params(pos_label=self.pos_label_)._adopt(self.classes_, n_features, self._rng)
+            self.posterior_.set_params(pos_label=self.pos_label_)._adopt(self.classes_, n_features, self._rng)
         self._counts = np.zeros(4, dtype=np.int64)
+        if self.step == "adaptive":
+            self._recent, self._due = RecentScores(self.window), next_due(0)
+            self._shares = self._recent.shares()
         self._start_threshold()
 
     def _learner_predicts_first(self):
-        return hasattr(self.learner_, "_predict_then_learn")
+        return hasattr(self.posterior_, "_predict_then_learn")
 
     def _piece(self, n_left):
         return n_left if self._learner_predicts_first() else self.batch_size
 
     def _step(self, X, y):
         if self._learner_predicts_first():
-            proba = self.learner_._predict_then_learn(X, y)
+            proba = self.posterior_._predict_then_learn(X, y)
         elif self.n_seen_:
-            proba = positive_score(self.learner_, X, self.pos_label_, ("predict_proba",))
+            proba = positive_score(self.posterior_, X, self.pos_label_, ("predict_proba",))
         else:
             proba = np.full(y.size, 0.5)
         if not self._learner_predicts_first():
-            self.learner_.partial_fit(X, self._labels(y), classes=self.classes_)
-        self._move_threshold(proba, y > 0.0)
+            self.posterior_.partial_fit(X, self._labels(y), classes=self.classes_)
+        if self.step == "paper":
+            self._move_threshold(proba, y > 0.0)
+        else:
+            self._follow(bins_of(proba), y > 0.0)
+
+    def _follow(self, bins, is_pos):
+        """Move the threshold by what recent examples say about posteriors in these bins."""
+        start = 0
+        while start < bins.size:
+            stop = min(bins.size, self._due - self.n_seen_)
+            part = slice(start, stop)
+            self._move_threshold(self._shares[bins[part]], is_pos[part])
+            self._recent.add(bins[part], is_pos[part])
+            if self.n_seen_ + stop == self._due:
+                self._due = next_due(self._due, self.window)
+                self._shares = self._recent.shares()
+            start = stop
 
     def _labels(self, y):
         """Labels of signs."""

@@ -56,8 +56,8 @@ class RiverClassifier(OnlineClassifier):
     >>> from sklearn.datasets import make_classification
     >>> from csf.online import OFO
     >>> X, y = make_classification(2000, weights=[0.9], random_state=0)
-    >>> OFO(learner=RiverClassifier()).partial_fit(X, y).online_value_
-    0.486
+    >>> OFO(posterior=RiverClassifier()).partial_fit(X, y).online_value_
+    0.914
     """
 
     def __init__(self, model=None, *, passes=1, shuffle=True, pos_label=None, random_state=None):

@@ -7,10 +7,12 @@ from scipy.sparse import issparse
 
 from csf._common.compiled import njit
 
-__all__ = ["canonical", "lengths", "power_of_two_above", "rows", "shorten"]
+__all__ = ["canonical", "lengths", "linear_scores", "power_of_two_above", "rows", "shorten", "within_range"]
 
 # Inverses of powers of two up to this one are normal numbers.
 _LONGEST = 2.0**1000
+# Products of two numbers, each made so much smaller, stay in the range.
+_SMALL = 2.0**-520
 
 
 def canonical(X):
@@ -26,10 +28,35 @@ def rows(X, start, stop):
     return X if start == 0 and stop == X.shape[0] else X[start:stop]
 
 
+def linear_scores(X, coef, intercept):
+    """Scores of rows; sums that leave the range of numbers are as large as numbers go, with the right sign."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = np.asarray(X @ coef, dtype=np.float64).ravel() + intercept
+        lost = np.flatnonzero(~np.isfinite(scores))
+        if lost.size:
+            small = (X[lost].astype(np.float64) * _SMALL) @ (coef * _SMALL) + intercept * _SMALL * _SMALL
+            largest = np.finfo(np.float64).max
+            scores[lost] = np.clip(np.asarray(small).ravel() / _SMALL / _SMALL, -largest, largest)
+    return scores
+
+
 def lengths(X):
     """Euclidean length of each row, at most 2**1000."""
     out = csr_lengths(X.data, X.indptr) if issparse(X) else dense_lengths(X)
     return np.minimum(out, _LONGEST)
+
+
+def within_range(X):
+    """Rows and their lengths, below 2**1000; in rows that are longer each value counts as 2**960 at most."""
+    length = lengths(X)
+    far = np.flatnonzero(length >= _LONGEST)
+    if far.size:
+        X = X.copy()
+        for i in far:
+            values = X.data[X.indptr[i] : X.indptr[i + 1]] if issparse(X) else X[i]
+            np.clip(values, -(2.0**960), 2.0**960, out=values)
+        length[far] = lengths(X[far])
+    return X, length
 
 
 def shorten(X, length, limit):

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._validation import check_choice, check_count, check_fraction
 from csf.metrics import Concave, GMean, HMean, LinearFractional, MinRate, QMean, get_metric
+from csf.online._aim import AimedLearner
 from csf.online._ascent import (
     ALPHA,
     BETA,
@@ -24,6 +25,7 @@ from csf.online._ascent import (
     ascend,
     initial_scalars,
 )
+from csf.online._steps import check_step
 from csf.online.base import LinearOnlineClassifier, check_positive
 
 __all__ = ["SPADE"]
@@ -38,8 +40,11 @@ CHOICES = {
 # Share of each class that is held out to tell when to stop, and the least rise of the metric that counts.
 _HELD_OUT, _LEAST_RISE = 0.1, 1e-4
 
+# Parameters of the published steps alone.
+_OF_PAPER = ("eta0", "dual_eta0", "radius", "reward", "sampling", "dual", "memory", "eps", "gain", "pos")
 
-class SPADE(LinearOnlineClassifier):
+
+class SPADE(AimedLearner, LinearOnlineClassifier):
     r"""Linear classifier for G-, H-, Q-mean and the smaller rate, one step an example.
 
     Each example moves the weights up its reward, at the current price of its class, and the prices of the two
@@ -49,35 +54,50 @@ class SPADE(LinearOnlineClassifier):
     ----------
     metric : str or Concave, default="qmean"
         ``"qmean"``, ``"hmean"``, ``"gmean"`` or ``"min_rate"``.
+    step : {"adaptive", "paper"}, default="adaptive"
+        ``"adaptive"`` needs no tuning: weights as in `OnlineLogistic`, where each class has its
+        price at the best value of the metric among recent examples, and the cut is that of this value.
+        ``"paper"`` takes the published steps, and alone has the parameters that say so.
+    prior : float, default=1.0
+        For ``step="adaptive"``: precision of the belief about the weights at first, as in `OnlineLogistic`.
+    window : int, default=None
+        For ``step="adaptive"``: examples to look back upon, about. ``None``: all; the cut weighs late ones more.
     eta0 : float, default=400.0
-        First step size of the weights, positive; it falls as ``1 / sqrt(t)``. The useful range is wide, up to 16 times
-        ``radius``: larger steps find good predictions sooner, smaller ones come nearer to the best rewards.
+        For ``step="paper"``: first step size of the weights, positive; it falls as ``1 / sqrt(t)``. The useful
+        range is wide, up to 16 times ``radius``: larger steps find good predictions sooner, smaller ones come
+        nearer to the best rewards.
     dual_eta0 : float, default=0.2
-        First step size of the prices, positive; ``2 ** -6`` to 1 is useful. Not used with ``dual="closed"``.
+        For ``step="paper"``: first step size of the prices, positive; ``2 ** -6`` to 1 is useful. Not used with
+        ``dual="closed"``.
     radius : float, default=100.0
-        Largest length of the weights, positive. Rows have length at most 1.
+        For ``step="paper"``: largest length of the weights, positive. Rows have length at most 1.
     reward : {"hinge", "logistic"}, default="hinge"
-        What stands for a correct prediction: ``min(1, margin)`` or ``1 - log2(1 + exp(-margin))``.
+        For ``step="paper"``: what stands for a correct prediction: ``min(1, margin)`` or
+        ``1 - log2(1 + exp(-margin))``.
     sampling : {"all", "balanced"}, default="all"
-        ``"balanced"`` leaves out examples of the larger class at random, so that both classes come equally often.
-        A pass makes fewer steps and costs less.
+        For ``step="paper"``: ``"balanced"`` leaves out examples of the larger class at random, so that both
+        classes come equally often. A pass makes fewer steps and costs less.
     dual : {"gradient", "closed"}, default="gradient"
-        ``"closed"`` takes the best prices for running averages of the rewards instead of gradient steps.
+        For ``step="paper"``: ``"closed"`` takes the best prices for running averages of the rewards instead of
+        gradient steps.
     memory : float, default=0.99
-        For ``dual="closed"``: the weight of the average before a new reward, in (0, 1]; 1 averages all alike.
+        For ``step="paper"`` with ``dual="closed"``: the weight of the average before a new reward, in (0, 1]; 1
+        averages all alike.
     eps : {"schedule", "fixed"}, default="schedule"
-        For the G-mean, whose slope has no bound: ``"schedule"`` adds ``t ** -0.25`` to the rewards and lets the
-        prices go as far as that allows, ``"fixed"`` solves the extension with the ``eps`` of the metric.
+        For ``step="paper"``: for the G-mean, whose slope has no bound: ``"schedule"`` adds ``t ** -0.25`` to
+        the rewards and lets the prices go as far as that allows, ``"fixed"`` solves the extension with the
+        ``eps`` of the metric.
     gain : float, default=3.0
-        How much more late steps count in the averaged weights: the newest has the share ``(1 + gain) / (t + gain)``;
-        not negative, 0 counts all alike.
+        For ``step="paper"``: how much more late steps count in the averaged weights: the newest has the share
+        ``(1 + gain) / (t + gain)``; not negative, 0 counts all alike.
     pos : float, default=None
-        Share of positives, in (0, 1); ``None`` estimates it from the examples so far, at least 0.001.
+        For ``step="paper"``: share of positives, in (0, 1); ``None`` estimates it from the examples so far, at
+        least 0.001.
     fit_intercept : bool, default=True
         Whether to learn an intercept.
     intercept_scaling : float, default=1.0
         Value of the constant feature behind the intercept, positive.
-    passes : int, default=25
+    passes : int, default=1
         Passes over the samples in `fit`, at most so many with ``patience``.
     patience : int, default=None
         Stop `fit` when the metric has not risen by 0.0001 in so many passes, 3 for example. It is that of the averaged
@@ -101,7 +121,7 @@ class SPADE(LinearOnlineClassifier):
     dual_ : tuple of float
         Last ``(alpha, beta)``, the prices of the two rates.
     threshold_ : float
-        0: positive is predicted for positive scores.
+        Score from which on the positive class is predicted: log-odds with ``step="adaptive"``, 0 with the other.
     classes_ : ndarray of shape (2,)
         Labels.
     pos_label_ : label
@@ -133,7 +153,14 @@ class SPADE(LinearOnlineClassifier):
     inner minimum is the metric of them. The averaged weights are within :math:`O(1/\sqrt{T})` of the maximum after T
     steps, :math:`\tilde O(T^{-1/4})` for the G-mean. Until both classes have been met the prices stay as they are.
 
-    The threshold is 0, where the rewards put it. `csf.thresholding.PlugInClassifier` around it tunes the threshold.
+    With ``step="adaptive"`` each example is predicted before it is learnt, and posteriors are counted by class in
+    bins of their log-odds, late ones more. Now and then the best cut for the metric in these counts gives the prices
+    of the two classes (the dual of the metric there), and the steps go on with a logistic loss of weighted classes.
+    The weights have the fourth root of the ratio of the prices, the cut does the rest: weights in full proportion
+    follow a few examples of the rare class, and rank worse.
+
+    With ``step="paper"`` the threshold is 0, where the rewards put it. `csf.thresholding.PlugInClassifier` around it
+    tunes the threshold.
 
     References
     ----------
@@ -154,6 +181,9 @@ class SPADE(LinearOnlineClassifier):
         self,
         metric="qmean",
         *,
+        step="adaptive",
+        prior=1.0,
+        window=None,
         eta0=400.0,
         dual_eta0=0.2,
         radius=100.0,
@@ -166,13 +196,16 @@ class SPADE(LinearOnlineClassifier):
         pos=None,
         fit_intercept=True,
         intercept_scaling=1.0,
-        passes=25,
+        passes=1,
         patience=None,
         shuffle=True,
         pos_label=None,
         random_state=None,
     ):
         self.metric = metric
+        self.step = step
+        self.prior = prior
+        self.window = window
         self.eta0 = eta0
         self.dual_eta0 = dual_eta0
         self.radius = radius
@@ -201,10 +234,18 @@ class SPADE(LinearOnlineClassifier):
     def n_updates_(self):
         """Steps made."""
         check_is_fitted(self)
+        if self.step == "adaptive":
+            return self.n_seen_
         return int(self._scalars[N_STEPS])
 
     def _check_parameters(self):
+        check_step(self, of_paper=_OF_PAPER)
         self._check_metric()
+        check_positive(self.prior, "prior")
+        if self.patience is not None:
+            check_count(self.patience, "patience")
+        if self.step == "adaptive":
+            return
         for name in ("eta0", "dual_eta0", "radius"):
             check_positive(getattr(self, name), name)
         for name, accepted in CHOICES.items():
@@ -217,8 +258,6 @@ class SPADE(LinearOnlineClassifier):
                 raise ValueError(f"{name} must be a number in {interval}, got {value!r}")
         if self.pos is not None:
             check_fraction(self.pos, "pos")
-        if self.patience is not None:
-            check_count(self.patience, "patience")
 
     def _check_metric(self):
         metric = get_metric(self.metric)
@@ -270,15 +309,22 @@ class SPADE(LinearOnlineClassifier):
 
     def _score(self, X, y):
         """Metric of predictions for signed labels."""
-        is_right = (self._orientation() * self._scores(X) > 0.0) == (y > 0.0)
+        is_right = (self._orientation() * self._scores(X) >= self._cut) == (y > 0.0)
         return float(self._check_metric().link(is_right[y > 0.0].mean(), is_right[y < 0.0].mean()))
 
     def _start(self, n_features):
-        self.threshold_ = 0.0
+        if self.step == "adaptive":
+            self._start_aim(n_features)
         self.validation_scores_ = np.empty(0)
         self._v, self._u = np.zeros((2, n_features + 1))
         self._scalars = initial_scalars()
         self._scalars[[ALPHA, BETA]] = self._check_metric().initial_dual
+
+    def _prices(self, value, profile):
+        """Prices of both errors where the metric is, by its dual there."""
+        dual = self._check_metric().dual(profile.tpr, profile.tnr)
+        self._scalars[[ALPHA, BETA]] = dual
+        return dual[0] / profile.pos, dual[1] / (1.0 - profile.pos)
 
     def _options(self):
         metric = self._check_metric()
@@ -297,10 +343,15 @@ class SPADE(LinearOnlineClassifier):
         )
 
     def _step(self, X, y):
+        if self.step == "adaptive":
+            self._learn_aimed(X, y)
+            return
         uniform = self._rng.random(y.size if self.sampling == "balanced" else 0)
         ascend(X, y, self.x_scale_, self._constant(), self._v, self._u, self._scalars, uniform, self._options())
 
     def _weights(self):
+        if self.step == "adaptive":
+            return self._aim.belief.weights()
         s = self._scalars
         return s[P] * self._v + s[Q] * self._u, s[A] * self._v
 

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._validation import check_choice, check_count
 from csf.metrics import Concave, LinearFractional, get_metric
+from csf.online._aim import AimedLearner
 from csf.online._ascent import (
     ALPHA,
     BETA,
@@ -28,6 +29,7 @@ from csf.online._ascent import (
     tally_csr,
     tally_dense,
 )
+from csf.online._steps import check_step
 from csf.online.base import LinearOnlineClassifier, check_positive
 from csf.online.rows import rows
 
@@ -40,39 +42,53 @@ _BELOW_TOP = 1e-3
 _USABLE = 0.1
 _LEAST_DENOMINATOR = 1e-6
 
+# Parameters of the published steps alone.
+_OF_PAPER = ("eta0", "radius", "reward", "level", "start_level", "model_stage", "challenge_stage", "growth")
 
-class STAMP(LinearOnlineClassifier):
+
+class STAMP(AimedLearner, LinearOnlineClassifier):
     r"""Linear classifier for F-beta, Jaccard and other ratios of the errors, one step an example.
 
-    Stages alternate: in a model stage, steps on weighted rewards aim at the present level of the metric; in a
-    challenge stage the weights rest, and the level that they reach on new examples becomes the next aim. Stages grow.
+    Steps aim at the present level of the metric, and the level that they reach on new examples becomes the next aim. As
+    published, stages alternate: in a model stage, steps on weighted rewards; in a challenge stage the weights rest and
+    are measured. Stages grow.
 
     Parameters
     ----------
     metric : str or LinearFractional, default="f1"
         ``"f1"``, ``"f<beta>"``, ``"jaccard"``, ``"gower_legendre"``, or another linear-fractional metric that falls
         with both errors.
+    step : {"adaptive", "paper"}, default="adaptive"
+        ``"adaptive"`` needs no tuning: weights as in `OnlineLogistic`, where each class has its
+        price at the best value of the metric among recent examples, and the cut is that of this value.
+        ``"paper"`` takes the published steps, and alone has the parameters that say so.
+    prior : float, default=1.0
+        For ``step="adaptive"``: precision of the belief about the weights at first, as in `OnlineLogistic`.
+    window : int, default=None
+        For ``step="adaptive"``: examples to look back upon, about. ``None``: all; the cut weighs late ones more.
     eta0 : float, default=50.0
-        First step size of each model stage, positive; it falls as ``1 / sqrt(k)`` with the steps of the stage. The
-        useful range is wide: ``radius * 2 ** -8`` to ``radius * 2 ** 4``.
+        For ``step="paper"``: first step size of each model stage, positive; it falls as ``1 / sqrt(k)`` with
+        the steps of the stage. The useful range is wide: ``radius * 2 ** -8`` to ``radius * 2 ** 4``.
     radius : float, default=100.0
-        Largest length of the weights, positive. Rows have length at most 1.
+        For ``step="paper"``: largest length of the weights, positive. Rows have length at most 1.
     reward : {"hinge", "logistic"}, default="hinge"
-        What stands for a correct prediction: ``min(1, margin)`` or ``1 - log2(1 + exp(-margin))``.
+        For ``step="paper"``: what stands for a correct prediction: ``min(1, margin)`` or
+        ``1 - log2(1 + exp(-margin))``.
     level : {"actual", "surrogate"}, default="actual"
-        What a challenge stage measures: the metric of the predictions, as in the paper's experiments, or of the
-        average rewards, as in its theory.
+        For ``step="paper"``: what a challenge stage measures: the metric of the predictions, as in the paper's
+        experiments, or of the average rewards, as in its theory.
     start_level : float, default=0.0
-        First level, inside the range of the metric; with 0 the first stage of F-beta aims at recall alone.
+        For ``step="paper"``: first level, inside the range of the metric; with 0 the first stage of F-beta aims
+        at recall alone.
     model_stage, challenge_stage : int, default=100
-        Examples in the first stage of each kind.
+        For ``step="paper"``: examples in the first stage of each kind.
     growth : float, default=2.0
-        Factor by which both grow from one epoch to the next, at least 1.
+        For ``step="paper"``: factor by which both grow from one epoch to the next, at least 1.
     fit_intercept : bool, default=True
         Whether to learn an intercept.
     intercept_scaling : float, default=1.0
         Value of the constant feature behind the intercept, positive.
-    passes : int, default=10
+    passes : int, default=1
         Passes over the samples in `fit`; stages go on from one to the next.
     shuffle : bool, default=True
         Whether `fit` takes the samples in a new random order in each pass.
@@ -95,7 +111,7 @@ class STAMP(LinearOnlineClassifier):
     levels_ : ndarray of shape (n_epochs,)
         Level after each complete epoch.
     threshold_ : float
-        0: positive is predicted for positive scores.
+        Score from which on the positive class is predicted: log-odds with ``step="adaptive"``, 0 with the other.
     classes_ : ndarray of shape (2,)
         Labels.
     pos_label_ : label
@@ -121,7 +137,14 @@ class STAMP(LinearOnlineClassifier):
     classes alike at every level: they are accuracy in disguise. The level stays as it is where a challenge stage
     lacks a class. Where average rewards make the denominator of the metric vanish, the predictions count instead.
 
-    The threshold is 0, where the rewards put it. `csf.thresholding.PlugInClassifier` around it tunes the threshold.
+    With ``step="adaptive"`` each example is predicted before it is learnt, and posteriors are counted by class in
+    bins of their log-odds, late ones more. Now and then the best cut for the metric in these counts gives the prices
+    of the two classes (its level and costs), and the steps go on with a logistic loss of weighted classes. The
+    weights have the fourth root of the ratio of the prices, the cut does the rest: weights in full proportion follow
+    a few examples of the rare class, and rank worse.
+
+    With ``step="paper"`` the threshold is 0, where the rewards put it. `csf.thresholding.PlugInClassifier` around it
+    tunes the threshold.
 
     References
     ----------
@@ -134,14 +157,17 @@ class STAMP(LinearOnlineClassifier):
     >>> from csf.metrics import FBeta
     >>> X, y = make_classification(4000, weights=[0.9], flip_y=0.02, random_state=0)
     >>> model = STAMP("f1", random_state=0).fit(X, y)
-    >>> model.levels_.round(2)
-    array([0.1 , 0.21, 0.46, 0.59, 0.66, 0.61, 0.66])
+    >>> model.level_
+    0.645
     """
 
     def __init__(
         self,
         metric="f1",
         *,
+        step="adaptive",
+        prior=1.0,
+        window=None,
         eta0=50.0,
         radius=100.0,
         reward="hinge",
@@ -152,12 +178,15 @@ class STAMP(LinearOnlineClassifier):
         growth=2.0,
         fit_intercept=True,
         intercept_scaling=1.0,
-        passes=10,
+        passes=1,
         shuffle=True,
         pos_label=None,
         random_state=None,
     ):
         self.metric = metric
+        self.step = step
+        self.prior = prior
+        self.window = window
         self.eta0 = eta0
         self.radius = radius
         self.reward = reward
@@ -183,10 +212,16 @@ class STAMP(LinearOnlineClassifier):
     def n_updates_(self):
         """Steps made."""
         check_is_fitted(self)
+        if self.step == "adaptive":
+            return self.n_seen_
         return self._n_earlier_steps + int(self._scalars[N_STEPS])
 
     def _check_parameters(self):
+        check_step(self, of_paper=_OF_PAPER)
         metric = self._check_metric()
+        check_positive(self.prior, "prior")
+        if self.step == "adaptive":
+            return
         for name in ("eta0", "radius", "growth"):
             check_positive(getattr(self, name), name)
         if self.growth < 1.0:
@@ -213,7 +248,8 @@ class STAMP(LinearOnlineClassifier):
         return metric
 
     def _start(self, n_features):
-        self.threshold_ = 0.0
+        if self.step == "adaptive":
+            self._start_aim(n_features)
         self._v, self._u = np.zeros((2, n_features + 1))
         self._complete = np.zeros(n_features + 1)
         self._scalars = initial_scalars()
@@ -224,6 +260,9 @@ class STAMP(LinearOnlineClassifier):
         self._begin_model_stage()
 
     def _step(self, X, y):
+        if self.step == "adaptive":
+            self._learn_aimed(X, y)
+            return
         start = 0
         while start < y.size:
             stop = min(y.size, start + self._stage_length() - self._in_stage)
@@ -238,6 +277,14 @@ class STAMP(LinearOnlineClassifier):
             start = stop
             if self._in_stage == self._stage_length():
                 self._end_stage()
+
+    def _prices(self, value, profile):
+        """Prices of both errors at a level, which is the present one from now on."""
+        lo, hi = self._check_metric().range(profile.pos)
+        self.level_ = float(np.clip(value, lo, hi - _BELOW_TOP * (hi - lo)))
+        self._levels.append(self.level_)
+        self._epoch += 1
+        return self._check_metric().cost_weights(self.level_, pos=profile.pos)
 
     def _stage_length(self):
         first = self.model_stage if self._learning else self.challenge_stage
@@ -309,6 +356,8 @@ class STAMP(LinearOnlineClassifier):
         return metric.value(fn, fp, pos=pos) if denominator > least else None
 
     def _weights(self):
+        if self.step == "adaptive":
+            return self._aim.belief.weights()
         s = self._scalars
         last = s[A] * self._v
         if not self._learning or self._in_stage < _USABLE * self._stage_length():

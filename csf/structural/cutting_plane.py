@@ -18,7 +18,7 @@ class CuttingPlane(BatchLearner):
     loss : str or StructuralLoss, default="prbep"
         What to lower: ``"prbep"``, ``"pauc"``, ``"f1"``, ``"f<beta>"``, ``"top_precision"``, the name of a metric in
         ``csf.metrics.METRICS``, or a loss of `csf.structural`.
-    C : float, default=1e4
+    C : float, default=1e5
         Weight of the loss, positive. Losses of labels (all but ``"pauc"``) divide scores by the number of samples
         and need a large one, 1e3 to 1e7.
     eps : float, default=1e-3
@@ -101,7 +101,7 @@ class CuttingPlane(BatchLearner):
         self,
         loss="prbep",
         *,
-        C=1e4,
+        C=1e5,
         eps=1e-3,
         max_iter=1000,
         drop_after=50,

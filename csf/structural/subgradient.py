@@ -1,6 +1,7 @@
 """Projected subgradient descent on a structural loss of the whole training set: the baseline."""
 
 import math
+import warnings
 
 import numpy as np
 
@@ -9,6 +10,9 @@ from csf.online.base import check_positive
 from csf.structural._batch import BatchLearner
 
 __all__ = ["ProjectedSubgradient"]
+
+# Lengths of the first step, in parts of the longest, until one of them lowers the loss.
+_FACTORS = 0.125 ** np.arange(8)
 
 
 class ProjectedSubgradient(BatchLearner):
@@ -22,7 +26,8 @@ class ProjectedSubgradient(BatchLearner):
     radius : float, default=100.0
         Largest length of the weights, positive, for rows scaled to length at most 1.
     eta : float, default=None
-        First step size, positive; step t has ``eta / sqrt(t)``. ``None`` makes the first step as long as ``radius``.
+        First step size, positive; step t has ``eta / sqrt(t)``. ``None`` makes the first step as long as ``radius``;
+        where no step from there lowers the loss of zero weights, it starts again with an eighth of that, and so on.
     max_iter : int, default=1000
         Limit of steps.
     patience : int, default=50
@@ -42,7 +47,7 @@ class ProjectedSubgradient(BatchLearner):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features)
-        Coefficients of the score for ``classes_[1]``: those with the least loss.
+        Coefficients of the score for ``classes_[1]``: those with the least loss of all steps made.
     intercept_ : ndarray of shape (1,)
         Intercept of that score.
     coef_last_ : ndarray of shape (1, n_features)
@@ -116,24 +121,48 @@ class ProjectedSubgradient(BatchLearner):
         check_count(self.patience, "patience")
 
     def _solve(self, problem):
-        w = best = np.zeros(problem.n_weights)
-        losses, least, last_fall, eta = [], math.inf, 0, self.eta
-        for t in range(self.max_iter + 1):
-            plane = problem.plane(w)
-            losses.append(plane.value)
-            if plane.value < least:
-                if plane.value < least - self.tol * abs(least):
-                    last_fall = t
-                least, best = plane.value, w
-            self._watch(least, best, w)
-            length = np.linalg.norm(plane.gradient)
-            if length == 0.0 or t == self.max_iter or t - last_fall >= self.patience:
+        zero = np.zeros(problem.n_weights)
+        first = problem.plane(zero)
+        losses, best, last, length = [first.value], (math.inf, zero), zero, np.linalg.norm(first.gradient)
+        for shorter in _FACTORS if self.eta is None else (1.0,):
+            if length == 0.0 or len(losses) > self.max_iter:
                 break
-            if eta is None:
-                eta = self.radius / length
-            w = w - (eta / math.sqrt(t + 1.0)) * plane.gradient
-            w *= min(1.0, self.radius / max(np.linalg.norm(w), 1e-300))
-        self.loss_ = least
+            eta = shorter * self.radius / length if self.eta is None else self.eta
+            best, last = self._descend(problem, eta, losses, best)
+            if best[0] < first.value * (1.0 - self.tol):
+                break
+        else:
+            if self.eta is None:
+                self._warn_of_zero(first.value)
+        self.loss_ = first.value if length == 0.0 else best[0]
         self.n_iter_ = self.n_updates_ = len(losses) - 1
         self.history_ = {"loss": np.array(losses)}
+        return best[1], last
+
+    def _descend(self, problem, eta, losses, best):
+        """Steps from zero weights until the loss no longer falls. Return the best loss and weights, and the last."""
+        w, fallen, last_fall, t = np.zeros(problem.n_weights), losses[0], 0, 0
+        plane = problem.plane(w)
+        while len(losses) <= self.max_iter and t - last_fall < self.patience and np.any(plane.gradient):
+            t += 1
+            w = w - (eta / math.sqrt(t)) * plane.gradient
+            w *= min(1.0, self.radius / max(np.linalg.norm(w), 1e-300))
+            plane = problem.plane(w)
+            losses.append(plane.value)
+            if plane.value < fallen:
+                if plane.value < fallen - self.tol * abs(fallen):
+                    last_fall = t
+                fallen = plane.value
+            if plane.value < best[0]:
+                best = plane.value, w
+            self._watch(min(losses), best[1], w)
         return best, w
+
+    def _warn_of_zero(self, at_zero):
+        warnings.warn(
+            f"no step lowered the loss of {at_zero:.4g} at zero weights, however short; the weights are those of the "
+            "least loss among the steps made, and may say little. Use a looser loss (a larger beta for partial AUC), "
+            "or OnePassMiniBatch",
+            UserWarning,
+            stacklevel=4,
+        )

@@ -54,9 +54,9 @@ def check_online(learner: Any, *, random_state: int = 0) -> None:
 
     Examples
     --------
-    >>> from csf.online import SPADE, RiverClassifier
+    >>> from csf.online import SPADE, OnlineLogistic
     >>> check_online(SPADE("gmean"))
-    >>> class Forgetful(SPADE):
+    >>> class Forgetful(OnlineLogistic):
     ...     def _step(self, X, y):
     ...         super()._step(X[-1:], y[-1:])
     >>> check_online(Forgetful())

@@ -8,7 +8,7 @@ from pathlib import Path
 __all__ = ["main"]
 
 FIRST = "engine"
-LEFT_OUT = ("data", "__main__")
+LEFT_OUT = ("data", "one_pass", "__main__")
 
 
 def topics():

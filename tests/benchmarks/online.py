@@ -1,4 +1,4 @@
-"""Throughput, compile time and memory of the online learners.
+"""What the online learners learn in one pass, their throughput, compile time and memory.
 
 ``python -m tests.benchmarks.online`` prints the tables. All learners see the same examples in one pass, in chunks.
 They are timed in turns, each against the runs of scikit-learn's SGDClassifier (chunks of 1000) and of river's logistic
@@ -19,7 +19,8 @@ from scipy import sparse
 from sklearn.linear_model import SGDClassifier
 
 import csf.online
-from tests.benchmarks.data import load_binary
+from tests.benchmarks.data import data_folder, load_binary
+from tests.benchmarks.one_pass import change_rows, learning_rows
 
 __all__ = ["compile_rows", "dense_stream", "learners", "memory_row", "throughput_rows"]
 
@@ -249,7 +250,12 @@ def _print(rows):
 
 def main():
     """Print the tables."""
-    print("## Throughput\n")
+    if data_folder() is not None:
+        print("## What one pass teaches\n")
+        _print(learning_rows())
+    print("\n## After a change of prevalence from 10 % to 1 %\n")
+    _print(change_rows())
+    print("\n## Throughput\n")
     _print(throughput_rows())
     print("\n## First call\n")
     _print(compile_rows())

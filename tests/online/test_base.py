@@ -17,27 +17,45 @@ from sklearn.naive_bayes import BernoulliNB
 
 from csf.metrics import get_metric
 from csf.online import FOFO, OFO, OMCSL, SPADE, STAMP, LinearOnlineClassifier, OnlineClassifier, OnlineLogistic
+from csf.online._aim import Aim
+from csf.online._belief import Belief
+from csf.online._recent import RecentScores
 from csf.online.base import WARM_UP
 from csf.online.rows import csr_lengths, dense_lengths, lengths, power_of_two_above, shorten
 from csf.thresholding import bisection, probability_curve, threshold_curve
 
 LEARNERS = {
-    "logistic": OnlineLogistic(random_state=0),
-    "logistic, regularised": OnlineLogistic(4.0, alpha=0.01, radius=5.0, averaging="suffix", random_state=0),
-    "OFO": OFO(random_state=0),
-    "FOFO": FOFO(random_state=0, horizon=2000),
-    "FOFO, blocks": FOFO("f2", step_scale=3.0, horizon=None, random_state=0),
+    "logistic": OnlineLogistic(step="paper", random_state=0),
+    "logistic, regularised": OnlineLogistic(
+        4.0, step="paper", alpha=0.01, radius=5.0, averaging="suffix", random_state=0
+    ),
+    "OFO": OFO(step="paper", random_state=0),
+    "FOFO": FOFO(step="paper", random_state=0, horizon=2000),
+    "FOFO, blocks": FOFO("f2", step="paper", step_scale=3.0, horizon=None, random_state=0),
     "OMCSL": OMCSL(random_state=0),
     "OMCSL, average": OMCSL("jaccard", average=True, loss="hinge", radius=2.0, fit_intercept=False, random_state=0),
-    "SPADE": SPADE(passes=1, random_state=0),
-    "SPADE, balanced": SPADE("gmean", sampling="balanced", dual="closed", radius=2.0, passes=1, random_state=0),
-    "STAMP": STAMP(passes=1, random_state=0),
-    "STAMP, surrogate": STAMP("jaccard", level="surrogate", reward="logistic", growth=1.0, passes=1, random_state=0),
-    "OFO on SGD": OFO(learner=SGDClassifier(loss="log_loss", random_state=0), random_state=0),
-    "FOFO on naive Bayes": FOFO(learner=BernoulliNB(), horizon=2000, random_state=0),
+    "SPADE": SPADE(step="paper", random_state=0),
+    "SPADE, balanced": SPADE("gmean", step="paper", sampling="balanced", dual="closed", radius=2.0, random_state=0),
+    "STAMP": STAMP(step="paper", random_state=0),
+    "STAMP, surrogate": STAMP(
+        "jaccard", step="paper", level="surrogate", reward="logistic", growth=1.0, random_state=0
+    ),
+    "OFO on SGD": OFO(posterior=SGDClassifier(loss="log_loss", random_state=0), step="paper", random_state=0),
+    "FOFO on naive Bayes": FOFO(posterior=BernoulliNB(), step="paper", horizon=2000, random_state=0),
+    "adaptive logistic": OnlineLogistic(random_state=0),
+    "adaptive logistic, window": OnlineLogistic(window=300, prior=0.1, fit_intercept=False, random_state=0),
+    "adaptive OFO": OFO(random_state=0),
+    "adaptive FOFO": FOFO("f2", window=1500, random_state=0),
+    "adaptive STAMP": STAMP(random_state=0),
+    "adaptive SPADE": SPADE("gmean", window=400, random_state=0),
+    "adaptive OFO on naive Bayes": OFO(posterior=BernoulliNB(), random_state=0),
 }
 OURS = {name: learner for name, learner in LEARNERS.items() if " on " not in name}
-LINEAR = {name: learner for name, learner in OURS.items() if isinstance(learner, LinearOnlineClassifier)}
+LINEAR = {
+    name: learner
+    for name, learner in OURS.items()
+    if isinstance(learner, LinearOnlineClassifier) and "adaptive" not in name
+}
 each_learner = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
 each_of_ours = pytest.mark.parametrize("learner", OURS.values(), ids=OURS)
 
@@ -61,14 +79,14 @@ def state(thing):
         return repr(thing.bit_generator.state)
     if isinstance(thing, list):
         return [state(part) for part in thing]
-    if hasattr(thing, "get_params"):
-        return {name: state(value) for name, value in vars(thing).items() if name != "learner"}
+    if hasattr(thing, "get_params") or isinstance(thing, Aim | Belief | RecentScores):
+        return {name: state(value) for name, value in vars(thing).items() if name != "posterior"}
     return repr(thing).split(" at 0x")[0]
 
 
 def foreign(learner):
     """Whether a learner from elsewhere makes it slow."""
-    return learner.get_params().get("learner") is not None
+    return learner.get_params().get("posterior") is not None
 
 
 def emitted(model):
@@ -154,7 +172,7 @@ def test_history_is_kept_at_powers_of_two(learner):
 
 def test_history_of_a_learner_from_elsewhere_waits_for_the_end_of_a_batch():
     eta, y = beta_stream(2.0, 5.0, 100, 0)
-    model = OFO(learner=KnownPosterior(), batch_size=10).partial_fit(eta[:, None], y)
+    model = OFO(posterior=KnownPosterior(), batch_size=10).partial_fit(eta[:, None], y)
     assert model.history_["n_seen"].tolist() == [10, 20, 40, 70]
     assert model.history_["threshold"][-1] > 0.0
 
@@ -262,6 +280,41 @@ def test_unfitted_learners_say_so():
     for learner in LEARNERS.values():
         assert not hasattr(clone(learner), "coef_")
         assert not hasattr(clone(learner), "history_")
+
+
+@pytest.mark.parametrize("step", ["adaptive", "paper"])
+@pytest.mark.parametrize(
+    ("options", "labels", "message"),
+    [
+        ({"random_state": -1}, [0, 1, 0, 1], r"random_state must be None, an int from 0 to .*, got -1"),
+        ({}, ["a", 1, "a", 1], "y must hold labels of one kind without missing ones, got a mixture of int, str"),
+        ({}, [None, True, None, True], "labels of one kind without missing ones, got a mixture of NoneType, bool"),
+        ({"intercept_scaling": 1e308}, [0, 1, 0, 1], r"intercept_scaling must be at most 1e\+100, got 1e\+308"),
+    ],
+)
+def test_seeds_labels_and_constants_are_checked_by_name(step, options, labels, message):
+    for method in ("fit", "partial_fit"):
+        model = STAMP(step=step, **options)
+        with pytest.raises(ValueError, match=message):
+            getattr(model, method)(
+                np.eye(4), np.array(labels, dtype=object if None in labels or "a" in labels else int)
+            )
+
+
+@each_of_ours
+@pytest.mark.filterwarnings("ignore:invalid value encountered in reduce")  # scikit-learn's check of X
+def test_scores_beyond_the_range_are_never_nan(learner):
+    X = np.random.default_rng(0).standard_normal((42, 4))
+    y = (X[:, 0] > 0).astype(int)
+    far = X / np.abs(X).max() * 1e308
+    for taught, asked in ((X, far), (far, X), (np.where(np.arange(42)[:, None] == 3, 1e308, X), X)):
+        model = clone(learner).fit(taught, y)
+        for rows in (asked, sparse.csr_array(asked)):
+            score = model.decision_function(rows)
+            assert not np.isnan(score).any()
+            np.testing.assert_array_equal(score > 0, model.predict(rows) == 1)
+            if hasattr(model, "predict_proba"):
+                assert np.isfinite(model.predict_proba(rows)).all()
 
 
 # ---------------------------------------------------------------- kinds of rows and labels
@@ -539,10 +592,13 @@ def test_rare_positives_need_more_than_the_cut_at_one_half():
 def test_all_ways_to_a_threshold_agree_on_known_posteriors(law, metric, squared_beta):
     eta, y = beta_stream(*law, 200_000, 7)
     best = best_threshold(*law, squared_beta)
-    ofo = OFO(metric, learner=KnownPosterior(), batch_size=1000).partial_fit(eta[:, None], y)
-    fofo = FOFO(metric, learner=KnownPosterior(), batch_size=1000, step_scale=3.0).partial_fit(eta[:, None], y)
-    assert ofo.threshold_ == pytest.approx(best, abs=0.01)
-    assert fofo.threshold_ == pytest.approx(best, abs=0.01)
+    common = {"posterior": KnownPosterior(), "batch_size": 1000}
+    for learner in (OFO(metric, **common), FOFO(metric, step_scale=3.0, **common)):
+        paper = clone(learner).set_params(step="paper").partial_fit(eta[:, None], y)
+        assert paper.threshold_ == paper.level_ == pytest.approx(best, abs=0.01)
+        adaptive = learner.partial_fit(eta[:, None], y)
+        assert adaptive.level_ == pytest.approx(best, abs=0.01)
+        assert adaptive.threshold_ == pytest.approx(best, abs=0.03)  # where the share among recent examples says so
     assert threshold_curve(y, eta).best(metric).threshold == pytest.approx(best, abs=0.03)
     assert bisection(probability_curve(eta), get_metric(metric)).cut.threshold == pytest.approx(best, abs=0.005)
 

@@ -22,8 +22,9 @@ def learners():
 
 
 VARIANTS = [
-    OnlineLogistic(alpha=1e-3, averaging="suffix", fit_intercept=False),
-    OFO(learner=SGDClassifier(loss="log_loss", alpha=1.0, random_state=0), batch_size=20, random_state=0),
+    OnlineLogistic(),
+    OnlineLogistic(step="paper", alpha=1e-3, averaging="suffix", fit_intercept=False),
+    OFO(posterior=SGDClassifier(loss="log_loss", alpha=1.0, random_state=0), batch_size=20, random_state=0),
     FOFO("jaccard", horizon=500, step_scale=3.0, random_state=0),
     OMCSL(loss="hinge", average=True, gamma="sqrt", random_state=0),
 ]

@@ -10,20 +10,26 @@ from oracles.fofo import number_of_stages
 from scipy import stats
 from sklearn.metrics import f1_score, jaccard_score
 
-from csf.online import FOFO
+from csf.online import FOFO as Learner
 from csf.online.fofo import n_stages
+
+
+def FOFO(*args, **options):
+    """With the published steps."""
+    return Learner(*args, **({"step": "paper"} | options))
+
 
 LAWS = [(0.5, 3.0), (2.0, 5.0), (0.05, 2.0)]
 
 
 def known(eta, y, batch_size=None, **settings):
     """FOFO on known posteriors; a batch before them gives the learner its start."""
-    model = FOFO(learner=KnownPosterior(), batch_size=batch_size or len(eta), **settings)
+    model = FOFO(posterior=KnownPosterior(), batch_size=batch_size or len(eta), **settings)
     model._n_expected = None
     model.classes_, model.pos_label_, model.n_features_in_, model.n_seen_ = np.array([0, 1]), 1, 1, 1
     model._records, model._rng = [], np.random.default_rng(0)
     model._start(1)
-    model.learner_.partial_fit(None, None, classes=[0, 1])
+    model.posterior_.partial_fit(None, None, classes=[0, 1])
     model._learn(np.asarray(eta, dtype=float)[:, None], np.where(y, 1.0, -1.0))
     return model
 

@@ -11,8 +11,14 @@ from scipy import sparse
 from scipy.optimize import approx_fprime
 from sklearn.linear_model import LogisticRegression
 
-from csf.online import OnlineLogistic
+from csf.online import OnlineLogistic as Learner
 from csf.online.logistic import AVERAGING, _schedule, logistic_csr, logistic_dense
+
+
+def OnlineLogistic(*args, **options):
+    """With the published steps."""
+    return Learner(*args, **({"step": "paper"} | options))
+
 
 SETTINGS = [
     {"eta0": 2.0},

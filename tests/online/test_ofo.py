@@ -12,8 +12,15 @@ from sklearn.metrics import f1_score, fbeta_score, jaccard_score
 from sklearn.naive_bayes import BernoulliNB
 
 from csf.metrics import get_metric
-from csf.online import OFO, OnlineLogistic
-from csf.online.ofo import ofo
+from csf.online import OFO as Learner
+from csf.online import OnlineLogistic
+from csf.online.ofo import ofo, ofo_of_late
+
+
+def OFO(*args, **options):
+    """With the published steps."""
+    return Learner(*args, **({"step": "paper"} | options))
+
 
 streams = st.lists(st.tuples(st.floats(0.0, 1.0), st.booleans()), min_size=1, max_size=200)
 
@@ -45,6 +52,26 @@ def test_every_step_is_that_of_the_literal_algorithm(loop, stream, beta, forgett
             assert counts.sum() == i
 
 
+@pytest.mark.parametrize("loop", [ofo_of_late, ofo_of_late.py_func], ids=["compiled", "python"])
+@given(stream=streams, size=st.integers(1, 50), window=st.sampled_from([np.inf, 9.0]))
+def test_late_examples_weigh_more(loop, stream, size, window):
+    """Sums of literal weights: t, or more where a window grows faster."""
+    proba, is_pos = (np.array(part) for part in zip(*stream))
+    state, counts = np.array([0.0, 0.0, 0.5]), np.zeros(4, dtype=np.int64)
+    for start in range(0, proba.size, size):
+        part = slice(start, start + size)
+        loop(proba[part], is_pos[part], state, 1.0, start, window, counts)
+    a = b = weight = 0.0
+    tau = 0.5
+    for t, (p, y) in enumerate(stream, start=1):
+        weight = 1.0 if t == 1 else weight / min(t / (t + 1.0), 1.0 - 1.0 / window)
+        predicted = p >= tau
+        a, b = a + weight * (predicted and y), b + weight * (y + predicted)
+        tau = a / b if b else tau
+    assert state[2] == pytest.approx(tau, rel=1e-9)
+    assert counts.sum() == proba.size
+
+
 @given(stream=streams, beta=st.floats(0.1, 5.0), size=st.integers(1, 50))
 def test_threshold_is_the_measure_of_what_was_emitted(stream, beta, size):
     proba, is_pos = zip(*stream)
@@ -72,10 +99,10 @@ def test_numbers_of_a_known_law():
     assert np.mean(errors) < 0.006
 
 
-def test_public_class_with_a_learner_that_knows_the_posteriors():
+def test_public_class_with_a_posterior_that_knows_the_posteriors():
     eta, y = beta_stream(0.5, 3.0, 50_000, 0)
     for metric, scale in (("f1", 2.0), ("f2", 5.0), ("jaccard", 2.0)):
-        model = OFO(metric, learner=KnownPosterior(), batch_size=1000).partial_fit(eta[:, None], y)
+        model = OFO(metric, posterior=KnownPosterior(), batch_size=1000).partial_fit(eta[:, None], y)
         squared_beta = scale - 1.0
         assert model.threshold_ == pytest.approx(best_threshold(0.5, 3.0, squared_beta), abs=0.01)
         rest = run(ofo, eta[1000:], y[1000:], beta=squared_beta**0.5)[0][2]
@@ -86,11 +113,11 @@ def test_online_value_is_the_metric_of_emitted_predictions():
     eta, y = beta_stream(2.0, 5.0, 3000, 1)
     emitted = np.array([y_hat for y_hat, *_ in literal_ofo(np.append([0.5], eta[1:]), y, beta=1.0)])
     for metric, score in (("f1", f1_score), ("jaccard", jaccard_score)):
-        model = OFO(metric, learner=KnownPosterior()).partial_fit(eta[:, None], y)
+        model = OFO(metric, posterior=KnownPosterior()).partial_fit(eta[:, None], y)
         assert model.online_value_ == pytest.approx(score(y, emitted))
         assert model.online_value_ == pytest.approx(get_metric(metric).of(model.online_profile_))
     assert model.threshold_ == pytest.approx(f1_score(y, emitted) / 2)
-    model = OFO("f2", learner=KnownPosterior()).partial_fit(eta[:, None], y)
+    model = OFO("f2", posterior=KnownPosterior()).partial_fit(eta[:, None], y)
     emitted = [y_hat for y_hat, *_ in literal_ofo(np.append([0.5], eta[1:]), y, beta=2.0)]
     assert model.online_value_ == pytest.approx(fbeta_score(y, emitted, beta=2.0))
 
@@ -112,10 +139,10 @@ def test_no_positives_for_a_hundred_thousand_examples():
 def test_predicting_changes_nothing():
     X = np.random.default_rng(0).standard_normal((500, 3))
     model = OFO().partial_fit(X, (X[:, 0] > 0.5).astype(int))
-    state = model._state.copy(), model.learner_._v.copy(), model.online_counts_
+    state = model._state.copy(), model.posterior_._v.copy(), model.online_counts_
     model.predict(X), model.predict_proba(X), model.decision_function(X)
     assert np.array_equal(state[0], model._state)
-    assert np.array_equal(state[1], model.learner_._v)
+    assert np.array_equal(state[1], model.posterior_._v)
     assert state[2] == model.online_counts_
 
 
@@ -131,7 +158,7 @@ def test_a_threshold_stays_where_everything_is_forgotten(loop):
 
 def test_decisions_tell_neighbouring_probabilities_apart():
     """Where their log-odds are the same number."""
-    model = OFO(learner=KnownPosterior()).partial_fit([[0.2], [0.8]], [0, 1])
+    model = OFO(posterior=KnownPosterior()).partial_fit([[0.2], [0.8]], [0, 1])
     cuts = np.random.default_rng(0).uniform(0.1, 0.5, 200)
     below = np.nextafter(cuts, 0.0)
     alike = logit(below) == logit(cuts)
@@ -158,14 +185,14 @@ def test_forgetting_follows_a_change():
 
 
 @pytest.mark.parametrize(
-    "learner", [None, OnlineLogistic(4.0), BernoulliNB(), SGDClassifier(loss="log_loss", random_state=0)]
+    "learner", [None, OnlineLogistic(step="paper"), BernoulliNB(), SGDClassifier(loss="log_loss", random_state=0)]
 )
 def test_learners_predict_before_they_learn(learner):
     """Labels that have nothing to do with the features cannot be foreseen."""
     rng = np.random.default_rng(0)
     X, y = np.hstack([np.eye(400), rng.standard_normal((400, 1))]), rng.integers(0, 2, 400)
     for batch_size in (1, 50):
-        model = OFO(learner=learner, batch_size=batch_size).partial_fit(X, y)
+        model = OFO(posterior=learner, batch_size=batch_size).partial_fit(X, y)
         assert model.online_profile_.tpr - model.online_profile_.fpr < 0.15
 
 
@@ -174,7 +201,7 @@ def test_learners_from_elsewhere_are_cloned_and_used_as_they_are():
     X = rng.standard_normal((3000, 4))
     y = np.where(X[:, 0] + rng.standard_normal(3000) > 1.0, "yes", "no")
     learner = SGDClassifier(loss="log_loss", random_state=0)
-    model = OFO(learner=learner, batch_size=100, pos_label="yes").partial_fit(X, y)
+    model = OFO(posterior=learner, batch_size=100, pos_label="yes").partial_fit(X, y)
     alone = SGDClassifier(loss="log_loss", random_state=0)
     for start in range(0, 3000, 100):
         alone.partial_fit(X[start : start + 100], y[start : start + 100], classes=["no", "yes"])
@@ -184,13 +211,13 @@ def test_learners_from_elsewhere_are_cloned_and_used_as_they_are():
     np.testing.assert_array_equal(model.predict_proba(X), alone.predict_proba(X))
     np.testing.assert_array_equal(model.predict(X) == "yes", alone.predict_proba(X)[:, 1] >= model.threshold_)
     assert f1_score(y, model.predict(X), pos_label="yes") > f1_score(y, alone.predict(X), pos_label="yes")
-    swapped = OFO(learner=learner, batch_size=100, pos_label="no").partial_fit(X, y)
+    swapped = OFO(posterior=learner, batch_size=100, pos_label="no").partial_fit(X, y)
     np.testing.assert_array_equal(swapped.predict_proba(X), alone.predict_proba(X))
     np.testing.assert_array_equal(swapped.decision_function(X) > 0, swapped.predict(X) == "yes")
     np.testing.assert_array_equal(swapped.predict(X) == "no", alone.predict_proba(X)[:, 0] >= swapped.threshold_)
 
 
-def test_a_learner_that_fails_leaves_the_batches_before():
+def test_a_posterior_that_fails_leaves_the_batches_before():
     class Fragile(KnownPosterior):
         def partial_fit(self, X, y, classes=None):
             if (X == 0.25).any():
@@ -198,8 +225,8 @@ def test_a_learner_that_fails_leaves_the_batches_before():
             return super().partial_fit(X, y, classes)
 
     eta, y = beta_stream(2.0, 5.0, 100, 0)
-    expected = OFO(learner=Fragile(), batch_size=10).partial_fit(eta[:50, None], y[:50])
-    model = OFO(learner=Fragile(), batch_size=10)
+    expected = OFO(posterior=Fragile(), batch_size=10).partial_fit(eta[:50, None], y[:50])
+    model = OFO(posterior=Fragile(), batch_size=10)
     eta[57] = 0.25
     with pytest.raises(RuntimeError, match="a quarter"):
         model.partial_fit(eta[:, None], y)
@@ -212,9 +239,9 @@ def test_a_learner_that_fails_leaves_the_batches_before():
     ("settings", "error", "message"),
     [
         ({"metric": "gmean"}, TypeError, "OFO finds thresholds for F-beta and Jaccard .* got metric='gmean'"),
-        ({"learner": SGDClassifier()}, TypeError, "SGDClassifier.. has no predict_proba; such as OnlineLogistic"),
-        ({"learner": 3}, TypeError, "learner must have partial_fit and predict_proba, 3 has no partial_fit"),
-        ({"learner": OnlineLogistic(-1.0)}, ValueError, "eta0 must be positive and finite, got -1"),
+        ({"posterior": SGDClassifier()}, TypeError, "SGDClassifier.. has no predict_proba; such as OnlineLogistic"),
+        ({"posterior": 3}, TypeError, "posterior must have partial_fit and predict_proba, 3 has no partial_fit"),
+        ({"posterior": OnlineLogistic(-1.0, step="paper")}, ValueError, "eta0 must be positive and finite, got -1"),
         ({"batch_size": 0}, ValueError, "batch_size must be an int >= 1, got 0"),
         ({"forgetting": 0.0}, ValueError, r"forgetting must be a number in \(0, 1\], got 0"),
         ({"forgetting": None}, TypeError, r"forgetting must be a number in \(0, 1\], got None"),

@@ -72,8 +72,8 @@ def test_pipelines_trees_and_any_labels():
 def test_thresholds_on_a_model_of_river(kind):
     """Each row is predicted before the model learns it, in chunks of any size."""
     X, y = stream(1500)
-    model = kind(learner=RiverClassifier(river_model())).partial_fit(X, y)
-    chunks = kind(learner=RiverClassifier(river_model()))
+    model = kind(posterior=RiverClassifier(river_model()), step="paper").partial_fit(X, y)
+    chunks = kind(posterior=RiverClassifier(river_model()), step="paper")
     for start in range(0, 1500, 70):
         chunks.partial_fit(X[start : start + 70], y[start : start + 70], classes=[0, 1])
     assert model.threshold_ == chunks.threshold_ > 0.0

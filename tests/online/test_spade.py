@@ -9,8 +9,15 @@ from scipy import sparse
 
 from csf.metrics import GMean, HMean, MinRate, QMean, get_metric
 from csf.metrics.concave import Concave
-from csf.online import SPADE, _ascent
+from csf.online import SPADE as Learner
+from csf.online import _ascent
 from csf.online._ascent import Options, ascend_csr, ascend_dense, dual_projection, dual_tangent, initial_scalars
+
+
+def SPADE(*args, **options):
+    """With the published steps."""
+    return Learner(*args, **({"step": "paper", "passes": 25} | options))
+
 
 METRICS = {"min_rate": MinRate(), "hmean": HMean(), "qmean": QMean(), "gmean": GMean()}
 PLACES = {"min_rate": _ascent.MIN, "hmean": _ascent.HMEAN, "qmean": _ascent.QMEAN, "gmean": _ascent.GMEAN}
@@ -310,7 +317,7 @@ def test_it_stops_when_held_out_samples_say_so(name):
 @pytest.mark.parametrize(("rise", "n_passes"), [(2e-4, 6), (4e-5, 3), (-0.1, 3)])
 def test_what_counts_as_a_rise(monkeypatch, rise, n_passes):
     scores = iter(0.5 + rise * np.arange(6))
-    monkeypatch.setattr(SPADE, "_score", lambda *args: next(scores))
+    monkeypatch.setattr(Learner, "_score", lambda *args: next(scores))
     assert SPADE(patience=2, passes=6).fit(*toy(200)).validation_scores_.size == n_passes
 
 

@@ -18,8 +18,14 @@ from csf.metrics import (
     Metric,
     get_metric,
 )
-from csf.online import STAMP
+from csf.online import STAMP as Learner
 from csf.online._ascent import FIXED, Options, ascend_csr, ascend_dense, initial_scalars, tally_csr, tally_dense
+
+
+def STAMP(*args, **options):
+    """With the published steps."""
+    return Learner(*args, **({"step": "paper", "passes": 10} | options))
+
 
 METRICS = [FBeta(), FBeta(2.0), FBeta(0.5), Jaccard(), GowerLegendre(2.0), GowerLegendre(0.5)]
 each_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
@@ -200,7 +206,7 @@ def overlapping(n=300):
     return X / (1.001 * np.linalg.norm(X, axis=1).max()), y
 
 
-class ExactStages(STAMP):
+class ExactStages(Learner):
     """Each model stage ends with the best weights of all samples, by linear programming."""
 
     def _ascend(self, X, y):
@@ -225,7 +231,7 @@ def test_with_exact_stages_on_all_samples_it_is_amp(name):
     X, y = overlapping()
     exact = AMP(name, C=1e5, level="surrogate", tol=1e-9).fit(X, y)
     stages = {"level": "surrogate", "growth": 1.0, "model_stage": y.size, "challenge_stage": y.size}
-    model = ExactStages(name, start_level=exact.history_["level"][0], **stages)
+    model = ExactStages(name, step="paper", start_level=exact.history_["level"][0], **stages)
     for _ in range(2 * exact.n_iter_):
         model.partial_fit(X, y)
     np.testing.assert_allclose(model.levels_, exact.history_["next_level"], atol=1e-5)

@@ -71,8 +71,8 @@ def test_goes_on_after_a_crash_bit_for_bit(tmp_path, monkeypatch):
     [
         FOFO(horizon=None),
         OMCSL("auroc", n_bins=10, random_state=0),
-        SPADE("gmean", sampling="balanced", random_state=0),
-        STAMP(model_stage=20, challenge_stage=20),
+        SPADE("gmean", step="paper", sampling="balanced", random_state=0),
+        STAMP(step="paper", model_stage=20, challenge_stage=20),
         OnePassMiniBatch("f1", buffer_size=50),
         TwoPassMiniBatch("pauc", buffer_size=30, reservoir_size=20, random_state=0),
     ],

@@ -5,7 +5,7 @@ import pytest
 from oracles import structural_learners as oracle
 from structural.streams import sparse_rows, stream, with_constant
 
-from csf.structural import CuttingPlane, PartialAUC, ProjectedSubgradient, get_loss
+from csf.structural import CuttingPlane, PartialAUC, ProjectedSubgradient, get_loss, partial_auc_score
 
 each_loss = pytest.mark.parametrize("loss", ["prbep", "f1", "pauc"])
 
@@ -76,6 +76,31 @@ def test_shifts_do_not_matter_to_the_whole_area():
     assert model.loss_ == pytest.approx(np.maximum(0, 1 - score[y > 0][:, None] + score[y < 0][None, :]).mean())
     without = ProjectedSubgradient(PartialAUC(1.0), radius=10.0, fit_intercept=False).fit(X, y)
     np.testing.assert_allclose(without.coef_, model.coef_, atol=1e-9)
+
+
+def test_a_first_step_that_is_too_long_is_shortened():
+    """The published first step jumps to where the loss is above that of zero."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((600, 4)), np.where(rng.random(600) < 0.15, 1, -1)
+    X[:, 0] += 3.0 * (y > 0)
+    long = ProjectedSubgradient("pauc", radius=1e5, eta=1e5).fit(X, y)
+    assert long.n_iter_ == long.patience
+    model = ProjectedSubgradient("pauc", radius=1e5).fit(X, y)
+    assert model.loss_ < 0.95 < 1.0 <= long.loss_
+    assert partial_auc_score(y, model.decision_function(X)) > 0.6
+
+
+def test_where_zero_weights_are_best_it_says_so_and_ranks_still():
+    """Labels that flip among close neighbours: no direction lowers the tight loss, some rank better than chance."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((300, 2))
+    y = np.where(rng.random(300) < 0.1 + 0.05 * (X[:, 0] > 0), 1, -1)
+    with pytest.warns(UserWarning, match="no step lowered the loss of 1 at zero weights, however short") as met:
+        model = ProjectedSubgradient("pauc").fit(X, y)
+    assert met[0].filename == __file__
+    assert model.coef_.any()
+    assert model.loss_ == min(model.history_["loss"][1:])
+    assert partial_auc_score(y, model.decision_function(X), beta=1.0) > 0.5
 
 
 def test_nothing_to_descend():

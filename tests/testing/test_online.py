@@ -15,18 +15,18 @@ RNG = np.random.default_rng(0)
 
 ONLINE = [
     OnlineLogistic(),
-    OnlineLogistic(alpha=0.01, radius=5.0, averaging="suffix"),
+    OnlineLogistic(step="paper", alpha=0.01, radius=5.0, averaging="suffix"),
     OFO(),
-    OFO(learner=BernoulliNB()),
+    OFO(posterior=BernoulliNB()),
     FOFO(horizon=600),
     FOFO("jaccard", step_scale=3.0),
     OMCSL(),
     OMCSL("f2", average=True, loss="hinge"),
     SPADE(),
-    SPADE("gmean", sampling="balanced", dual="closed"),
-    SPADE("min_rate", reward="logistic", pos=0.3),
+    SPADE("gmean", sampling="balanced", step="paper", dual="closed"),
+    SPADE("min_rate", reward="logistic", step="paper", pos=0.3),
     STAMP(),
-    STAMP("jaccard", level="surrogate", growth=1.5),
+    STAMP("jaccard", level="surrogate", step="paper", growth=1.5),
 ]
 
 

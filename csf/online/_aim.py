@@ -1,0 +1,95 @@
+"""A belief that learns at the prices a metric has where it is now: the steps without tuning of STAMP and SPADE."""
+
+import numpy as np
+
+from csf.online._belief import Belief, Pricing, believe
+from csf.online._recent import RecentScores, bins_of, next_due, posterior_at
+from csf.online.rows import rows
+
+__all__ = ["Aim", "AimedLearner"]
+
+# Ratios of prices, at most.
+_FAR = 1e4
+
+
+class Aim:
+    """State: a belief, the recent scores, and what they say about the metric.
+
+    Parameters
+    ----------
+    belief : Belief
+        Fresh belief.
+    window : int, default=None
+        Examples to look back upon, about.
+    """
+
+    def __init__(self, belief, window=None):
+        self.belief, self.recent = belief, RecentScores(window)
+        self.place, self.pricing = None, Pricing()
+        self.window, self._due = window, next_due(0)
+
+    def learn(self, X, y, n_seen, metric, prices_of):
+        """Learn rows in order.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix
+            Rows.
+        y : ndarray
+            Signs.
+        n_seen : int
+            Examples that came before.
+        metric : Metric
+            What to aim at.
+        prices_of : callable
+            From the value and the error profile at the best cut to the prices of a false negative and a false positive.
+        """
+        start = 0
+        while start < y.size:
+            stop = min(y.size, self._due - n_seen)
+            proba = np.empty(stop - start)
+            believe(self.belief, rows(X, start, stop), y[start:stop], n_seen + start, self.pricing, proba)
+            self.recent.add(bins_of(proba), y[start:stop] > 0.0)
+            if n_seen + stop == self._due:
+                self._due = next_due(self._due, self.window)
+                self._look(metric, prices_of)
+            start = stop
+
+    @property
+    def threshold(self):
+        """Log-odds from which on the positive class is predicted; 0 until both classes have come."""
+        if self.place is None:
+            return 0.0
+        posterior = max(posterior_at(self.place), np.finfo(float).tiny)
+        return float(np.log(posterior) - np.log1p(-posterior))
+
+    def _look(self, metric, prices_of):
+        """Move the aim to the best cut for the recent scores."""
+        best = self.recent.best(metric)
+        if best is not None:
+            value, profile, self.place = best
+            prices = prices_of(value, profile)
+            self.pricing = Pricing.of(*np.clip(prices, max(prices) / _FAR, None))
+
+
+class AimedLearner:
+    """What STAMP and SPADE share with ``step="adaptive"``.
+
+    They have the parameters ``prior`` and ``window``, and write ``_prices(value, profile)``.
+    """
+
+    @property
+    def threshold_(self):
+        """Score from which on the positive class is predicted."""
+        return self._aim.threshold if self.step == "adaptive" else 0.0
+
+    @property
+    def _cut(self):
+        return self._aim.threshold if self.step == "adaptive" else np.nextafter(0.0, np.inf)
+
+    def _start_aim(self, n_features):
+        belief = Belief(n_features, prior=self.prior, constant=self._constant(), window=self.window)
+        self._aim = Aim(belief, self.window)
+
+    def _learn_aimed(self, X, y):
+        self._aim.learn(X, y, self.n_seen_, self._check_metric(), self._prices)

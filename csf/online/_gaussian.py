@@ -1,0 +1,351 @@
+"""Compiled loops of a Gaussian belief about the weights of a logistic model.
+
+Weights, covariance and gradient are those of features divided by the largest value met so far, with the same prior
+for each.
+"""
+
+import math
+
+import numpy as np
+
+from csf._common.compiled import njit
+
+__all__ = ["diagonal", "full_csr", "full_dense"]
+
+# Precision of the prior of the intercept.
+INTERCEPT = 0.1
+# A value counts as larger than those before where it is so by this factor; beyond the other the feature begins anew.
+_GROWN, _NEW = 1.1, 1e6
+_LEAST_VALUE = 1e-300
+# Examples, and examples a weight, that are never gathered.
+_ALONE, _ALONE_EACH = 1000, 8
+# Surprise (of gradients), a part of the information so far, and steps of the covariance in it, a weight.
+_BLOCK, _STEPS_EACH = 0.04, 4.0
+# pi / 8: how a wide belief draws probabilities to one half.
+_MODERATION = 0.3926990816987241
+
+# Places in the vector of scalars: information, curvature and surprise gathered, factor of the covariance to come.
+INFORMATION, CURVATURE, SURPRISE, WIDER = range(4)
+# Columns of the table of many weights; TOUCHED is the number of the example that needed the weight last.
+MEAN, VARIANCE, UNIT, TOUCHED = range(4)
+
+
+# ---------------------------------------------------------------- one example
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sigmoid(z):
+    if z >= 0.0:
+        return 1.0 / (1.0 + math.exp(-z))
+    e = math.exp(z)
+    return e / (1.0 + e)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _settle(score, reach, target):
+    """The most probable score: the root z of ``z = score + reach * (target - sigmoid(z))``."""
+    z = score + reach * (target - _sigmoid(score))
+    lo, hi = min(score, z), max(score, z)
+    if reach > 4.0:
+        z = 0.5 * (lo + hi)
+    for _ in range(60):
+        p = _sigmoid(z)
+        excess = z - score - reach * (target - p)
+        if excess > 0.0:
+            hi = z
+        else:
+            lo = z
+        new = z - excess / (1.0 + reach * p * (1.0 - p))
+        if not lo <= new <= hi:
+            new = 0.5 * (lo + hi)
+        if abs(new - z) <= 1e-12 * (1.0 + abs(new)):
+            return new
+        z = new
+    return z
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _times(spread, x, out):
+    """Write ``spread @ x`` (symmetric) and return ``x @ spread @ x``."""
+    n = x.shape[0]
+    out[:] = 0.0
+    for j in range(n):
+        if x[j] != 0.0:
+            for k in range(n):
+                out[k] += x[j] * spread[j, k]
+    total = 0.0
+    for j in range(n):
+        total += x[j] * out[j]
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _narrow(spread, along, factor):
+    """Subtract ``factor * along along'``."""
+    n = along.shape[0]
+    for j in range(n):
+        c = factor * along[j]
+        if c != 0.0:
+            for k in range(n):
+                spread[j, k] -= c * along[k]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _widen(spread, s, prior):
+    """Apply the factor of what is forgotten; no weight becomes less certain than it was at first.
+
+    Rounding leaves the two halves of the matrix apart; that would grow with the factor, so they are made equal.
+    """
+    if s[WIDER] == 1.0:
+        return
+    n = spread.shape[0]
+    for j in range(n):
+        for k in range(j + 1):
+            spread[j, k] = spread[k, j] = 0.5 * s[WIDER] * (spread[j, k] + spread[k, j])
+    for j in range(n):
+        most = 1.0 / (prior if j < n - 1 else INTERCEPT)
+        if spread[j, j] > most:
+            factor = math.sqrt(most / spread[j, j])
+            for k in range(n):
+                spread[j, k] *= factor
+                spread[k, j] *= factor
+    s[WIDER] = 1.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _enlarge(mean, spread, gradient, scale, j, value, prior):
+    """Make ``value`` the unit of feature j: the same belief in new numbers, and the prior of the new unit."""
+    n = mean.shape[0]
+    growth = value / scale[j] if scale[j] > 0.0 else np.inf
+    scale[j] = value
+    if growth > _NEW:
+        mean[j] = gradient[j] = 0.0
+        for k in range(n):
+            spread[j, k] = spread[k, j] = 0.0
+        spread[j, j] = 1.0 / prior
+        return
+    mean[j] *= growth
+    gradient[j] /= growth
+    for k in range(n):
+        spread[j, k] *= growth
+        spread[k, j] *= growth
+    more = prior * (1.0 - 1.0 / (growth * growth))
+    factor = more / (1.0 + more * spread[j, j])
+    along = spread[j].copy()
+    pull = factor * mean[j]
+    for k in range(n):
+        mean[k] -= pull * along[k]
+    _narrow(spread, along, factor)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _move(mean, spread, gradient, s, prior, along):
+    """Step along what has been gathered."""
+    _widen(spread, s, prior)
+    _times(spread, gradient, along)
+    for j in range(mean.shape[0]):
+        mean[j] += along[j]
+    gradient[:] = 0.0
+    s[SURPRISE] = 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _learn_alone(x, score, is_pos, mean, spread, gradient, s, options, along):
+    """Exact step for one example. Return the factor of its log-odds that moderates them."""
+    prior, _, cost_pos, cost_neg, offset = options
+    if s[SURPRISE] > 0.0:
+        _move(mean, spread, gradient, s, prior, along)
+        score = 0.0
+        for j in range(mean.shape[0]):
+            score += x[j] * mean[j]
+    _widen(spread, s, prior)
+    variance = _times(spread, x, along)
+    cost, target = (cost_pos, 1.0) if is_pos else (cost_neg, 0.0)
+    p = _sigmoid(_settle(score + offset, cost * variance, target))
+    step, curvature = cost * (target - p), cost * p * (1.0 - p)
+    for j in range(mean.shape[0]):
+        mean[j] += step * along[j]
+    _narrow(spread, along, curvature / (1.0 + curvature * variance))
+    s[INFORMATION] += curvature
+    return 1.0 / math.sqrt(1.0 + _MODERATION * variance)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _gathers(score, proba, is_pos, is_early, s, options):
+    """Whether to gather an example, and the length of its gradient."""
+    _, window, cost_pos, cost_neg, offset = options
+    if window < np.inf:
+        s[INFORMATION] *= 1.0 - 1.0 / window
+        s[WIDER] *= 1.0 / (1.0 - 1.0 / window)
+    p = proba if offset == 0.0 else _sigmoid(score + offset)
+    step = cost_pos * (1.0 - p) if is_pos else -cost_neg * p
+    if is_early or abs(step) > _BLOCK * s[INFORMATION]:
+        return False, step
+    curvature = (cost_pos if is_pos else cost_neg) * p * (1.0 - p)
+    s[INFORMATION] += curvature
+    s[CURVATURE] += curvature
+    s[SURPRISE] += abs(step)
+    return True, step
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _use_gathered(x, mean, spread, gradient, s, options, along):
+    """Steps of covariance and mean, where they are due."""
+    if s[CURVATURE] * _STEPS_EACH * x.shape[0] > s[INFORMATION]:
+        _widen(spread, s, options[0])
+        variance = _times(spread, x, along)
+        _narrow(spread, along, s[CURVATURE] / (1.0 + s[CURVATURE] * variance))
+        s[CURVATURE] = 0.0
+    if s[SURPRISE] > _BLOCK * s[INFORMATION]:
+        _move(mean, spread, gradient, s, options[0], along)
+
+
+# ---------------------------------------------------------------- loops
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _scaled(row, inverse, mean, x):
+    """Write the row in units of its features. Return its score, and how many values exceed their unit."""
+    score, n_larger = 0.0, 0
+    for j in range(row.shape[0]):
+        value = row[j] * inverse[j]
+        x[j] = value
+        score += value * mean[j]
+        n_larger += abs(value) > _GROWN
+    return score, n_larger
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _add(gradient, step, x):
+    for j in range(x.shape[0]):
+        gradient[j] += step * x[j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _inverse(scale):
+    """Inverses of the units. Any value exceeds a unit that is not known yet."""
+    out = np.empty(scale.shape[0])
+    for j in range(scale.shape[0]):
+        out[j] = 1.0 / scale[j] if scale[j] > 0.0 else 1.0 / _LEAST_VALUE
+    return out
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def full_dense(X, y, mean, spread, gradient, scale, s, t, options, proba):
+    """Write the posterior of each dense row, then learn it, with a full covariance.
+
+    The last weight is that of the constant feature. ``options`` are prior, window, and the pricing.
+    """
+    n, last = mean.shape[0], mean.shape[0] - 1
+    inverse, x, along = _inverse(scale), np.zeros(n), np.empty(n)
+    x[last] = 1.0 if scale[last] > 0.0 else 0.0
+    for i in range(X.shape[0]):
+        is_pos = y[i] > 0.0
+        score, n_larger = _scaled(X[i], inverse, mean, x)
+        if n_larger > 0:
+            for j in range(last):
+                if abs(x[j]) > _GROWN:
+                    _widen(spread, s, options[0])
+                    _enlarge(mean, spread, gradient, scale, j, abs(np.float64(X[i, j])), options[0])
+                    inverse[j] = 1.0 / scale[j]
+            score, _ = _scaled(X[i], inverse, mean, x)
+        score += mean[last] * x[last]
+        proba[i] = _sigmoid(score)
+        # which examples are moderated must not depend on their labels
+        is_early = t + i < max(_ALONE, _ALONE_EACH * n)
+        gathers, step = _gathers(score, proba[i], is_pos, is_early, s, options)
+        if gathers:
+            _add(gradient, step, x)
+            _use_gathered(x, mean, spread, gradient, s, options, along)
+        else:
+            factor = _learn_alone(x, score, is_pos, mean, spread, gradient, s, options, along)
+            proba[i] = _sigmoid(factor * score) if is_early else proba[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def full_csr(data, indices, indptr, y, mean, spread, gradient, scale, s, t, options, proba):
+    """`full_dense` for the rows of a CSR matrix."""
+    n, last = mean.shape[0], mean.shape[0] - 1
+    inverse, x, along = _inverse(scale), np.zeros(n), np.empty(n)
+    x[last] = 1.0 if scale[last] > 0.0 else 0.0
+    for i in range(indptr.shape[0] - 1):
+        is_pos, score = y[i] > 0.0, 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            if abs(data[e] * inverse[j]) > _GROWN:
+                _widen(spread, s, options[0])
+                _enlarge(mean, spread, gradient, scale, j, abs(np.float64(data[e])), options[0])
+                inverse[j] = 1.0 / scale[j]
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            x[j] = data[e] * inverse[j]
+            score += x[j] * mean[j]
+        score += mean[last] * x[last]
+        proba[i] = _sigmoid(score)
+        # which examples are moderated must not depend on their labels
+        is_early = t + i < max(_ALONE, _ALONE_EACH * n)
+        gathers, step = _gathers(score, proba[i], is_pos, is_early, s, options)
+        if gathers:
+            for e in range(indptr[i], indptr[i + 1]):
+                gradient[indices[e]] += step * x[indices[e]]
+            gradient[last] += step * x[last]
+            _use_gathered(x, mean, spread, gradient, s, options, along)
+        else:
+            factor = _learn_alone(x, score, is_pos, mean, spread, gradient, s, options, along)
+            proba[i] = _sigmoid(factor * score) if is_early else proba[i]
+        for e in range(indptr[i], indptr[i + 1]):
+            x[indices[e]] = 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _refresh(weight, value, now, options):
+    """Bring one weight of a table up to date: its unit, and its variance for the examples since it was last needed.
+
+    The mean stays where it is when the unit grows; only what is still to be learnt becomes more certain.
+    """
+    prior, window = options[0], options[1]
+    if value > _GROWN * weight[UNIT]:
+        growth = value / weight[UNIT] if weight[UNIT] > 0.0 else np.inf
+        weight[UNIT] = value
+        if growth > _NEW:
+            weight[MEAN], weight[VARIANCE] = 0.0, 1.0 / prior
+        else:
+            variance = weight[VARIANCE] * growth * growth
+            weight[VARIANCE] = variance / (1.0 + prior * (1.0 - 1.0 / (growth * growth)) * variance)
+            weight[MEAN] *= growth
+    if window < np.inf:
+        wider = weight[VARIANCE] * math.exp((now - weight[TOUCHED]) / window)
+        weight[VARIANCE], weight[TOUCHED] = min(wider, 1.0 / prior), now
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def diagonal(data, indices, indptr, y, table, t, options, proba):
+    """Write the posterior of each CSR row, then learn it, with one variance a weight."""
+    _, window, cost_pos, cost_neg, offset = options
+    intercept = table[table.shape[0] - 1]
+    constant = intercept[UNIT] > 0.0
+    for i in range(indptr.shape[0] - 1):
+        now, score, reach = float(t + i + 1), 0.0, 0.0
+        if constant:
+            _refresh(intercept, 0.0, now, (INTERCEPT, window))
+            score, reach = intercept[MEAN], intercept[VARIANCE]
+        for e in range(indptr[i], indptr[i + 1]):
+            weight, value = table[np.uint64(indices[e])], np.float64(data[e])
+            if abs(value) > _LEAST_VALUE:
+                _refresh(weight, abs(value), now, options)
+                x = value / weight[UNIT]
+                score += x * weight[MEAN]
+                reach += x * x * weight[VARIANCE]
+        proba[i] = _sigmoid(score)
+        cost, target = (cost_pos, 1.0) if y[i] > 0.0 else (cost_neg, 0.0)
+        p = _sigmoid(_settle(score + offset, cost * reach, target))
+        step, curvature = cost * (target - p), cost * p * (1.0 - p)
+        for e in range(indptr[i], indptr[i + 1]):
+            weight, value = table[np.uint64(indices[e])], np.float64(data[e])
+            if abs(value) > _LEAST_VALUE:
+                x = value / weight[UNIT]
+                weight[MEAN] += step * weight[VARIANCE] * x
+                weight[VARIANCE] /= 1.0 + curvature * x * x * weight[VARIANCE]
+        if constant:
+            intercept[MEAN] += step * intercept[VARIANCE]
+            intercept[VARIANCE] /= 1.0 + curvature * intercept[VARIANCE]

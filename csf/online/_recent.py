@@ -1,0 +1,135 @@
+"""Counts of recent scores by class, and what they say about probabilities and cuts: constant memory, any learner.
+
+Posteriors that a learner emitted before it saw the label are kept as counts in bins of equal log-odds. Late examples
+count more. The counts tell how often the positive class came at each score, whatever the learner believed.
+"""
+
+import math
+
+import numpy as np
+
+from csf._common.compiled import njit
+from csf.errors.profile import ErrorProfile
+
+__all__ = ["RecentScores", "bins_of", "next_due", "posterior_at"]
+
+# Bins of log-odds, and the largest log-odds: those of 1e-12.
+_N_BINS, _LARGEST = 1024, 27.631
+_WIDTH = 2.0 * _LARGEST / _N_BINS
+# How much more late examples count: weights grow like t ** gain.
+_GAIN = 1.0
+_HEAVY = 1e100
+_BELOW_ONE = 1.0 - np.finfo(np.float64).epsneg
+# Place of weight and number of examples.
+WEIGHT, SEEN = range(2)
+
+
+def next_due(n_seen, window=None):
+    """Number of examples after which what follows from the counts is worked out again: an eighth more."""
+    return n_seen + 1 + min(n_seen, window or n_seen) // 8
+
+
+class RecentScores:
+    """Counts by class and bin.
+
+    Parameters
+    ----------
+    window : int, default=None
+        Examples to look back upon, about; ``None``: all, late ones more.
+    """
+
+    def __init__(self, window=None):
+        self.window = float(window or np.inf)
+        # negatives, positives
+        self.counts = np.zeros((2, _N_BINS))
+        self.scalars = np.array([1.0, 0.0])
+
+    def add(self, bins, is_pos):
+        """Count posteriors by their bins, in order, with their labels."""
+        count_scores(bins, is_pos, self.counts, self.scalars, self.window)
+
+    def has_both_classes(self):
+        """Whether both classes have come."""
+        return bool(self.counts.any(axis=1).all())
+
+    def shares(self):
+        """Share of positives by bin, which rises with the score; 0 until both classes have come."""
+        return pooled_shares(self.counts) if self.has_both_classes() else np.zeros(_N_BINS)
+
+    def best(self, metric):
+        """Best cut for a metric.
+
+        Parameters
+        ----------
+        metric : Metric
+            From `csf.metrics`.
+
+        Returns
+        -------
+        tuple or None
+            Value, error profile, and place of the cut among the edges; the one with fewest positives of equals. None
+            until both classes have come.
+        """
+        if not self.has_both_classes():
+            return None
+        # at or above each edge where something was counted, and above all
+        met = np.flatnonzero(self.counts[0] + self.counts[1])
+        above = np.zeros((2, met.size + 1))
+        above[:, :-1] = np.cumsum(self.counts[:, met[::-1]], axis=1)[:, ::-1]
+        fp, tp = above
+        total = tp[0] + fp[0]
+        pos = tp[0] / total
+        values = metric.value((tp[0] - tp) / total, fp / total, pos=pos)
+        k = met.size - int(np.argmax(values[::-1]))
+        place = int(met[k]) if k < met.size else _N_BINS
+        return float(values[k]), ErrorProfile((tp[0] - tp[k]) / total, fp[k] / total, pos), place
+
+
+def posterior_at(place):
+    """Posterior at the lower edge of a bin; 0 at the lowest, and beyond the highest the last number below 1."""
+    if place == 0:
+        return 0.0
+    return _BELOW_ONE if place == _N_BINS else 1.0 / (1.0 + math.exp(_LARGEST - place * _WIDTH))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def bins_of(proba):
+    """Bin of each posterior."""
+    bins = np.empty(proba.shape[0], dtype=np.int64)
+    for i in range(proba.shape[0]):
+        p = min(max(proba[i], 1e-12), 1.0 - 1e-12)
+        bins[i] = min(max(int((math.log(p / (1.0 - p)) + _LARGEST) / _WIDTH), 0), _N_BINS - 1)
+    return bins
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def count_scores(bins, is_pos, counts, s, window):
+    """Count bins in order: row 0 is of negatives, row 1 of positives."""
+    weight, seen, least = s[WEIGHT], s[SEEN], 1.0 / window
+    for i in range(bins.shape[0]):
+        seen += 1.0
+        counts[1 if is_pos[i] else 0, bins[i]] += weight
+        weight *= 1.0 + max(_GAIN / seen, least)
+        if weight > _HEAVY:
+            counts /= weight
+            weight = 1.0
+    s[WEIGHT], s[SEEN] = weight, seen
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def pooled_shares(counts):
+    """Share of positives by bin, made to rise with the score (pool adjacent violators)."""
+    n = counts.shape[1]
+    share, pos, total, first = np.zeros(n), np.empty(n), np.empty(n), np.empty(n, dtype=np.int64)
+    size = 0
+    for b in range(n):
+        pos[size], total[size], first[size] = counts[1, b], counts[0, b] + counts[1, b], b
+        size += 1
+        while size > 1 and pos[size - 2] * total[size - 1] >= pos[size - 1] * total[size - 2]:
+            pos[size - 2] += pos[size - 1]
+            total[size - 2] += total[size - 1]
+            size -= 1
+    for k in range(size):
+        stop = first[k + 1] if k + 1 < size else n
+        share[first[k] : stop] = pos[k] / total[k] if total[k] > 0.0 else 0.0
+    return share
