@@ -130,6 +130,7 @@ def _claimed(temporary, path, known):
 
 def _lock(handle, how):
     """Lock an open file; whether it worked. File systems that have no locks keep their leftovers."""
+    assert fcntl is not None  # callers ask before
     try:
         fcntl.flock(handle, how)
     except OSError:
@@ -156,6 +157,7 @@ def _remove_leftovers(target):
 
 
 def _remove_unlocked(path):
+    assert fcntl is not None  # nothing is listed without it
     with suppress(OSError):
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
