@@ -9,6 +9,7 @@ import sklearn
 from sklearn.base import clone as _clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples as num_samples
 
 from csf._common.typing import Estimator, IntArray
@@ -48,6 +49,8 @@ __all__ = [
     "last_step",
     "num_samples",
     "open_callback_context",
+    "pass_on_features",
+    "pass_on_input_tags",
     "routing_enabled",
     "safe_indexing",
     "slice_params",
@@ -115,6 +118,20 @@ def open_callback_context(estimator: Estimator, max_subtasks: int | None) -> NoC
     context = _CallbackContext(estimator._init_callback_context(max_subtasks=max_subtasks), estimator)
     context.begin()
     return context
+
+
+def pass_on_features(inner: Estimator, outer: Estimator) -> None:
+    """Give an estimator the number and names of the features that the one inside it was fitted to, where known."""
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(inner, name):
+            setattr(outer, name, getattr(inner, name))
+
+
+def pass_on_input_tags(inner: Estimator, tags: Any) -> None:
+    """Let tags say what the estimator inside takes: sparse data, missing values. Nothing where it is no estimator."""
+    if hasattr(inner, "fit") and not isinstance(inner, type):
+        inputs = get_tags(inner).input_tags
+        tags.input_tags.sparse, tags.input_tags.allow_nan = inputs.sparse, inputs.allow_nan
 
 
 def routing_enabled() -> bool:
