@@ -19,6 +19,7 @@ from csf._common.warn import warn
 
 __all__ = [
     "check_binary_target",
+    "check_bool",
     "check_class_totals",
     "check_class_weights",
     "check_count",
@@ -246,6 +247,13 @@ def check_class_weights(sample_weight: ArrayLike | None, is_pos: BoolArray) -> A
     if weight is not None:
         check_class_totals(weight[is_pos].sum(), weight[~is_pos].sum())
     return weight
+
+
+def check_bool(value: Any, name: str) -> bool:
+    """Check that ``value`` is True or False, also one of numpy's, and return it as bool."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
 
 
 def check_count(value: Any, name: str, *, minimum: int = 1) -> int:

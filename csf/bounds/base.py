@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,9 @@ from csf.errors.profile import ErrorProfile
 from csf.metrics import LinearFractional
 from csf.metrics.base import Metric
 from csf.trials import Trial
+
+if TYPE_CHECKING:
+    from shapely.geometry.base import BaseGeometry
 
 __all__ = ["Bound", "known_profiles", "told"]
 
@@ -160,7 +163,7 @@ class Bound(ABC):
         """
 
     @abstractmethod
-    def region(self) -> Any:
+    def region(self) -> BaseGeometry:
         """Unreachable part of the (level, metric) plane.
 
         Returns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,9 @@ from csf.bounds.base import Bound, check_trials, profile_of, require_linear_frac
 from csf.bounds.envelope import highest_levels
 
 if TYPE_CHECKING:
+    import shapely
+    from shapely.geometry.base import BaseGeometry
+
     from csf.metrics.base import LinearFractional, Metric
     from csf.trials import Trial
 
@@ -119,7 +122,7 @@ class _LineBound(Bound):
         """Highest point of the envelope, see `Bound.best_possible`."""
         return highest_levels(self.cones, self.lo, self.hi)[0]
 
-    def polygons(self) -> list[Any]:
+    def polygons(self) -> list[shapely.Polygon]:
         """Unreachable cone of each trial, clipped to the range of the metric.
 
         Returns
@@ -146,7 +149,7 @@ class _LineBound(Bound):
         heights = np.clip(value + np.where(levels < t, left, right) * np.abs(levels - t), self.lo, self.hi)
         return [*zip(levels, heights), (levels[-1], self.hi), (levels[0], self.hi)]
 
-    def region(self) -> Any:
+    def region(self) -> BaseGeometry:
         """Union of the unreachable cones, see `Bound.region`."""
         import shapely
 
@@ -246,7 +249,7 @@ class DiagonalBound(ConeBound):
         enters = np.where(value < t, (value + left * t) / (1.0 + left), rising)
         return float(max(enters.min(initial=self.hi), self.lo))
 
-    def region(self) -> Any:
+    def region(self) -> BaseGeometry:
         """Everything above the bound, see `Bound.region`."""
         import shapely
 

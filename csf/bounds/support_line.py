@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,8 @@ from csf.bounds.polygon import best_on_chain, clip_chain, support_chain
 from csf.metrics import LinearFractional
 
 if TYPE_CHECKING:
+    from shapely.geometry.base import BaseGeometry
+
     from csf.metrics.base import Metric
     from csf.trials import Trial
 
@@ -118,7 +120,7 @@ class SupportLineBound(Bound):
             return self.lo
         return float(min(self.metric.value(fn, fp, pos=self.pos), self.hi))
 
-    def region(self) -> Any:
+    def region(self) -> BaseGeometry:
         """Unreachable part of the (level, metric) plane at 257 levels, see `Bound.region`."""
         import shapely
 
@@ -127,7 +129,7 @@ class SupportLineBound(Bound):
         outline = [*zip(levels, bound), (self.hi, self.hi), (self.lo, self.hi)]
         return shapely.make_valid(shapely.Polygon(outline))
 
-    def polygon(self) -> Any:
+    def polygon(self) -> BaseGeometry:
         """Profiles that are still possible, in the (fn, fp) plane.
 
         Returns

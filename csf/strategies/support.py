@@ -106,7 +106,7 @@ class Support(Strategy):
         complete = [trial for trial in trials if trial.attained is not None]
         if len(complete) <= self.patience:
             return False
-        best = np.maximum.accumulate([trial.attained for trial in complete])
+        best = np.maximum.accumulate([trial.attained for trial in complete if trial.attained is not None])
         if best[-1] - best[-1 - self.patience] >= self.tol:
             return False
         if SupportLineBound(complete, metric, pos=pos).best_possible() - best[-1] > self.tol:
