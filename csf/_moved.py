@@ -24,6 +24,7 @@ MOVED = {
     "csf.runner": "csf.search.loop",
     "csf.selection": "csf.search.gain_rule",
     "csf.splits": "csf.samples.splits",
+    "csf.thresholding.several": "csf.thresholding.multiclass_sweep",
     "csf.trainers.starts": "csf.trainers.warm_starts",
     "csf.workers": "csf.search.workers",
 }

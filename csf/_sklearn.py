@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import sklearn
 from sklearn.base import clone as _clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples as num_samples
 
-from csf._common.typing import Estimator
+from csf._common.typing import Estimator, IntArray
 
-try:  # scikit-learn 1.9 and later
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:  # pragma: no cover - older scikit-learn
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+if TYPE_CHECKING:
 
     class CallbackSupportMixin:
-        """Stand-in where scikit-learn has no callbacks."""
+        """Class that scikit-learn's callbacks can be given to."""
 
-    def with_callbacks(fit):
-        """Return ``fit`` unchanged: this scikit-learn has no callbacks."""
-        return fit
+    def with_callbacks(method: Method) -> Method:
+        """Let scikit-learn's callbacks run around ``method``, a ``fit``."""
+        return method
+
+else:
+    try:  # scikit-learn 1.9 and later
+        from sklearn.callback import CallbackSupportMixin, with_callbacks
+    except ImportError:  # pragma: no cover - older scikit-learn
+
+        class CallbackSupportMixin:
+            """Stand-in where scikit-learn has no callbacks."""
+
+        def with_callbacks(fit):
+            """Return ``fit`` unchanged: this scikit-learn has no callbacks."""
+            return fit
 
 
 # scikit-learn's own declares no type that anything could be done with.
@@ -36,6 +49,8 @@ __all__ = [
     "last_step",
     "num_samples",
     "open_callback_context",
+    "pass_on_features",
+    "pass_on_input_tags",
     "routing_enabled",
     "safe_indexing",
     "slice_params",
@@ -43,7 +58,7 @@ __all__ = [
 ]
 
 
-def last_step(base: Estimator) -> Any:
+def last_step(base: Estimator) -> tuple[str, Estimator]:
     """Prefix of its parameters and object of the innermost last step of (nested) pipelines; the base itself else."""
     prefix = ""
     while isinstance(base, Pipeline):
@@ -52,10 +67,10 @@ def last_step(base: Estimator) -> Any:
     return prefix, base
 
 
-def slice_params(params: Any, at: Any, n_samples: Any) -> Any:
+def slice_params(params: dict[str, Any], at: IntArray, n_samples: int) -> dict[str, Any]:
     """Arguments of a ``fit``, those with one entry a sample cut to the samples ``at``."""
 
-    def part(value):
+    def part(value: Any) -> Any:
         try:
             one_a_sample = not isinstance(value, (str, dict)) and num_samples(value) == n_samples
         except TypeError:
@@ -68,14 +83,14 @@ def slice_params(params: Any, at: Any, n_samples: Any) -> Any:
 class NoCallbackContext:
     """Stand-in for the callback context where scikit-learn has no callbacks."""
 
-    def subcontext(self, **options: Any) -> Any:
+    def subcontext(self, **options: Any) -> NoCallbackContext:
         """Return the same stand-in."""
         return self
 
     def begin(self) -> None:
         """Do nothing."""
 
-    def end(self) -> Any:
+    def end(self) -> bool:
         """Do nothing and let the search go on."""
         return False
 
@@ -86,17 +101,17 @@ class _CallbackContext:
     def __init__(self, context: Any, estimator: Estimator) -> None:
         self.context, self.estimator = context, estimator
 
-    def subcontext(self, **options: Any) -> Any:
+    def subcontext(self, **options: Any) -> _CallbackContext:
         return _CallbackContext(self.context.subcontext(**options), self.estimator)
 
     def begin(self) -> None:
         self.context.call_on_fit_task_begin(estimator=self.estimator)
 
-    def end(self) -> Any:
+    def end(self) -> bool:
         return bool(self.context.call_on_fit_task_end(estimator=self.estimator))
 
 
-def open_callback_context(estimator: Estimator, max_subtasks: Any) -> Any:
+def open_callback_context(estimator: Estimator, max_subtasks: int | None) -> NoCallbackContext | _CallbackContext:
     """Root context of scikit-learn's callbacks for one ``fit``; begins at once."""
     if not hasattr(estimator, "_init_callback_context"):  # scikit-learn before 1.9
         return NoCallbackContext()
@@ -105,11 +120,25 @@ def open_callback_context(estimator: Estimator, max_subtasks: Any) -> Any:
     return context
 
 
-def routing_enabled() -> Any:
+def pass_on_features(inner: Estimator, outer: Estimator) -> None:
+    """Give an estimator the number and names of the features that the one inside it was fitted to, where known."""
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(inner, name):
+            setattr(outer, name, getattr(inner, name))
+
+
+def pass_on_input_tags(inner: Estimator, tags: Any) -> None:
+    """Let tags say what the estimator inside takes: sparse data, missing values. Nothing where it is no estimator."""
+    if hasattr(inner, "fit") and not isinstance(inner, type):
+        inputs = get_tags(inner).input_tags
+        tags.input_tags.sparse, tags.input_tags.allow_nan = inputs.sparse, inputs.allow_nan
+
+
+def routing_enabled() -> bool:
     """Whether scikit-learn's metadata routing is switched on."""
     return bool(sklearn.get_config()["enable_metadata_routing"])
 
 
-def fit_request(estimator: Estimator, argument: Any) -> Any:
+def fit_request(estimator: Estimator, argument: str) -> bool | str | None:
     """What an estimator says about an argument of its ``fit`` under metadata routing; ``None`` for nothing."""
     return estimator._get_metadata_request().fit.requests.get(argument)

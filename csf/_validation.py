@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from os import PathLike
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,11 +14,12 @@ from sklearn.utils import check_random_state, column_or_1d, indexable
 from sklearn.utils.multiclass import type_of_target
 
 from csf._common.names import did_you_mean
-from csf._common.typing import Array, BoolArray, Label, RandomState_, Samples
+from csf._common.typing import Array, BoolArray, FloatArray, Label, RandomState_, Samples
 from csf._common.warn import warn
 
 __all__ = [
     "check_binary_target",
+    "check_bool",
     "check_class_totals",
     "check_class_weights",
     "check_count",
@@ -34,6 +35,9 @@ __all__ = [
     "floats",
     "generator",
 ]
+
+Choice = TypeVar("Choice")
+Number = TypeVar("Number", bound=float)
 
 
 def check_labels(y: ArrayLike) -> tuple[Array, Array]:
@@ -62,28 +66,29 @@ def check_labels(y: ArrayLike) -> tuple[Array, Array]:
             "for example using ravel().",
             DataConversionWarning,
         )
-    y = column_or_1d(y)
-    if y.shape[0] == 0:
+    labels: Array = column_or_1d(y)
+    if labels.shape[0] == 0:
         raise ValueError("y is empty (0 samples); at least one sample of each class is needed")
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError("Input y contains NaN or infinity; drop those rows or give them a class")
-    if y.dtype.kind == "O" and any(label is None or (isinstance(label, float) and label != label) for label in y):
+    of_objects = labels.dtype.kind == "O"
+    if of_objects and any(label is None or (isinstance(label, float) and label != label) for label in labels):
         raise ValueError("Input y contains missing labels (None or NaN); drop those rows or give them a class")
-    if y.dtype.kind == "O" and 0 < sum(isinstance(label, str) for label in y) < y.shape[0]:
+    if of_objects and 0 < sum(isinstance(label, str) for label in labels) < labels.shape[0]:
         raise ValueError("y mixes texts with labels of another kind, which have no common order; use one kind")
-    kind = type_of_target(y, input_name="y", raise_unknown=True)
+    kind = type_of_target(labels, input_name="y", raise_unknown=True)
     if kind.startswith("continuous"):
         raise ValueError(
-            f"Unknown label type: {kind}. y must hold two class labels, got real numbers such as {y.tolist()[0]!r}; "
-            "use a classification target"
+            f"Unknown label type: {kind}. y must hold two class labels, got real numbers such as "
+            f"{labels.tolist()[0]!r}; use a classification target"
         )
-    classes = np.unique(y)
+    classes = np.unique(labels)
     if classes.shape[0] == 1:
         raise ValueError(
             f"y has one class only ({classes.tolist()[0]!r}): a metric of two classes needs positives and negatives; "
             "check the split or the positive label"
         )
-    return y, classes
+    return labels, classes
 
 
 def check_binary_target(y: ArrayLike, pos_label: Label = None) -> tuple[Array, BoolArray, Label]:
@@ -110,7 +115,7 @@ def check_binary_target(y: ArrayLike, pos_label: Label = None) -> tuple[Array, B
     ValueError
         If ``y`` is empty, has NaN, one class or more than two, or ``pos_label`` is missing or unknown.
     """
-    y, classes = check_labels(y)
+    labels, classes = check_labels(y)
     if classes.shape[0] > 2:
         raise ValueError(
             f"Only binary classification is supported. The type of the target is multiclass with "
@@ -131,10 +136,10 @@ def check_binary_target(y: ArrayLike, pos_label: Label = None) -> tuple[Array, B
         hint = did_you_mean(pos_label, classes.tolist())
         raise ValueError(f"pos_label={pos_label!r} is not a label of y, which holds {classes.tolist()}{hint}")
     pos_label = classes[np.argmax(matches)]
-    return classes, y == pos_label, pos_label
+    return classes, labels == pos_label, pos_label
 
 
-def check_samples(X: Samples, y: ArrayLike) -> Any:
+def check_samples(X: Samples, y: ArrayLike) -> tuple[Samples, Any]:
     """Check that samples and labels are in memory and equally many, and return them in a form that can be indexed.
 
     Parameters
@@ -161,10 +166,11 @@ def check_samples(X: Samples, y: ArrayLike) -> Any:
         if way is not None:
             kind = f"{type(value).__module__.partition('.')[0]} {type(value).__name__}"
             raise TypeError(f"{name} must be in memory, got a {kind}, which can only be read in pieces; give {way}")
-    return tuple(indexable(X, y))
+    alike = indexable(X, y)
+    return alike[0], alike[1]
 
 
-def _way_into_memory(name, value):
+def _way_into_memory(name: str, value: Any) -> str | None:
     """What makes an array or frame of a plan or an iterator; ``None`` for what is in memory."""
     graph = getattr(type(value), "__dask_graph__", None)
     if graph is not None and graph(value) is not None:
@@ -222,7 +228,7 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array | No
     return weight
 
 
-def check_class_totals(pos: float, neg: Any, owner: str = "sample_weight") -> None:
+def check_class_totals(pos: float, neg: float, owner: str = "sample_weight") -> None:
     """A ValueError where a class weighs so little that no share of all samples can tell it from nothing."""
     if min(pos, neg) <= 4 * np.finfo(np.float64).eps * max(pos, neg):
         raise ValueError(
@@ -231,7 +237,7 @@ def check_class_totals(pos: float, neg: Any, owner: str = "sample_weight") -> No
         )
 
 
-def check_class_weights(sample_weight: ArrayLike | None, is_pos: BoolArray) -> Any:
+def check_class_weights(sample_weight: ArrayLike | None, is_pos: BoolArray) -> Array | None:
     """`check_weights`, and a ValueError where one class has no weight at all."""
     weight = check_weights(sample_weight, is_pos.shape[0])
     if weight is not None and not (weight[is_pos].any() and weight[~is_pos].any()):
@@ -243,7 +249,14 @@ def check_class_weights(sample_weight: ArrayLike | None, is_pos: BoolArray) -> A
     return weight
 
 
-def check_count(value: Any, name: str, *, minimum: int = 1) -> Any:
+def check_bool(value: Any, name: str) -> bool:
+    """Check that ``value`` is True or False, also one of numpy's, and return it as bool."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def check_count(value: Any, name: str, *, minimum: int = 1) -> int:
     """Check that ``value`` is a whole number >= ``minimum`` and return it as int."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be an int >= {minimum}, got {value!r}")
@@ -252,7 +265,7 @@ def check_count(value: Any, name: str, *, minimum: int = 1) -> Any:
     return int(value)
 
 
-def check_fraction(value: Any, name: str) -> Any:
+def check_fraction(value: float, name: str) -> float:
     """Check that ``value`` is a real number in the open interval (0, 1) and return it as float."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number in (0, 1), got {value!r}")
@@ -261,7 +274,7 @@ def check_fraction(value: Any, name: str) -> Any:
     return float(value)
 
 
-def check_number(value: Any, name: str, *, positive: bool = False) -> Any:
+def check_number(value: Number, name: str, *, positive: bool = False) -> Number:
     """Check that ``value`` is a finite number >= 0, or > 0, and return it as it is."""
     accepted = "positive and finite" if positive else ">= 0 and finite"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
@@ -271,7 +284,7 @@ def check_number(value: Any, name: str, *, positive: bool = False) -> Any:
     return value
 
 
-def check_path(path: PathLike, name: str) -> None:
+def check_path(path: Any, name: str) -> None:
     """Check that ``path`` may be one of a file, or ``None``."""
     if path is not None and not isinstance(path, (str, PathLike)):
         raise TypeError(f"{name} must be the path of a file or None, got {path!r}")
@@ -287,7 +300,7 @@ def check_seed(random_state: RandomState_) -> None:
         raise ValueError(f"random_state={random_state!r} cannot be used: {error}") from None
 
 
-def generator(random_state: RandomState_) -> Any:
+def generator(random_state: Any) -> np.random.Generator:
     """Generator of a seed."""
     try:
         return np.random.default_rng(random_state)
@@ -295,7 +308,7 @@ def generator(random_state: RandomState_) -> Any:
         raise TypeError(f"random_state must be an int >= 0, a Generator or None, got {random_state!r}") from None
 
 
-def floats(values: Any, name: str) -> Any:
+def floats(values: Any, name: str) -> FloatArray:
     """Array of float64 of numbers; a ValueError or TypeError that names the argument for anything else."""
     try:
         array = np.asarray(values)
@@ -306,7 +319,7 @@ def floats(values: Any, name: str) -> Any:
     raise TypeError(f"{name} must be an array of real numbers, got complex ones")
 
 
-def check_choice(value: Any, name: str, accepted: Any) -> Any:
+def check_choice(value: Choice, name: str, accepted: Iterable[Any]) -> Choice:
     """Check that ``value`` is one of the ``accepted`` ones and return it."""
     if value not in tuple(accepted):
         hint = did_you_mean(value, accepted)
@@ -314,7 +327,7 @@ def check_choice(value: Any, name: str, accepted: Any) -> Any:
     return value
 
 
-def check_scores(y_score: ArrayLike, n_samples: Any) -> Any:
+def check_scores(y_score: ArrayLike, n_samples: int) -> FloatArray:
     """Check scores, one for each sample and none NaN, and return them as float64."""
     score = floats(y_score, "y_score")
     if score.shape != (n_samples,):

@@ -7,6 +7,7 @@ import pytest
 
 from csf._validation import (
     check_binary_target,
+    check_bool,
     check_labels,
     check_number,
     check_scores,
@@ -14,6 +15,17 @@ from csf._validation import (
     floats,
     generator,
 )
+
+
+@pytest.mark.parametrize("value", [0, 1.0, None, "True", ()])
+def test_switches_are_booleans(value):
+    with pytest.raises(TypeError, match=f"average must be True or False, got {re.escape(repr(value))}"):
+        check_bool(value, "average")
+
+
+def test_booleans_of_numpy_are_taken():
+    assert check_bool(np.False_, "average") is False
+    assert check_bool(True, "average") is True
 
 
 @pytest.mark.parametrize("value", ["1", None, (), True, np.True_, 1j, len])

@@ -17,10 +17,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache as once
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numba
-from numba.core import sigutils
+from numba.core import config, sigutils
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 
 __all__ = ["compiled"]
@@ -46,14 +46,14 @@ def compiled(function: Callable[..., Any], *, cache: bool = True, **options: Any
     callable
         The compiled function.
     """
-    made = numba.njit(**options)(function)
+    made: Any = numba.njit(**options)(function)
     if cache and made is not function and _folder() is not None:
         made._cache = _Cache(function)
     return made
 
 
 @once
-def _folder():
+def _folder() -> Path | None:
     """Folder for the code compiled from these very sources by this numba, or ``None``."""
     digest = _digest()
     if digest is None:
@@ -66,7 +66,7 @@ def _folder():
     return None
 
 
-def _digest():
+def _digest() -> str | None:
     """Text that changes with any source of csf: numba looks at a kernel's own file only, not at its helpers'."""
     package = Path(__file__).parents[1]
     sources = sorted(package.rglob("*.py"))
@@ -79,25 +79,26 @@ def _digest():
     return digest.hexdigest()[:16]
 
 
-def _chosen():
+def _chosen() -> Path | None:
     """The user's choice, trusted as it is: it may be shared, or filled beforehand and read-only."""
-    return Path(numba.config.CACHE_DIR, "csf") if numba.config.CACHE_DIR else None
+    chosen = getattr(config, "CACHE_DIR")  # noqa: B009 - numba sets its options when it is imported
+    return Path(chosen, "csf") if chosen else None
 
 
-def _of_user():
+def _of_user() -> Path | None:
     """The platform's folder for caches of the user."""
     default = {"win32": os.environ.get("LOCALAPPDATA", ""), "darwin": "~/Library/Caches"}.get(sys.platform, "~/.cache")
     parent = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser(default))
     return _private(parent / "csf") if parent.is_absolute() else None
 
 
-def _temporary():
+def _temporary() -> Path:
     """A folder beside the temporary files, where other users may have made one of this name."""
     user = os.geteuid() if hasattr(os, "geteuid") else "user"
     return _private(Path(tempfile.gettempdir(), f"csf-{user}"))
 
 
-def _private(folder):
+def _private(folder: Path) -> Path:
     """The folder, made where it is missing. Cached code is unpickled: nobody else may be able to write there."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     status = folder.lstat()
@@ -108,7 +109,7 @@ def _private(folder):
     return folder
 
 
-def _use(shelf, digest):
+def _use(shelf: Path, digest: str) -> Path:
     """The folder of this digest on a shelf, from which the folders that were not used for longest are cleared."""
     folder = shelf / digest
     new = not folder.is_dir()
@@ -124,12 +125,13 @@ def _use(shelf, digest):
 class _Locator(_CacheLocator):
     """One folder for each module; the names of its kernels differ."""
 
-    def __init__(self, function: Any) -> None:
-        self._path = str(_folder() / function.__module__)
+    def __init__(self, function: Callable[..., Any], folder: Path) -> None:
+        self._path, self._stamp = str(folder / function.__module__), folder.name
 
     @classmethod
-    def from_function(cls, function: Any, file: Any) -> Any:
-        return cls(function)
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> Self | None:
+        folder = _folder()
+        return None if folder is None else cls(py_func, folder)
 
     def ensure_cache_path(self) -> None:
         os.makedirs(self._path, exist_ok=True)
@@ -138,7 +140,7 @@ class _Locator(_CacheLocator):
         return self._path
 
     def get_source_stamp(self) -> Any:
-        return _folder().name
+        return self._stamp
 
     def get_disambiguator(self) -> Any:
         return "kernel"

@@ -59,6 +59,8 @@ class Kernel:
         Options of `numba.njit`.
     """
 
+    __name__: str
+
     def __init__(self, py_func: FunctionType, cache: bool, options: dict[str, Any]) -> None:
         update_wrapper(self, py_func)
         self.py_func, self._cache, self._options = py_func, cache, options

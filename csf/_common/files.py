@@ -128,8 +128,9 @@ def _claimed(temporary, path, known):
     yield
 
 
-def _lock(handle, how):
+def _lock(handle: int, how: int) -> bool:
     """Lock an open file; whether it worked. File systems that have no locks keep their leftovers."""
+    assert fcntl is not None  # callers ask before
     try:
         fcntl.flock(handle, how)
     except OSError:
@@ -137,7 +138,7 @@ def _lock(handle, how):
     return True
 
 
-def _keep_permissions(handle, known):
+def _keep_permissions(handle: int, known: os.stat_result | None) -> None:
     if known is None:
         return
     with suppress(OSError):  # only its owner may give a file away
@@ -146,7 +147,7 @@ def _keep_permissions(handle, known):
         os.fchmod(handle, stat.S_IMODE(known.st_mode))
 
 
-def _remove_leftovers(target):
+def _remove_leftovers(target: str) -> None:
     """Remove what killed runs left beside a file; who still writes holds a lock."""
     folder, start = os.path.split(_beside(target))
     pattern = re.compile(re.escape(start) + r"[0-9a-f]{8}\.tmp")
@@ -155,7 +156,8 @@ def _remove_leftovers(target):
             _remove_unlocked(os.path.join(folder, name))
 
 
-def _remove_unlocked(path):
+def _remove_unlocked(path: str) -> None:
+    assert fcntl is not None  # nothing is listed without it
     with suppress(OSError):
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:

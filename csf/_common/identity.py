@@ -139,7 +139,7 @@ class _Describer:
         if array.dtype.hasobject or array.dtype.kind == "T" or not array.dtype.itemsize:
             return [*about, *self._each(array.ravel().tolist())]
         plain = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        return [*about, hashlib.sha256(plain).hexdigest()]
+        return [*about, hashlib.sha256(plain.data).hexdigest()]
 
     # ---------------------------------------------------------------- code
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 __all__ = ["did_you_mean", "look_up"]
+
+Entry = TypeVar("Entry")
 
 # Words that other libraries add to names, and how alike two names must be to be offered for each other.
 _NOISE = re.compile(r"(score|metric|loss|bound|strategy|macro|binary|weighted|micro)")
 _ALIKE = 0.65
 
 
-def did_you_mean(name: object, known: Iterable[Any], aliases: dict[str, Any] | None = None) -> str:
+def did_you_mean(name: object, known: Iterable[Any], aliases: dict[str, str] | None = None) -> str:
     """Sentence that offers the name which was probably meant; empty where none is like it.
 
     Parameters
@@ -55,8 +57,8 @@ def did_you_mean(name: object, known: Iterable[Any], aliases: dict[str, Any] | N
 
 
 def look_up(
-    name: object, registry: dict[str, Any], what: str, more: str, *, aliases: dict[str, Any] | None = None
-) -> object:
+    name: object, registry: dict[str, Entry], what: str, more: str, *, aliases: dict[str, str] | None = None
+) -> Entry:
     """Entry of a registry, or a ValueError with the names that are accepted and the one that was probably meant.
 
     Parameters

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import lzma
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -20,7 +20,7 @@ _UNOPENED = (FileNotFoundError, IsADirectoryError, PermissionError)
 
 
 @contextmanager
-def reading(path: PathLike, kind: str, error: type = ValueError) -> Any:
+def reading(path: PathLike, kind: str, error: type[Exception] = ValueError) -> Iterator[None]:
     """Context in which a library reads a file: whatever it raises becomes one kind of error that names the file.
 
     A damaged file can fail anywhere in a library, with any error. Files that cannot be opened at all keep their
@@ -58,7 +58,7 @@ def reading(path: PathLike, kind: str, error: type = ValueError) -> Any:
         raise error(f"cannot read {path} as {kind}: {said}") from caught
 
 
-def read_arrays(path: PathLike, error: type = ValueError) -> tuple[Samples, dict[str, Array]]:
+def read_arrays(path: PathLike, error: type[Exception] = ValueError) -> tuple[Samples, dict[str, Array]]:
     """Arrays of a data set: ``y``, and ``X`` or the parts ``X_data``, ``X_indices``, ``X_indptr`` and ``X_shape``.
 
     Parameters
@@ -94,7 +94,7 @@ def read_arrays(path: PathLike, error: type = ValueError) -> tuple[Samples, dict
     return X, arrays
 
 
-def _csr(arrays):
+def _csr(arrays: dict[str, Array]) -> Samples:
     parts = (np.asarray(arrays["X_data"], dtype=np.float64), arrays["X_indices"], arrays["X_indptr"])
     X = sparse.csr_array(parts, shape=tuple(int(n) for n in arrays["X_shape"]))
     X.check_format(full_check=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,45 +13,62 @@ from numpy.typing import ArrayLike
 from csf._common.typing import Array
 from csf._validation import check_fraction, floats
 from csf.errors.hull import Hull
+from csf.errors.profile import ErrorProfile
 from csf.metrics import LinearFractional
 from csf.metrics.base import Metric
 from csf.trials import Trial
 
+if TYPE_CHECKING:
+    from shapely.geometry.base import BaseGeometry
+
 __all__ = ["Bound", "known_profiles", "told"]
 
 
-def told(trials: Sequence[Trial]) -> Any:
+def told(trials: Sequence[Trial]) -> list[Trial]:
     """Trials that carry a profile, by number."""
     return sorted((trial for trial in check_trials(trials) if trial.state == "complete"), key=lambda t: t.number)
 
 
-def check_trials(trials: Sequence[Trial]) -> Any:
+def check_trials(trials: Sequence[Trial]) -> list[Trial]:
     """List of trials; a TypeError for anything else."""
     try:
-        trials = list(trials)
+        checked = list(trials)
     except TypeError:
         raise TypeError(f"trials must be a sequence of csf.Trial, got {trials!r}") from None
-    for trial in trials:
+    for trial in checked:
         if not isinstance(trial, Trial):
             raise TypeError(f"trials must be a sequence of csf.Trial, got {trial!r} among them")
-    return trials
+    return checked
 
 
-def check_eps(eps: Any) -> None:
+def check_eps(eps: float | str | Callable[..., float]) -> None:
     """Check an excess of trained models over the cheapest ones."""
-    is_number = isinstance(eps, numbers.Real) and 0 <= eps < np.inf
+    is_number = isinstance(eps, numbers.Real) and not eps < 0 and eps < np.inf
     if not (is_number or (callable(eps) and not isinstance(eps, type)) or (isinstance(eps, str) and eps == "evidence")):
         raise ValueError(f"eps must be a number >= 0, a function of a trial or 'evidence', got {eps!r}")
 
 
-def known_profiles(trials: Sequence[Trial]) -> Any:
+def known_profiles(trials: Sequence[Trial]) -> Hull | None:
     """Hull of every profile that some trained model attains, or ``None`` without one."""
     hulls = [trial.hull if trial.hull is not None else _own(trial) for trial in told(trials)]
     return Hull.union(hulls) if hulls else None
 
 
-def _own(trial):
-    return Hull([(trial.profile.fn, trial.profile.fp)])
+def profile_of(trial: Trial) -> ErrorProfile:
+    """Profile of a trial that is complete."""
+    assert trial.profile is not None, f"trial {trial.number} is complete and has no profile"
+    return trial.profile
+
+
+def weighted_errors(trials: Sequence[Trial]) -> Array:
+    """Weighted error of each complete trial at its own costs."""
+    profiles = [(trial, profile_of(trial)) for trial in trials]
+    return np.array([trial.c_fn * profile.fn + trial.c_fp * profile.fp for trial, profile in profiles])
+
+
+def _own(trial: Trial) -> Hull:
+    profile = profile_of(trial)
+    return Hull([(profile.fn, profile.fp)])
 
 
 class Bound(ABC):
@@ -77,7 +94,7 @@ class Bound(ABC):
         ``eps`` that is not too small.
     """
 
-    proven_at_levels = True
+    proven_at_levels: bool = True
 
     def __init__(
         self,
@@ -108,8 +125,10 @@ class Bound(ABC):
         if not self.trials:
             return np.empty(0)
         c_fn, c_fp = np.array([trial.costs for trial in self.trials]).T
-        own = np.array([t.c_fn * t.profile.fn + t.c_fp * t.profile.fp for t in self.trials])
-        return np.maximum(own - known_profiles(self.trials).cheapest(c_fn, c_fp), 0.0)
+        own = weighted_errors(self.trials)
+        known = known_profiles(self.trials)
+        assert known is not None  # there is a trial
+        return np.maximum(own - known.cheapest(c_fn, c_fp), 0.0)
 
     @abstractmethod
     def upper_bound(self, levels: ArrayLike) -> Array:
@@ -126,12 +145,12 @@ class Bound(ABC):
             Values, at most the end of the metric's range.
         """
 
-    def _levels(self, levels):
+    def _levels(self, levels: ArrayLike) -> Array:
         """Levels as numbers."""
-        levels = floats(levels, "levels")
-        if not np.isfinite(levels).all():
-            raise ValueError(f"levels must be finite, got {levels.tolist()}")
-        return levels
+        checked = floats(levels, "levels")
+        if not np.isfinite(checked).all():
+            raise ValueError(f"levels must be finite, got {checked.tolist()}")
+        return checked
 
     @abstractmethod
     def best_possible(self) -> float:
@@ -144,7 +163,7 @@ class Bound(ABC):
         """
 
     @abstractmethod
-    def region(self) -> Any:
+    def region(self) -> BaseGeometry:
         """Unreachable part of the (level, metric) plane.
 
         Returns
@@ -154,8 +173,8 @@ class Bound(ABC):
         """
 
 
-def require_linear_fractional(metric: Metric, user: Any) -> None:
-    """Raise a TypeError that says what to use instead where a metric is not linear-fractional."""
+def require_linear_fractional(metric: Metric, user: str) -> LinearFractional:
+    """The metric; a TypeError that says what to use instead where it is not linear-fractional."""
     if not isinstance(metric, Metric):
         raise TypeError(f"{user} needs a csf.metrics.Metric object, got {metric!r}")
     if not isinstance(metric, LinearFractional):
@@ -164,3 +183,4 @@ def require_linear_fractional(metric: Metric, user: Any) -> None:
             "cones at. Use the support-line bound (bound='support') and the strategies 'cone' or 'support', which "
             "serve every metric"
         )
+    return metric

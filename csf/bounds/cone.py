@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from csf._common.typing import Array
+from csf._common.typing import Array, Values
 from csf.bounds._kernels import extreme_errors
-from csf.bounds.base import Bound, check_trials, require_linear_fractional
+from csf.bounds.base import Bound, check_trials, profile_of, require_linear_fractional
 from csf.bounds.envelope import highest_levels
 
 if TYPE_CHECKING:
+    import shapely
+    from shapely.geometry.base import BaseGeometry
+
     from csf.metrics.base import LinearFractional, Metric
     from csf.trials import Trial
 
@@ -24,16 +28,17 @@ __all__ = ["Cone", "ConeBound", "DiagonalBound", "ParambathBound"]
 class Cone(NamedTuple):
     """One unreachable cone: everything above ``value`` at ``t``, opening with the two slopes.
 
-    ``slope_left`` and ``slope_right`` are metric units per unit of t, both >= 0, away from the apex.
+    ``slope_left`` and ``slope_right`` are metric units per unit of t, both >= 0, away from the apex. Several cones are
+    one `Cone` of arrays.
     """
 
-    t: float
-    value: float
-    slope_left: float
-    slope_right: float
+    t: Values
+    value: Values
+    slope_left: Values
+    slope_right: Values
 
 
-def error_span(metric: LinearFractional, fn: Array, fp: Array, *, pos: float) -> Array:
+def error_span(metric: LinearFractional, fn: Values, fp: Values, *, pos: float) -> tuple[Array, Array]:
     """Smallest and largest ``d·e`` over the profiles of the box that are better than given ones.
 
     Parameters
@@ -55,13 +60,15 @@ def error_span(metric: LinearFractional, fn: Array, fp: Array, *, pos: float) ->
     c = metric.coefficients(pos)
     value = np.asarray(metric.value(fn, fp, pos=pos), dtype=float)
     lowest, highest = np.empty_like(value), np.empty_like(value)
-    weights = (float(weight) for weight in (pos, c.n_fn, c.n_fp, c.d_fn, c.d_fp))
-    extreme_errors(value, fn, fp, *weights, lowest, highest)
+    share, n_fn, n_fp, d_fn, d_fp = (float(weight) for weight in (pos, c.n_fn, c.n_fp, c.d_fn, c.d_fp))
+    extreme_errors(value, fn, fp, share, n_fn, n_fp, d_fn, d_fp, lowest, highest)
     return lowest, highest
 
 
 class _LineBound(Bound):
     """A bound made of one V-shaped line per trial: value and slopes at its level."""
+
+    metric: LinearFractional
 
     def __init__(
         self,
@@ -75,24 +82,29 @@ class _LineBound(Bound):
         super().__init__([trial for trial in check_trials(trials) if trial.t is not None], metric, pos=pos, eps=eps)
         self.cones = self._cones()
 
-    def _cones(self):
+    @abstractmethod
+    def _lines(self, t: Array, fn: Array, fp: Array, value: Array, excess: Array) -> Cone:
+        """Cones of trials at the levels t, with these profiles, values and excesses."""
+
+    def _cones(self) -> Cone:
         """Cones of all trials, as a `Cone` of arrays."""
         t = np.array([trial.t for trial in self.trials], dtype=float)
-        fn = np.array([trial.profile.fn for trial in self.trials], dtype=float)
-        fp = np.array([trial.profile.fp for trial in self.trials], dtype=float)
+        profiles = [profile_of(trial) for trial in self.trials]
+        fn = np.array([profile.fn for profile in profiles], dtype=float)
+        fp = np.array([profile.fp for profile in profiles], dtype=float)
         value = np.asarray(self.metric.value(fn, fp, pos=self.pos), dtype=float)
         if not t.size:
             return Cone(t, value, t.copy(), t.copy())
         with np.errstate(over="ignore"):  # of an enormous excess: a cone far above the range
             return self._lines(t, fn, fp, value, self._level_excess(t))
 
-    def _level_excess(self, t):
+    def _level_excess(self, t: Array) -> Array:
         """Excess of the trials in units of the costs of their levels; those they were trained with may be scaled."""
         c = self.metric.coefficients(self.pos)
         costs = np.array([trial.costs for trial in self.trials])
         return self.excess() * (t * (c.d_fn + c.d_fp) - c.n_fn - c.n_fp) / costs.sum(axis=1)
 
-    def _scale(self, fn, fp):
+    def _scale(self, fn: Array, fp: Array) -> Array:
         """Units of the metric per unit of weighted error; finite where the denominator of a profile vanishes."""
         c = self.metric.coefficients(self.pos)
         size = abs(c.d0) + abs(c.d_fn) * self.pos + abs(c.d_fp) * (1.0 - self.pos)
@@ -110,7 +122,7 @@ class _LineBound(Bound):
         """Highest point of the envelope, see `Bound.best_possible`."""
         return highest_levels(self.cones, self.lo, self.hi)[0]
 
-    def polygons(self) -> list[Any]:
+    def polygons(self) -> list[shapely.Polygon]:
         """Unreachable cone of each trial, clipped to the range of the metric.
 
         Returns
@@ -122,7 +134,7 @@ class _LineBound(Bound):
 
         return [shapely.Polygon(self._outline(*cone)) for cone in zip(*self.cones)]
 
-    def _outline(self, t, value, left, right):
+    def _outline(self, t: float, value: float, left: float, right: float) -> list[tuple[float, float]]:
         """Corners of what lies above one V-shaped line in the range of the metric; none where it starts above."""
         if not value < self.hi:
             return []
@@ -137,7 +149,7 @@ class _LineBound(Bound):
         heights = np.clip(value + np.where(levels < t, left, right) * np.abs(levels - t), self.lo, self.hi)
         return [*zip(levels, heights), (levels[-1], self.hi), (levels[0], self.hi)]
 
-    def region(self) -> Any:
+    def region(self) -> BaseGeometry:
         """Union of the unreachable cones, see `Bound.region`."""
         import shapely
 
@@ -186,7 +198,7 @@ class ConeBound(_LineBound):
 
     proven_at_levels = False
 
-    def _lines(self, t, fn, fp, value, excess):
+    def _lines(self, t: Array, fn: Array, fp: Array, value: Array, excess: Array) -> Cone:
         c = self.metric.coefficients(self.pos)
         scale = self._scale(fn, fp)
         own = c.d_fn * fn + c.d_fp * fp
@@ -237,7 +249,7 @@ class DiagonalBound(ConeBound):
         enters = np.where(value < t, (value + left * t) / (1.0 + left), rising)
         return float(max(enters.min(initial=self.hi), self.lo))
 
-    def region(self) -> Any:
+    def region(self) -> BaseGeometry:
         """Everything above the bound, see `Bound.region`."""
         import shapely
 
@@ -282,7 +294,7 @@ class ParambathBound(_LineBound):
 
     proven_at_levels = False
 
-    def _lines(self, t, fn, fp, value, excess):
+    def _lines(self, t: Array, fn: Array, fp: Array, value: Array, excess: Array) -> Cone:
         c = self.metric.coefficients(self.pos)
         neg = 1.0 - self.pos
         corners = np.array([(x, y) for x in (0.0, self.pos) for y in (0.0, neg)])

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from csf._common.typing import Array, BoolArray
+from csf._common.typing import Array, BoolArray, Values
 from csf.bounds._kernels import lower_to_highest
 
 __all__ = ["highest_levels"]
 
 
-def highest_levels(cones: Any, lo: float, hi: float, *, is_open: BoolArray | None = None) -> tuple[float, Array]:
+def highest_levels(
+    cones: tuple[Values, Values, Values, Values], lo: float, hi: float, *, is_open: BoolArray | None = None
+) -> tuple[float, Array]:
     """Highest value under all cones, and where it is attained between neighbouring apexes.
 
     Parameters
@@ -39,7 +39,7 @@ def highest_levels(cones: Any, lo: float, hi: float, *, is_open: BoolArray | Non
     the second those left of a running minimum: O(n) for all intervals together. Newton's method on h, from above,
     replaces h by the crossing of the two lines that block each interval, and ends at the exact maximum.
     """
-    order = np.argsort(cones.t, kind="stable")
+    order = np.argsort(cones[0], kind="stable")
     apexes = np.empty((4, order.size + 2))
     apexes[:, 1:-1] = np.array(cones)[:, order]
     apexes[:, [0, -1]] = [[lo, hi], [np.inf, np.inf], [0.0, 0.0], [0.0, 0.0]]  # the ends of the range bound nothing

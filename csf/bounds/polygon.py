@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -51,7 +50,7 @@ def support_chain(c_fn: Array, c_fp: Array, rhs: Array, *, pos: float) -> Array:
     return np.column_stack([x, y])[: last + 1]
 
 
-def _upper_envelope(slope, height):
+def _upper_envelope(slope: Array, height: Array) -> Array:
     """Lines ``slope x + height`` that are highest somewhere, by increasing slope."""
     order = np.lexsort((-height, slope))
     kept = []
@@ -96,7 +95,7 @@ def clip_chain(chain: Array, normal: tuple[float, float], rhs: float) -> Array:
     return points[np.lexsort((-points[:, 1], points[:, 0]))]
 
 
-def best_on_chain(chain: Array, value: Callable[..., Any], *, tol: float = 1e-06) -> float:
+def best_on_chain(chain: Array, value: Callable[[Array, Array], Array], *, tol: float = 1e-06) -> float:
     """Upper bound on a metric that falls with both errors, over everything above and right of a chain.
 
     Parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from csf._common.names import look_up
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BOUNDS", "get_bound", "upper_bound"]
 
-BOUNDS = {
+BOUNDS: dict[str, type[Bound]] = {
     "support": SupportLineBound,
     "diagonal": DiagonalBound,
     "envelope": ConeBound,
@@ -24,7 +25,7 @@ BOUNDS = {
 }
 
 
-def get_bound(name: str | type) -> type:
+def get_bound(name: str | type[Bound]) -> type[Bound]:
     """Class of a bound.
 
     Parameters
@@ -52,7 +53,7 @@ def get_bound(name: str | type) -> type:
     return look_up(name, BOUNDS, "bound", "or a subclass of csf.bounds.Bound")
 
 
-def upper_bound(trials: list[Trial], metric: Metric, *, pos: float, bound: str | type) -> float:
+def upper_bound(trials: Sequence[Trial], metric: Metric, *, pos: float, bound: str | type[Bound]) -> float:
     """Best value still possible after some trials.
 
     Parameters

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from csf._common.typing import Array
-from csf.bounds.base import Bound, known_profiles
+from csf._common.typing import Array, Costs
+from csf.bounds.base import Bound, known_profiles, weighted_errors
 from csf.bounds.polygon import best_on_chain, clip_chain, support_chain
 from csf.metrics import LinearFractional
 
 if TYPE_CHECKING:
+    from shapely.geometry.base import BaseGeometry
+
     from csf.metrics.base import Metric
     from csf.trials import Trial
 
@@ -72,7 +74,7 @@ class SupportLineBound(Bound):
     ) -> None:
         super().__init__(trials, metric, pos=pos, eps=eps)
         c_fn, c_fp = np.array([t.costs for t in self.trials]).reshape(-1, 2).T
-        own = np.array([t.c_fn * t.profile.fn + t.c_fp * t.profile.fp for t in self.trials])
+        own = weighted_errors(self.trials)
         lowest = np.maximum(own - self.excess(), -(c_fn + c_fp))  # what lies below that forbids nothing either
         self.chain_ = support_chain(c_fn, c_fp, lowest, pos=pos)
         self._known = known_profiles(self.trials)
@@ -109,15 +111,16 @@ class SupportLineBound(Bound):
             slices[at] = max(self._best(clip_chain(allowed, costs, ceiling)), self._cheapest_known(costs))
         return slices
 
-    def _cheapest_known(self, costs):
+    def _cheapest_known(self, costs: Costs) -> float:
         """Value of the known profile that is cheapest for some costs, if the constraint allows it."""
+        assert self._known is not None  # asked where something is known
         fn, fp = self._known.points[np.argmin(self._known.points @ costs)]
         constraint = self.metric.constraint
         if constraint is not None and constraint.violation(fn, fp, pos=self.pos) > 0:
             return self.lo
         return float(min(self.metric.value(fn, fp, pos=self.pos), self.hi))
 
-    def region(self) -> Any:
+    def region(self) -> BaseGeometry:
         """Unreachable part of the (level, metric) plane at 257 levels, see `Bound.region`."""
         import shapely
 
@@ -126,7 +129,7 @@ class SupportLineBound(Bound):
         outline = [*zip(levels, bound), (self.hi, self.hi), (self.lo, self.hi)]
         return shapely.make_valid(shapely.Polygon(outline))
 
-    def polygon(self) -> Any:
+    def polygon(self) -> BaseGeometry:
         """Profiles that are still possible, in the (fn, fp) plane.
 
         Returns
@@ -140,7 +143,7 @@ class SupportLineBound(Bound):
         corners = [(self.pos, self.chain_[-1, 1]), (self.pos, neg), (self.chain_[0, 0], neg)]
         return shapely.make_valid(shapely.Polygon([*self.chain_.tolist(), *corners]))
 
-    def _allowed(self):
+    def _allowed(self) -> Array:
         """Lower-left edge of the possible profiles that satisfy the constraint, if there is one."""
         constraint = self.metric.constraint
         if constraint is None:
@@ -149,7 +152,7 @@ class SupportLineBound(Bound):
         top, side = (self.chain_[0, 0], 1.0 - self.pos), (self.pos, self.chain_[-1, 1])
         return clip_chain(np.concatenate([[top], self.chain_, [side]]), *constraint.half_plane(pos=self.pos))
 
-    def _best(self, chain):
+    def _best(self, chain: Array) -> float:
         if chain.shape[0] == 0:
             return self.lo
         if isinstance(self.metric, LinearFractional):

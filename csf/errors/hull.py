@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from threading import Lock
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.compiled import njit
-from csf._common.typing import Values
+from csf._common.typing import Array, Values
 from csf._validation import floats
 
 __all__ = ["Hull"]
@@ -41,21 +40,21 @@ class Hull:
     __slots__ = ("points",)
 
     def __init__(self, points: ArrayLike) -> None:
-        points = floats(points, "points")
-        if points.ndim != 2 or points.shape[1] != 2 or points.shape[0] == 0:
-            raise ValueError(f"points must have shape (n_points, 2) with n_points >= 1, got {points.shape}")
-        if not np.isfinite(points).all():
-            raise ValueError(f"points must be finite, got {points[~np.isfinite(points).all(axis=1)][0].tolist()}")
-        self.points = _lower_left(points + 0.0)  # no negative zeros: they would be equal and hash differently
+        given = floats(points, "points")
+        if given.ndim != 2 or given.shape[1] != 2 or given.shape[0] == 0:
+            raise ValueError(f"points must have shape (n_points, 2) with n_points >= 1, got {given.shape}")
+        if not np.isfinite(given).all():
+            raise ValueError(f"points must be finite, got {given[~np.isfinite(given).all(axis=1)][0].tolist()}")
+        self.points: Array = _lower_left(given + 0.0)  # no negative zeros: they would be equal and hash differently
         self.points.setflags(write=False)
 
-    def __eq__(self, other: Any) -> Any:
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Hull) and np.array_equal(self.points, other.points)
 
-    def __hash__(self) -> Any:
+    def __hash__(self) -> int:
         return hash(self.points.tobytes())
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type[Hull], tuple[Array]]:
         # For files that rebuild objects by calling a trusted type; the hull of its own corners is itself.
         return Hull, (self.points,)
 
@@ -108,7 +107,7 @@ class Hull:
         return merged
 
     @staticmethod
-    def mean(hulls: Sequence[Hull], shares: ArrayLike) -> Hull:
+    def mean(hulls: Sequence[Hull], shares: Sequence[float] | Array) -> Hull:
         """Hull of the weighted means of profiles, one taken from each hull: what folds know together.
 
         Parameters
@@ -135,11 +134,11 @@ class Hull:
         return Hull(np.concatenate([[start], start + np.cumsum(edges, axis=0)]))
 
 
-_UNIONS = {}
+_UNIONS: dict[tuple[int, ...], tuple[tuple[Hull, ...], Hull]] = {}
 _LOCK = Lock()  # searches may run in several threads
 
 
-def _lower_left(points):
+def _lower_left(points: Array) -> Array:
     """Vertices of the lower-left hull, by increasing fn."""
     points = points[np.lexsort((points[:, 1], points[:, 0]))]
     # A profile that is nowhere below all earlier ones is dominated.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -251,41 +251,41 @@ class ErrorProfile:
         return cls(fn=fn, fp=fp, pos=pos)
 
     @property
-    def neg(self) -> Any:
+    def neg(self) -> float:
         """Share of negatives, ``1 - pos``."""
         return 1.0 - self.pos
 
     @property
-    def tp(self) -> Any:
+    def tp(self) -> float:
         """Share of all samples that are true positives."""
         return self.pos - self.fn
 
     @property
-    def tn(self) -> Any:
+    def tn(self) -> float:
         """Share of all samples that are true negatives."""
         return self.neg - self.fp
 
     @property
-    def fnr(self) -> Any:
+    def fnr(self) -> float:
         """False negative rate, ``fn / pos``."""
         return self.fn / self.pos
 
     @property
-    def fpr(self) -> Any:
+    def fpr(self) -> float:
         """False positive rate, ``fp / (1 - pos)``."""
         return self.fp / self.neg
 
     @property
-    def tpr(self) -> Any:
+    def tpr(self) -> float:
         """True positive rate (recall), ``1 - fnr``."""
         return 1.0 - self.fnr
 
     @property
-    def tnr(self) -> Any:
+    def tnr(self) -> float:
         """True negative rate (specificity), ``1 - fpr``."""
         return 1.0 - self.fpr
 
     @property
-    def predicted_pos(self) -> Any:
+    def predicted_pos(self) -> float:
         """Share of all samples that are predicted positive."""
         return self.pos - self.fn + self.fp

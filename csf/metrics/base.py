@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,8 +47,8 @@ class Metric(ABC):
     (2.0, 0.667)
     """
 
-    # What a profile must satisfy besides; only `csf.metrics.Constrained` has something here.
-    constraint = None
+    # What a profile must satisfy besides: a `Constraint`, which only `csf.metrics.Constrained` has, or None.
+    constraint: Any = None
 
     @abstractmethod
     def value(self, fn: Values, fp: Values, *, pos: float) -> Values:

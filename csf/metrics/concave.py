@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ _SLACK = 1e-9
 _NOISE = 4 * np.finfo(np.float64).eps
 
 
-def check_rates(tpr: Values, tnr: Values) -> tuple[Array, ...]:
+def check_rates(tpr: Values, tnr: Values) -> tuple[Array, Array]:
     """Check two rates and return them as float arrays clipped to [0, 1].
 
     Parameters
@@ -46,16 +45,16 @@ def check_rates(tpr: Values, tnr: Values) -> tuple[Array, ...]:
                 "averages of rewards, which may be negative, go to extension and dual"
             )
         rates.append(np.clip(rate, 0.0, 1.0))
-    return tuple(rates)
+    return rates[0], rates[1]
 
 
-def as_given(*arrays: Any) -> Any:
+def as_given(*arrays: Values) -> tuple[Values, ...]:
     """Return the arrays broadcast together, as floats where every one is a scalar."""
-    arrays = np.broadcast_arrays(*arrays)
-    return tuple(array.copy() if array.ndim else float(array) for array in arrays)
+    alike = np.broadcast_arrays(*arrays)
+    return tuple(array.copy() if array.ndim else float(array) for array in alike)
 
 
-def inside(allowed: Any, values: Any) -> Any:
+def inside(allowed: Values, values: Values) -> Values:
     """Return ``values`` where ``allowed``, minus infinity elsewhere; floats for scalars."""
     return as_given(np.where(allowed, values, -np.inf))[0]
 
@@ -90,8 +89,8 @@ class Concave(Metric):
        Classes", ICML 2015.
     """
 
-    lipschitz = np.inf
-    differentiable = True
+    lipschitz: float = np.inf
+    differentiable: bool = True
 
     @abstractmethod
     def link(self, tpr: Values, tnr: Values) -> Values:
@@ -192,10 +191,11 @@ class Concave(Metric):
             Derivatives by ``alpha`` and ``beta``; zeros for a link that is homogeneous of degree one.
         """
         zeros = np.zeros(np.broadcast_shapes(np.shape(alpha), np.shape(beta)))
-        return as_given(zeros, zeros)
+        slopes = as_given(zeros, zeros)
+        return slopes[0], slopes[1]
 
     @property
-    def initial_dual(self) -> Any:
+    def initial_dual(self) -> tuple[float, float]:
         """Starting point of learners: ``(0.5, 0.5)``, in the dual region of every metric of this package."""
         return 0.5, 0.5
 
@@ -237,6 +237,6 @@ class Concave(Metric):
         return self.link(_rate(fn, pos, _NOISE * pos), _rate(fp, neg, _NOISE))
 
 
-def _rate(error, share, noise):
+def _rate(error: Array, share: float, noise: float) -> Array:
     """Part of a class that is right; 0 where no more than rounding is left of it."""
     return np.where(share - error <= noise, 0.0, 1.0 - error / share)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from csf.metrics.rates import (
 __all__ = ["Constrained", "Constraint", "get_constraint"]
 
 # name -> quantity and the only side on which a constraint makes sense (None: both)
-QUANTITIES = {
+QUANTITIES: dict[str, tuple[Callable[[], LinearFractional], str | None]] = {
     "precision": (Precision, ">="),
     "recall": (Recall, ">="),
     "tpr": (Recall, ">="),
@@ -117,7 +117,7 @@ class Constraint:
         return (sign * a_fn, sign * a_fp), -sign * self.quantity.offset(self.level, pos=pos) + _ROUNDING
 
 
-def get_constraint(constraint: str | tuple[Any, ...] | Constraint | None) -> Constraint | None:
+def get_constraint(constraint: str | tuple[str, str, float] | Constraint | None) -> Constraint | None:
     """Constraint of a text, or the object itself.
 
     Parameters
@@ -161,7 +161,7 @@ def get_constraint(constraint: str | tuple[Any, ...] | Constraint | None) -> Con
     return Constraint(quantity(), side, _read_level(text, match[3]))
 
 
-def _read_side(text, side, only):
+def _read_side(text: str, side: str, only: str | None) -> str:
     if side not in _SIDES:
         offer = only or {">": ">=", "<": "<="}.get(side, ">= or <=")
         raise ValueError(
@@ -171,7 +171,7 @@ def _read_side(text, side, only):
     return _SIDES[side]
 
 
-def _read_level(text, number):
+def _read_level(text: str, number: str) -> float:
     try:
         level = float(number.removesuffix("%"))
     except ValueError:

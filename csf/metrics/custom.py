@@ -42,9 +42,9 @@ class CustomMetric(LinearFractional):
     0.667
     """
 
-    numbers: Callable | Sequence
+    numbers: Callable[[float], Sequence[float]] | Sequence[float]
     label: str = "custom"
-    levels: tuple = (0.0, 1.0)
+    levels: tuple[float, float] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         if not isinstance(self.label, str):
@@ -65,13 +65,12 @@ class CustomMetric(LinearFractional):
 
     def coefficients(self, pos: float) -> Coefficients:
         """The given numbers, see `LinearFractional.coefficients`."""
-        numbers = self.numbers(pos) if callable(self.numbers) else self.numbers
-        numbers = floats(numbers, "numbers")
-        if numbers.shape != (6,) or not np.isfinite(numbers).all():
+        given = floats(self.numbers(pos) if callable(self.numbers) else self.numbers, "numbers")
+        if given.shape != (6,) or not np.isfinite(given).all():
             raise ValueError(
-                f"numbers must give six finite values (n0, n_fn, n_fp, d0, d_fn, d_fp), got {numbers.tolist()}"
+                f"numbers must give six finite values (n0, n_fn, n_fp, d0, d_fn, d_fp), got {given.tolist()}"
             )
-        numbers = Coefficients(*numbers.tolist())
+        numbers = Coefficients(*given.tolist())
         lowest = numbers.d0 + min(numbers.d_fn * pos, 0.0) + min(numbers.d_fp * (1.0 - pos), 0.0)
         if lowest < -1e-12 * max(abs(numbers.d0), 1.0):
             raise ValueError(

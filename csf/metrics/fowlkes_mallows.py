@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from csf._common.typing import Values
 from csf.metrics.base import Metric
 
 __all__ = ["FowlkesMallows"]
@@ -47,7 +47,7 @@ class FowlkesMallows(Metric):
         """``"fowlkes_mallows"``."""
         return "fowlkes_mallows"
 
-    def value(self, fn: ArrayLike, fp: ArrayLike, *, pos: float) -> float | np.ndarray:
+    def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
         """Value of the index, see `Metric.value`."""
         fn, fp = np.asarray(fn, dtype=float), np.asarray(fp, dtype=float)
         found = np.maximum(pos - fn, 0.0)

@@ -63,7 +63,7 @@ class GMean(Concave):
         """``"gmean"``."""
         return "gmean"
 
-    def _box(self):
+    def _box(self) -> tuple[float, float]:
         """Ends of the box of duals; their product is 1/4, so two corners lie on the hyperbola."""
         root = math.sqrt(self.eps)
         return 0.5 * root, 0.5 / root

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from csf._common.typing import Values
 from csf.metrics.base import Metric
 
 __all__ = ["MCC"]
@@ -54,7 +54,7 @@ class MCC(Metric):
         """``"mcc"``."""
         return "mcc"
 
-    def value(self, fn: ArrayLike, fp: ArrayLike, *, pos: float) -> float | np.ndarray:
+    def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
         """Value of the coefficient, see `Metric.value`."""
         fn, fp, neg = np.asarray(fn, dtype=float), np.asarray(fp, dtype=float), 1.0 - pos
         # Differences of shares keep the digits that 1 - fn / pos would lose where nearly all of a class is missed.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import partial
 
 from csf._common.names import look_up
@@ -45,7 +46,7 @@ __all__ = [
     "get_metric",
 ]
 
-METRICS = {
+METRICS: dict[str, Callable[[], Metric]] = {
     "f1": partial(FBeta, 1.0),
     "f2": partial(FBeta, 2.0),
     "f0.5": partial(FBeta, 0.5),
@@ -71,9 +72,19 @@ METRICS = {
 ALIASES = {
     "dice": "f1",
     "kappa": "cohen_kappa",
+    "cohenskappa": "cohen_kappa",
     "matthews": "mcc",
+    "matthewscorrelation": "mcc",
+    "matthewscorrcoef": "mcc",
+    "phi": "mcc",
+    "phicoefficient": "mcc",
+    "fowlkesmallowsindex": "fowlkes_mallows",
+    "fmi": "fowlkes_mallows",
+    "bookmakerinformedness": "informedness",
     "youden": "informedness",
     "youdenj": "informedness",
+    "youdensj": "informedness",
+    "youdenindex": "informedness",
     "fbeta": "f2",
     "iou": "jaccard",
     "ppv": "precision",

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from csf._common.typing import Array, Estimator, IntArray, Label
+from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, Samples
 from csf._sklearn import num_samples
 
 __all__ = [
@@ -53,13 +52,13 @@ def response_method(estimator: Estimator, methods: Sequence[str] = DECISION_FIRS
     return next((method for method in methods if hasattr(estimator, method)), None)
 
 
-def natural_threshold(estimator: Estimator) -> Any:
+def natural_threshold(estimator: Estimator) -> float:
     """Score above which a classifier predicts its second class by itself: 0 for decisions, 0.5 for probabilities."""
     return 0.5 if response_method(estimator) == "predict_proba" else 0.0
 
 
 def positive_score(
-    estimator: Estimator, X: ArrayLike, pos_label: Label, methods: Sequence[str] = DECISION_FIRST
+    estimator: Estimator, X: Samples, pos_label: Label, methods: Sequence[str] = DECISION_FIRST
 ) -> Array:
     """Scores that grow with the belief in the positive class.
 
@@ -122,7 +121,7 @@ def positive_score(
     return score
 
 
-def class_scores(estimator: Estimator, X: ArrayLike, methods: Sequence[str] = DECISION_FIRST) -> Array:
+def class_scores(estimator: Estimator, X: Samples, methods: Sequence[str] = DECISION_FIRST) -> Array:
     """Scores of all classes.
 
     Parameters
@@ -184,12 +183,12 @@ class Response(NamedTuple):
         What it finds there, wherever the score is cut.
     """
 
-    decided: np.ndarray
-    score: np.ndarray | None = None
-    found: object = 1
+    decided: BoolArray
+    score: Array | None = None
+    found: Any = 1
 
 
-def respond(estimator: Estimator, X: ArrayLike, null: Label, *, tune: bool) -> Response:
+def respond(estimator: Estimator, X: Samples, null: Label, *, tune: bool) -> Response:
     """Ask a classifier what it finds.
 
     Parameters
@@ -243,7 +242,7 @@ def respond(estimator: Estimator, X: ArrayLike, null: Label, *, tune: bool) -> R
     return Response(score > natural_threshold(estimator), score, found)
 
 
-def null_column(estimator: Estimator, null: Any) -> Any:
+def null_column(estimator: Estimator, null: Label) -> int:
     """Place of the null class among the classes of a fitted classifier; a ValueError where it is not one of them."""
     classes = np.asarray(estimator.classes_).tolist()
     if null not in classes:

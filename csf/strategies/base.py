@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from csf.metrics import LinearFractional
 
@@ -48,7 +48,7 @@ class Strategy(ABC):
     0.5
     """
 
-    batch_size = 1
+    batch_size: int | None = 1
 
     @abstractmethod
     def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
@@ -99,7 +99,7 @@ class Strategy(ABC):
         return type(self).__name__.lower()
 
 
-def require_levels(strategy: Any, metric: Metric) -> None:
+def require_levels(strategy: Strategy, metric: Metric) -> None:
     """Raise a TypeError where a strategy reads the metric's value as a level and the metric has no levels."""
     if not isinstance(metric, LinearFractional):
         raise TypeError(
@@ -108,7 +108,7 @@ def require_levels(strategy: Any, metric: Metric) -> None:
         )
 
 
-def tried_levels(trials: Sequence[Trial]) -> Any:
+def tried_levels(trials: Sequence[Trial]) -> list[float]:
     """Sorted levels of all trials that have one, whatever their state."""
     return sorted(trial.t for trial in trials if trial.t is not None)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from csf._common.typing import Array, BoolArray
 from csf._validation import check_count
 from csf.bounds import ConeBound
 from csf.bounds.base import check_eps
@@ -15,7 +16,7 @@ from csf.bounds.cone import Cone as UnreachableCone
 from csf.bounds.cone import error_span
 from csf.bounds.envelope import highest_levels
 from csf.metrics import LinearFractional
-from csf.strategies.base import Strategy
+from csf.strategies.base import Strategy, tried_levels
 from csf.strategies.corners import corner_promise
 
 if TYPE_CHECKING:
@@ -65,8 +66,8 @@ class Cone(Strategy):
     """
 
     depth: int | None = None
-    eps: object = 0.0
-    batch_size: int = 1
+    eps: float | str | Callable[..., float] = 0.0
+    batch_size: int = 1  # pyright: ignore[reportIncompatibleVariableOverride] - nothing writes to a frozen object
 
     def __post_init__(self) -> None:
         if self.depth is not None:
@@ -74,11 +75,11 @@ class Cone(Strategy):
         check_count(self.batch_size, "batch_size")
         check_eps(self.eps)
 
-    def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> Any:
+    def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | None:
         """Midpoint of the tried levels around the most promising one, see `Strategy.propose`."""
         trials = [trial for trial in trials if trial.t is not None]
         lo, hi = metric.range(pos)
-        tried = np.array(sorted({trial.t for trial in trials}), dtype=float)
+        tried = np.unique(np.array(tried_levels(trials), dtype=float))
         edges = np.concatenate([[lo], tried, [hi]])
         smallest = (hi - lo) * (1e-9 if self.depth is None else 2.0**-self.depth)
         middles = 0.5 * (edges[:-1] + edges[1:])
@@ -96,12 +97,15 @@ class Cone(Strategy):
             at = int(np.argmax(np.where(highest, np.diff(edges), -1.0)))
         return float(middles[at])
 
-    def _highest_interval(self, trials, edges, metric, pos, is_open):
+    def _highest_interval(
+        self, trials: Sequence[Trial], edges: Array, metric: LinearFractional, pos: float, is_open: BoolArray
+    ) -> int:
         """Index of the interval around the middle of the widest range of levels with the highest envelope."""
         lo, tried, hi = edges[0], edges[1:-1], edges[-1]
         cones = ConeBound(trials, metric, pos=pos, eps=self.eps).cones
-        for trial in sorted((t for t in trials if t.state == "pending"), key=lambda t: t.number):
-            cones = _with_pending(cones, trial.t, metric, pos)
+        pending = [(trial.number, trial.t) for trial in trials if trial.state == "pending" and trial.t is not None]
+        for _, t in sorted(pending):
+            cones = _with_pending(cones, t, metric, pos)
         # One apex a level: the lowest of those told at it, which is written last, and one that bounds nothing where
         # none was told.
         falling = np.argsort(cones.value, kind="stable")[::-1]
@@ -116,7 +120,7 @@ class Cone(Strategy):
         return int(np.argmax(np.where(nearest, np.diff(edges), -1.0)))
 
 
-def _with_pending(cones, t, metric, pos):
+def _with_pending(cones: UnreachableCone, t: float, metric: LinearFractional, pos: float) -> UnreachableCone:
     """Cones and a provisional one at level t: as high as the envelope there, with slopes of a profile so good."""
     lo, hi = metric.range(pos)
     height = cones.value + np.where(t < cones.t, cones.slope_left, cones.slope_right) * np.abs(t - cones.t)
@@ -135,7 +139,7 @@ def _with_pending(cones, t, metric, pos):
     return UnreachableCone(*(np.append(part, x) for part, x in zip(cones, new)))
 
 
-def _join(ranges):
+def _join(ranges: list[list[float]]) -> list[list[float]]:
     """Ranges that touch, joined."""
     joined = []
     for start, end in ranges:

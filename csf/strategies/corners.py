@@ -51,13 +51,13 @@ def corner_promise(trials: Sequence[Trial], edges: Array, metric: Metric, pos: f
     return _allowed_promise(promise, corners, touched, metric, pos)
 
 
-def _cheapest(points, levels, metric, pos):
+def _cheapest(points: Array, levels: Array, metric: Metric, pos: float) -> Array:
     """For each level, the point with the smallest error weighted by its costs."""
     costs = np.array([metric.cost_weights(t, pos=pos) for t in levels]).reshape(-1, 2)
     return points[(costs @ points.T).argmin(axis=1)]
 
 
-def _allowed_promise(promise, corners, touched, metric, pos):
+def _allowed_promise(promise: Array, corners: Array, touched: Array, metric: Metric, pos: float) -> Array:
     """Promise under a constraint: from a corner, possible profiles reach to the known ones at both ends."""
     normal, rhs = metric.constraint.half_plane(pos=pos)
     excess, beyond = corners @ normal - rhs, touched @ normal - rhs

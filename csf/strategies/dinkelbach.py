@@ -61,7 +61,7 @@ class Dinkelbach(Strategy):
         t = metric.clip_level(max(values), pos=pos)
         return None if self._close(t, tried) else t
 
-    def _close(self, t, tried):
+    def _close(self, t: float, tried: list[float]) -> bool:
         return any(abs(t - other) <= self.tol for other in tried)
 
     def check_metric(self, metric: Metric) -> None:

@@ -35,7 +35,7 @@ class FunctionStrategy(Strategy):
     0.333
     """
 
-    function: Callable
+    function: Callable[..., float | Proposal | None]
 
     def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
         """What the function returns, see `Strategy.propose`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from csf.strategies.base import Proposal, Strategy
 
@@ -56,7 +56,7 @@ class NeutralFirst(Strategy):
         self.strategy.check_metric(metric)
 
     @property
-    def batch_size(self) -> Any:
+    def batch_size(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride] - only read
         """As the other strategy."""
         return self.strategy.batch_size
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from csf._common.names import look_up
-from csf.strategies.base import Strategy
+from csf.strategies.base import Proposal, Strategy
 from csf.strategies.bisection import Bisection
 from csf.strategies.cone import Cone
 from csf.strategies.dinkelbach import Dinkelbach
@@ -29,7 +28,7 @@ __all__ = [
     "get_strategy",
 ]
 
-STRATEGIES = {
+STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "cone": Cone,
     "grid": Grid,
     "bisection": Bisection,
@@ -40,7 +39,7 @@ STRATEGIES = {
 }
 
 
-def get_strategy(strategy: str | Strategy | Callable[..., Any]) -> Strategy:
+def get_strategy(strategy: str | Strategy | Callable[..., float | Proposal | None]) -> Strategy:
     """Strategy object of a name or function, or the object itself.
 
     Parameters

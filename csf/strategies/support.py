@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from csf._common.typing import Array, Values
 from csf._validation import check_count, check_number
 from csf.bounds import SupportLineBound
 from csf.metrics import LinearFractional
@@ -63,7 +64,8 @@ class Support(Strategy):
         """Exploit and explore in turn, see `Strategy.propose`."""
         lo, hi = metric.range(pos)
         trials = sorted((trial for trial in trials if trial.t is not None), key=lambda trial: trial.number)
-        tried = np.clip([(trial.t - lo) / (hi - lo) for trial in trials], self.reach, 1.0 - self.reach)
+        levels = [trial.t for trial in trials if trial.t is not None]
+        tried = np.clip([(t - lo) / (hi - lo) for t in levels], self.reach, 1.0 - self.reach)
         if self._is_done(trials, tried, metric, pos):
             return None
         share = None
@@ -73,7 +75,7 @@ class Support(Strategy):
             share = self._explore(tried)
         return None if share is None else float(lo + share * (hi - lo))
 
-    def _exploit(self, trials, tried, metric, pos):
+    def _exploit(self, trials: Sequence[Trial], tried: Array, metric: Metric, pos: float) -> float | None:
         """Share of the range at the best value, or ``None`` where a trial is near already."""
         attained = [trial.attained for trial in trials if trial.attained is not None]
         if not attained:
@@ -89,7 +91,7 @@ class Support(Strategy):
         near = np.abs(_logit(tried) - _logit(share)) < 0.25
         return None if near.any() else share
 
-    def _explore(self, tried):
+    def _explore(self, tried: Array) -> float | None:
         """Share of the range in the middle of the largest gap, the lower one of equal gaps."""
         edges = _logit(np.unique(np.concatenate([[self.reach], tried, [1.0 - self.reach]])))
         if not tried.size:
@@ -100,11 +102,11 @@ class Support(Strategy):
         at = int(np.argmax(gaps > gaps.max() - 1e-9))
         return float(_sigmoid(0.5 * (edges[at] + edges[at + 1])))
 
-    def _is_done(self, trials, tried, metric, pos):
+    def _is_done(self, trials: Sequence[Trial], tried: Array, metric: Metric, pos: float) -> bool:
         complete = [trial for trial in trials if trial.attained is not None]
         if len(complete) <= self.patience:
             return False
-        best = np.maximum.accumulate([trial.attained for trial in complete])
+        best = np.maximum.accumulate([trial.attained for trial in complete if trial.attained is not None])
         if best[-1] - best[-1 - self.patience] >= self.tol:
             return False
         if SupportLineBound(complete, metric, pos=pos).best_possible() - best[-1] > self.tol:
@@ -113,7 +115,7 @@ class Support(Strategy):
         before = [trial.attained for trial in trials[:since] if trial.attained is not None]
         return bool(before) and best[-1] - max(before) < self.tol
 
-    def _exploring_since(self, trials, tried, metric, pos):
+    def _exploring_since(self, trials: Sequence[Trial], tried: Array, metric: Metric, pos: float) -> int:
         """Place of the first of the last ``patience`` exploring trials that were told; 0 where there are fewer."""
         left = self.patience
         for i in range(len(trials) - 1, -1, -1):
@@ -126,9 +128,9 @@ class Support(Strategy):
         return 0
 
 
-def _logit(share):
+def _logit(share: Values) -> Values:
     return np.log(share) - np.log1p(-np.asarray(share))
 
 
-def _sigmoid(x):
+def _sigmoid(x: Values) -> Values:
     return 1.0 / (1.0 + np.exp(-x))

@@ -2,12 +2,12 @@
 
 import pickle
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.metrics import f1_score, roc_auc_score
 
+from csf._common.typing import Estimator, Samples
 from csf._sklearn import clone
 from csf._validation import generator
 from csf.testing._require import require
@@ -22,7 +22,7 @@ TOLERANCE = 1e-8
 PASSES, LEAST_AUC, LEAST_F1 = 40, 0.8, 0.6
 
 
-def check_online(learner: Any, *, random_state: int = 0) -> None:
+def check_online(learner: Estimator, *, random_state: int = 0) -> None:
     """Check that an online learner keeps what streams and comparisons rely on.
 
     Parameters
@@ -77,7 +77,7 @@ def check_online(learner: Any, *, random_state: int = 0) -> None:
             raise AssertionError(f"{learner!r}, {law.__name__}: {error}") from error
 
 
-def _fresh(learner: Any) -> Any:
+def _fresh(learner: Estimator) -> Estimator:
     """Clone that has learnt nothing."""
     return clone(learner)
 
@@ -94,8 +94,8 @@ def _examples(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _taught(
-    blank: Any, X: Any, y: np.ndarray, sizes: Sequence[int] | None = None, classes: Sequence[int] = (0, 1)
-) -> Any:
+    blank: Estimator, X: Samples, y: np.ndarray, sizes: Sequence[int] | None = None, classes: Sequence[int] = (0, 1)
+) -> Estimator:
     """Clone after the rows, in chunks of the sizes in turn."""
     learner, start, turn = _fresh(blank), 0, 0
     sizes = (y.size,) if sizes is None else sizes
@@ -106,7 +106,7 @@ def _taught(
     return learner
 
 
-def _require_same(one: Any, other: Any, X: np.ndarray, message: str, tolerance: float = 0.0) -> None:
+def _require_same(one: Estimator, other: Estimator, X: np.ndarray, message: str, tolerance: float = 0.0) -> None:
     """Require the same scores on X up to ``tolerance`` times the largest score."""
     first, second = (np.asarray(learner.decision_function(X)) for learner in (one, other))
     gap = np.abs(first - second).max()
@@ -116,7 +116,7 @@ def _require_same(one: Any, other: Any, X: np.ndarray, message: str, tolerance: 
 # ---------------------------------------------------------------- laws
 
 
-def _predictions_follow_scores(blank: Any, X: np.ndarray, y: np.ndarray) -> None:
+def _predictions_follow_scores(blank: Estimator, X: np.ndarray, y: np.ndarray) -> None:
     learner = _taught(blank, X, y)
     require(np.array_equal(learner.classes_, [0, 1]), f"classes_ must be [0, 1], got {learner.classes_!r}")
     require(learner.n_features_in_ == N_FEATURES, f"n_features_in_ must be {N_FEATURES}, got {learner.n_features_in_}")
@@ -128,7 +128,7 @@ def _predictions_follow_scores(blank: Any, X: np.ndarray, y: np.ndarray) -> None
     require(not wrong.any(), f"predict and the sign of decision_function disagree on {wrong.sum()} rows")
 
 
-def _cuts_leave_no_trace(blank: Any, X: np.ndarray, y: np.ndarray) -> None:
+def _cuts_leave_no_trace(blank: Estimator, X: np.ndarray, y: np.ndarray) -> None:
     whole = _taught(blank, X, y)
     for sizes in ((1,), (7,), (64,), (5, 100, 1)):
         cut = _taught(blank, X, y, sizes)
@@ -137,14 +137,14 @@ def _cuts_leave_no_trace(blank: Any, X: np.ndarray, y: np.ndarray) -> None:
         require(cut.n_seen_ == N_ROWS, f"n_seen_ must be {N_ROWS} after chunks of {name}, got {cut.n_seen_}")
 
 
-def _seeds_decide(blank: Any, X: np.ndarray, y: np.ndarray) -> None:
+def _seeds_decide(blank: Estimator, X: np.ndarray, y: np.ndarray) -> None:
     one, same = _fresh(blank).fit(X, y), _fresh(blank).fit(X, y)
     _require_same(one, same, X, "two fits with the same seed differ")
     _require_same(_taught(blank, X, y), _taught(blank, X, y), X, "two streams with the same seed differ")
     _require_same(same, one.fit(X[::-1], y[::-1]).fit(X, y), X, "fit remembers an earlier fit")
 
 
-def _kind_of_rows_makes_no_difference(blank: Any, X: np.ndarray, y: np.ndarray) -> None:
+def _kind_of_rows_makes_no_difference(blank: Estimator, X: np.ndarray, y: np.ndarray) -> None:
     A = sparse.csr_array(X)
     dense, csr = _taught(blank, X, y), _taught(blank, A, y)
     _require_same(dense, csr, X, "dense and sparse rows teach different things", TOLERANCE)
@@ -152,13 +152,13 @@ def _kind_of_rows_makes_no_difference(blank: Any, X: np.ndarray, y: np.ndarray) 
     require(gap <= TOLERANCE * np.abs(dense.decision_function(X)).max(), "dense and sparse rows get different scores")
 
 
-def _names_of_labels_make_no_difference(blank: Any, X: np.ndarray, y: np.ndarray) -> None:
+def _names_of_labels_make_no_difference(blank: Estimator, X: np.ndarray, y: np.ndarray) -> None:
     zero, minus = _taught(blank, X, y), _taught(blank, X, 2 * y - 1, classes=(-1, 1))
     _require_same(zero, minus, X, "labels {0, 1} and {-1, 1} teach different things", TOLERANCE)
     require(np.array_equal(2 * zero.predict(X) - 1, minus.predict(X)), "predict must give the labels of the stream")
 
 
-def _order_of_features_makes_no_difference(blank: Any, X: np.ndarray, y: np.ndarray) -> None:
+def _order_of_features_makes_no_difference(blank: Estimator, X: np.ndarray, y: np.ndarray) -> None:
     one = _taught(blank, X, y)
     if not hasattr(one, "coef_"):
         return
@@ -167,7 +167,7 @@ def _order_of_features_makes_no_difference(blank: Any, X: np.ndarray, y: np.ndar
     require(gap <= TOLERANCE * np.abs(one.coef_).max(), f"the order of features changes coef_ by up to {gap:.3g}")
 
 
-def _chunks_may_have_one_class(blank: Any, X: np.ndarray, y: np.ndarray) -> None:
+def _chunks_may_have_one_class(blank: Estimator, X: np.ndarray, y: np.ndarray) -> None:
     order = np.argsort(y, kind="stable")
     learner = _taught(blank, X[order], y[order], (50,))
     require(np.isfinite(learner.decision_function(X)).all(), "chunks of one class lead to scores that are not finite")
@@ -177,7 +177,7 @@ def _chunks_may_have_one_class(blank: Any, X: np.ndarray, y: np.ndarray) -> None
     _require_same(_taught(blank, X, y), first.partial_fit(X, y), X, "a refused first chunk leaves a trace")
 
 
-def _refused_chunks_leave_no_trace(blank: Any, X: np.ndarray, y: np.ndarray) -> None:
+def _refused_chunks_leave_no_trace(blank: Estimator, X: np.ndarray, y: np.ndarray) -> None:
     half, rest = slice(0, N_ROWS // 2), slice(N_ROWS // 2, None)
     holed = X[rest].copy()
     holed[-1, -1] = np.nan
@@ -198,7 +198,7 @@ def _refused_chunks_leave_no_trace(blank: Any, X: np.ndarray, y: np.ndarray) -> 
     _require_same(before, learner, X, "after refused chunks it goes on in another way")
 
 
-def _require_refusal(learner: Any, X: Any, y: np.ndarray, name: str) -> None:
+def _require_refusal(learner: Estimator, X: Samples, y: np.ndarray, name: str) -> None:
     try:
         learner.partial_fit(X, y)
     except ValueError:
@@ -206,7 +206,7 @@ def _require_refusal(learner: Any, X: Any, y: np.ndarray, name: str) -> None:
     raise AssertionError(f"{name} must raise ValueError")
 
 
-def _pickles_go_on(blank: Any, X: np.ndarray, y: np.ndarray) -> None:
+def _pickles_go_on(blank: Estimator, X: np.ndarray, y: np.ndarray) -> None:
     straight = _taught(blank, X[:123], y[:123])
     restored = pickle.loads(pickle.dumps(straight))
     _require_same(straight, restored, X, "a pickle has other scores")
@@ -215,16 +215,16 @@ def _pickles_go_on(blank: Any, X: np.ndarray, y: np.ndarray) -> None:
     _require_same(straight, restored, X, "a pickle goes on in another way")
 
 
-def _easy_streams_are_learnt(blank: Any, X: np.ndarray, y: np.ndarray) -> None:
+def _easy_streams_are_learnt(blank: Estimator, X: np.ndarray, y: np.ndarray) -> None:
     _require_learnt(blank, 0.0, "an easy stream")
 
 
-def _intercepts_are_learnt(blank: Any, X: np.ndarray, y: np.ndarray) -> None:
+def _intercepts_are_learnt(blank: Estimator, X: np.ndarray, y: np.ndarray) -> None:
     if hasattr(_taught(blank, X, y), "intercept_") and blank.get_params().get("fit_intercept", True):
         _require_learnt(blank, 0.5, "an easy stream on one side of the origin")
 
 
-def _require_learnt(blank: Any, shift: float, name: str) -> None:
+def _require_learnt(blank: Estimator, shift: float, name: str) -> None:
     """Require that a stream whose classes differ in one feature, around ``shift``, is learnt in a number of passes."""
     rng = np.random.default_rng(0)
     y = (rng.random(2 * N_ROWS) < 0.3).astype(int)
@@ -244,7 +244,7 @@ def _require_learnt(blank: Any, shift: float, name: str) -> None:
     )
 
 
-LAWS: tuple[Callable[[Any, np.ndarray, np.ndarray], None], ...] = (
+LAWS: tuple[Callable[[Estimator, np.ndarray, np.ndarray], None], ...] = (
     _predictions_follow_scores,
     _cuts_leave_no_trace,
     _seeds_decide,

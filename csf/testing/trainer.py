@@ -4,12 +4,13 @@ import pickle
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.typing import Costs, Estimator
 from csf._sklearn import clone
 from csf.costs.weights import WeightRoute, weight_route
 from csf.samples.folds import Data, Fold, make_folds
@@ -24,14 +25,16 @@ N_ROWS, N_TRAIN, N_FEATURES = 150, (100, 90), 4
 COSTS = (4.0, 1.0)
 # Allowed differences of numbers that should be the same, as a share of the spread of the scores.
 TOLERANCE = 1e-6
+# ``maker(base, folds, route, normalize, shared)``: trainers, or None where it declines the base.
+Maker: TypeAlias = Callable[..., list[Trainer] | None]
 
 
 @dataclass(frozen=True, eq=False)
 class _Case:
     """A base, its trainers' maker and data; the laws change one thing at a time."""
 
-    maker: Callable[..., Any]
-    base: Any
+    maker: Maker
+    base: Estimator
     route: WeightRoute
     X: np.ndarray
     y: np.ndarray
@@ -54,12 +57,12 @@ class _Case:
         """Trainers that fit the base itself."""
         return [GenericTrainer(self.base, fold, self.route, self.normalize) for fold in self.folds()]
 
-    def scores(self, trainers: list[Trainer], costs: tuple[float, float] = COSTS, part: str = "test") -> np.ndarray:
+    def scores(self, trainers: list[Trainer], costs: Costs = COSTS, part: str = "test") -> np.ndarray:
         """Scores on the parts of all folds, one after the other."""
         return np.concatenate([scores_of(trainer, _trained(trainer, costs), part) for trainer in trainers])
 
 
-def check_trainer(maker: Callable[..., Any], base: Any, *, n_classes: int = 2, random_state: int = 0) -> None:
+def check_trainer(maker: Maker, base: Estimator, *, n_classes: int = 2, random_state: int = 0) -> None:
     """Check that the trainers of a base keep what searches rely on.
 
     Parameters
@@ -117,7 +120,7 @@ def check_trainer(maker: Callable[..., Any], base: Any, *, n_classes: int = 2, r
             raise AssertionError(f"{base!r}, {law.__name__}: {error}") from error
 
 
-def _case(maker: Callable[..., Any], base: Any, n_classes: int, rng: np.random.Generator) -> _Case:
+def _case(maker: Maker, base: Estimator, n_classes: int, rng: np.random.Generator) -> _Case:
     """Overlapping classes, features >= 0, and two folds whose parts are not in order."""
     y = rng.permutation(np.resize([0, 0, *range(n_classes)], N_ROWS))
     X = rng.random((N_ROWS, N_FEATURES))
@@ -128,7 +131,7 @@ def _case(maker: Callable[..., Any], base: Any, n_classes: int, rng: np.random.G
     return _Case(maker, base, weight_route(base), X, y, splits=splits)
 
 
-def _trained(trainer: Trainer, costs: tuple[float, float], starts: tuple[Any, ...] = ()) -> Training:
+def _trained(trainer: Trainer, costs: Costs, starts: tuple[Any, ...] = ()) -> Training:
     training = trainer.fit(costs, starts)
     require(isinstance(training, Training), f"fit must return a csf.trainers.Training, got {training!r}")
     return training
@@ -150,7 +153,7 @@ def _same(one: np.ndarray, other: np.ndarray, message: str, tolerance: float = T
 def _costs_reach_the_objective(case: _Case) -> None:
     for costs in (COSTS, (2.0, 0.3)):
         c_fn, c_fp = costs
-        wrong: dict[str, tuple[float, float]] = {
+        wrong: dict[str, Costs] = {
             "for swapped costs": (c_fp, c_fn),
             "for equal costs": (1.0, 1.0),
             "for squared costs": (c_fn**2, c_fp**2),

@@ -3,9 +3,9 @@
 from csf.thresholding.bisection import Bisection, BisectionPlugIn, bisection
 from csf.thresholding.curve import Cut, ThresholdCurve, sweep, threshold_curve
 from csf.thresholding.frank_wolfe import FrankWolfePlugIn, Mixture, RandomizedFrankWolfePlugIn, frank_wolfe
+from csf.thresholding.multiclass_sweep import sweep_several
 from csf.thresholding.oracle import cost_threshold, probability_curve
 from csf.thresholding.plugin import PlugInClassifier
-from csf.thresholding.several import sweep_several
 
 __all__ = [
     "Bisection",

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 from csf._common.typing import Array, BoolArray
 from csf._validation import check_choice
 
-__all__ = ["fit_calibrator"]
+__all__ = ["Calibrator", "fit_calibrator"]
 
 CALIBRATIONS = (None, "sigmoid", "isotonic")
+
+
+class Calibrator(Protocol):
+    """A fitted map from scores to probabilities."""
+
+    def predict(self, score: Array, /) -> Array:
+        """Probabilities of scores."""
+        ...
 
 
 class _Sigmoid:
     """Platt's sigmoid: logistic regression on the score alone, with targets moved off 0 and 1."""
 
-    def fit(self, score: Array, is_pos: BoolArray, sample_weight: ArrayLike | None) -> Any:
+    def fit(self, score: Array, is_pos: BoolArray, sample_weight: Array | None) -> Self:
         weight = np.ones(score.shape[0]) if sample_weight is None else sample_weight
         n_pos, n_neg = weight[is_pos].sum(), weight[~is_pos].sum()
         target = np.where(is_pos, (n_pos + 1.0) / (n_pos + 2.0), 1.0 / (n_neg + 2.0))
@@ -34,21 +41,21 @@ class _Sigmoid:
         )
         return self
 
-    def predict(self, score: Array) -> Any:
+    def predict(self, score: Array) -> Array:
         return self.model_.predict_proba(self._column(score))[:, 1]
 
     @property
-    def slope_(self) -> Any:
+    def slope_(self) -> float:
         """Growth of the log-odds with the score."""
         return float(self.model_.coef_[0, 0] / self.scale_)
 
-    def _column(self, score):
+    def _column(self, score: Array) -> Array:
         return ((score - self.shift_) / self.scale_)[:, np.newaxis]
 
 
 def fit_calibrator(
     calibration: str | None, score: Array, is_pos: BoolArray, sample_weight: Array | None
-) -> object | None:
+) -> Calibrator | None:
     """Fitted object whose ``predict`` turns scores into probabilities, or ``None`` for no calibration.
 
     Parameters

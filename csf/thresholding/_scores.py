@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from numpy.typing import ArrayLike
 from sklearn.utils.validation import has_fit_parameter
 
-from csf._common.typing import Estimator, Samples
+from csf._common.typing import Array, Estimator, IntArray, Label, Samples
 from csf._sklearn import last_step, safe_indexing, slice_params
 from csf.scores.responses import positive_score
 
@@ -16,15 +16,22 @@ __all__ = ["RESPONSE_METHODS", "fold_scores", "weight_argument"]
 RESPONSE_METHODS = ("predict_proba", "decision_function")
 
 
-def weight_argument(base: Estimator) -> Any:
+def weight_argument(base: Estimator) -> str | None:
     """Name of the argument of the base's ``fit`` that takes sample weights, or ``None``."""
     prefix, last = last_step(base)
     return f"{prefix}sample_weight" if has_fit_parameter(last, "sample_weight") else None
 
 
 def fold_scores(
-    model: Any, X: Samples, y: ArrayLike, train: Any, test: Any, fit_params: Any, response_methods: Any, pos_label: Any
-) -> Any:
+    model: Estimator,
+    X: Samples,
+    y: Array,
+    train: IntArray,
+    test: IntArray,
+    fit_params: dict[str, Any],
+    response_methods: Sequence[str],
+    pos_label: Label,
+) -> Array:
     """Fit to one part, score another."""
     fit_params = slice_params(fit_params, train, y.shape[0])
     model.fit(safe_indexing(X, train), safe_indexing(y, train), **fit_params)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from csf._common.typing import Estimator, Label, RandomState_
+from csf._common.typing import Array, Estimator, Label, RandomState_
 from csf._validation import check_number
 from csf.metrics import LinearFractional, get_metric
 from csf.thresholding._pooled import ProbabilityThresholdClassifier
@@ -15,6 +15,7 @@ from csf.thresholding.curve import Cut
 from csf.thresholding.oracle import cost_threshold
 
 if TYPE_CHECKING:
+    from csf.metrics.base import Metric
     from csf.thresholding.curve import ThresholdCurve
 
 
@@ -44,12 +45,12 @@ class Bisection:
 
     cut: Cut
     upper: float
-    levels: np.ndarray
-    thresholds: np.ndarray
-    values: np.ndarray
+    levels: Array
+    thresholds: Array
+    values: Array
 
 
-def bisection(curve: ThresholdCurve, metric: str | LinearFractional, *, tol: float = 1e-09) -> Any:
+def bisection(curve: ThresholdCurve, metric: str | LinearFractional, *, tol: float = 1e-09) -> Bisection:
     r"""Threshold on probabilities for a linear-fractional metric, by bisection on its level.
 
     A level v is reachable exactly when the rule that is cheapest for the class costs a(v) reaches it; that rule is
@@ -96,14 +97,14 @@ def bisection(curve: ThresholdCurve, metric: str | LinearFractional, *, tol: flo
     >>> result.cut.value, result.cut.threshold
     (0.75, 0.417)
     """
-    metric = _check_metric(metric)
+    ratio = _check_metric(metric)
     check_number(tol, "tol", positive=True)
-    lower, upper = metric.range(curve.pos)
+    lower, upper = ratio.range(curve.pos)
     level, best, steps = lower, None, []
     while True:
-        threshold = cost_threshold(*metric.cost_weights(level, pos=curve.pos))
+        threshold = cost_threshold(*ratio.cost_weights(level, pos=curve.pos))
         profile = curve.at(threshold)
-        value = metric.of(profile)
+        value = ratio.of(profile)
         steps.append((level, threshold, value))
         if best is None or value > best.value:
             best = Cut(threshold, value, profile)
@@ -118,14 +119,14 @@ def bisection(curve: ThresholdCurve, metric: str | LinearFractional, *, tol: flo
     return Bisection(best, max(upper, best.value), levels, thresholds, values)
 
 
-def _check_metric(metric):
-    metric = get_metric(metric)
-    if not isinstance(metric, LinearFractional):
+def _check_metric(metric: str | Metric) -> LinearFractional:
+    found = get_metric(metric)
+    if not isinstance(found, LinearFractional):
         raise TypeError(
-            f"bisection needs a linear-fractional metric such as 'f1' or 'jaccard'; {metric.name!r} is none. Use "
+            f"bisection needs a linear-fractional metric such as 'f1' or 'jaccard'; {found.name!r} is none. Use "
             "PlugInClassifier, which takes any metric, or FrankWolfePlugIn for one that is concave in the rates"
         )
-    return metric
+    return found
 
 
 class BisectionPlugIn(ProbabilityThresholdClassifier):
@@ -177,6 +178,9 @@ class BisectionPlugIn(ProbabilityThresholdClassifier):
     (0.372, 0.742)
     """
 
+    metric: str | LinearFractional
+    bisection_: Bisection
+
     def __init__(
         self,
         base: Estimator,
@@ -198,12 +202,12 @@ class BisectionPlugIn(ProbabilityThresholdClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         _check_metric(self.metric)
 
-    def _choose(self, curve):
+    def _choose(self, curve: ThresholdCurve) -> Cut:
         self.bisection_ = bisection(curve, self.metric, tol=self.tol)
         return self.bisection_.cut
 
-    def _best_cut(self, curve):
+    def _best_cut(self, curve: ThresholdCurve) -> Cut:
         return bisection(curve, self.metric, tol=self.tol).cut

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,17 +14,8 @@ from csf._common.typing import Array, BoolArray, Label, Values
 from csf._validation import check_binary_target, check_class_totals, check_scores, check_weights
 from csf.errors.profile import ErrorProfile
 from csf.metrics import get_metric
-from csf.thresholding._kernels import (
-    hull_cuts,
-    merge_cuts,
-    merge_weighted_cuts,
-    midpoint,
-    midpoints,
-    pack_keys,
-    split,
-    split_weighted,
-    unpack_keys,
-)
+from csf.thresholding._kernels import hull_cuts, merge_cuts, merge_weighted_cuts, midpoint, midpoints
+from csf.thresholding._sorting import sorted_samples, sorted_scores
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
@@ -35,7 +27,12 @@ __all__ = ["Cut", "ThresholdCurve", "sweep", "threshold_curve"]
 _BLOCK = 1 << 15
 # Values closer than this (relative to the larger of 1 and the best value) are ties that rounding tore apart.
 _TIE = 8 * np.finfo(np.float64).eps
-_NAN_SCORES = "scores contain NaN; accepted: finite numbers and +-inf. Impute them or drop those samples"
+
+
+class _Demand(Protocol):
+    """What a cut can be asked for besides."""
+
+    def violation(self, fn: Values, fp: Values, *, pos: float) -> Values: ...
 
 
 @dataclass(frozen=True)
@@ -97,16 +94,16 @@ class ThresholdCurve:
     Cut(threshold=0.225, value=0.8, profile=ErrorProfile(fn=0.0, fp=0.25, pos=0.5), feasible=True)
     """
 
-    lowest_score: np.ndarray
-    fn: np.ndarray
-    fp: np.ndarray
+    lowest_score: Array
+    fn: Array
+    fp: Array
     pos: float
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n_cuts={self.fn.shape[0]}, pos={self.pos:.6g})"
 
     @cached_property
-    def thresholds(self) -> Any:
+    def thresholds(self) -> Array:
         """Thresholds of the cuts, decreasing from +inf to -inf: midpoints between neighbouring distinct scores.
 
         The upper score itself where there is no number between them, or the lower one is -inf.
@@ -132,7 +129,7 @@ class ThresholdCurve:
         metric = get_metric(metric)
         return self._at_every_cut(metric.value)
 
-    def best(self, metric: str | Metric, constraint: Any = None) -> Cut:
+    def best(self, metric: str | Metric, constraint: _Demand | None = None) -> Cut:
         """The cut with the largest value; of equal values the one with the fewest predicted positives.
 
         Parameters
@@ -158,7 +155,7 @@ class ThresholdCurve:
         Values that differ by rounding only (8 units in the last place) count as equal.
         """
         values = self.value(metric)
-        allowed, feasible = slice(None), True
+        allowed, feasible = None, True
         if constraint is not None:
             violation = self._at_every_cut(constraint.violation)
             least = np.nanmin(violation) if not np.isnan(violation).all() else np.nan
@@ -166,8 +163,8 @@ class ThresholdCurve:
                 raise ValueError(f"the violation of {constraint!r} is NaN at every cut; it must be numbers >= 0")
             feasible = bool(least <= 0)
             allowed = np.flatnonzero(violation <= (0.0 if feasible else least + _slack(violation, least)))
-        cut = _first_best(values[allowed], metric)
-        cut = int(cut if constraint is None else allowed[cut])
+        cut = _first_best(values if allowed is None else values[allowed], metric)
+        cut = cut if allowed is None else int(allowed[cut])
         return Cut(self._threshold(cut), float(values[cut]), self._profile(cut), feasible)
 
     def at(self, threshold: float) -> ErrorProfile:
@@ -190,7 +187,7 @@ class ThresholdCurve:
         """
         return self._profile(int(self.cuts_at(threshold)))
 
-    def cuts_at(self, thresholds: Values) -> Any:
+    def cuts_at(self, thresholds: Values) -> Values:
         """Index of the cut that the rule ``score >= threshold`` makes.
 
         Parameters
@@ -224,24 +221,24 @@ class ThresholdCurve:
         cuts = hull_cuts(self.fn, self.fp)[::-1]
         return np.column_stack((self.fn[cuts], self.fp[cuts]))
 
-    def _at_every_cut(self, function):
+    def _at_every_cut(self, function: Callable[..., Values]) -> Array:
         result = np.empty(self.fn.shape[0])
         for start in range(0, result.shape[0], _BLOCK):
             block = slice(start, start + _BLOCK)
             result[block] = function(self.fn[block], self.fp[block], pos=self.pos)
         return result
 
-    def _profile(self, cut):
-        return ErrorProfile(fn=self.fn[cut], fp=self.fp[cut], pos=self.pos)
+    def _profile(self, cut: int) -> ErrorProfile:
+        return ErrorProfile(fn=float(self.fn[cut]), fp=float(self.fp[cut]), pos=self.pos)
 
-    def _threshold(self, cut):
+    def _threshold(self, cut: int) -> float:
         """One threshold, without those of all other cuts."""
         if cut == self.fn.shape[0] - 1:
             return -np.inf
         return float(midpoint(self.lowest_score[cut], self.lowest_score[cut + 1]))
 
 
-def _slack(values, level):
+def _slack(values: Array, level: float) -> float:
     """Distance from ``level`` that rounding can explain, for values of any unit."""
     if not np.isfinite(level):
         return 0.0
@@ -251,7 +248,7 @@ def _slack(values, level):
     return _TIE * max(abs(level), min(1.0, largest))
 
 
-def _first_best(values, metric):
+def _first_best(values: Array, metric: str | Metric) -> int:
     """First index of the largest value; NaN never wins."""
     if np.isnan(top := values.max()):
         missing = np.isnan(values)
@@ -297,65 +294,19 @@ def sweep(is_pos: BoolArray, score: Array, sample_weight: Array | None = None) -
     score = np.ascontiguousarray(score, dtype=np.float64)
     n_samples = score.shape[0]
     if sample_weight is None:
-        sorted_scores = _sorted_scores(score, is_pos)
+        pos_scores, neg_scores = sorted_scores(score, is_pos)
         arrays = tuple(np.empty(n_samples + 1) for _ in range(3))
-        n_cuts, pos = merge_cuts(*sorted_scores, *arrays)
+        n_cuts, pos = merge_cuts(pos_scores, neg_scores, *arrays)
     else:
-        sorted_samples = _sorted_samples(score, is_pos, np.ascontiguousarray(sample_weight, dtype=np.float64))
+        samples = sorted_samples(score, is_pos, np.ascontiguousarray(sample_weight, dtype=np.float64))
         arrays = tuple(np.empty(n_samples + 1) for _ in range(3))
-        n_cuts, pos = merge_weighted_cuts(*sorted_samples, *arrays)
+        n_cuts, pos = merge_weighted_cuts(*samples, *arrays)
     # Few cuts of many samples should not keep the large arrays alive.
     wasteful = n_cuts < n_samples // 2
     lowest_score, fn, fp = (array[:n_cuts].copy() if wasteful else array[:n_cuts] for array in arrays)
     for array in (lowest_score, fn, fp):
         array.flags.writeable = False
     return ThresholdCurve(lowest_score, fn, fp, pos)
-
-
-def _sorted_scores(score, is_pos):
-    """Scores of positives and of negatives, each sorted."""
-    scores = np.empty_like(score)
-    border = split(score, is_pos, scores)
-    if border < 0:
-        raise ValueError(_NAN_SCORES)
-    parts = scores[:border], scores[border:]
-    for part in parts:
-        part.sort()
-    return parts
-
-
-def _sorted_samples(score, is_pos, weight):
-    """Scores and weights of positives, then of negatives, each pair sorted by score; weights of zero left out."""
-    scores, weights = np.empty_like(score), np.empty_like(score)
-    front, back = split_weighted(score, is_pos, weight, scores, weights)
-    if front < 0:
-        raise ValueError(_NAN_SCORES)
-    return *_sort_together(scores[:front], weights[:front]), *_sort_together(scores[back:], weights[back:])
-
-
-def _sort_together(score, weight):
-    """Sorted scores and the weights in that order.
-
-    Sorting integers that hold the leading bits of a score and the index of its sample is several times faster
-    than an argsort; where scores are too close together for that, argsort does it.
-    """
-    if score.shape[0] == 0:
-        return score, weight
-    index_bits = score.shape[0].bit_length()
-    keys = np.empty(score.shape[0], dtype=np.uint64)
-    pack_keys(score.view(np.uint64), index_bits, keys)
-    keys.sort()
-    sorted_score = np.sort(score)
-    unsorted = np.zeros(score.shape[0], dtype=bool)
-    n_unsorted = unpack_keys(keys, index_bits, score, sorted_score, unsorted)
-    order = keys.view(np.int64)
-    if n_unsorted > score.shape[0] // 2:
-        order[:] = np.argsort(score)
-    elif n_unsorted:
-        # Such places follow one another in the order of their scores, so one argsort serves them all.
-        samples = order[unsorted]
-        order[unsorted] = samples[np.argsort(score[samples])]
-    return sorted_score, weight[order]
 
 
 def threshold_curve(
@@ -402,7 +353,7 @@ def threshold_curve(
     return sweep(is_pos, score, weight)
 
 
-def check_both_classes(is_pos: BoolArray, sample_weight: ArrayLike | None, owner: Any) -> None:
+def check_both_classes(is_pos: BoolArray, sample_weight: Array | None, owner: str) -> None:
     """Raise a ValueError unless both classes have samples of positive weight."""
     weighs = np.ones(is_pos.shape[0]) if sample_weight is None else sample_weight
     for name, mask in (("positive", is_pos), ("negative", ~is_pos)):

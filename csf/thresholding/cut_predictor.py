@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,12 +11,15 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from csf._common.typing import Array
+from csf._common.typing import Array, Costs, Estimator, Label, Samples
+from csf._sklearn import pass_on_features
 from csf._validation import check_class_weights, check_labels
 from csf.costs.one_vs_rest import problem_probabilities
 from csf.errors.profile import ErrorProfile
 from csf.metrics import get_metric
+from csf.samples.routing import BaseRoutingMixin
 from csf.scores.responses import (
+    Response,
     class_scores,
     margin,
     moved_scores,
@@ -23,51 +28,135 @@ from csf.scores.responses import (
     respond,
     response_method,
 )
-from csf.thresholding.several import sweep_several
+from csf.thresholding.multiclass_sweep import sweep_several
 
 if TYPE_CHECKING:
+    from csf.metrics.base import Metric
     from csf.thresholding.curve import ThresholdCurve
 
 
-__all__ = ["CutPredictorMixin"]
+__all__ = ["CutClassifierMixin", "CutPredictorMixin", "base_has"]
 
 
-def _base_has(*methods):
+def base_has(*methods: str) -> Callable[[Any], bool]:
     """Condition for `available_if`: the base, fitted or not, has one of the methods."""
 
-    def check(self):
+    def check(self: Any) -> bool:
         estimator = getattr(self, "best_estimator_", self.base)
         return any(hasattr(estimator, method) for method in methods)
 
     return check
 
 
-class CutPredictorMixin:
-    """Predicts with ``best_estimator_`` cut at ``best_threshold_``.
+def _has_probabilities(self: Any) -> bool:
+    return hasattr(self, "predict_proba")
 
-    The class that uses it has the parameters ``base``, ``metric``, ``weighting`` and ``threshold`` (``None`` for the
-    base's own decision), and sets ``best_threshold_``, ``best_cost_weights_``, ``classes_`` and ``null_class_`` in
-    ``fit``, and the rest by `_adopt`.
+
+class CutClassifierMixin(BaseRoutingMixin):
+    """What all classifiers share that cut the score of a fitted base: searches of costs and plug-ins.
+
+    The class that uses it has the parameters ``base``, ``cv`` and ``metric``, and ``best_estimator_`` once it is
+    fitted; it writes `_errors`, ``predict`` and ``predict_proba``.
     """
 
-    def _adopt(self, estimator, known, names):
+    # A name or a metric; subclasses say of which kind.
+    metric: Any
+    classes_: Array
+    pos_label_: Label
+    # Methods, declared alone: that of the subclass may come and go with those of the base.
+    predict: Any
+    predict_proba: Any
+
+    @abstractmethod
+    def _errors(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> ErrorProfile:
+        """Error profile of predictions."""
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Samples) -> Array:
+        """Logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Log-probabilities in the order of ``classes_``.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def score(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Value of ``metric`` (not the accuracy) on new data, as scikit-learn's searches do.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0.
+
+        Returns
+        -------
+        float
+            The value of the predictions.
+        """
+        metric = get_metric(self.metric)
+        return metric.of(self._errors(y, self.predict(X), sample_weight))
+
+
+class CutPredictorMixin(CutClassifierMixin):
+    """Predicts with ``best_estimator_`` cut at ``best_threshold_``.
+
+    The class that uses it has the parameters ``base``, ``cv``, ``metric``, ``weighting`` and ``threshold`` (``None``
+    for the base's own decision), and sets ``best_threshold_``, ``best_cost_weights_``, ``classes_`` and
+    ``null_class_`` in ``fit``, and the rest by `_adopt`.
+    """
+
+    metric: str | Metric
+    threshold: str | None
+    weighting: str
+    null_class_: Label
+    best_cost_weights_: Costs
+    best_threshold_: float | None
+    best_estimator_: Estimator
+
+    @property
+    def threshold_(self) -> float | None:
+        """``best_threshold_``, under its name in the classifiers of `csf.thresholding`."""
+        return self.best_threshold_
+
+    @property
+    def estimator_(self) -> Estimator:
+        """``best_estimator_``, under its name in the classifiers of `csf.thresholding`."""
+        return self.best_estimator_
+
+    def _adopt(self, estimator: Estimator, known: Array, names: Array) -> None:
         """Keep the final estimator, the classes that it knows, and the user's names of them."""
         self.best_estimator_, self._known, self._names = estimator, known, names
         self._estimator_null = known[names.tolist().index(self.null_class_)]
         if self.best_threshold_ is None and response_method(estimator) is not None:
             self.best_threshold_ = natural_threshold(estimator)
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(estimator, name):
-                setattr(self, name, getattr(estimator, name))
+        pass_on_features(estimator, self)
 
-    def _check_predicts(self):
+    def _check_predicts(self) -> None:
         check_is_fitted(self, "trials_")
         if not hasattr(self, "best_estimator_"):
             raise AttributeError(
                 "this CostSearch was fitted with refit=False and has no best_estimator_ to predict with; use refit=True"
             )
 
-    def predict(self, X: ArrayLike) -> Array:
+    def _scored(self, X: Samples) -> tuple[Response, Array]:
+        """What the final estimator says with scores, and these scores."""
+        answer = respond(self.best_estimator_, X, self._estimator_null, tune=True)
+        assert answer.score is not None  # they were asked for
+        return answer, answer.score
+
+    def predict(self, X: Samples) -> Array:
         """Labels by the winner and its threshold.
 
         Parameters
@@ -81,13 +170,17 @@ class CutPredictorMixin:
             Labels, as in ``classes_``.
         """
         self._check_predicts()
-        answer = respond(self.best_estimator_, X, self._estimator_null, tune=self.threshold is not None)
-        decided = answer.decided if self.threshold is None else answer.score >= self.best_threshold_
+        if self.threshold is None:
+            answer = respond(self.best_estimator_, X, self._estimator_null, tune=False)
+            decided = answer.decided
+        else:
+            answer, score = self._scored(X)
+            decided = score >= self.best_threshold_
         found = self._names[np.searchsorted(self._known, answer.found)]
         return np.where(decided, found, self.null_class_).astype(self.classes_.dtype, copy=False)
 
-    @available_if(_base_has("decision_function", "predict_proba"))
-    def decision_function(self, X: ArrayLike) -> Any:
+    @available_if(base_has("decision_function", "predict_proba"))
+    def decision_function(self, X: Samples) -> Array:
         """Scores that say what `predict` does.
 
         Parameters
@@ -103,17 +196,21 @@ class CutPredictorMixin:
             class is moved by the threshold: the largest one is the class that is predicted.
         """
         self._check_predicts()
-        estimator, null = self.best_estimator_, self._estimator_null
-        # The base's own decision leaves a score at its threshold negative; a tuned threshold takes it in.
-        cut = np.nextafter(self.best_threshold_, np.inf) if self.threshold is None else self.best_threshold_
+        estimator, cut = self.best_estimator_, self.best_threshold_
+        assert cut is not None  # where there are scores, `_adopt` takes the natural one at least
+        if self.threshold is None:
+            # The base's own decision leaves a score at its threshold negative; a tuned threshold takes it in.
+            cut = float(np.nextafter(cut, np.inf))
         if self.classes_.shape[0] == 2:
-            return margin(respond(estimator, X, null, tune=True).score, cut, self.classes_[0] == self.null_class_)
+            _, score = self._scored(X)
+            return margin(score, cut, self.classes_[0] == self.null_class_)
         probabilities = response_method(estimator) == "predict_proba"
         scores = class_scores(estimator, X)
-        return self._ordered(moved_scores(scores, null_column(estimator, null), cut, probabilities=probabilities))
+        column = null_column(estimator, self._estimator_null)
+        return self._ordered(moved_scores(scores, column, cut, probabilities=probabilities))
 
-    @available_if(_base_has("decision_function", "predict_proba"))
-    def threshold_curve(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ThresholdCurve:
+    @available_if(base_has("decision_function", "predict_proba"))
+    def threshold_curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ThresholdCurve:
         """All cuts of the score that ``best_threshold_`` cuts, on new data.
 
         Parameters
@@ -136,20 +233,20 @@ class CutPredictorMixin:
             If ``y`` has one class only, or labels that the search has not seen.
         """
         self._check_predicts()
-        y, classes = check_labels(y)
+        labels, classes = check_labels(y)
         if not np.isin(classes, self.classes_).all():
             raise ValueError(f"y holds the labels {classes.tolist()}, the search knows {self.classes_.tolist()}")
-        answer = respond(self.best_estimator_, X, self._estimator_null, tune=True)
-        found, is_pos = self._names[np.searchsorted(self._known, answer.found)], y != self.null_class_
+        answer, score = self._scored(X)
+        found, is_pos = self._names[np.searchsorted(self._known, answer.found)], labels != self.null_class_
         weight = check_class_weights(sample_weight, is_pos)
-        return sweep_several(is_pos, is_pos & (y != found), answer.score, weight)
+        return sweep_several(is_pos, is_pos & (labels != found), score, weight)
 
-    def _ordered(self, columns):
+    def _ordered(self, columns: Array) -> Array:
         """Columns in the order of ``classes_``."""
         return columns[:, np.argsort(self._names)]
 
-    @available_if(_base_has("predict_proba"))
-    def predict_proba(self, X: ArrayLike) -> Array:
+    @available_if(base_has("predict_proba"))
+    def predict_proba(self, X: Samples) -> Array:
         """Class probabilities with the costs taken out again.
 
         Parameters
@@ -175,41 +272,5 @@ class CutPredictorMixin:
         total = proba.sum(axis=1, keepdims=True)
         return self._ordered(np.divide(proba, total, out=proba, where=total > 0.0))
 
-    @available_if(_base_has("predict_proba"))
-    def predict_log_proba(self, X: ArrayLike) -> Array:
-        """Logarithm of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Log-probabilities in the order of ``classes_``.
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """The metric of the search on new data.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights >= 0.
-
-        Returns
-        -------
-        float
-            Value of ``metric`` (not the accuracy), as scikit-learn's searches do.
-        """
-        profile = ErrorProfile.from_classes(
-            y, self.predict(X), null_class=self.null_class_, sample_weight=sample_weight
-        )
-        return get_metric(self.metric).of(profile)
+    def _errors(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> ErrorProfile:
+        return ErrorProfile.from_classes(y, predicted, null_class=self.null_class_, sample_weight=sample_weight)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from csf._common.typing import Array
 from csf._validation import check_class_totals, check_weights, floats
 from csf.thresholding.curve import sweep
 
@@ -102,15 +103,15 @@ def probability_curve(
     return sweep(is_pos, np.concatenate((proba, proba)), np.concatenate((as_pos, as_neg)))
 
 
-def check_probabilities(values: Any, name: str, shape: Any = None) -> Any:
+def check_probabilities(values: ArrayLike, name: str, shape: tuple[int, ...] | None = None) -> Array:
     """Check an array of numbers in [0, 1], of a given or any one-dimensional shape; return it as float64."""
-    values = floats(values, name)
-    if values.ndim != 1 or values.shape[0] == 0 or (shape is not None and values.shape != shape):
-        raise ValueError(f"{name} must have shape {shape or '(n_samples,)'}, got {values.shape}")
-    outside = ~((values >= 0.0) & (values <= 1.0))
+    checked = floats(values, name)
+    if checked.ndim != 1 or checked.shape[0] == 0 or (shape is not None and checked.shape != shape):
+        raise ValueError(f"{name} must have shape {shape or '(n_samples,)'}, got {checked.shape}")
+    outside = ~((checked >= 0.0) & (checked <= 1.0))
     if outside.any():
         raise ValueError(
-            f"{name} must hold probabilities in [0, 1], got {values[outside][0]!r}; calibration='sigmoid' or "
+            f"{name} must hold probabilities in [0, 1], got {checked[outside][0]!r}; calibration='sigmoid' or "
             "'isotonic' of the classifiers makes probabilities of other scores"
         )
-    return values
+    return checked

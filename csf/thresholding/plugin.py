@@ -14,6 +14,7 @@ from csf.thresholding._scores import RESPONSE_METHODS
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.metrics.constraint import Constraint
+    from csf.thresholding.curve import Cut, ThresholdCurve
 
 
 __all__ = ["PlugInClassifier"]
@@ -130,17 +131,17 @@ class PlugInClassifier(PooledThresholdClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         self._demand()
         self._response_methods()
 
-    def _response_methods(self):
+    def _response_methods(self) -> tuple[str, ...]:
         if self.response_method == "auto":
             # A sigmoid fits log-odds and margins, not probabilities.
             return RESPONSE_METHODS if self.calibration is None else RESPONSE_METHODS[::-1]
         return (check_choice(self.response_method, "response_method", ("auto", *RESPONSE_METHODS)),)
 
-    def _demand(self):
+    def _demand(self) -> tuple[Metric, Any]:
         """The metric and the constraint; a constrained metric brings its own."""
         metric = get_metric(self.metric)
         own = metric.constraint
@@ -149,10 +150,10 @@ class PlugInClassifier(PooledThresholdClassifier):
         given = own if self.constraint is None else self.constraint
         return metric, given if hasattr(given, "violation") else get_constraint(given)
 
-    def _best_cut(self, curve):
+    def _best_cut(self, curve: ThresholdCurve) -> Cut:
         return curve.best(*self._demand())
 
-    def _choose(self, curve):
+    def _choose(self, curve: ThresholdCurve) -> Cut:
         cut = self._best_cut(curve)
         if not cut.feasible:
             _, constraint = self._demand()
