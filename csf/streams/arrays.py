@@ -1,16 +1,20 @@
 """Chunks of arrays in memory."""
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.utils import check_consistent_length, column_or_1d
 
+from csf._common.typing import Samples
 from csf._sklearn import num_samples, safe_indexing
 from csf.streams.base import ChunkIterator
 
 __all__ = ["ArrayChunks", "iter_arrays"]
 
 
-def iter_arrays(X, y, chunk_size, *, passes=1, progress=False):
+def iter_arrays(X: Samples, y: ArrayLike, chunk_size: int, *, passes: int = 1, progress: bool = False) -> ArrayChunks:
     """Go through arrays in chunks, in their order.
 
     Parameters
@@ -69,7 +73,7 @@ class ArrayChunks(ChunkIterator):
     (4, 6, 2)
     """
 
-    def __init__(self, X, y, chunk_size, *, passes=1, progress=False):
+    def __init__(self, X: Samples, y: ArrayLike, chunk_size: int, *, passes: int = 1, progress: bool = False) -> None:
         super().__init__(chunk_size, passes=passes, progress=progress)
         if not hasattr(X, "shape"):  # rows of a list would not come out as arrays
             X = np.asarray(X)

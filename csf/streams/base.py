@@ -1,7 +1,10 @@
 """Iterators over chunks that know their place, so that a pickle of them continues where they were."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Iterator
+from typing import Any
 
 from tqdm import tqdm
 
@@ -46,7 +49,7 @@ class ChunkIterator(Iterator):
     # What the progress bar counts, and where a pass begins.
     _unit, _beginning = "row", 0
 
-    def __init__(self, chunk_size, *, passes=1, progress=False):
+    def __init__(self, chunk_size: int, *, passes: int = 1, progress: bool = False) -> None:
         self.chunk_size = check_count(chunk_size, "chunk_size")
         self.passes = check_count(passes, "passes")
         self.progress = progress
@@ -65,7 +68,7 @@ class ChunkIterator(Iterator):
         ``place`` is where the next chunk begins, ``done`` how much of `_size` lies before it.
         """
 
-    def __next__(self):
+    def __next__(self) -> Any:
         """The next chunk ``(X, y)``."""
         if self._chunks is None:
             self._chunks = self._remaining()
@@ -90,6 +93,6 @@ class ChunkIterator(Iterator):
                 bar.update(size - self._done)
                 self.n_passes, self._place, self._done = self.n_passes + 1, self._beginning, 0
 
-    def __getstate__(self):
+    def __getstate__(self) -> Any:
         # an open file cannot be pickled; the place is enough to open it again
         return self.__dict__ | {"_chunks": None}

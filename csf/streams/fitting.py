@@ -1,18 +1,36 @@
 """Feed a learner from a stream, and keep both on disk to go on later."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import joblib
+from numpy.typing import ArrayLike
 
 from csf._common.files import replaced
+from csf._common.typing import Estimator
 from csf._validation import check_count, check_path
+
+if TYPE_CHECKING:
+    from csf.streams.base import ChunkIterator
+
 
 __all__ = ["fit_stream", "load_stream", "save_stream"]
 
 FORMAT = "csf-stream"
 
 
-def fit_stream(learner, chunks, *, classes=None, save_to=None, save_every=100):
+def fit_stream(
+    learner: Estimator,
+    chunks: Iterable[Any],
+    *,
+    classes: ArrayLike | None = None,
+    save_to: str | Path | None = None,
+    save_every: int = 100,
+) -> Estimator:
     """Train a learner on chunks, one ``partial_fit`` for each.
 
     Parameters
@@ -68,7 +86,7 @@ def fit_stream(learner, chunks, *, classes=None, save_to=None, save_every=100):
     return learner
 
 
-def save_stream(path, learner, chunks):
+def save_stream(path: str | Path, learner: Estimator, chunks: ChunkIterator) -> None:
     """Keep a learner and its place in a stream in a file.
 
     The file is written beside ``path`` and moved there, so that a crash leaves the one before.
@@ -108,7 +126,7 @@ def save_stream(path, learner, chunks):
         raise TypeError(f"cannot save this stream or learner: {error}. Streams of csf.streams can be saved") from error
 
 
-def load_stream(path):
+def load_stream(path: str | Path) -> tuple[Estimator, ChunkIterator]:
     """Learner and stream of a file of `save_stream`; both go on as if they had never stopped.
 
     Parameters

@@ -1,7 +1,10 @@
 """Chunks of Parquet files; needs pyarrow."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from types import NoneType
 
 import numpy as np
@@ -16,7 +19,15 @@ __all__ = ["ParquetChunks", "iter_parquet"]
 _BUFFER = 1 << 16
 
 
-def iter_parquet(path, chunk_size, *, target, features=None, passes=1, progress=False):
+def iter_parquet(
+    path: str | Path,
+    chunk_size: int,
+    *,
+    target: str,
+    features: Sequence[str] | None = None,
+    passes: int = 1,
+    progress: bool = False,
+) -> ParquetChunks:
     """Read a Parquet file in chunks, in memory that does not depend on its length.
 
     Parameters
@@ -92,7 +103,16 @@ class ParquetChunks(ChunkIterator):
     ([[0.0, 0.0], [1.0]], 3)
     """
 
-    def __init__(self, path, chunk_size, *, target, features=None, passes=1, progress=False):
+    def __init__(
+        self,
+        path: str | Path,
+        chunk_size: int,
+        *,
+        target: str,
+        features: Sequence[str] | None = None,
+        passes: int = 1,
+        progress: bool = False,
+    ) -> None:
         super().__init__(chunk_size, passes=passes, progress=progress)
         self.path, self.target = os.fspath(path), target
         if not os.path.isfile(self.path):

@@ -1,11 +1,17 @@
 """Predict, then learn: how good a learner is while it learns."""
 
+from __future__ import annotations
+
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 
+from csf._common.typing import Array, Estimator, Label
 from csf._sklearn import safe_indexing
 from csf._validation import check_count
 from csf.errors.profile import ErrorProfile
@@ -52,11 +58,11 @@ class PrequentialResult:
     window: int | None
 
     @property
-    def values(self):
+    def values(self) -> Any:
         """The metric at each record, ndarray of shape (n_records,); see `curve`."""
         return self.curve(self.metric, window=self.window)
 
-    def curve(self, metric, *, window=None):
+    def curve(self, metric: str | Metric, *, window: int | None = None) -> Array:
         """Any metric at each record.
 
         Parameters
@@ -80,7 +86,16 @@ class PrequentialResult:
         return np.array([_value(metric, *row) for row in counts.tolist()])
 
 
-def prequential(learner, chunks, *, metric="f1", window=None, every=1000, classes=None, pos_label=None):
+def prequential(
+    learner: Estimator,
+    chunks: Iterable[Any],
+    *,
+    metric: str | Metric = "f1",
+    window: int | None = None,
+    every: int = 1000,
+    classes: ArrayLike | None = None,
+    pos_label: Label = None,
+) -> PrequentialResult:
     """Let a learner predict each chunk of a stream before it learns it, and count what it predicts.
 
     Parameters

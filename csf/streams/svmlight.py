@@ -1,10 +1,15 @@
 """Chunks of svmlight (LIBSVM) files, plain or compressed."""
 
+from __future__ import annotations
+
 import bz2
 import gzip
 import os
+from collections.abc import Iterator
 from io import BufferedReader, BytesIO
 from itertools import islice
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -19,7 +24,15 @@ __all__ = ["SvmlightChunks", "iter_svmlight"]
 _COMPRESSED = {".gz": gzip.open, ".bz2": bz2.open}
 
 
-def iter_svmlight(path, chunk_size, *, n_features, zero_based=False, passes=1, progress=False):
+def iter_svmlight(
+    path: str | Path,
+    chunk_size: int,
+    *,
+    n_features: int,
+    zero_based: bool = False,
+    passes: int = 1,
+    progress: bool = False,
+) -> SvmlightChunks:
     """Read an svmlight file in chunks, in memory that does not depend on its length.
 
     Parameters
@@ -100,7 +113,16 @@ class SvmlightChunks(ChunkIterator):
     # A place is (bytes before it, lines before it), both of the unpacked text.
     _unit, _beginning = "B", (0, 0)
 
-    def __init__(self, path, chunk_size, *, n_features, zero_based=False, passes=1, progress=False):
+    def __init__(
+        self,
+        path: str | Path,
+        chunk_size: int,
+        *,
+        n_features: int,
+        zero_based: bool = False,
+        passes: int = 1,
+        progress: bool = False,
+    ) -> None:
         super().__init__(chunk_size, passes=passes, progress=progress)
         self.path = os.fspath(path)
         self.n_features = check_count(n_features, "n_features")
@@ -179,10 +201,10 @@ class SvmlightChunks(ChunkIterator):
 class _Rows:
     """Numbered lines with content; counts the bytes and lines before the next one."""
 
-    def __init__(self, text, offset, number):
+    def __init__(self, text: Any, offset: Any, number: Any) -> None:
         self.text, self.offset, self.number = text, offset, number
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         for line in self.text:
             self.offset += len(line)
             self.number += 1
