@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from csf._common.typing import Samples
+from csf._common.typing import Array, Samples
 from csf._sklearn import num_samples, safe_indexing
 from csf.streams.base import ChunkIterator
 
@@ -79,13 +81,14 @@ class ArrayChunks(ChunkIterator):
             X = np.asarray(X)
         if issparse(X):  # not every layout can be cut by rows
             X = X.tocsr()
-        self._X, self._y = X, column_or_1d(y)
+        self._X: Samples = X
+        self._y: Array = column_or_1d(y)
         check_consistent_length(self._X, self._y)
 
-    def _size(self):
+    def _size(self) -> int:
         return num_samples(self._X)
 
-    def _read(self, place):
+    def _read(self, place: int) -> Iterator[tuple[Samples, Array, int, int]]:
         for start in range(place, self._size(), self.chunk_size):
             stop = min(start + self.chunk_size, self._size())
             yield safe_indexing(self._X, slice(start, stop)), self._y[start:stop], stop, stop

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from types import NoneType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from csf._common.names import did_you_mean
 from csf._common.reading import reading
-from csf.streams.base import ChunkIterator
+from csf._common.typing import Array, PathLike
+from csf.streams.base import Chunk, ChunkIterator
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+    from pyarrow.parquet import ParquetFile
 
 __all__ = ["ParquetChunks", "iter_parquet"]
 
@@ -20,7 +26,7 @@ _BUFFER = 1 << 16
 
 
 def iter_parquet(
-    path: str | Path,
+    path: PathLike,
     chunk_size: int,
     *,
     target: str,
@@ -105,7 +111,7 @@ class ParquetChunks(ChunkIterator):
 
     def __init__(
         self,
-        path: str | Path,
+        path: PathLike,
         chunk_size: int,
         *,
         target: str,
@@ -122,7 +128,7 @@ class ParquetChunks(ChunkIterator):
                 columns, kinds = file.schema_arrow.names, file.schema_arrow.types
             self.features = self._check_columns(columns, kinds, features)
 
-    def _open(self):
+    def _open(self) -> ParquetFile:
         try:
             import pyarrow.parquet as pq
         except ImportError as error:
@@ -130,10 +136,10 @@ class ParquetChunks(ChunkIterator):
         with self._reading():
             return pq.ParquetFile(self.path, buffer_size=_BUFFER, pre_buffer=False)
 
-    def _reading(self):
+    def _reading(self) -> AbstractContextManager[None]:
         return reading(self.path, "a Parquet file")
 
-    def _check_columns(self, columns, kinds, features):
+    def _check_columns(self, columns: list[str], kinds: Sequence[Any], features: Iterable[str] | None) -> list[str]:
         """Names of the features, after a check that they and the target are there and hold numbers."""
         import pyarrow.types as types
 
@@ -159,15 +165,16 @@ class ParquetChunks(ChunkIterator):
                 )
         return names
 
-    def _size(self):
+    def _size(self) -> int:
         with self._open() as file:
             return file.metadata.num_rows
 
-    def _read(self, place):
+    def _read(self, place: int) -> Iterator[tuple[Array, Array, int, int]]:
         with self._open() as file:
             if place > file.metadata.num_rows:
                 raise ValueError(f"{self.path} has changed: it no longer has {place} rows. Start anew")
-            row, waiting, n_waiting = place, [], 0
+            row, n_waiting = place, 0
+            waiting: list[Chunk] = []
             for batch in self._batches(file, place):
                 while batch.num_rows:
                     part = batch.slice(0, self.chunk_size - n_waiting)
@@ -180,7 +187,7 @@ class ParquetChunks(ChunkIterator):
             if waiting:
                 yield *_joined(waiting), row, row
 
-    def _batches(self, file, start):
+    def _batches(self, file: ParquetFile, start: int) -> Iterator[RecordBatch]:
         """Batches of rows from ``start`` on; row groups before it are not read."""
         group, first = 0, 0
         with self._reading():
@@ -202,7 +209,7 @@ class ParquetChunks(ChunkIterator):
             yield batch.slice(skip)
             skip = max(skip - batch.num_rows, 0)
 
-    def _arrays(self, batch, row):
+    def _arrays(self, batch: RecordBatch, row: int) -> Chunk:
         """Numbers and labels of a batch that begins at a row."""
         import pyarrow as pa
 
@@ -224,6 +231,9 @@ class ParquetChunks(ChunkIterator):
             return X, labels.to_numpy(zero_copy_only=False)
 
 
-def _joined(parts):
+def _joined(parts: list[Chunk]) -> Chunk:
     """One pair of arrays out of several."""
-    return parts[0] if len(parts) == 1 else tuple(np.concatenate(arrays) for arrays in zip(*parts))
+    if len(parts) == 1:
+        return parts[0]
+    X, y = (np.concatenate(arrays) for arrays in zip(*parts))
+    return X, y
