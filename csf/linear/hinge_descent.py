@@ -119,9 +119,7 @@ class HingeDescent:
         # poor choice would need. Where weights have grown, none of the three is always the best.
         for solution in starts[:2]:
             if solution.dual is None:
-                raise ValueError(
-                    "starts holds a solution without dual variables; give solutions of HingeDescent itself"
-                )
+                raise ValueError("starts holds a solution without dual variables; accepted: those of HingeDescent")
             kept = np.where(solution.share >= 1.0 - 1e-9, weight, np.minimum(solution.dual, weight))
             for dual in (kept, np.minimum(solution.dual, weight), solution.share * weight):
                 w = self.rows.combine(dual * self.sign)
