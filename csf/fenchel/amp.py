@@ -151,7 +151,7 @@ class AMP(LinearAlternation):
         """
         metric = self._check_metric()
         self._check_numbers()
-        X, is_pos, weight = self._check_data(X, y, sample_weight, self._numbers)
+        X, is_pos, weight = self._check_data(X, y, sample_weight, self._sample_checks)
         problem = self._problem(X, is_pos, weight)
         metric.require_falling("AMP", pos=problem.pos)
         w, self.level_, steps = (self._climb if self.level == "surrogate" else self._follow)(problem, metric)

@@ -161,7 +161,7 @@ class FenchelSVM(LinearAlternation):
         if self.base is not None and (isinstance(self.base, type) or not hasattr(self.base, "fit")):
             raise TypeError(f"base must be a classifier such as LogisticRegression() or None, got {self.base!r}")
         # a base gets the samples as they come, tables with text included
-        numbers: Mapping[str, Any] = self._numbers if self.base is None else {"skip_check_array": True}
+        numbers: Mapping[str, Any] = self._sample_checks if self.base is None else {"skip_check_array": True}
         X, is_pos, weight = self._check_data(X, y, sample_weight, numbers)
         run: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "report": self._report}
         if self.base is None:

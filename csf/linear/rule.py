@@ -81,7 +81,7 @@ class LinearRule(TwoClassRule):
     intercept_: Array
 
     # How samples are checked before they are scored.
-    _numbers: ClassVar[Mapping[str, Any]] = {"accept_sparse": "csr", "dtype": np.float64}
+    _sample_checks: ClassVar[Mapping[str, Any]] = {"accept_sparse": "csr", "dtype": np.float64}
     # Least score of the positive class of a prediction of it; None where a score of 0 belongs to ``classes_[0]``.
     _cut: float | None = None
 
@@ -99,7 +99,7 @@ class LinearRule(TwoClassRule):
             Scores, less the threshold where there is one.
         """
         check_is_fitted(self)
-        score, cut = self._scores(validate_data(self, X, reset=False, **self._numbers)), self._cut
+        score, cut = self._scores(validate_data(self, X, reset=False, **self._sample_checks)), self._cut
         if cut is None:
             return score
         sign = self._orientation()

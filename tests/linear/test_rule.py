@@ -21,7 +21,7 @@ class Fixed(LinearRule):
         self.pos_label = pos_label
 
     def fit(self, X, y):
-        X, y = validate_data(self, X, y, **self._numbers)
+        X, y = validate_data(self, X, y, **self._sample_checks)
         self.classes_, self.pos_label_ = np.unique(y), self.pos_label
         self.coef_, self.intercept_ = np.array([[1.0]]), np.array([-1.0])
         return self
