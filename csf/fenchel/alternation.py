@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from csf._common.typing import Array, Estimator
+from csf._common.typing import Array, Estimator, Values
 
 if TYPE_CHECKING:
     from csf.fenchel.rewards import RewardProblem
-    from csf.metrics.base import Metric
     from csf.metrics.concave import Concave
 
 
@@ -33,41 +32,41 @@ class Step(NamedTuple):
 class _Point(NamedTuple):
     """Coefficients with all that follows from them."""
 
-    w: np.ndarray
-    margins: np.ndarray
-    rates: tuple
+    w: Array
+    margins: Array
+    rates: tuple[float, float]
     objective: float
 
 
-def best_step(objective: Any) -> Any:
+def best_step(objective: Callable[[float], Values]) -> float:
     """Length in [0, 1] that maximises a concave function of it; 0 unless it beats standing still."""
-    # a rough search would leave the mixture of two SVMs too far from the optimum to be certified
-    found = minimize_scalar(lambda t: -objective(t), bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-9})
+    # A rough search would leave the mixture of two SVMs too far from the optimum to be certified.
+    found: Any = minimize_scalar(lambda t: -objective(t), bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-9})
     values = {length: objective(length) for length in (0.0, float(found.x), 1.0)}
-    return max(values, key=values.get)
+    return max(values, key=values.__getitem__)
 
 
 class _Surrogate:
     """Extension of the metric of average rewards minus the regulariser, as a function of the coefficients."""
 
-    def __init__(self, problem: Any, metric: Metric) -> None:
+    def __init__(self, problem: RewardProblem, metric: Concave) -> None:
         self._problem, self._metric = problem, metric
 
-    def _value(self, rates, norm):
+    def _value(self, rates: tuple[float, float], norm: Values) -> float:
         return float(self._metric.extension(*rates) - 0.5 * self._problem.lam * norm)
 
-    def point(self, w: Any) -> Any:
+    def point(self, w: Array) -> _Point:
         """Evaluate coefficients."""
         margins = self._problem.margins(w)
         rates = self._problem.rates(margins)
         return _Point(w, margins, rates, self._value(rates, w @ w))
 
-    def between(self, start: Any, end: Any) -> Any:
+    def between(self, start: _Point, end: _Point) -> _Point:
         """Best point of a segment, searched on cached margins."""
         move, along = end.w - start.w, end.margins - start.margins
         constant, linear, square = start.w @ start.w, start.w @ move, move @ move
 
-        def objective(t):
+        def objective(t: float) -> float:
             norm = constant + t * (2.0 * linear + t * square)
             return self._value(self._problem.rates(start.margins + t * along), norm)
 
@@ -107,29 +106,36 @@ def alternate(
     is searched as well, which leaves about four steps.
     """
 
-    def share(rates):
+    def share(rates: tuple[float, float]) -> Values:
         alpha, beta = metric.dual(*rates)
         return alpha / (alpha + beta)
 
-    surrogate, sides, bound, steps = _Surrogate(problem, metric), {}, np.inf, []
+    surrogate, bound = _Surrogate(problem, metric), np.inf
+    sides: dict[bool, _Point] = {}
+    steps: list[Step] = []
+    # A tenth of the tolerance for each SVM leaves the rest of it to the alternation.
     svm = problem.solve(problem.balanced(*metric.initial_dual), tol=0.1 * tol)
     best = surrogate.point(svm.w)
-    # it was trained with equal prices
+    # It was trained with equal prices.
     sides[share(best.rates) > 0.5] = best
     while True:
         alpha, beta = metric.dual(*best.rates)
         svm = problem.solve(problem.balanced(alpha, beta), tol=0.1 * tol, start=svm)
-        # the dual bound of the SVM, not its objective, keeps the certificate valid for an inexact solution
+        # The dual bound of the SVM, not its objective, keeps the certificate valid for an inexact solution. Tangents at
+        # other rates bound the metric as well: the smallest bound of all steps holds.
         bound = min(bound, alpha + beta - metric.conjugate(alpha, beta) - problem.lam * svm.bound)
         steps.append(Step(best.objective, bound - best.objective, alpha, beta, *best.rates))
         report(steps[-1])
         if steps[-1].gap <= tol or len(steps) == max_iter:
             return best.w, steps
         answer = surrogate.point(svm.w)
+        # The latest SVM of each side: one that was priced too high for what it reached, one too low. The optimum may
+        # lie between the two, where no single SVM is (see the notes).
         sides[share(answer.rates) > share(best.rates)] = answer
         found = [best, surrogate.between(best, answer)]
         if len(sides) == 2:
-            found.append(surrogate.between(*sides.values()))
+            first, second = sides.values()
+            found.append(surrogate.between(first, second))
         best = max(found, key=lambda point: point.objective)
 
 
@@ -170,6 +176,8 @@ def alternate_base(
             best, best_value = estimator, metric.link(*new)
         if gap <= tol:
             break
+        # Any base may fit worse than its costs ask for. A training that does not raise the mixture ends the search,
+        # since the next tangent would be the same, and so would its training.
         length = best_step(
             lambda t, rates=rates, new=new: metric.extension(*(p + t * (q - p) for p, q in zip(rates, new)))
         )

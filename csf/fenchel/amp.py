@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 from numpy.typing import ArrayLike
 
-from csf._common.typing import Label, Samples
+from csf._common.typing import Array, Label, Samples
 from csf._validation import check_choice
-from csf.fenchel._estimator import NUMBERS, LinearAlternation, history
+from csf.fenchel._estimator import LinearAlternation, history
 from csf.metrics import LinearFractional, get_metric
+
+if TYPE_CHECKING:
+    from csf.fenchel.rewards import RewardProblem
+    from csf.linear import HingeSolution
 
 __all__ = ["AMP"]
 
@@ -103,6 +107,8 @@ class AMP(LinearAlternation):
     array([0.306, 0.307])
     """
 
+    level_: float
+
     def __init__(
         self,
         metric: str | LinearFractional = "f1",
@@ -145,7 +151,7 @@ class AMP(LinearAlternation):
         """
         metric = self._check_metric()
         self._check_numbers()
-        X, is_pos, weight = self._check_data(X, y, sample_weight, **NUMBERS)
+        X, is_pos, weight = self._check_data(X, y, sample_weight, self._sample_checks)
         problem = self._problem(X, is_pos, weight)
         metric.require_falling("AMP", pos=problem.pos)
         w, self.level_, steps = (self._climb if self.level == "surrogate" else self._follow)(problem, metric)
@@ -156,15 +162,18 @@ class AMP(LinearAlternation):
             self._warn_if_open(steps[-1].next_level - steps[-1].level)
         return self
 
-    def _climb(self, problem, metric):
+    def _climb(self, problem: RewardProblem, metric: LinearFractional) -> tuple[Array, float, list[LevelStep]]:
         """Newton's method on the surrogate; levels do not fall."""
         tol = 0.01 * self.tol
         svm = problem.solve(problem.balanced(), tol=tol)
         level = metric.clip_level(_surrogate(problem, metric, svm), pos=problem.pos)
-        w, steps = svm.w, []
+        w = svm.w
+        steps: list[LevelStep] = []
         while len(steps) < self.max_iter:
             svm, step = self._aim(problem, metric, level, tol, svm)
             new = metric.clip_level(_surrogate(problem, metric, svm), pos=problem.pos)
+            # Newton's method on a convex function comes from below: an SVM that is not solved to the end may seem to
+            # fall back, and then the level stays.
             gain = max(new - level, 0.0)
             if gain > 0.0:
                 w = svm.w
@@ -175,12 +184,15 @@ class AMP(LinearAlternation):
                 break
         return w, level, steps
 
-    def _follow(self, problem, metric):
+    def _follow(self, problem: RewardProblem, metric: LinearFractional) -> tuple[Array, float, list[LevelStep]]:
         """Levels of the predictions; the best model is kept."""
         tol = 0.01 * self.tol
         svm = problem.solve(problem.balanced(), tol=tol)
         best = level = metric.value(*problem.errors(svm.margins), pos=problem.pos)
-        w, steps, seen = svm.w, [], set()
+        w = svm.w
+        steps: list[LevelStep] = []
+        seen: set[float] = set()
+        # The next level is a function of the level alone: one that comes back would begin a cycle.
         while len(steps) < self.max_iter and level not in seen:
             seen.add(level)
             svm, step = self._aim(problem, metric, metric.clip_level(level, pos=problem.pos), tol, svm)
@@ -194,14 +206,16 @@ class AMP(LinearAlternation):
             level = new
         return w, best, steps
 
-    def _aim(self, problem, metric, level, tol, start):
+    def _aim(
+        self, problem: RewardProblem, metric: LinearFractional, level: float, tol: float, start: HingeSolution
+    ) -> tuple[HingeSolution, LevelStep]:
         """SVM for one level."""
         costs = metric.cost_weights(level, pos=problem.pos)
         svm = problem.solve(costs, tol=tol, start=start)
         best = -metric.offset(level, pos=problem.pos)
         return svm, LevelStep(level, *costs, level, best - problem.lam * svm.objective, best - problem.lam * svm.bound)
 
-    def _check_metric(self):
+    def _check_metric(self) -> LinearFractional:
         metric = get_metric(self.metric)
         if not isinstance(metric, LinearFractional):
             raise TypeError(
@@ -212,7 +226,7 @@ class AMP(LinearAlternation):
         return metric
 
 
-def _surrogate(problem, metric, svm):
+def _surrogate(problem: RewardProblem, metric: LinearFractional, svm: HingeSolution) -> float:
     """The ratio of the hinge losses, regulariser included; minus infinity where its denominator is not positive."""
     fn, fp = problem.losses(svm.margins)
     n0, n_fn, n_fp, *_ = metric.coefficients(problem.pos)

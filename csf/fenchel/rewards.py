@@ -172,4 +172,5 @@ class RewardProblem:
             In units of the objective divided by ``lam``.
         """
         weight = np.where(self._is_pos, costs[0], costs[1]) * (self._unit / self.lam)
-        return self._hinge.solve(weight, tol=tol / self.lam, start=start)
+        # The objective of the solver is that of the rewards divided by lam, and so is its tolerance.
+        return self._hinge.solve(weight, tol=0.0, atol=tol / self.lam, starts=() if start is None else [start])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -10,18 +11,18 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from csf._common.typing import Array, Estimator, Label, Samples
+from csf._common.typing import Array, BoolArray, Estimator, Label, Samples
 from csf._sklearn import clone
 from csf.costs.weights import weight_route
 from csf.errors.profile import ErrorProfile
-from csf.fenchel._estimator import NUMBERS, LinearAlternation, history
+from csf.fenchel._estimator import LinearAlternation, history
 from csf.fenchel.alternation import alternate, alternate_base
 from csf.metrics import Concave, get_metric
 
 __all__ = ["FenchelSVM"]
 
 
-def _has_scores(estimator):
+def _has_scores(estimator: FenchelSVM) -> bool:
     return estimator.base is None or hasattr(getattr(estimator, "estimator_", estimator.base), "decision_function")
 
 
@@ -111,6 +112,10 @@ class FenchelSVM(LinearAlternation):
     0.25
     """
 
+    gap_: float
+    dual_: tuple[float, float]
+    estimator_: Estimator
+
     def __init__(
         self,
         metric: str | Concave = "gmean",
@@ -156,15 +161,16 @@ class FenchelSVM(LinearAlternation):
         if self.base is not None and (isinstance(self.base, type) or not hasattr(self.base, "fit")):
             raise TypeError(f"base must be a classifier such as LogisticRegression() or None, got {self.base!r}")
         # a base gets the samples as they come, tables with text included
-        how = NUMBERS if self.base is None else {"skip_check_array": True}
-        X, is_pos, weight = self._check_data(X, y, sample_weight, **how)
-        run = {"tol": self.tol, "max_iter": self.max_iter, "report": self._report}
+        numbers: Mapping[str, Any] = self._sample_checks if self.base is None else {"skip_check_array": True}
+        X, is_pos, weight = self._check_data(X, y, sample_weight, numbers)
+        run: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "report": self._report}
         if self.base is None:
             w, steps = alternate(self._problem(X, is_pos, weight), metric, **run)
             self._set_linear(w)
             self.gap_ = steps[-1].gap
         else:
             self.estimator_, steps = alternate_base(self._trainer(X, is_pos, weight), metric, **run)
+            # No bound is known for what a base does with its costs.
             self.gap_ = float("nan")
         self.dual_ = steps[-1].alpha, steps[-1].beta
         self.n_iter_ = len(steps)
@@ -173,7 +179,7 @@ class FenchelSVM(LinearAlternation):
             self._warn_if_open(self.gap_)
         return self
 
-    def _check_metric(self):
+    def _check_metric(self) -> Concave:
         metric = get_metric(self.metric)
         if not isinstance(metric, Concave):
             raise TypeError(
@@ -187,15 +193,17 @@ class FenchelSVM(LinearAlternation):
             )
         return metric
 
-    def _trainer(self, X, is_pos, weight):
+    def _trainer(
+        self, X: Samples, is_pos: BoolArray, weight: Array | None
+    ) -> Callable[[float, float], tuple[Estimator, float, float]]:
         """Function that trains the base at given duals and measures its rates."""
         route = weight_route(self.base, weighted=weight is not None)
         target = is_pos.astype(int)
         unit = np.ones(is_pos.shape[0]) if weight is None else weight
         pos = float(unit[is_pos].sum() / unit.sum())
 
-        def fit(alpha, beta):
-            # a class of no weight at all would leave many bases with one class
+        def fit(alpha: float, beta: float) -> tuple[Estimator, float, float]:
+            # A class of no weight at all would leave many bases with one class.
             costs = max(alpha, 1e-6) / pos, max(beta, 1e-6) / (1.0 - pos)
             estimator = route.fit(clone(self.base), X, target, costs, sample_weight=weight, normalize="mean")
             profile = ErrorProfile.from_masks(is_pos, estimator.predict(X) == 1, sample_weight=weight)
@@ -204,7 +212,7 @@ class FenchelSVM(LinearAlternation):
         return fit
 
     @available_if(_has_scores)
-    def decision_function(self, X: Samples) -> Array:
+    def decision_function(self, X: Samples) -> Array:  # pyright: ignore[reportIncompatibleMethodOverride] - a base may have none
         """Signed score of each sample; above 0 exactly where ``predict`` gives ``classes_[1]``.
 
         Parameters

@@ -6,29 +6,43 @@ Inner loops run over unsigned numbers: for signed ones the compiler allows for p
 makes them three times slower.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from csf._common.compiled import njit
+from csf._common.typing import Array, IntArray
+from csf.linear._solve import Scalar
 
-__all__ = ["add_rows", "add_squares", "compact", "gram", "norms", "outer_product", "scores"]
+__all__ = ["add_rows", "add_squares", "compact", "gram", "norms", "outer_product", "row_score", "scores"]
 
 _FAST = {"contract", "reassoc", "nsz"}
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def scores(data, indices, indptr, constant, rows, w, out):
+def row_score(data: Array, indices: IntArray, start: Scalar, stop: Scalar, w: Array) -> float:
+    """Product of the values from ``start`` to ``stop`` with their coefficients, the constant feature left out."""
+    total = 0.0
+    for k in range(start, stop):
+        total += data[k] * w[np.uint64(indices[k])]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def scores(
+    data: Array, indices: IntArray, indptr: IntArray, constant: float, rows: IntArray, w: Array, out: Array
+) -> None:
     """Products of the rows with the coefficients."""
     shift = constant * w[w.size - 1]
     for place in range(rows.size):
         row = rows[place]
-        total = 0.0
-        for k in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
-            total += data[k] * w[np.uint64(indices[k])]
-        out[place] = total + shift
+        out[place] = row_score(data, indices, np.uint64(indptr[row]), np.uint64(indptr[row + 1]), w) + shift
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def add_rows(data, indices, indptr, constant, rows, factor, out):
+def add_rows(
+    data: Array, indices: IntArray, indptr: IntArray, constant: float, rows: IntArray, factor: Array, out: Array
+) -> None:
     """Add each row times its factor to ``out``."""
     shift = 0.0
     for place in range(rows.size):
@@ -42,7 +56,9 @@ def add_rows(data, indices, indptr, constant, rows, factor, out):
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def add_squares(data, indices, indptr, constant, rows, factor, out):
+def add_squares(
+    data: Array, indices: IntArray, indptr: IntArray, constant: float, rows: IntArray, factor: Array, out: Array
+) -> None:
     """Add the squares of each row times its factor to ``out``."""
     shift = 0.0
     for place in range(rows.size):
@@ -56,7 +72,7 @@ def add_squares(data, indices, indptr, constant, rows, factor, out):
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def norms(data, indptr, constant, rows, out):
+def norms(data: Array, indptr: IntArray, constant: float, rows: IntArray, out: Array) -> None:
     """Squared lengths of the rows, with the constant feature."""
     for place in range(rows.size):
         row = rows[place]
@@ -67,7 +83,9 @@ def norms(data, indptr, constant, rows, out):
 
 
 @njit(cache=True, nogil=True)
-def gram(data, indices, indptr, constant, rows, factor, out):
+def gram(
+    data: Array, indices: IntArray, indptr: IntArray, constant: float, rows: IntArray, factor: Array, out: Array
+) -> None:
     """Add factor times the outer product of each row to the upper triangle of ``out``; columns ascend in each row."""
     last = np.uint64(out.shape[0] - 1)
     for place in range(rows.size):
@@ -86,7 +104,9 @@ def gram(data, indices, indptr, constant, rows, factor, out):
 
 
 @njit(cache=True, nogil=True)
-def compact(data, indices, indptr, rows, factor, mark, columns):
+def compact(
+    data: Array, indices: IntArray, indptr: IntArray, rows: IntArray, factor: Array, mark: IntArray, columns: IntArray
+) -> tuple[Array, IntArray, IntArray, int]:
     """Copy of the rows, times a factor each, with the columns that they use numbered anew.
 
     ``mark`` is -1 everywhere, and so again at the end; ``columns`` receives the old numbers. Returns the three arrays
@@ -117,7 +137,9 @@ def compact(data, indices, indptr, rows, factor, mark, columns):
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def outer_product(values, places, starts, bias, v, buffer, out):
+def outer_product(
+    values: Array, places: IntArray, starts: IntArray, bias: Array, v: Array, buffer: Array, out: Array
+) -> None:
     """Product of the rows of a compact copy with the sum of these rows times ``v``; ``bias`` is their last feature."""
     buffer[:] = 0.0
     shift = 0.0

@@ -1,30 +1,38 @@
 """Compiled loops over the rows of a dense matrix; see `csf.linear._csr` for the conventions."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from csf._common.compiled import njit
+from csf._common.typing import Array, IntArray
 
-__all__ = ["add_rows", "add_squares", "gram", "norms", "scores"]
+__all__ = ["add_rows", "add_squares", "gram", "norms", "row_score", "scores"]
 
 _FAST = {"contract", "reassoc", "nsz"}
 _BLOCK = 256
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def scores(X, constant, rows, w, out):
+def row_score(x: Array, w: Array) -> float:
+    """Product of one row with its coefficients, the constant feature left out."""
+    total = 0.0
+    for j in range(x.size):
+        total += x[j] * w[j]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def scores(X: Array, constant: float, rows: IntArray, w: Array, out: Array) -> None:
     """Products of the rows with the coefficients."""
     d = np.uint64(X.shape[1])
     shift = constant * w[d]
     for place in range(rows.size):
-        x = X[np.uint64(rows[place])]
-        total = 0.0
-        for j in range(d):
-            total += x[j] * w[j]
-        out[place] = total + shift
+        out[place] = row_score(X[np.uint64(rows[place])], w) + shift
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def add_rows(X, constant, rows, factor, out):
+def add_rows(X: Array, constant: float, rows: IntArray, factor: Array, out: Array) -> None:
     """Add each row times its factor to ``out``."""
     d = np.uint64(X.shape[1])
     # Which factors are 0 is hard to foresee: to note the others without a branch takes a third of the time.
@@ -42,7 +50,7 @@ def add_rows(X, constant, rows, factor, out):
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def add_squares(X, constant, rows, factor, out):
+def add_squares(X: Array, constant: float, rows: IntArray, factor: Array, out: Array) -> None:
     """Add the squares of each row times its factor to ``out``."""
     d = np.uint64(X.shape[1])
     shift = 0.0
@@ -57,7 +65,7 @@ def add_squares(X, constant, rows, factor, out):
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def norms(X, constant, rows, out):
+def norms(X: Array, constant: float, rows: IntArray, out: Array) -> None:
     """Squared lengths of the rows, with the constant feature."""
     d = np.uint64(X.shape[1])
     for place in range(rows.size):
@@ -69,7 +77,7 @@ def norms(X, constant, rows, out):
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def gram(X, constant, rows, factor, out):
+def gram(X: Array, constant: float, rows: IntArray, factor: Array, out: Array) -> None:
     """Add factor times the outer product of each row to the upper triangle of ``out``."""
     d = X.shape[1]
     # Some rows at a time as columns, whose products are long loops.

@@ -1,16 +1,20 @@
 """Compiled dual coordinate descent for linear SVMs (Hsieh et al., ICML 2008), with shrinking and from any start."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from csf._common.compiled import njit
+from csf._common.typing import Array, IntArray
+from csf.linear._csr import row_score as csr_score
+from csf.linear._dense import row_score as dense_score
+from csf.linear._solve import Scalar
 
 __all__ = ["descend_csr", "descend_dense"]
 
-_FAST = {"contract", "reassoc", "nsz"}
-
 
 @njit(cache=True, nogil=True)
-def _shuffle(order, count, state):
+def _shuffle(order: IntArray, count: Scalar, state: Scalar) -> int:
     """Mix the first ``count`` places by a xorshift generator; returns its new state."""
     for k in range(count - 1):
         state ^= (state << np.uint64(13)) & np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -22,7 +26,7 @@ def _shuffle(order, count, state):
 
 
 @njit(cache=True, nogil=True)
-def _verdict(gradient, value, upper, high, low):
+def _verdict(gradient: Scalar, value: Scalar, upper: Scalar, high: Scalar, low: Scalar) -> tuple[float, bool]:
     """Projected gradient of one dual variable, and whether it is shrunk away for now."""
     if value <= 0.0:
         return min(gradient, 0.0), gradient > high
@@ -32,31 +36,38 @@ def _verdict(gradient, value, upper, high, low):
 
 
 @njit(cache=True, nogil=True)
-def _minimiser(value, gradient, curvature, upper):
+def _minimiser(value: Scalar, gradient: Scalar, curvature: Scalar, upper: Scalar) -> Scalar:
     """Best value of one dual variable; a sample of zeros has no curvature, and all of its weight is lost."""
     return min(max(value - gradient / curvature, 0.0), upper) if curvature > 0.0 else upper
 
 
 @njit(cache=True, nogil=True)
-def _bounds(high, low):
+def _bounds(high: Scalar, low: Scalar) -> tuple[float, float]:
     """Gradients beyond which variables at a bound are shrunk in the next pass."""
     return (high if high > 0.0 else np.inf), (low if low < 0.0 else -np.inf)
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def _csr_score(data, indices, start, stop, w):
-    total = 0.0
-    for k in range(start, stop):
-        total += data[k] * w[np.uint64(indices[k])]
-    return total
-
-
 @njit(cache=True, nogil=True)
-def descend_csr(data, indices, indptr, constant, rows, sign, squares, ridge, upper, dual, w, violation, max_iter):
+def descend_csr(
+    data: Array,
+    indices: IntArray,
+    indptr: IntArray,
+    constant: float,
+    rows: IntArray,
+    sign: Array,
+    squares: Array,
+    ridge: Array,
+    upper: Array,
+    dual: Array,
+    w: Array,
+    violation: float,
+    max_iter: int,
+) -> int:
     """Improve ``dual`` and ``w`` in place; ``ridge`` is the diagonal that the squared hinge adds.
 
     Ends when the largest and the smallest projected gradient are within ``violation``; returns the passes used.
     """
+    # The same seed each time: the order of a pass is random, results are not.
     order = np.flatnonzero(upper > 0.0)
     count, last = order.size, w.size - 1
     state = np.uint64(88172645463325252)
@@ -69,9 +80,10 @@ def descend_csr(data, indices, indptr, constant, rows, sign, squares, ridge, upp
             i = order[k]
             row = rows[i]
             start, stop = np.uint64(indptr[row]), np.uint64(indptr[row + 1])
-            score = _csr_score(data, indices, start, stop, w) + constant * w[last]
+            score = csr_score(data, indices, start, stop, w) + constant * w[last]
             gradient = sign[i] * score - 1.0 + ridge[i] * dual[i]
             projected, shrunk = _verdict(gradient, dual[i], upper[i], high, low)
+            # Likely to stay at its bound: left out until the others are solved.
             if shrunk:
                 count -= 1
                 order[k], order[count] = order[count], order[k]
@@ -87,23 +99,32 @@ def descend_csr(data, indices, indptr, constant, rows, sign, squares, ridge, upp
             k += 1
         high, low = _bounds(top, bottom)
         if top - bottom <= violation:
+            # Solved for some variables only: all come back for a pass that may end the search.
             if count == order.size:
                 return passes + 1
             count, high, low = order.size, np.inf, -np.inf
     return max_iter
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def _dense_score(x, w):
-    total = 0.0
-    for j in range(x.size):
-        total += x[j] * w[j]
-    return total
-
-
 @njit(cache=True, nogil=True)
-def descend_dense(X, constant, rows, sign, squares, ridge, upper, dual, w, violation, max_iter):
-    """As `descend_csr`, for a dense matrix."""
+def descend_dense(
+    X: Array,
+    constant: float,
+    rows: IntArray,
+    sign: Array,
+    squares: Array,
+    ridge: Array,
+    upper: Array,
+    dual: Array,
+    w: Array,
+    violation: float,
+    max_iter: int,
+) -> int:
+    """As `descend_csr`, for a dense matrix.
+
+    Twins on purpose: a row of each kind is reached in its own way in the middle of the loop, and compiled code has no
+    means to choose one that costs nothing there.
+    """
     order = np.flatnonzero(upper > 0.0)
     count, last = order.size, w.size - 1
     state = np.uint64(88172645463325252)
@@ -115,7 +136,7 @@ def descend_dense(X, constant, rows, sign, squares, ridge, upper, dual, w, viola
         while k < count:
             i = order[k]
             x = X[rows[i]]
-            gradient = sign[i] * (_dense_score(x, w) + constant * w[last]) - 1.0 + ridge[i] * dual[i]
+            gradient = sign[i] * (dense_score(x, w) + constant * w[last]) - 1.0 + ridge[i] * dual[i]
             projected, shrunk = _verdict(gradient, dual[i], upper[i], high, low)
             if shrunk:
                 count -= 1

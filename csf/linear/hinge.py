@@ -6,14 +6,15 @@ does not return its dual variables, so that neither warm starts nor a certificat
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from csf._common.compiled import njit
-from csf._common.typing import Array
-from csf.linear._solve import NOISE, check_finite, conjugate_gradients, newton_step, quietly
+from csf._common.typing import Array, BoolArray, IntArray
+from csf.linear._solve import DIRECT, NOISE, Scalar, check_finite, conjugate_gradients, newton_step, quietly
 
 if TYPE_CHECKING:
     from csf.linear.matrix import Rows
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Hinge", "HingeSolution"]
 
-# Up to this many coefficients, Newton's equations are solved by a Cholesky factor, beyond by conjugate gradients.
-_DIRECT = 512
 _FIRST_PENALTY, _GROWTH, _LAST_PENALTY = 0.1, 4.0, 1e9
 # Steps in a row that rounding may swallow before the search ends.
 _PATIENCE = 3
@@ -60,22 +59,22 @@ class HingeSolution:
     (2.500, True)
     """
 
-    w: np.ndarray
-    margins: np.ndarray
-    share: np.ndarray
+    w: Array
+    margins: Array
+    share: Array
     objective: float
     bound: float
     penalty: float
     n_iter: int
-    dual: np.ndarray | None = None
+    dual: Array | None = None
 
     @property
-    def gap(self) -> Any:
+    def gap(self) -> float:
         """Largest possible distance of ``objective`` from the optimum."""
         return self.objective - self.bound
 
     @property
-    def relative_gap(self) -> Any:
+    def relative_gap(self) -> float:
         """``gap`` as a share of ``objective``."""
         return self.gap / self.objective if self.objective > 0 else 0.0
 
@@ -137,7 +136,13 @@ class Hinge:
 
     @quietly
     def solve(
-        self, weight: Array, *, tol: float, rtol: float = 0.0, start: HingeSolution | None = None, max_iter: int = 500
+        self,
+        weight: Array,
+        *,
+        tol: float,
+        atol: float = 0.0,
+        starts: Sequence[HingeSolution] = (),
+        max_iter: int = 500,
     ) -> HingeSolution:
         """Minimise the weighted objective.
 
@@ -146,11 +151,11 @@ class Hinge:
         weight : ndarray of shape (n_samples,)
             Weights c >= 0 of the hinge losses.
         tol : float
-            Duality gap to reach, in units of the objective.
-        rtol : float, default=0.0
-            Duality gap to reach, as a share of the objective; the larger of the two counts.
-        start : HingeSolution, default=None
-            Solution for other weights of the same problem.
+            Duality gap to reach, as a share of the objective.
+        atol : float, default=0.0
+            Duality gap to reach, in units of the objective; the larger of the two counts.
+        starts : sequence of HingeSolution, default=()
+            Solutions for other weights of the same problem, the nearest first; this method starts from that one.
         max_iter : int, default=500
             Limit of Newton steps and multiplier updates together.
 
@@ -165,26 +170,32 @@ class Hinge:
         ValueError
             If the features are so large that sums overflow.
         """
-        if start is None:
-            w, share, penalty = np.zeros(self.rows.n_coefficients), np.zeros(self.rows.n_rows), _FIRST_PENALTY
-        else:
+        if starts:
+            # The penalty that an end needed is more than a beginning needs: with two sizes less, the multipliers move
+            # as freely as the new weights ask.
+            start = starts[0]
             w, share, penalty = start.w, start.share, max(start.penalty / _GROWTH**2, _FIRST_PENALTY)
-        margins, steps, swallowed, newton = self.margins(w), 0, 0, _Newton(self.rows, weight)
-        total = weight.sum()
-        for count in range(max_iter + 1):
+        else:
+            w, share, penalty = np.zeros(self.rows.n_coefficients), np.zeros(self.rows.n_rows), _FIRST_PENALTY
+        margins, newton, total = self.margins(w), _Newton(self.rows, weight), weight.sum()
+        rounds = steps = swallowed = 0
+        while True:
+            # The next multipliers, were they taken here, are feasible dual variables: a bound at every round.
             target = share + penalty * (1.0 - margins)
             clipped = np.clip(target, 0.0, 1.0)
             dual_w = self.rows.combine(self.sign * weight * clipped)
             objective = 0.5 * w @ w + weight @ np.maximum(1.0 - margins, 0.0)
             bound = weight @ clipped - 0.5 * dual_w @ dual_w
-            # what cancels in them is as large as the total weight
+            # What cancels in them is as large as the total weight. A bound closer than that rounding is not proven.
             bound = min(bound, objective - NOISE * (objective + total))
             gap = objective - bound
             check_finite(gap)
-            if gap <= max(tol, rtol * objective, 1e-12 * objective) or count == max_iter:
+            if gap <= max(atol, tol * objective, 1e-12 * objective) or rounds >= max_iter:
                 break
+            rounds += 1
             slope = w - dual_w
-            # the subproblem is 1-strongly convex: half the squared slope bounds what is left in it
+            # The subproblem is 1-strongly convex: half the squared slope bounds what is left in it. As long as that
+            # is a notable part of the whole gap, new multipliers would aim at what the next Newton step changes.
             if 0.5 * slope @ slope > 0.02 * gap:
                 step = newton.step((target > 0.0) & (target < 1.0), penalty, slope)
                 along = self.margins(step)
@@ -193,6 +204,7 @@ class Hinge:
                     w, margins = w + length * step, margins + length * along
                     steps, swallowed = steps + 1, 0
                     continue
+                # Rounding hides the rest of this subproblem. New multipliers make another one, where it may go on.
                 swallowed += 1
                 if swallowed == _PATIENCE:
                     break
@@ -203,16 +215,18 @@ class Hinge:
 class _Newton:
     """Solves ``I + penalty * Z_J' diag(weight) Z_J`` for changing sets J of free samples."""
 
-    def __init__(self, rows: Any, weight: Array | None) -> None:
+    def __init__(self, rows: Rows, weight: Array) -> None:
         self.rows, self.weight = rows, weight
-        if rows.n_coefficients <= _DIRECT:
+        if rows.n_coefficients <= DIRECT:
             self._gram = np.zeros((rows.n_coefficients, rows.n_coefficients))
             self._free = np.zeros(rows.n_rows, dtype=bool)
 
-    def step(self, free: Any, penalty: Any, slope: Any) -> Any:
+    def step(self, free: BoolArray, penalty: float, slope: Array) -> Array:
         """Minus the solution for a slope."""
-        if self.rows.n_coefficients > _DIRECT:
+        if self.rows.n_coefficients > DIRECT:
             return self._conjugate(np.flatnonzero(free), penalty, slope)
+        # Few samples come and go between two steps: only their outer products are added and taken away. Where most
+        # have changed it takes less to begin anew, which also forgets the rounding of earlier differences.
         changed = np.flatnonzero(free != self._free)
         if 2 * changed.size > np.count_nonzero(free):
             self._gram[:], changed = 0.0, np.flatnonzero(free)
@@ -220,7 +234,8 @@ class _Newton:
         self._free = free
         return newton_step(penalty * self._gram + np.eye(slope.shape[0]), slope)
 
-    def _conjugate(self, places, penalty, slope):
+    def _conjugate(self, places: IntArray, penalty: float, slope: Array) -> Array:
+        # Coefficients that no free sample uses have the identity as their matrix: their step is minus the slope.
         block, curvature = self.rows.block(places, np.ones(places.size)), penalty * self.weight[places]
         step, rhs = -slope, -slope[block.columns]
         goal = 1e-6 * rhs @ rhs
@@ -231,7 +246,16 @@ class _Newton:
 
 
 @njit(cache=True, nogil=True)
-def _derivatives(length, margins, along, share, weight, penalty, w_step, step_step):
+def _derivatives(
+    length: float,
+    margins: Array,
+    along: Array,
+    share: Array,
+    weight: Array,
+    penalty: float,
+    w_step: Scalar,
+    step_step: Scalar,
+) -> tuple[float, float]:
     """First and second derivative of the augmented Lagrangian along a step."""
     first, curvature = w_step + length * step_step, 0.0
     for i in range(margins.size):
@@ -244,9 +268,12 @@ def _derivatives(length, margins, along, share, weight, penalty, w_step, step_st
     return first, step_step + penalty * curvature
 
 
-def _step_length(w, step, margins, along, share, weight, penalty):
+def _step_length(
+    w: Array, step: Array, margins: Array, along: Array, share: Array, weight: Array, penalty: float
+) -> float:
     """Length of a Newton step that about minimises the augmented Lagrangian, or 0 where rounding hides descent."""
     parts = (margins, along, share, weight, penalty, w @ step, step @ step)
+    # Newton's method for the root of the slope, within a bracket whose lower end is safe; see `_solve.hinge_step`.
     low, high, length = 0.0, np.inf, 1.0
     initial = _derivatives(0.0, *parts)[0]
     if initial >= 0.0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from csf._common.compiled import njit
 from csf._common.typing import Array
-from csf.linear._solve import NOISE, check_finite, conjugate_gradients, quietly
+from csf.linear._solve import DIRECT, NOISE, Scalar, check_finite, conjugate_gradients, quietly
 from csf.linear.solution import Solution
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Logistic"]
 
-# Up to this many coefficients, Newton's equations are solved by a Cholesky factor, beyond by conjugate gradients.
-_DIRECT = 512
 # An old factor serves as long as a step with it leaves less than this share of the squared slope.
 _STALE = 0.1
 # Share of the slope that inexact Newton steps leave.
@@ -29,7 +27,7 @@ _FORCING = 0.3
 
 
 @njit(cache=True, nogil=True)
-def _terms(margins, weight, residual, curvature):
+def _terms(margins: Array, weight: Array, residual: Array, curvature: Array) -> float:
     """Weighted loss; its slopes (with the sign turned) and curvatures in the margins are filled in."""
     loss = 0.0
     for i in range(margins.size):
@@ -43,7 +41,7 @@ def _terms(margins, weight, residual, curvature):
 
 
 @njit(cache=True, nogil=True)
-def _loss(margins, along, length, weight):
+def _loss(margins: Array, along: Array, length: float, weight: Array) -> float:
     loss = 0.0
     for i in range(margins.size):
         z = margins[i] + length * along[i]
@@ -95,7 +93,15 @@ class Logistic:
             self._ridge[-1] = 0.0
 
     @quietly
-    def solve(self, weight: Array, *, tol: float, starts: Sequence[Solution] = (), max_iter: int = 200) -> Solution:
+    def solve(
+        self,
+        weight: Array,
+        *,
+        tol: float,
+        atol: float = 0.0,
+        starts: Sequence[Solution] = (),
+        max_iter: int = 200,
+    ) -> Solution:
         """Minimise the weighted objective.
 
         Parameters
@@ -104,8 +110,10 @@ class Logistic:
             Weights >= 0 of the losses.
         tol : float
             Duality gap to reach, as a share of the objective.
+        atol : float, default=0.0
+            Duality gap to reach, in units of the objective; the larger of the two counts.
         starts : sequence of Solution, default=()
-            Solutions for other weights of the same problem, the nearest first.
+            Solutions for other weights of the same problem, the nearest first; this method starts from that one.
         max_iter : int, default=200
             Limit of Newton steps.
 
@@ -123,18 +131,22 @@ class Logistic:
         w = starts[0].w if starts else np.zeros(rows.n_coefficients)
         margins = sign * rows.scores(w)
         residual, curvature = np.empty((2, rows.n_rows))
-        factor, before = None, np.inf
-        for count in range(max_iter + 1):
+        factor, before, count = None, np.inf, 0
+        while True:
             loss = _terms(margins, weight, residual, curvature)
             slope = ridge * w - rows.combine(residual * sign)
             objective, square = 0.5 * w @ (ridge * w) + loss, slope @ slope
             check_finite(square)
+            # Half the squared slope bounds the gap where all coefficients are regularised. With a free constant it is
+            # but a cheap sign that the true gap, which takes another product with the data, is worth a look.
             gap = 0.5 * square
-            if gap <= tol * objective or count == max_iter:
+            if gap <= max(atol, tol * objective) or count >= max_iter:
                 if self._free:
                     gap = objective - self._dual_objective(residual, weight)
-                if gap <= tol * objective or count == max_iter:
+                if gap <= max(atol, tol * objective) or count >= max_iter:
                     break
+            # Second derivatives change little near the optimum and from one weight to the next. To make and factor
+            # their matrix costs as much as dozens of steps with the old one.
             if factor is None or square > _STALE * before:
                 factor, before = self._factor(curvature), np.inf
             step, before = -factor(slope), square
@@ -142,23 +154,25 @@ class Logistic:
             length = self._length(w, step, margins, along, weight, slope @ step, objective)
             if length == 0.0:
                 gap = objective - self._dual_objective(residual, weight)
-                if starts and gap > tol * objective:  # a poor start may lead to where all curvatures vanish
-                    return self.solve(weight, tol=tol, max_iter=max_iter)
+                # A poor start may lead to where all curvatures vanish, and no step helps. From zero none can.
+                if starts and gap > max(atol, tol * objective):
+                    return self.solve(weight, tol=tol, atol=atol, max_iter=max_iter)
                 break
             w, margins = w + length * step, margins + length * along
+            count += 1
         return Solution(w, float(objective), float(max(gap, NOISE * objective)), count, margins)
 
-    def _factor(self, curvature):
+    def _factor(self, curvature: Array) -> Callable[[Array], Array]:
         """Function that applies the inverse of the second derivatives."""
         rows, ridge = self.rows, self._ridge
-        if rows.n_coefficients > _DIRECT:
+        if rows.n_coefficients > DIRECT:
             diagonal = ridge + rows.combine(curvature, squares=True)
             diagonal[diagonal == 0.0] = 1.0
 
-            def product(v):
+            def product(v: Array) -> Array:
                 return ridge * v + rows.combine(curvature * rows.scores(v))
 
-            def solve(slope):
+            def solve(slope: Array) -> Array:
                 goal = _FORCING**2 * slope @ (slope / diagonal)
                 return conjugate_gradients(
                     product, slope, diagonal=diagonal, stop=lambda _, r: r @ (r / diagonal) <= goal, max_iter=200
@@ -168,6 +182,8 @@ class Logistic:
         matrix = np.zeros((ridge.shape[0], ridge.shape[0]))
         rows.add_gram(np.arange(rows.n_rows), curvature, matrix)
         diagonal = matrix.diagonal() + ridge
+        # Neither the constant feature nor one that vanishes under the curvatures needs to have any: rounding may leave
+        # no factor, and the smallest growth that leaves one is taken.
         growth = 0.0
         while True:
             matrix.flat[:: ridge.shape[0] + 1] = diagonal * (1.0 + growth) + (growth if growth else 0.0)
@@ -177,7 +193,16 @@ class Logistic:
             except LinAlgError:
                 growth = max(10.0 * growth, 1e-14)
 
-    def _length(self, w, step, margins, along, weight, descent, objective):
+    def _length(
+        self,
+        w: Array,
+        step: Array,
+        margins: Array,
+        along: Array,
+        weight: Array,
+        descent: Scalar,
+        objective: Scalar,
+    ) -> float:
         """Length of a step that goes down enough, or 0 where rounding hides descent."""
         ridge, length = self._ridge, 1.0
         while length > 1e-10:
@@ -188,7 +213,7 @@ class Logistic:
             length *= 0.5
         return 0.0
 
-    def _dual_objective(self, residual, weight):
+    def _dual_objective(self, residual: Array, weight: Array) -> Scalar:
         """Value of the dual function, where the larger class is scaled down if the constant feature is free."""
         dual = residual
         if self._free:
@@ -205,6 +230,6 @@ class Logistic:
         return weight @ _entropy(share) - 0.5 * v @ v
 
 
-def _entropy(share):
+def _entropy(share: Array) -> Array:
     rest = np.log1p(-np.where(share < 1, share, 0.0))  # the logarithm of 1 - share would lose the digits of small ones
     return -(share * np.log(np.where(share > 0, share, 1.0)) + (1.0 - share) * rest)

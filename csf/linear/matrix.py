@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,9 @@ from scipy import sparse
 from csf._common.typing import Array, IntArray, Samples
 from csf.linear import _csr, _dense
 from csf.linear._descent import descend_csr, descend_dense
+from csf.linear.blocks import Block, CsrBlock, DenseBlock
 
-__all__ = ["Block", "Rows"]
+__all__ = ["Rows"]
 
 # Rows of a dense matrix that are copied at a time for an outer product.
 _CHUNK = 4096
@@ -42,7 +45,9 @@ class Rows:
 
     def __init__(self, X: Samples, at: IntArray | None = None, *, constant: float = 1.0) -> None:
         self.constant = float(constant)
-        self.X = X
+        self.X: Any = X
+        # What the compiled loops want of the matrix. Loops of both kinds take the same arguments behind that.
+        self._parts: tuple[Any, ...]
         if sparse.issparse(X):
             if X.format != "csr" or not X.has_canonical_format:
                 X = self.X = sparse.csr_array(X, copy=X.format == "csr")
@@ -69,26 +74,30 @@ class Rows:
         return Rows(self.X, at, constant=self.constant)
 
     @property
-    def is_sparse(self) -> Any:
+    def is_sparse(self) -> bool:
         """Whether the matrix is CSR."""
         return len(self._parts) == 3
 
     @property
-    def _kernels(self):
+    def _kernels(self) -> ModuleType:
         return _csr if self.is_sparse else _dense
 
     @property
-    def n_rows(self) -> Any:
+    def _descent(self) -> Callable[..., int]:
+        return descend_csr if self.is_sparse else descend_dense
+
+    @property
+    def n_rows(self) -> int:
         """Number of rows."""
         return self.at.shape[0]
 
     @property
-    def n_coefficients(self) -> Any:
+    def n_coefficients(self) -> int:
         """Number of features, with the constant one."""
         return self.X.shape[1] + 1
 
     @property
-    def stored(self) -> Any:
+    def stored(self) -> float:
         """Mean number of stored values of a row of the matrix."""
         return (self.X.nnz if self.is_sparse else self.X.size) / max(1, self.X.shape[0])
 
@@ -158,8 +167,8 @@ class Rows:
         int
             Passes used.
         """
-        kernel = descend_csr if self.is_sparse else descend_dense
-        return kernel(*self._parts, self.constant, self.at, sign, squares, ridge, upper, dual, w, violation, max_iter)
+        rest = self.constant, self.at, sign, squares, ridge, upper, dual, w, violation, max_iter
+        return self._descent(*self._parts, *rest)
 
     def squared_norms(self) -> Array:
         """Squared lengths of the rows, with the constant feature.
@@ -187,6 +196,8 @@ class Rows:
             Changed in place.
         """
         at = self.at[places]
+        # Wide dense rows are copied, converted and multiplied a chunk at a time: the library's matrix product is many
+        # times faster than any loop, and the copy is as wide as the data but no longer than a chunk.
         if self.is_sparse or self.n_coefficients <= _NARROW:
             self._kernels.gram(*self._parts, self.constant, at, factor, out)
             return
@@ -213,96 +224,9 @@ class Rows:
         if not self.is_sparse:
             part = np.full((places.shape[0], self.n_coefficients), self.constant)
             part[:, :-1] = self.X[self.at[places]]
-            return Block(np.arange(self.n_coefficients), dense=part * factor[:, None])
+            return DenseBlock(np.arange(self.n_coefficients), part * factor[:, None])
         mark = np.full(self.X.shape[1], -1, dtype=np.int32)
         columns = np.empty(self.n_coefficients, dtype=np.int64)
-        *parts, count = _csr.compact(*self._parts, self.at[places], factor, mark, columns)
+        values, used, starts, count = self._kernels.compact(*self._parts, self.at[places], factor, mark, columns)
         columns[count] = self.X.shape[1]
-        return Block(columns[: count + 1].copy(), parts=parts, bias=self.constant * factor)
-
-
-class Block:
-    """A few rows with the columns that they use.
-
-    Parameters
-    ----------
-    columns : ndarray of int of shape (n_columns,)
-        Coefficients that the rows use, the constant one last.
-    dense : ndarray of shape (n_rows, n_columns), default=None
-        The rows.
-    parts : tuple of ndarray, default=None
-        Values, columns and starts of the rows of a CSR matrix without the constant feature.
-    bias : ndarray of shape (n_rows,), default=None
-        The constant feature of ``parts``.
-    """
-
-    def __init__(
-        self,
-        columns: IntArray,
-        *,
-        dense: Array | None = None,
-        parts: tuple[Array, ...] | None = None,
-        bias: Array | None = None,
-    ) -> None:
-        self.columns, self._dense, self._parts, self._bias = columns, dense, parts, bias
-        self._buffer = np.empty(columns.shape[0] - 1)
-        if parts is not None:
-            self._all = np.arange(bias.shape[0])
-
-    def scores(self, v: Array) -> Array:
-        """Products of the rows with coefficients of ``columns``.
-
-        Parameters
-        ----------
-        v : ndarray of shape (n_columns,)
-            Coefficients.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            The products.
-        """
-        if self._dense is not None:
-            return self._dense @ v
-        out = np.empty(self._bias.shape[0])
-        _csr.scores(*self._parts, 0.0, self._all, v, out)
-        return out + self._bias * v[-1]
-
-    def combine(self, factor: Array) -> Array:
-        """Sum of the rows times a factor each.
-
-        Parameters
-        ----------
-        factor : ndarray of shape (n_rows,)
-            Factors.
-
-        Returns
-        -------
-        ndarray of shape (n_columns,)
-            The sum, in the order of ``columns``.
-        """
-        if self._dense is not None:
-            return factor @ self._dense
-        out = np.zeros(self.columns.shape[0])
-        _csr.add_rows(*self._parts, 0.0, self._all, factor, out)
-        out[-1] = factor @ self._bias
-        return out
-
-    def outer(self, factor: Array) -> Array:
-        """Products of the rows with their own combination, ``scores(combine(factor))`` in one go.
-
-        Parameters
-        ----------
-        factor : ndarray of shape (n_rows,)
-            Factors.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            The products.
-        """
-        if self._dense is not None:
-            return self._dense @ (factor @ self._dense)
-        out = np.empty(factor.shape[0])
-        _csr.outer_product(*self._parts, self._bias, factor, self._buffer, out)
-        return out
+        return CsrBlock(columns[: count + 1].copy(), (values, used, starts), self.constant * factor)

@@ -2,16 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from scipy.linalg import lstsq
+from scipy import linalg
 
 from csf._common.typing import Array
+from csf.linear._solve import Scalar
 
-__all__ = ["Solution", "best_mixture"]
+# Declared as if it might return None.
+lstsq: Callable[..., Any] = linalg.lstsq
+
+__all__ = ["Certified", "Solution", "Solver", "best_mixture"]
+
+
+class Certified(Protocol):
+    """What every solution tells: coefficients, the constant one last, and how good they are."""
+
+    @property
+    def w(self) -> Array:
+        """Coefficients; the last one belongs to the constant feature."""
+        ...
+
+    @property
+    def margins(self) -> Array:
+        """Scores times the sign of the class."""
+        ...
+
+    @property
+    def objective(self) -> float:
+        """Value of the minimised function."""
+        ...
+
+    @property
+    def gap(self) -> float:
+        """Largest possible distance of ``objective`` from the optimum."""
+        ...
+
+    @property
+    def relative_gap(self) -> float:
+        """``gap`` as a share of ``objective``."""
+        ...
+
+    @property
+    def n_iter(self) -> int:
+        """Newton steps, or passes."""
+        ...
+
+
+class Solver(Protocol):
+    """What every solver offers: its data are arranged once, and solved for any weights."""
+
+    def solve(
+        self, weight: Array, *, tol: float, atol: float = ..., starts: Sequence[Any] = ..., max_iter: int = ...
+    ) -> Certified:
+        """Minimise the weighted objective.
+
+        Parameters
+        ----------
+        weight : ndarray of shape (n_samples,)
+            Weights >= 0 of the losses.
+        tol : float
+            Duality gap to reach, as a share of the objective.
+        atol : float
+            Duality gap to reach, in units of the objective; the larger of the two counts.
+        starts : sequence of solution
+            Solutions of the same solver for other weights, the nearest first.
+        max_iter : int
+            Limit of steps or passes.
+
+        Returns
+        -------
+        solution
+            The solution; its gap tells whether ``tol`` or ``atol`` was reached.
+        """
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,15 +109,15 @@ class Solution:
     (1.048, True)
     """
 
-    w: np.ndarray
+    w: Array
     objective: float
     gap: float
     n_iter: int
-    margins: np.ndarray
-    dual: np.ndarray | None = None
+    margins: Array
+    dual: Array | None = None
 
     @property
-    def relative_gap(self) -> Any:
+    def relative_gap(self) -> float:
         """``gap`` as a share of ``objective``."""
         return self.gap / self.objective if self.objective > 0 else 0.0
 
@@ -72,12 +139,14 @@ def best_mixture(solutions: Sequence[Solution], weight: Array, *, max_iter: int 
     ndarray of shape (n_samples,)
         Dual variables of the mixture.
     """
+    # The coefficients of a mixture are the mixture of the coefficients, and so are its margins: the whole search goes
+    # without the data.
     duals = np.array([solution.dual for solution in solutions])
     margins = np.array([solution.margins for solution in solutions])
     products = duals @ margins.T  # of the coefficients
     products = 0.5 * (products + products.T)
 
-    def value(factor):
+    def value(factor: Array) -> Scalar:
         return 0.5 * factor @ products @ factor + weight @ np.maximum(1.0 - factor @ margins, 0.0) ** 2
 
     factor = np.zeros(len(solutions))
@@ -89,6 +158,7 @@ def best_mixture(solutions: Sequence[Solution], weight: Array, *, max_iter: int 
         part = margins[:, inside]
         slope = products @ factor - 2.0 * part @ (weight[inside] * slack[inside])
         matrix = products + 2.0 * (part * weight[inside]) @ part.T
+        # Solutions for alike weights are nearly multiples of each other: least squares, not a factor.
         step, length = -lstsq(matrix, slope, cond=1e-12, check_finite=False)[0], 1.0
         while length > 1e-3 and value(factor + length * step) >= best:
             length *= 0.5

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from csf._common.typing import Array
-from csf.linear._solve import NOISE, check_finite, hinge_step, newton_step, note_changes, quietly, squared_terms
+from csf.linear._solve import (
+    DIRECT,
+    NOISE,
+    check_finite,
+    hinge_step,
+    newton_step,
+    note_changes,
+    quietly,
+    squared_terms,
+)
 from csf.linear.solution import Solution, best_mixture
 from csf.linear.turns import BoxProgram
 
@@ -18,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SquaredHinge"]
 
-# Up to this many coefficients Newton steps are taken, beyond the dual variables are solved for.
-_DIRECT = 512
+# Limit of Newton steps, which a dozen seldom reach.
+_STEPS = 100
 
 
 class SquaredHinge:
@@ -62,7 +71,15 @@ class SquaredHinge:
         self.rows, self.sign = rows, sign
 
     @quietly
-    def solve(self, weight: Array, *, tol: float, starts: Sequence[Solution] = (), max_iter: int = 1000) -> Solution:
+    def solve(
+        self,
+        weight: Array,
+        *,
+        tol: float,
+        atol: float = 0.0,
+        starts: Sequence[Solution] = (),
+        max_iter: int = 1000,
+    ) -> Solution:
         """Minimise the weighted objective.
 
         Parameters
@@ -71,6 +88,8 @@ class SquaredHinge:
             Weights >= 0 of the losses.
         tol : float
             Duality gap to reach, as a share of the objective.
+        atol : float, default=0.0
+            Duality gap to reach, in units of the objective; the larger of the two counts.
         starts : sequence of Solution, default=()
             Solutions for other weights of the same problem, the nearest first.
         max_iter : int, default=1000
@@ -86,24 +105,27 @@ class SquaredHinge:
         ValueError
             If the features are so large that sums overflow.
         """
-        if self.rows.n_coefficients <= _DIRECT:
-            return self._direct(weight, tol, starts)
-        return self._dual(weight, tol, starts, max_iter)
+        if self.rows.n_coefficients <= DIRECT:
+            return self._direct(weight, tol, atol, starts)
+        return self._dual(weight, tol, atol, starts, max_iter)
 
-    def _direct(self, weight, tol, starts, max_iter=100):
+    def _direct(self, weight: Array, tol: float, atol: float, starts: Sequence[Solution]) -> Solution:
+        """Newton's method on the coefficients."""
         rows, sign = self.rows, self.sign
         w = starts[0].w if starts else np.zeros(rows.n_coefficients)
         margins = sign * rows.scores(w)
         matrix = np.zeros((rows.n_coefficients, rows.n_coefficients))
         active, factor = np.zeros(rows.n_rows, dtype=bool), np.empty(rows.n_rows)
         places, change = np.empty(rows.n_rows, dtype=np.int64), np.empty(rows.n_rows)
-        for count in range(max_iter + 1):
+        count = 0
+        while True:
             loss = squared_terms(margins, sign, weight, factor)
             slope = w - rows.combine(factor)
             objective, gap = 0.5 * w @ w + loss, 0.5 * slope @ slope
             check_finite(gap)
-            if gap <= tol * objective or count == max_iter:
+            if gap <= max(atol, tol * objective) or count == _STEPS:
                 break
+            # As in `hinge`: the matrix follows the samples that begin or cease to lose.
             n_changed, n_active = note_changes(factor, weight, active, places, change)
             if 2 * n_changed > n_active and count:  # it takes less to begin anew
                 matrix[:], active[:] = 0.0, False
@@ -112,17 +134,21 @@ class SquaredHinge:
             step = newton_step(matrix + np.eye(w.shape[0]), slope)
             along = sign * rows.scores(step)
             length = hinge_step(margins, along, weight, slope @ step, w @ step, step @ step)
+            # The step goes down in exact numbers: what is left is rounding, and the gap above says how much it is.
             if length == 0.0:
                 break
             w, margins = w + length * step, margins + length * along
+            count += 1
         return Solution(w, float(objective), float(max(gap, NOISE * objective)), count, margins)
 
-    def _dual(self, weight, tol, starts, max_iter):
+    def _dual(self, weight: Array, tol: float, atol: float, starts: Sequence[Solution], max_iter: int) -> Solution:
+        """Turns of coordinate descent and conjugate gradients on the dual variables."""
         rows, sign = self.rows, self.sign
         inverse = np.divide(0.5, weight, out=np.zeros_like(weight), where=weight > 0)
         upper = np.where(weight > 0, np.inf, 0.0)
         program = BoxProgram(rows, sign, inverse, upper, rows.squared_norms())
         dual = np.zeros_like(weight)
+        # A mixture may go beyond the solutions it is made of, and so leave the box.
         if starts:
             dual = np.clip(best_mixture(starts, weight), 0.0, upper)
         w, used, before = rows.combine(dual * sign), 0, -np.inf
@@ -133,12 +159,13 @@ class SquaredHinge:
             bound = dual.sum() - 0.5 * w @ w - 0.5 * inverse @ dual**2
             gap = objective - bound
             check_finite(gap)
-            if gap <= tol * objective or used >= max_iter or bound <= before:
+            # Turns never lower the bound but for rounding: one that does is the last.
+            if gap <= max(atol, tol * objective) or used >= max_iter or bound <= before:
                 break
             before = bound
             w, passes = program.turn(dual, w, max_iter - used)
             used += passes
-        if gap > tol * objective:  # the dual variables that belong to the coefficients may prove more
+        if gap > max(atol, tol * objective):  # the dual variables that belong to the coefficients may prove more
             slope = w - rows.combine(2.0 * weight * slack * sign)
             gap = min(gap, 0.5 * slope @ slope)
         gap = max(gap, NOISE * (objective + dual.sum()))

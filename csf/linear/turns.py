@@ -87,10 +87,12 @@ class BoxProgram:
         passes = self.rows.descend(
             self.sign, self.squares, self.ridge, self.upper, dual, w, 0.0, min(_PASSES, max_passes)
         )
+        # Descent has changed the coefficients along with the variables, with the rounding of each change: they are
+        # summed anew from the variables, which alone are the state.
         self._improve_free(dual, w)
         return self.rows.combine(dual * self.sign), passes
 
-    def _improve_free(self, dual, w):
+    def _improve_free(self, dual: Array, w: Array) -> None:
         """Lower the function in the variables that are not at a bound."""
         free = np.flatnonzero((dual > 0.0) & (dual < self.upper))
         if free.size == 0:
@@ -100,13 +102,15 @@ class BoxProgram:
         diagonal = self.squares[free] + ridge
         diagonal[diagonal == 0.0] = 1.0
 
-        def product(v):
+        def product(v: Array) -> Array:
             return block.outer(v) + ridge * v
 
         rest = _REST * slope @ (slope / diagonal)
         step, _ = conjugate_gradients(
             product, -slope, diagonal=diagonal, max_iter=_PRODUCTS, stop=lambda _, r: r @ (r / diagonal) <= rest
         )
+        # The step ignores the box. Cut back to it, it may go up: a shorter one goes down sooner or later, and where ten
+        # halvings do not find it, the next passes will.
         for length in 0.5 ** np.arange(_HALVINGS):
             moved = np.clip(dual[free] + length * step, 0.0, self.upper[free])
             change = moved - dual[free]

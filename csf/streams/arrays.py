@@ -1,16 +1,22 @@
 """Chunks of arrays in memory."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.utils import check_consistent_length, column_or_1d
 
+from csf._common.typing import Array, Samples
 from csf._sklearn import num_samples, safe_indexing
 from csf.streams.base import ChunkIterator
 
 __all__ = ["ArrayChunks", "iter_arrays"]
 
 
-def iter_arrays(X, y, chunk_size, *, passes=1, progress=False):
+def iter_arrays(X: Samples, y: ArrayLike, chunk_size: int, *, passes: int = 1, progress: bool = False) -> ArrayChunks:
     """Go through arrays in chunks, in their order.
 
     Parameters
@@ -69,19 +75,20 @@ class ArrayChunks(ChunkIterator):
     (4, 6, 2)
     """
 
-    def __init__(self, X, y, chunk_size, *, passes=1, progress=False):
+    def __init__(self, X: Samples, y: ArrayLike, chunk_size: int, *, passes: int = 1, progress: bool = False) -> None:
         super().__init__(chunk_size, passes=passes, progress=progress)
         if not hasattr(X, "shape"):  # rows of a list would not come out as arrays
             X = np.asarray(X)
         if issparse(X):  # not every layout can be cut by rows
             X = X.tocsr()
-        self._X, self._y = X, column_or_1d(y)
+        self._X: Samples = X
+        self._y: Array = column_or_1d(y)
         check_consistent_length(self._X, self._y)
 
-    def _size(self):
+    def _size(self) -> int:
         return num_samples(self._X)
 
-    def _read(self, place):
+    def _read(self, place: int) -> Iterator[tuple[Samples, Array, int, int]]:
         for start in range(place, self._size(), self.chunk_size):
             stop = min(start + self.chunk_size, self._size())
             yield safe_indexing(self._X, slice(start, stop)), self._y[start:stop], stop, stop

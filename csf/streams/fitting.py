@@ -1,18 +1,34 @@
 """Feed a learner from a stream, and keep both on disk to go on later."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, cast
 
 import joblib
+from numpy.typing import ArrayLike
 
 from csf._common.files import replaced
+from csf._common.typing import Estimator, PathLike
 from csf._validation import check_count, check_path
+
+if TYPE_CHECKING:
+    from csf.streams.base import Chunk, ChunkIterator
 
 __all__ = ["fit_stream", "load_stream", "save_stream"]
 
 FORMAT = "csf-stream"
 
 
-def fit_stream(learner, chunks, *, classes=None, save_to=None, save_every=100):
+def fit_stream(
+    learner: Estimator,
+    chunks: Iterable[Chunk],
+    *,
+    classes: ArrayLike | None = None,
+    save_to: PathLike | None = None,
+    save_every: int = 100,
+) -> Estimator:
     """Train a learner on chunks, one ``partial_fit`` for each.
 
     Parameters
@@ -59,16 +75,16 @@ def fit_stream(learner, chunks, *, classes=None, save_to=None, save_every=100):
             learner.partial_fit(X, y)
         n_chunks += 1
         if save_to is not None and n_chunks % save_every == 0:
-            save_stream(save_to, learner, chunks)
-    # a stream that was saved at its end has nothing left, rightly
+            save_stream(save_to, learner, cast("ChunkIterator", chunks))  # others are refused there
+    # A stream that was saved at its end has nothing left, rightly.
     if n_chunks == 0 and getattr(chunks, "n_rows", 0) == 0:
         raise ValueError("the stream has no chunks: the source is empty, or an iterator is used a second time")
     if save_to is not None and n_chunks % save_every:
-        save_stream(save_to, learner, chunks)
+        save_stream(save_to, learner, cast("ChunkIterator", chunks))
     return learner
 
 
-def save_stream(path, learner, chunks):
+def save_stream(path: PathLike, learner: Estimator, chunks: ChunkIterator) -> None:
     """Keep a learner and its place in a stream in a file.
 
     The file is written beside ``path`` and moved there, so that a crash leaves the one before.
@@ -108,7 +124,7 @@ def save_stream(path, learner, chunks):
         raise TypeError(f"cannot save this stream or learner: {error}. Streams of csf.streams can be saved") from error
 
 
-def load_stream(path):
+def load_stream(path: PathLike) -> tuple[Estimator, ChunkIterator]:
     """Learner and stream of a file of `save_stream`; both go on as if they had never stopped.
 
     Parameters

@@ -1,14 +1,23 @@
 """Chunks of Parquet files; needs pyarrow."""
 
+from __future__ import annotations
+
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from types import NoneType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from csf._common.names import did_you_mean
 from csf._common.reading import reading
-from csf.streams.base import ChunkIterator
+from csf._common.typing import Array, PathLike
+from csf.streams.base import Chunk, ChunkIterator
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+    from pyarrow.parquet import ParquetFile
 
 __all__ = ["ParquetChunks", "iter_parquet"]
 
@@ -16,7 +25,15 @@ __all__ = ["ParquetChunks", "iter_parquet"]
 _BUFFER = 1 << 16
 
 
-def iter_parquet(path, chunk_size, *, target, features=None, passes=1, progress=False):
+def iter_parquet(
+    path: PathLike,
+    chunk_size: int,
+    *,
+    target: str,
+    features: Sequence[str] | None = None,
+    passes: int = 1,
+    progress: bool = False,
+) -> ParquetChunks:
     """Read a Parquet file in chunks, in memory that does not depend on its length.
 
     Parameters
@@ -92,7 +109,16 @@ class ParquetChunks(ChunkIterator):
     ([[0.0, 0.0], [1.0]], 3)
     """
 
-    def __init__(self, path, chunk_size, *, target, features=None, passes=1, progress=False):
+    def __init__(
+        self,
+        path: PathLike,
+        chunk_size: int,
+        *,
+        target: str,
+        features: Sequence[str] | None = None,
+        passes: int = 1,
+        progress: bool = False,
+    ) -> None:
         super().__init__(chunk_size, passes=passes, progress=progress)
         self.path, self.target = os.fspath(path), target
         if not os.path.isfile(self.path):
@@ -102,7 +128,7 @@ class ParquetChunks(ChunkIterator):
                 columns, kinds = file.schema_arrow.names, file.schema_arrow.types
             self.features = self._check_columns(columns, kinds, features)
 
-    def _open(self):
+    def _open(self) -> ParquetFile:
         try:
             import pyarrow.parquet as pq
         except ImportError as error:
@@ -110,10 +136,10 @@ class ParquetChunks(ChunkIterator):
         with self._reading():
             return pq.ParquetFile(self.path, buffer_size=_BUFFER, pre_buffer=False)
 
-    def _reading(self):
+    def _reading(self) -> AbstractContextManager[None]:
         return reading(self.path, "a Parquet file")
 
-    def _check_columns(self, columns, kinds, features):
+    def _check_columns(self, columns: list[str], kinds: Sequence[Any], features: Iterable[str] | None) -> list[str]:
         """Names of the features, after a check that they and the target are there and hold numbers."""
         import pyarrow.types as types
 
@@ -139,15 +165,16 @@ class ParquetChunks(ChunkIterator):
                 )
         return names
 
-    def _size(self):
+    def _size(self) -> int:
         with self._open() as file:
             return file.metadata.num_rows
 
-    def _read(self, place):
+    def _read(self, place: int) -> Iterator[tuple[Array, Array, int, int]]:
         with self._open() as file:
             if place > file.metadata.num_rows:
                 raise ValueError(f"{self.path} has changed: it no longer has {place} rows. Start anew")
-            row, waiting, n_waiting = place, [], 0
+            row, n_waiting = place, 0
+            waiting: list[Chunk] = []
             for batch in self._batches(file, place):
                 while batch.num_rows:
                     part = batch.slice(0, self.chunk_size - n_waiting)
@@ -160,7 +187,7 @@ class ParquetChunks(ChunkIterator):
             if waiting:
                 yield *_joined(waiting), row, row
 
-    def _batches(self, file, start):
+    def _batches(self, file: ParquetFile, start: int) -> Iterator[RecordBatch]:
         """Batches of rows from ``start`` on; row groups before it are not read."""
         group, first = 0, 0
         with self._reading():
@@ -182,7 +209,7 @@ class ParquetChunks(ChunkIterator):
             yield batch.slice(skip)
             skip = max(skip - batch.num_rows, 0)
 
-    def _arrays(self, batch, row):
+    def _arrays(self, batch: RecordBatch, row: int) -> Chunk:
         """Numbers and labels of a batch that begins at a row."""
         import pyarrow as pa
 
@@ -204,6 +231,9 @@ class ParquetChunks(ChunkIterator):
             return X, labels.to_numpy(zero_copy_only=False)
 
 
-def _joined(parts):
+def _joined(parts: list[Chunk]) -> Chunk:
     """One pair of arrays out of several."""
-    return parts[0] if len(parts) == 1 else tuple(np.concatenate(arrays) for arrays in zip(*parts))
+    if len(parts) == 1:
+        return parts[0]
+    X, y = (np.concatenate(arrays) for arrays in zip(*parts))
+    return X, y

@@ -1,15 +1,21 @@
 """Predict, then learn: how good a learner is while it learns."""
 
+from __future__ import annotations
+
 import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 
+from csf._common.typing import Array, Estimator, FloatArray, IntArray, Label, Samples
 from csf._sklearn import safe_indexing
 from csf._validation import check_count
 from csf.errors.profile import ErrorProfile
 from csf.metrics import Metric, get_metric
+from csf.streams.base import Chunk
 
 __all__ = ["PrequentialResult", "prequential"]
 
@@ -44,19 +50,19 @@ class PrequentialResult:
     (array([0.4 , 0.857]), array([0.333, 0.667]))
     """
 
-    n_examples: np.ndarray
-    seconds: np.ndarray
-    counts: np.ndarray = field(repr=False)
+    n_examples: IntArray
+    seconds: FloatArray
+    counts: IntArray = field(repr=False)
     every: int
     metric: Metric
     window: int | None
 
     @property
-    def values(self):
+    def values(self) -> FloatArray:
         """The metric at each record, ndarray of shape (n_records,); see `curve`."""
         return self.curve(self.metric, window=self.window)
 
-    def curve(self, metric, *, window=None):
+    def curve(self, metric: str | Metric, *, window: int | None = None) -> FloatArray:
         """Any metric at each record.
 
         Parameters
@@ -80,7 +86,16 @@ class PrequentialResult:
         return np.array([_value(metric, *row) for row in counts.tolist()])
 
 
-def prequential(learner, chunks, *, metric="f1", window=None, every=1000, classes=None, pos_label=None):
+def prequential(
+    learner: Estimator,
+    chunks: Iterable[Chunk],
+    *,
+    metric: str | Metric = "f1",
+    window: int | None = None,
+    every: int = 1000,
+    classes: ArrayLike | None = None,
+    pos_label: Label = None,
+) -> PrequentialResult:
     """Let a learner predict each chunk of a stream before it learns it, and count what it predicts.
 
     Parameters
@@ -133,7 +148,8 @@ def prequential(learner, chunks, *, metric="f1", window=None, every=1000, classe
     """
     metric, every = get_metric(metric), check_count(every, "every")
     window = _check_window(window, every)
-    records, counts, n_examples, seconds = [], np.zeros(4, dtype=np.int64), 0, 0.0
+    counts, n_examples, seconds = np.zeros(4, dtype=np.int64), 0, 0.0
+    records: list[tuple[int, float, IntArray]] = []
     for X, y in _pieces(chunks, every):
         start = time.perf_counter()
         predicted = _predictions(learner, X)
@@ -143,15 +159,17 @@ def prequential(learner, chunks, *, metric="f1", window=None, every=1000, classe
         n_examples += y.shape[0]
         if predicted is not None:
             counts = counts + _confusion(y, predicted, _positive(learner, y, pos_label))
+        # A record between two due ones is made only to be the last, where the stream ends there.
         if records and records[-1][0] % every:
             records.pop()
         records.append((n_examples, seconds, counts))
     if not records:
         raise ValueError("the stream has no chunks: the source is empty, or an iterator is used a second time")
-    return PrequentialResult(*map(np.array, zip(*records)), every, metric, window)
+    seen, times, counted = map(np.array, zip(*records))
+    return PrequentialResult(seen, times, counted, every, metric, window)
 
 
-def _check_window(window, every):
+def _check_window(window: int | None, every: int) -> int | None:
     if window is None:
         return None
     if check_count(window, "window") % every:
@@ -159,7 +177,7 @@ def _check_window(window, every):
     return window
 
 
-def _pieces(chunks, every):
+def _pieces(chunks: Iterable[Chunk], every: int) -> Iterator[Chunk]:
     """The chunks, cut where a record is due."""
     n_examples = 0
     for X, y in chunks:
@@ -173,14 +191,14 @@ def _pieces(chunks, every):
             start = stop
 
 
-def _predictions(learner, X):
+def _predictions(learner: Estimator, X: Samples) -> Array | None:
     try:
         return np.asarray(learner.predict(X))
     except NotFittedError:
         return None
 
 
-def _positive(learner, y, pos_label):
+def _positive(learner: Estimator, y: Array, pos_label: Label) -> Label:
     if pos_label is not None:
         return pos_label
     if hasattr(learner, "pos_label_"):
@@ -190,7 +208,7 @@ def _positive(learner, y, pos_label):
     return 1
 
 
-def _confusion(y, predicted, positive):
+def _confusion(y: Array, predicted: Array, positive: Label) -> IntArray:
     """Counts of true and false positives, false and true negatives."""
     is_pos, said_pos = y == positive, predicted == positive
     tp = int(np.count_nonzero(is_pos & said_pos))
@@ -198,7 +216,7 @@ def _confusion(y, predicted, positive):
     return np.array([tp, n_said - tp, n_pos - tp, y.shape[0] - n_pos - n_said + tp])
 
 
-def _value(metric, tp, fp, fn, tn):
+def _value(metric: Metric, tp: int, fp: int, fn: int, tn: int) -> float:
     if tp + fn == 0 or fp + tn == 0:
         return float("nan")
     return metric.of(ErrorProfile.from_counts(tp=tp, fp=fp, fn=fn, tn=tn))

@@ -1,25 +1,40 @@
 """Chunks of svmlight (LIBSVM) files, plain or compressed."""
 
+from __future__ import annotations
+
 import bz2
 import gzip
 import os
+from collections.abc import Callable, Iterator
 from io import BufferedReader, BytesIO
 from itertools import islice
+from typing import IO, Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from csf._common.reading import UNPACKING
+from csf._common.typing import Array, PathLike, Samples
 from csf._validation import check_count
-from csf.streams.base import ChunkIterator
+from csf.streams.base import Chunk, ChunkIterator
 
 __all__ = ["SvmlightChunks", "iter_svmlight"]
 
-_COMPRESSED = {".gz": gzip.open, ".bz2": bz2.open}
+_COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
+# Declared without a type for ``zero_based``, whose default is a text.
+_load: Callable[..., tuple[Any, Array]] = load_svmlight_file
 
 
-def iter_svmlight(path, chunk_size, *, n_features, zero_based=False, passes=1, progress=False):
+def iter_svmlight(
+    path: PathLike,
+    chunk_size: int,
+    *,
+    n_features: int,
+    zero_based: bool = False,
+    passes: int = 1,
+    progress: bool = False,
+) -> SvmlightChunks:
     """Read an svmlight file in chunks, in memory that does not depend on its length.
 
     Parameters
@@ -98,9 +113,19 @@ class SvmlightChunks(ChunkIterator):
     """
 
     # A place is (bytes before it, lines before it), both of the unpacked text.
-    _unit, _beginning = "B", (0, 0)
+    _unit = "B"
+    _beginning: tuple[int, int] = (0, 0)
 
-    def __init__(self, path, chunk_size, *, n_features, zero_based=False, passes=1, progress=False):
+    def __init__(
+        self,
+        path: PathLike,
+        chunk_size: int,
+        *,
+        n_features: int,
+        zero_based: bool = False,
+        passes: int = 1,
+        progress: bool = False,
+    ) -> None:
         super().__init__(chunk_size, passes=passes, progress=progress)
         self.path = os.fspath(path)
         self.n_features = check_count(n_features, "n_features")
@@ -108,10 +133,10 @@ class SvmlightChunks(ChunkIterator):
         if not os.path.isfile(self.path):
             raise FileNotFoundError(f"there is no file {self.path!r}")
 
-    def _size(self):
+    def _size(self) -> int:
         return os.path.getsize(self.path)
 
-    def _read(self, place):
+    def _read(self, place: tuple[int, int]) -> Iterator[tuple[Samples, Array, tuple[int, int], int]]:
         unpack = _COMPRESSED.get(os.path.splitext(self.path)[1].lower())
         with open(self.path, "rb") as raw:
             if unpack is None:
@@ -120,15 +145,17 @@ class SvmlightChunks(ChunkIterator):
                 with BufferedReader(unpack(raw)) as text:
                     yield from self._chunks_of(text, raw, place)
 
-    def _chunks_of(self, text, raw, place):
+    def _chunks_of(
+        self, text: IO[bytes], raw: IO[bytes], place: tuple[int, int]
+    ) -> Iterator[tuple[Samples, Array, tuple[int, int], int]]:
         self._seek(text, place)
         rows = _Rows(text, *place)
         while numbered := self._next_lines(rows):
             X, y = self._parse(numbered)
-            # what was unpacked ahead of the rows counts as done: the bar need not be exact
+            # What was unpacked ahead of the rows counts as done: the bar need not be exact.
             yield X, y, (rows.offset, rows.number), rows.offset if text is raw else raw.tell()
 
-    def _seek(self, text, place):
+    def _seek(self, text: IO[bytes], place: tuple[int, int]) -> None:
         """Go to a place, which must follow the end of a line."""
         offset, number = place
         if offset:
@@ -142,21 +169,22 @@ class SvmlightChunks(ChunkIterator):
                     f"{self.path} has changed: byte {offset} is no longer the end of line {number}. Start anew"
                 )
 
-    def _next_lines(self, rows):
+    def _next_lines(self, rows: _Rows) -> list[tuple[int, bytes]]:
         try:
             return list(islice(rows, self.chunk_size))
         except UNPACKING as error:
             raise ValueError(f"{self.path} is damaged after line {rows.number}: {error}") from error
 
-    def _parse(self, numbered):
+    def _parse(self, numbered: list[tuple[int, bytes]]) -> Chunk:
         try:
             return self._load(b"".join(line for _, line in numbered))
         except (ValueError, OverflowError):
+            # All lines at once are several times faster to read; which of them is wrong is found one by one.
             for number, line in numbered:
                 self._parse_line(number, line)
             raise  # pragma: no cover - some line fails alone, too
 
-    def _parse_line(self, number, line):
+    def _parse_line(self, number: int, line: bytes) -> None:
         try:
             self._load(line)
         except (ValueError, OverflowError) as error:
@@ -167,11 +195,11 @@ class SvmlightChunks(ChunkIterator):
                 f"(n_features={self.n_features}, zero_based={self.zero_based})"
             ) from error
 
-    def _load(self, lines):
-        X, y = load_svmlight_file(BytesIO(lines), n_features=self.n_features, zero_based=self.zero_based)
+    def _load(self, lines: bytes) -> Chunk:
+        X, y = _load(BytesIO(lines), n_features=self.n_features, zero_based=self.zero_based)
         if not (np.isfinite(X.data).all() and np.isfinite(y).all()):
             raise ValueError("NaN or infinity")
-        # 32 bits are enough for a chunk, and what other sparse arrays have
+        # 32 bits are enough for a chunk, and what other sparse arrays have.
         parts = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
         return sparse.csr_array(parts, shape=X.shape), y
 
@@ -179,10 +207,10 @@ class SvmlightChunks(ChunkIterator):
 class _Rows:
     """Numbered lines with content; counts the bytes and lines before the next one."""
 
-    def __init__(self, text, offset, number):
+    def __init__(self, text: IO[bytes], offset: int, number: int) -> None:
         self.text, self.offset, self.number = text, offset, number
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
         for line in self.text:
             self.offset += len(line)
             self.number += 1

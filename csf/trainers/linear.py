@@ -203,9 +203,7 @@ class LinearSVCTrainer(LinearTrainer):
             # ends near the larger of the two gaps.
             tol = (1e-3 if self._train.n_coefficients <= _FEW else 50.0) * self.base.tol
             return self._solver.solve(weight, tol=tol, starts=starts, max_iter=self.base.max_iter)
-        if isinstance(self._solver, HingeDescent):
-            return self._solver.solve(weight, tol=0.0, rtol=self.base.tol, starts=starts)
-        return self._solver.solve(weight, tol=0.0, rtol=self.base.tol, start=starts[0] if starts else None)
+        return self._solver.solve(weight, tol=self.base.tol, starts=starts)
 
     def estimator(self, training: Training) -> Estimator:
         """The base with the coefficients found; see `Trainer.estimator`."""

@@ -229,9 +229,9 @@ def _bound(label, view, sign, weight, near):
     elif label == "squared hinge":
         found = SquaredHinge(view, sign).solve(weight, tol=1e-7, starts=[near], max_iter=20_000)
     elif view.n_coefficients <= _FEW:
-        found = Hinge(view, sign).solve(weight, tol=0.0, rtol=1e-8, start=near)
+        found = Hinge(view, sign).solve(weight, tol=1e-8, starts=[near])
     else:
-        found = HingeDescent(view, sign).solve(weight, tol=0.0, rtol=1e-6, starts=[near], max_iter=5000)
+        found = HingeDescent(view, sign).solve(weight, tol=1e-6, starts=[near], max_iter=5000)
     return found.objective - found.gap
 
 

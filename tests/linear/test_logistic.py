@@ -23,7 +23,7 @@ def solver(problem, penalised, layout="C order"):
 
 def on_path(path):
     """Context in which problems of all widths take one path."""
-    return patch.object(csf.linear.logistic, "_DIRECT", PATHS[path])
+    return patch.object(csf.linear.logistic, "DIRECT", PATHS[path])
 
 
 def ridge_of(problem, penalised):

@@ -22,7 +22,7 @@ def solver(problem, layout="C order"):
 
 def on_path(path):
     """Context in which problems of all widths take one path."""
-    return patch.object(csf.linear.squared_hinge, "_DIRECT", PATHS[path])
+    return patch.object(csf.linear.squared_hinge, "DIRECT", PATHS[path])
 
 
 def check_certificate(problem, found):

@@ -71,7 +71,7 @@ def margin_svm(X, is_pos, alpha, beta, C):
     margin = np.where(is_pos, alpha * n / (2 * n_pos), beta * n / (2 * n_neg))
     scaled = np.column_stack([X, np.ones(n)]) / margin[:, None]
     weight = C * np.where(is_pos, alpha / n_pos, beta / n_neg)
-    return Hinge(Rows(scaled, constant=0.0), np.where(is_pos, 1.0, -1.0)).solve(weight, tol=1e-9).w[:-1]
+    return Hinge(Rows(scaled, constant=0.0), np.where(is_pos, 1.0, -1.0)).solve(weight, tol=0.0, atol=1e-9).w[:-1]
 
 
 def alternate_struct(X, is_pos, C, steps=15):

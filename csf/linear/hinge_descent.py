@@ -54,7 +54,7 @@ class HingeDescent:
         weight: Array,
         *,
         tol: float,
-        rtol: float = 0.0,
+        atol: float = 0.0,
         starts: Sequence[HingeSolution] = (),
         max_iter: int = 1000,
     ) -> HingeSolution:
@@ -65,9 +65,9 @@ class HingeDescent:
         weight : ndarray of shape (n_samples,)
             Weights >= 0 of the hinge losses.
         tol : float
-            Duality gap to reach, in units of the objective.
-        rtol : float, default=0.0
-            Duality gap to reach, as a share of the objective; the larger of the two counts.
+            Duality gap to reach, as a share of the objective.
+        atol : float, default=0.0
+            Duality gap to reach, in units of the objective; the larger of the two counts.
         starts : sequence of HingeSolution, default=()
             Solutions for other weights of the same problem, the nearest first.
         max_iter : int, default=1000
@@ -93,12 +93,14 @@ class HingeDescent:
             margins = sign * rows.scores(w)
             objective = 0.5 * w @ w + weight @ np.maximum(1.0 - margins, 0.0)
             value = dual.sum() - 0.5 * w @ w
-            # what cancels in them is as large as the total weight
+            # What cancels in them is as large as the total weight. A bound closer than that rounding is not proven.
             bound = min(value, objective - NOISE * (objective + total))
             gap = objective - bound
             check_finite(gap)
-            if gap <= max(tol, rtol * objective, 1e-12 * objective) or used >= max_iter or swallowed == _PATIENCE:
+            if gap <= max(atol, tol * objective, 1e-12 * objective) or used >= max_iter or swallowed == _PATIENCE:
                 break
+            # The dual objective never falls but for rounding. One such turn may be followed by a better one, since the
+            # order of the passes differs; several in a row are the end.
             swallowed = swallowed + 1 if value <= before else 0
             before = max(before, value)
             w, passes = program.turn(dual, w, max_iter - used)
@@ -106,14 +108,18 @@ class HingeDescent:
         share = np.divide(dual, weight, out=np.zeros_like(dual), where=weight > 0)
         return HingeSolution(w, margins, share, float(objective), float(bound), 1.0, used, dual)
 
-    def _start(self, weight, starts):
+    def _start(self, weight: Array, starts: Sequence[HingeSolution]) -> Array:
         """Best dual variables that the nearest solutions suggest.
 
         Those at their upper bound stay there. The others keep their size, as they do where classes are separated, or
         their share of the weight.
         """
         best, value = np.zeros(self.rows.n_rows), 0.0
+        # All of them are feasible, and a look at one costs a product with the data: far less than the passes that a
+        # poor choice would need. Where weights have grown, none of the three is always the best.
         for solution in starts[:2]:
+            if solution.dual is None:
+                raise ValueError("starts holds a solution without dual variables; accepted: those of HingeDescent")
             kept = np.where(solution.share >= 1.0 - 1e-9, weight, np.minimum(solution.dual, weight))
             for dual in (kept, np.minimum(solution.dual, weight), solution.share * weight):
                 w = self.rows.combine(dual * self.sign)
