@@ -1,10 +1,20 @@
 """A belief that learns at the prices a metric has where it is now: the steps without tuning of STAMP and SPADE."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
+from csf._common.typing import Array, Samples
 from csf.online._belief import Belief, Pricing, believe
 from csf.online._recent import RecentScores, bins_of, next_due, posterior_at
 from csf.online.rows import rows
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+
 
 __all__ = ["Aim", "AimedLearner"]
 
@@ -23,12 +33,12 @@ class Aim:
         Examples to look back upon, about.
     """
 
-    def __init__(self, belief, window=None):
+    def __init__(self, belief: Belief, window: int | None = None) -> None:
         self.belief, self.recent = belief, RecentScores(window)
         self.place, self.pricing = None, Pricing()
         self.window, self._due = window, next_due(0)
 
-    def learn(self, X, y, n_seen, metric, prices_of):
+    def learn(self, X: Samples, y: Array, n_seen: int, metric: Metric, prices_of: Callable[..., Any]) -> None:
         """Learn rows in order.
 
         Parameters
@@ -56,7 +66,7 @@ class Aim:
             start = stop
 
     @property
-    def threshold(self):
+    def threshold(self) -> Any:
         """Log-odds from which on the positive class is predicted; 0 until both classes have come."""
         if self.place is None:
             return 0.0
@@ -79,7 +89,7 @@ class AimedLearner:
     """
 
     @property
-    def threshold_(self):
+    def threshold_(self) -> Any:
         """Score from which on the positive class is predicted."""
         return self._aim.threshold if self.step == "adaptive" else 0.0
 

@@ -5,13 +5,16 @@ SPADE moves the prices of the two classes at each step, STAMP keeps them for a s
 feature, and a step costs as much as its row has entries.
 """
 
+from __future__ import annotations
+
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
 
 from csf._common.compiled import njit
+from csf._common.typing import Samples
 
 __all__ = [
     "REWARDS",
@@ -58,7 +61,7 @@ class Options(NamedTuple):
     gain: float  # 0: uniform averages
 
 
-def initial_scalars():
+def initial_scalars() -> Any:
     """Scalars of weights that are all 0, before the first step."""
     scalars = np.zeros(MEAN_NEG + 1)
     scalars[[A, P, Q]] = 1.0
@@ -362,7 +365,7 @@ def ascend_csr(data, indices, indptr, y, x_scale, constant, v, u, s, uniform, op
         _tidy(s, v, u)
 
 
-def ascend(X, *state):
+def ascend(X: Samples, *state: Any) -> None:
     """`ascend_dense` or `ascend_csr`, whichever serves the rows."""
     if issparse(X):
         ascend_csr(X.data, X.indices, X.indptr, *state)

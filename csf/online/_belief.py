@@ -10,12 +10,16 @@ what is known, and their curvatures until a step of the covariance is worth its 
 operations a feature and example.
 """
 
+from __future__ import annotations
+
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
+from csf._common.typing import Samples
 from csf.online._gaussian import INTERCEPT, MEAN, UNIT, VARIANCE, WIDER, diagonal, full_csr, full_dense
 
 __all__ = ["Belief", "Pricing", "believe"]
@@ -32,7 +36,7 @@ class Pricing(NamedTuple):
     offset: float = 0.0
 
     @classmethod
-    def of(cls, pos, neg):
+    def of(cls, pos: float, neg: Any) -> Any:
         """Weights for two positive prices.
 
         Their ratio is the fourth root of that of the prices, their product 1; the rest is left to the cut. Weights in
@@ -57,7 +61,7 @@ class Belief:
         Examples to look back upon, about; ``None`` for all.
     """
 
-    def __init__(self, n_features, *, prior, constant, window=None):
+    def __init__(self, n_features: int, *, prior: float, constant: float, window: int | None = None) -> None:
         n = n_features + 1
         self.prior, self.constant, self.window = float(prior), float(constant), float(window or np.inf)
         self.full = n_features <= MOST_CORRELATED
@@ -71,7 +75,7 @@ class Belief:
             self.table = np.zeros((n, 4))
             self.table[:, VARIANCE], self.table[-1, UNIT] = variance, constant
 
-    def weights(self):
+    def weights(self) -> Any:
         """Weights that predict, with what has been gathered, and those of the last step."""
         if not self.full:
             last = self.table[:, MEAN] / np.where(self.table[:, UNIT] > 0.0, self.table[:, UNIT], np.inf)
@@ -81,7 +85,7 @@ class Belief:
         return latest / scale, self.mean / scale
 
 
-def believe(belief, X, y, t, pricing, proba):
+def believe(belief: Any, X: Samples, y: ArrayLike, t: float, pricing: Any, proba: Any) -> None:
     """Write the posterior of each row, then learn it; ``t`` rows came before."""
     b, options = belief, (belief.prior, belief.window, *pricing)
     if b.full:

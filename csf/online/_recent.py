@@ -4,12 +4,20 @@ Posteriors that a learner emitted before it saw the label are kept as counts in 
 count more. The counts tell how often the positive class came at each score, whatever the learner believed.
 """
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from csf._common.compiled import njit
+from csf._common.typing import BoolArray
 from csf.errors.profile import ErrorProfile
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+
 
 __all__ = ["RecentScores", "bins_of", "next_due", "posterior_at"]
 
@@ -24,7 +32,7 @@ _BELOW_ONE = 1.0 - np.finfo(np.float64).epsneg
 WEIGHT, SEEN = range(2)
 
 
-def next_due(n_seen, window=None):
+def next_due(n_seen: Any, window: Any = None) -> Any:
     """Number of examples after which what follows from the counts is worked out again: an eighth more."""
     return n_seen + 1 + min(n_seen, window or n_seen) // 8
 
@@ -38,25 +46,25 @@ class RecentScores:
         Examples to look back upon, about; ``None``: all, late ones more.
     """
 
-    def __init__(self, window=None):
+    def __init__(self, window: int | None = None) -> None:
         self.window = float(window or np.inf)
         # negatives, positives
         self.counts = np.zeros((2, _N_BINS))
         self.scalars = np.array([1.0, 0.0])
 
-    def add(self, bins, is_pos):
+    def add(self, bins: Any, is_pos: BoolArray) -> None:
         """Count posteriors by their bins, in order, with their labels."""
         count_scores(bins, is_pos, self.counts, self.scalars, self.window)
 
-    def has_both_classes(self):
+    def has_both_classes(self) -> Any:
         """Whether both classes have come."""
         return bool(self.counts.any(axis=1).all())
 
-    def shares(self):
+    def shares(self) -> Any:
         """Share of positives by bin, which rises with the score; 0 until both classes have come."""
         return pooled_shares(self.counts) if self.has_both_classes() else np.zeros(_N_BINS)
 
-    def best(self, metric):
+    def best(self, metric: Metric) -> tuple[Any, ...] | None:
         """Best cut for a metric.
 
         Parameters
@@ -85,7 +93,7 @@ class RecentScores:
         return float(values[k]), ErrorProfile((tp[0] - tp[k]) / total, fp[k] / total, pos), place
 
 
-def posterior_at(place):
+def posterior_at(place: Any) -> Any:
     """Posterior at the lower edge of a bin; 0 at the lowest, and beyond the highest the last number below 1."""
     if place == 0:
         return 0.0

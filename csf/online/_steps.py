@@ -1,8 +1,11 @@
 """The choice of steps: without tuning, or as published."""
 
+from __future__ import annotations
+
 import functools
 import inspect
 
+from csf._common.typing import Estimator
 from csf._validation import check_choice, check_count
 
 __all__ = ["check_step"]
@@ -10,7 +13,7 @@ __all__ = ["check_step"]
 STEPS = ("adaptive", "paper")
 
 
-def check_step(learner, *, of_paper):
+def check_step(learner: Estimator, *, of_paper: tuple[str, ...]) -> None:
     """Check the parameters ``step`` and ``window`` of a learner.
 
     Parameters

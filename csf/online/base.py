@@ -1,15 +1,20 @@
 """What all online learners share: checks of chunks and labels, passes, the scale of rows, coefficients, prediction."""
 
+from __future__ import annotations
+
 import math
 import numbers
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from csf._common.typing import Array, Samples
 from csf._validation import check_binary_target, check_count
 from csf.online.rows import canonical, linear_scores, power_of_two_above, rows, shorten, within_range
 from csf.scores.responses import margin
@@ -40,7 +45,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
     in chunks of any size: cuts between chunks leave no trace.
     """
 
-    def fit(self, X, y):
+    def fit(self, X: Samples, y: ArrayLike) -> Self:
         """Forget everything and learn ``passes`` times over the samples, in a new random order each time.
 
         Parameters
@@ -64,7 +69,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
         self._go_through(X, y)
         return self
 
-    def partial_fit(self, X, y, classes=None):
+    def partial_fit(self, X: Samples, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
         """Learn from a chunk of examples, in the order given.
 
         A chunk that is refused leaves the estimator as it was.
@@ -99,7 +104,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
         self._learn(X, y)
         return self
 
-    def predict(self, X):
+    def predict(self, X: Samples) -> Array:
         """Class of each sample.
 
         Parameters
@@ -116,13 +121,13 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
         return self.classes_[(score > 0.0).astype(int)]
 
     @property
-    def history_(self):
+    def history_(self) -> Any:
         """Dict of arrays: ``n_seen`` (1, 2, 4, 8, ...) and what the learner tells of itself after so many rows."""
         check_is_fitted(self)
         return {name: np.array([row[name] for row in self._records]) for name in ("n_seen", *self._numbers())}
 
     @abstractmethod
-    def decision_function(self, X):
+    def decision_function(self, X: Samples) -> Any:
         """Score of each sample, above 0 exactly where ``predict`` gives ``classes_[1]``."""
 
     @abstractmethod
@@ -220,7 +225,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
             vars(self).update(before)
             raise
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
@@ -249,23 +254,23 @@ class LinearOnlineClassifier(OnlineClassifier):
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
 
     @property
-    def coef_(self):
+    def coef_(self) -> Any:
         """Coefficients of the score for ``classes_[1]``, of shape (1, n_features)."""
         return self._coef(0)
 
     @property
-    def coef_last_(self):
+    def coef_last_(self) -> Any:
         """As ``coef_``, but those of the last step, not averaged."""
         return self._coef(1)
 
     @property
-    def intercept_(self):
+    def intercept_(self) -> Any:
         """Intercept of the score for ``classes_[1]``, of shape (1,)."""
         check_is_fitted(self)
         constant = self._weights()[0][-1] * self.intercept_scaling if self.fit_intercept else 0.0
         return np.array([self._orientation() * constant])
 
-    def decision_function(self, X):
+    def decision_function(self, X: Samples) -> Array:
         """Signed score of each sample; above 0 exactly where ``predict`` gives ``classes_[1]``.
 
         Parameters
@@ -334,7 +339,7 @@ class LinearOnlineClassifier(OnlineClassifier):
         return results
 
 
-def check_positive(value, name):
+def check_positive(value: Any, name: str) -> Any:
     """Check that ``value`` is a finite number > 0 and return it as float."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a positive number, got {value!r}")

@@ -1,9 +1,18 @@
 """Predictions that a learner makes while it learns: each for the next example, before its label is seen."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.compiled import njit
+from csf._common.typing import Values
 from csf.errors.profile import ErrorProfile
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+
 
 __all__ = ["EmittedPredictions", "count_predictions"]
 
@@ -12,13 +21,13 @@ class EmittedPredictions:
     """Counts of emitted predictions, for learners that keep them in ``self._counts``: tp, fp, fn, tn."""
 
     @property
-    def online_counts_(self):
+    def online_counts_(self) -> Any:
         """Dict with ``tp``, ``fp``, ``fn`` and ``tn`` of all predictions emitted so far."""
         check_is_fitted(self)
         return dict(zip(("tp", "fp", "fn", "tn"), self._counts.tolist()))
 
     @property
-    def online_profile_(self):
+    def online_profile_(self) -> Any:
         """Error profile of all predictions emitted so far; raises ValueError until both classes have been seen."""
         return ErrorProfile.from_counts(**self.online_counts_)
 
@@ -26,7 +35,7 @@ class EmittedPredictions:
         return self.online_counts_
 
 
-def value_of_counts(metric, *, tp, fp, fn, tn):
+def value_of_counts(metric: Metric, *, tp: Any, fp: Values, fn: Values, tn: Any) -> Any:
     """Linear-fractional metric of counts, also where one class is absent; 0 where it is 0 / 0."""
     total = max(tp + fp + fn + tn, 1)
     return metric.value(fn / total, fp / total, pos=(tp + fn) / total)

@@ -1,14 +1,22 @@
 """FOFO: the threshold by stochastic gradient descent on a strongly convex function, in stages."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.compiled import njit
+from csf._common.typing import Estimator, Label, RandomState_
 from csf._validation import check_count
 from csf.online.base import check_positive
 from csf.online.posterior import PosteriorThreshold
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+
 
 __all__ = ["FOFO"]
 
@@ -133,19 +141,19 @@ class FOFO(PosteriorThreshold):
 
     def __init__(
         self,
-        metric="f1",
+        metric: str | Metric = "f1",
         *,
-        posterior=None,
-        step="adaptive",
-        window=None,
-        horizon=None,
-        step_scale=None,
-        batch_size=1,
-        passes=1,
-        shuffle=True,
-        pos_label=None,
-        random_state=None,
-    ):
+        posterior: Estimator = None,
+        step: Literal["adaptive", "paper"] = "adaptive",
+        window: int | None = None,
+        horizon: int | None = None,
+        step_scale: float | None = None,
+        batch_size: int = 1,
+        passes: int = 1,
+        shuffle: bool = True,
+        pos_label: Label = None,
+        random_state: RandomState_ = None,
+    ) -> None:
         self.metric = metric
         self.posterior = posterior
         self.step = step
@@ -162,7 +170,7 @@ class FOFO(PosteriorThreshold):
         return float(self._state[_MEAN])
 
     @property
-    def pos_share_(self):
+    def pos_share_(self) -> Any:
         """Share of positives seen so far."""
         check_is_fitted(self)
         return float(self._state[_POS])

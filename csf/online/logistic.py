@@ -1,13 +1,17 @@
 """Online logistic regression with averaged weights: the learner of posteriors behind thresholds."""
 
+from __future__ import annotations
+
 import math
 import numbers
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.compiled import njit
+from csf._common.typing import Array, Label, RandomState_, Samples
 from csf._validation import check_choice
 from csf.online._belief import Belief, Pricing, believe
 from csf.online._steps import check_step
@@ -276,22 +280,22 @@ class OnlineLogistic(EmittedPredictions, LinearOnlineClassifier):
 
     def __init__(
         self,
-        eta0=16.0,
+        eta0: float = 16.0,
         *,
-        step="adaptive",
-        prior=1.0,
-        window=None,
-        alpha=0.0,
-        radius=None,
-        averaging="poly",
-        gain=3.0,
-        fit_intercept=True,
-        intercept_scaling=1.0,
-        passes=1,
-        shuffle=True,
-        pos_label=None,
-        random_state=None,
-    ):
+        step: Literal["adaptive", "paper"] = "adaptive",
+        prior: float = 1.0,
+        window: int | None = None,
+        alpha: float = 0.0,
+        radius: float | None = None,
+        averaging: Literal["poly", "uniform", "suffix", "none"] = "poly",
+        gain: float = 3.0,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        passes: int = 1,
+        shuffle: bool = True,
+        pos_label: Label = None,
+        random_state: RandomState_ = None,
+    ) -> None:
         self.eta0 = eta0
         self.step = step
         self.prior = prior
@@ -308,12 +312,12 @@ class OnlineLogistic(EmittedPredictions, LinearOnlineClassifier):
         self.random_state = random_state
 
     @property
-    def n_updates_(self):
+    def n_updates_(self) -> Any:
         """Steps made: one for each example."""
         check_is_fitted(self)
         return self.n_seen_
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Samples) -> Array:
         """Probabilities of both classes, none below 1e-12.
 
         Parameters

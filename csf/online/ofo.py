@@ -1,11 +1,19 @@
 """OFO: the threshold is half the F-measure (for beta = 1) of the predictions made so far."""
 
+from __future__ import annotations
+
 import numbers
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from csf._common.compiled import njit
+from csf._common.typing import Estimator, Label, RandomState_
 from csf.online.posterior import PosteriorThreshold
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+
 
 __all__ = ["OFO"]
 
@@ -118,19 +126,19 @@ class OFO(PosteriorThreshold):
 
     def __init__(
         self,
-        metric="f1",
+        metric: str | Metric = "f1",
         *,
-        posterior=None,
-        step="adaptive",
-        window=None,
-        prior=(0.0, 0.0),
-        forgetting=1.0,
-        batch_size=1,
-        passes=1,
-        shuffle=True,
-        pos_label=None,
-        random_state=None,
-    ):
+        posterior: Estimator = None,
+        step: Literal["adaptive", "paper"] = "adaptive",
+        window: int | None = None,
+        prior: tuple[float, float] = (0.0, 0.0),
+        forgetting: float = 1.0,
+        batch_size: int = 1,
+        passes: int = 1,
+        shuffle: bool = True,
+        pos_label: Label = None,
+        random_state: RandomState_ = None,
+    ) -> None:
         self.metric = metric
         self.posterior = posterior
         self.step = step

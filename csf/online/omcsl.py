@@ -1,9 +1,14 @@
 """OMCSL: several online learners with different class costs, and a choice among them that follows their results."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.typing import Label, RandomState_
 from csf._validation import check_choice, check_count
 from csf.metrics import FBeta, Jaccard, get_metric
 from csf.online._experts import (
@@ -27,6 +32,10 @@ from csf.online._experts import (
 )
 from csf.online.base import LinearOnlineClassifier, check_positive
 from csf.online.emitted import EmittedPredictions, value_of_counts
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+
 
 __all__ = ["OMCSL"]
 
@@ -113,22 +122,22 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
 
     def __init__(
         self,
-        metric="f1",
+        metric: str | Metric = "f1",
         *,
-        n_experts=10,
-        eta0=16.0,
-        gamma=20.0,
-        n_bins=100,
-        loss="logistic",
-        radius=100.0,
-        average=False,
-        fit_intercept=True,
-        intercept_scaling=1.0,
-        passes=1,
-        shuffle=True,
-        pos_label=None,
-        random_state=None,
-    ):
+        n_experts: int = 10,
+        eta0: float = 16.0,
+        gamma: float | str = 20.0,
+        n_bins: int = 100,
+        loss: Literal["logistic", "hinge"] = "logistic",
+        radius: float = 100.0,
+        average: bool = False,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        passes: int = 1,
+        shuffle: bool = True,
+        pos_label: Label = None,
+        random_state: RandomState_ = None,
+    ) -> None:
         self.metric = metric
         self.n_experts = n_experts
         self.eta0 = eta0
@@ -145,7 +154,7 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
         self.random_state = random_state
 
     @property
-    def online_value_(self):
+    def online_value_(self) -> Any:
         """Metric of the predictions, or scores, emitted so far; 0 while that has no value."""
         check_is_fitted(self)
         if self._ranks():
@@ -153,13 +162,13 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
         return value_of_counts(get_metric(self.metric), **self.online_counts_)
 
     @property
-    def expert_values_(self):
+    def expert_values_(self) -> Any:
         """Metric of the predictions that each expert has made so far, of shape (n_experts,)."""
         check_is_fitted(self)
         return self._state[VALUE].copy()
 
     @property
-    def best_expert_(self):
+    def best_expert_(self) -> Any:
         """Index of the expert of the final model."""
         check_is_fitted(self)
         if self._ranks():
@@ -170,7 +179,7 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
         return int(np.argmax(tp / np.maximum(below, 1e-300)))
 
     @property
-    def n_updates_(self):
+    def n_updates_(self) -> Any:
         """Steps of each expert: one for each example."""
         check_is_fitted(self)
         return self.n_seen_

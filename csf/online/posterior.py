@@ -1,10 +1,15 @@
 """Classifiers that learn a threshold for the probabilities of another online learner."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 from scipy.special import logit
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from csf._common.typing import Array, Samples
+from csf._sklearn import clone
 from csf._validation import check_count
 from csf.metrics import FBeta, Jaccard, get_metric
 from csf.online._recent import RecentScores, bins_of, next_due, posterior_at
@@ -36,7 +41,7 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
     _of_paper = ()
 
     @property
-    def threshold_(self):
+    def threshold_(self) -> Any:
         """Threshold for the probability of the positive class, from the learner."""
         check_is_fitted(self)
         if self.step == "paper":
@@ -44,41 +49,41 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
         return posterior_at(int(np.searchsorted(self._shares, self._level())))
 
     @property
-    def level_(self):
+    def level_(self) -> Any:
         """Share of positives from which on a group of like examples is predicted positive."""
         check_is_fitted(self)
         return self._level()
 
     @property
-    def online_value_(self):
+    def online_value_(self) -> Any:
         """Metric of the predictions emitted so far."""
         return value_of_counts(get_metric(self.metric), **self.online_counts_)
 
     @property
-    def coef_(self):
+    def coef_(self) -> Any:
         """Coefficients of the learner, where it has some."""
         check_is_fitted(self)
         return self.posterior_.coef_
 
     @property
-    def intercept_(self):
+    def intercept_(self) -> Any:
         """Intercept of the learner, where it has one."""
         check_is_fitted(self)
         return self.posterior_.intercept_
 
     @property
-    def coef_last_(self):
+    def coef_last_(self) -> Any:
         """Coefficients of the learner's last step, where it averages them."""
         check_is_fitted(self)
         return self.posterior_.coef_last_
 
     @property
-    def n_updates_(self):
+    def n_updates_(self) -> Any:
         """Updates of the threshold: one for each example."""
         check_is_fitted(self)
         return self.n_seen_
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Samples) -> Array:
         """Probabilities of both classes, from the learner.
 
         Parameters
@@ -94,7 +99,7 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
         check_is_fitted(self)
         return self.posterior_.predict_proba(validate_data(self, X, reset=False, **NUMBERS))
 
-    def decision_function(self, X):
+    def decision_function(self, X: Samples) -> Array:
         """Log-odds less those of the threshold; above 0 exactly where ``predict`` gives ``classes_[1]``.
 
         Parameters

@@ -1,11 +1,14 @@
 """Models of the library river as learners of posteriors."""
 
+from __future__ import annotations
+
 import copy
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from csf._common.typing import Array, Estimator, Label, RandomState_, Samples
 from csf.online.base import NUMBERS, OnlineClassifier
 from csf.scores.responses import margin
 
@@ -60,14 +63,22 @@ class RiverClassifier(OnlineClassifier):
     0.914
     """
 
-    def __init__(self, model=None, *, passes=1, shuffle=True, pos_label=None, random_state=None):
+    def __init__(
+        self,
+        model: Estimator = None,
+        *,
+        passes: int = 1,
+        shuffle: bool = True,
+        pos_label: Label = None,
+        random_state: RandomState_ = None,
+    ) -> None:
         self.model = model
         self.passes = passes
         self.shuffle = shuffle
         self.pos_label = pos_label
         self.random_state = random_state
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Samples) -> Array:
         """Probabilities of both classes.
 
         Parameters
@@ -84,7 +95,7 @@ class RiverClassifier(OnlineClassifier):
         columns = [1.0 - positive, positive]
         return np.column_stack(columns if self.pos_label_ == self.classes_[1] else columns[::-1])
 
-    def decision_function(self, X):
+    def decision_function(self, X: Samples) -> Array:
         """Probability less 0.5; above 0 exactly where ``predict`` gives ``classes_[1]``.
 
         Parameters

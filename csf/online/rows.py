@@ -1,11 +1,15 @@
 """Rows of a chunk: parts of it, their lengths, and rows that are too long."""
 
+from __future__ import annotations
+
 import math
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
 from csf._common.compiled import njit
+from csf._common.typing import Samples
 
 __all__ = ["canonical", "lengths", "linear_scores", "power_of_two_above", "rows", "shorten", "within_range"]
 
@@ -15,7 +19,7 @@ _LONGEST = 2.0**1000
 _SMALL = 2.0**-520
 
 
-def canonical(X):
+def canonical(X: Samples) -> Any:
     """Sparse rows with sorted columns, each at most once; anything else as it is."""
     if issparse(X) and not X.has_canonical_format:
         X = X.copy()
@@ -23,12 +27,12 @@ def canonical(X):
     return X
 
 
-def rows(X, start, stop):
+def rows(X: Samples, start: Any, stop: Any) -> Any:
     """Rows from ``start`` to ``stop``, without a copy where that is all of them."""
     return X if start == 0 and stop == X.shape[0] else X[start:stop]
 
 
-def linear_scores(X, coef, intercept):
+def linear_scores(X: Samples, coef: Any, intercept: Any) -> Any:
     """Scores of rows; sums that leave the range of numbers are as large as numbers go, with the right sign."""
     with np.errstate(over="ignore", invalid="ignore"):
         scores = np.asarray(X @ coef, dtype=np.float64).ravel() + intercept
@@ -40,13 +44,13 @@ def linear_scores(X, coef, intercept):
     return scores
 
 
-def lengths(X):
+def lengths(X: Samples) -> Any:
     """Euclidean length of each row, at most 2**1000."""
     out = csr_lengths(X.data, X.indptr) if issparse(X) else dense_lengths(X)
     return np.minimum(out, _LONGEST)
 
 
-def within_range(X):
+def within_range(X: Samples) -> Any:
     """Rows and their lengths, below 2**1000; in rows that are longer each value counts as 2**960 at most."""
     length = lengths(X)
     far = np.flatnonzero(length >= _LONGEST)
@@ -59,7 +63,7 @@ def within_range(X):
     return X, length
 
 
-def shorten(X, length, limit):
+def shorten(X: Samples, length: Any, limit: Any) -> Any:
     """Rows, the longer ones of which are shrunk to length ``limit``; a copy if there is one."""
     if not (length > limit).any():
         return X
@@ -71,7 +75,7 @@ def shorten(X, length, limit):
     return X
 
 
-def power_of_two_above(length):
+def power_of_two_above(length: Any) -> Any:
     """Least power of two, from 2**-1000 on, that is not below ``length``."""
     fraction, exponent = math.frexp(length)
     return math.ldexp(1.0, max(exponent - (fraction == 0.5), -1000))

@@ -1,11 +1,15 @@
 """SPADE: stochastic primal-dual ascent for concave metrics of the two rates."""
 
+from __future__ import annotations
+
 import math
 import numbers
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.typing import Label, RandomState_
 from csf._validation import check_choice, check_count, check_fraction
 from csf.metrics import Concave, GMean, HMean, LinearFractional, MinRate, QMean, get_metric
 from csf.online._aim import AimedLearner
@@ -179,29 +183,29 @@ class SPADE(AimedLearner, LinearOnlineClassifier):
 
     def __init__(
         self,
-        metric="qmean",
+        metric: str | Concave = "qmean",
         *,
-        step="adaptive",
-        prior=1.0,
-        window=None,
-        eta0=400.0,
-        dual_eta0=0.2,
-        radius=100.0,
-        reward="hinge",
-        sampling="all",
-        dual="gradient",
-        memory=0.99,
-        eps="schedule",
-        gain=3.0,
-        pos=None,
-        fit_intercept=True,
-        intercept_scaling=1.0,
-        passes=1,
-        patience=None,
-        shuffle=True,
-        pos_label=None,
-        random_state=None,
-    ):
+        step: Literal["adaptive", "paper"] = "adaptive",
+        prior: float = 1.0,
+        window: int | None = None,
+        eta0: float = 400.0,
+        dual_eta0: float = 0.2,
+        radius: float = 100.0,
+        reward: Literal["hinge", "logistic"] = "hinge",
+        sampling: Literal["all", "balanced"] = "all",
+        dual: Literal["gradient", "closed"] = "gradient",
+        memory: float = 0.99,
+        eps: Literal["schedule", "fixed"] = "schedule",
+        gain: float = 3.0,
+        pos: float | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        passes: int = 1,
+        patience: int | None = None,
+        shuffle: bool = True,
+        pos_label: Label = None,
+        random_state: RandomState_ = None,
+    ) -> None:
         self.metric = metric
         self.step = step
         self.prior = prior
@@ -225,13 +229,13 @@ class SPADE(AimedLearner, LinearOnlineClassifier):
         self.random_state = random_state
 
     @property
-    def dual_(self):
+    def dual_(self) -> Any:
         """Last prices of the two rates, ``(alpha, beta)``."""
         check_is_fitted(self)
         return float(self._scalars[ALPHA]), float(self._scalars[BETA])
 
     @property
-    def n_updates_(self):
+    def n_updates_(self) -> Any:
         """Steps made."""
         check_is_fitted(self)
         if self.step == "adaptive":

@@ -1,12 +1,16 @@
 """STAMP: stochastic alternation between the level of a ratio metric and the weights that aim at it."""
 
+from __future__ import annotations
+
 import math
 import numbers
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.typing import Label, RandomState_
 from csf._validation import check_choice, check_count
 from csf.metrics import Concave, LinearFractional, get_metric
 from csf.online._aim import AimedLearner
@@ -163,26 +167,26 @@ class STAMP(AimedLearner, LinearOnlineClassifier):
 
     def __init__(
         self,
-        metric="f1",
+        metric: str | LinearFractional = "f1",
         *,
-        step="adaptive",
-        prior=1.0,
-        window=None,
-        eta0=50.0,
-        radius=100.0,
-        reward="hinge",
-        level="actual",
-        start_level=0.0,
-        model_stage=100,
-        challenge_stage=100,
-        growth=2.0,
-        fit_intercept=True,
-        intercept_scaling=1.0,
-        passes=1,
-        shuffle=True,
-        pos_label=None,
-        random_state=None,
-    ):
+        step: Literal["adaptive", "paper"] = "adaptive",
+        prior: float = 1.0,
+        window: int | None = None,
+        eta0: float = 50.0,
+        radius: float = 100.0,
+        reward: Literal["hinge", "logistic"] = "hinge",
+        level: Literal["actual", "surrogate"] = "actual",
+        start_level: float = 0.0,
+        model_stage: int = 100,
+        challenge_stage: int = 100,
+        growth: float = 2.0,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        passes: int = 1,
+        shuffle: bool = True,
+        pos_label: Label = None,
+        random_state: RandomState_ = None,
+    ) -> None:
         self.metric = metric
         self.step = step
         self.prior = prior
@@ -203,13 +207,13 @@ class STAMP(AimedLearner, LinearOnlineClassifier):
         self.random_state = random_state
 
     @property
-    def levels_(self):
+    def levels_(self) -> Any:
         """Level after each complete epoch, of shape (n_epochs,)."""
         check_is_fitted(self)
         return np.array(self._levels)
 
     @property
-    def n_updates_(self):
+    def n_updates_(self) -> Any:
         """Steps made."""
         check_is_fitted(self)
         if self.step == "adaptive":

@@ -1,9 +1,15 @@
 """What the learners of a whole training set share: checks, coefficients, threshold, prediction."""
 
+from __future__ import annotations
+
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from csf._common.typing import Array, Samples
 from csf._validation import check_binary_target
 from csf.online.base import NUMBERS, check_positive
 from csf.scores.responses import margin
@@ -23,7 +29,7 @@ class BatchLearner(ClassifierMixin, BaseEstimator):
     ``_check_parameters()`` and ``_solve(problem)``: best and last weights of a `StructuralProblem`.
     """
 
-    def fit(self, X, y):
+    def fit(self, X: Samples, y: ArrayLike) -> Self:
         """Train.
 
         Parameters
@@ -59,7 +65,7 @@ class BatchLearner(ClassifierMixin, BaseEstimator):
         self.n_seen_ = X.shape[0]
         return self
 
-    def decision_function(self, X):
+    def decision_function(self, X: Samples) -> Array:
         """Signed distance of each score from the threshold; above 0 where ``predict`` gives ``classes_[1]``.
 
         Parameters
@@ -78,7 +84,7 @@ class BatchLearner(ClassifierMixin, BaseEstimator):
         score = sign * (np.asarray(X @ self.coef_[0]).ravel() + self.intercept_[0])
         return margin(score, self._cut, sign > 0)
 
-    def predict(self, X):
+    def predict(self, X: Samples) -> Array:
         """Class of each sample.
 
         Parameters
@@ -107,7 +113,7 @@ class BatchLearner(ClassifierMixin, BaseEstimator):
     def _watch(self, objective, best, last):
         """Called after each iteration; does nothing but serve those who measure."""
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True

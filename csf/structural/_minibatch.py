@@ -1,11 +1,16 @@
 """What the mini-batch learners share: projected, averaged steps along the subgradient of a buffer, and a threshold."""
 
+from __future__ import annotations
+
 import math
 from abc import abstractmethod
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from csf._common.typing import Samples
 from csf._validation import check_choice, check_count
 from csf.online.base import NUMBERS, check_positive
 from csf.online.rows import canonical
@@ -33,12 +38,12 @@ class MiniBatchLearner(StructuralOnlineClassifier):
     """
 
     @property
-    def n_updates_(self):
+    def n_updates_(self) -> Any:
         """Steps made: one for each buffer that was used."""
         check_is_fitted(self)
         return self._w.n_steps
 
-    def fit(self, X, y):
+    def fit(self, X: Samples, y: ArrayLike) -> Self:
         """Forget everything and learn ``passes`` times over the samples, in a new random order each time.
 
         Rows are scaled by the longest of them. A last buffer that is not full counts if it is at least half full.
@@ -195,11 +200,11 @@ class MiniBatchLearner(StructuralOnlineClassifier):
 class Waiting:
     """Rows that wait until a buffer is full."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._parts = []
         self.n_rows = 0
 
-    def fill(self, size, rows, sign):
+    def fill(self, size: Any, rows: Any, sign: Any) -> Any:
         """Yield full buffers as pairs of rows and signs, and keep a copy of what remains."""
         start = 0
         if self._parts and self.n_rows + sign.size >= size:

@@ -1,6 +1,9 @@
 """What the streaming learners of structural losses share: the loss, and a threshold where it only ranks."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
+from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,7 +22,7 @@ class StructuralOnlineClassifier(LinearOnlineClassifier):
     """
 
     @property
-    def threshold_(self):
+    def threshold_(self) -> Any:
         """Threshold of the scores of positives: 0, tuned, or for ranking losses the cut that finds their share."""
         check_is_fitted(self)
         if self._threshold is None:

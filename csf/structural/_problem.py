@@ -1,11 +1,19 @@
 """A structural loss on a fixed training set, as a convex function of the weights."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from csf._common.typing import BoolArray, Samples
 from csf.online.rows import lengths, power_of_two_above
 from csf.structural.losses import ClassScores
+
+if TYPE_CHECKING:
+    from csf.structural._rows import DenseRows, SparseRows
+
 
 __all__ = ["Plane", "StructuralProblem"]
 
@@ -37,7 +45,16 @@ class StructuralProblem:
         Factor of the rows.
     """
 
-    def __init__(self, rows, is_pos, tangent_of, *, n_features, constant, x_scale):
+    def __init__(
+        self,
+        rows: DenseRows | SparseRows,
+        is_pos: BoolArray,
+        tangent_of: Callable[..., Any],
+        *,
+        n_features: int,
+        constant: float,
+        x_scale: float,
+    ) -> None:
         self._tangent_of = tangent_of
         self._constant = constant
         self._rows = rows.take(np.argsort(~is_pos, kind="stable"))
@@ -45,16 +62,16 @@ class StructuralProblem:
         self.n_weights = n_features + (constant > 0.0)
         self.x_scale = x_scale
 
-    def scores(self, w):
+    def scores(self, w: Any) -> Any:
         """Scores of the rows, by class."""
         score = self._rows.scores(w, self.x_scale, self._constant)
         return ClassScores.equal(score[: self.n_pos], score[self.n_pos :])
 
-    def value(self, w):
+    def value(self, w: Any) -> Any:
         """Loss at some weights."""
         return self._tangent_of(self.scores(w)).value
 
-    def plane(self, w):
+    def plane(self, w: Any) -> Any:
         """Tangent plane at some weights."""
         tangent = self._tangent_of(self.scores(w))
         gradient = np.zeros(self.n_weights)
@@ -62,7 +79,7 @@ class StructuralProblem:
         return Plane(tangent.value, tangent.offset, gradient)
 
 
-def longest_scale(X):
+def longest_scale(X: Samples) -> Any:
     """Largest power of two that makes no row of ``X`` longer than 1 (1 if all are 0)."""
     longest = float(lengths(X).max(initial=0.0))
     return 1.0 / power_of_two_above(longest) if longest > 0.0 else 1.0

@@ -1,5 +1,9 @@
 """Uniform sample of rows of a stream."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from csf.structural._rows import stack_rows
@@ -16,13 +20,13 @@ class Reservoir:
         Rows kept.
     """
 
-    def __init__(self, size):
+    def __init__(self, size: int) -> None:
         self.size = size
         self.rows = None
         self.n_kept = 0
         self.n_seen = 0
 
-    def add(self, rows, random):
+    def add(self, rows: Any, random: Any) -> None:
         """Add rows, given a uniform random number in [0, 1) for each."""
         number = self.n_seen + np.arange(1, random.size + 1)
         place = np.where(number <= self.size, number - 1, (random * number).astype(np.int64))

@@ -1,14 +1,19 @@
 """Rows of a matrix, dense or sparse, that are chosen without copying, and the products that learners need."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
 from csf._common.compiled import njit
+from csf._common.typing import Array, IntArray, Samples
 
 __all__ = ["DenseRows", "SparseRows", "rows_of", "split_classes", "stack_rows"]
 
 
-def rows_of(X):
+def rows_of(X: Samples) -> Any:
     """All rows of an array or a CSR matrix."""
     if sparse.issparse(X):
         return SparseRows(X.data, X.indices, X.indptr[:-1], X.indptr[1:])
@@ -26,35 +31,35 @@ class DenseRows:
         Which rows, in order.
     """
 
-    def __init__(self, X, at):
+    def __init__(self, X: Array, at: IntArray) -> None:
         self.X, self.at = X, at
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.at.shape[0]
 
-    def take(self, places):
+    def take(self, places: Any) -> Any:
         """Some of these rows: an array of places or a slice."""
         return DenseRows(self.X, self.at[places])
 
-    def copy(self):
+    def copy(self) -> Any:
         """The same rows in memory of their own."""
         return rows_of(self.X[self.at])
 
-    def to_csr(self):
+    def to_csr(self) -> Any:
         """The same rows, sparse."""
         return rows_of(sparse.csr_array(self.X[self.at]))
 
-    def scores(self, w, x_scale, constant):
+    def scores(self, w: Any, x_scale: Any, constant: Any) -> Any:
         """Products of scaled rows with ``w``, whose last entry belongs to a constant feature where it is positive."""
         out = np.empty(len(self))
         _scores_dense(self.X, self.at, w, x_scale, constant, out)
         return out
 
-    def add(self, slopes, x_scale, constant, out):
+    def add(self, slopes: Any, x_scale: Any, constant: Any, out: Any) -> Any:
         """Add the sum of scaled rows, each times its slope, to ``out``; returns what its squared length gains."""
         return _add_dense(self.X, self.at, slopes, x_scale, constant, out)
 
-    def touch(self, kernel, slopes, *arguments):
+    def touch(self, kernel: Any, slopes: Any, *arguments: Any) -> None:
         """Call one of a pair of kernels, for all entries or for those of rows with a slope."""
         kernel[0](*arguments)
 
@@ -70,17 +75,17 @@ class SparseRows:
         Where in these each row begins and ends.
     """
 
-    def __init__(self, data, indices, starts, stops):
+    def __init__(self, data: Array, indices: Array, starts: IntArray, stops: IntArray) -> None:
         self.data, self.indices, self.starts, self.stops = data, indices, starts, stops
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.starts.shape[0]
 
-    def take(self, places):
+    def take(self, places: Any) -> Any:
         """Some of these rows: an array of places or a slice."""
         return SparseRows(self.data, self.indices, self.starts[places], self.stops[places])
 
-    def copy(self):
+    def copy(self) -> Any:
         """The same rows in memory of their own."""
         lengths = self.stops - self.starts
         stops = np.cumsum(lengths)
@@ -88,26 +93,26 @@ class SparseRows:
         at = np.repeat(self.starts - starts, lengths) + np.arange(lengths.sum())
         return SparseRows(self.data[at], self.indices[at], starts, stops)
 
-    def to_csr(self):
+    def to_csr(self) -> Any:
         """The same rows."""
         return self
 
-    def scores(self, w, x_scale, constant):
+    def scores(self, w: Any, x_scale: Any, constant: Any) -> Any:
         """Products of scaled rows with ``w``, whose last entry belongs to a constant feature where it is positive."""
         out = np.empty(len(self))
         _scores_csr(self.data, self.indices, self.starts, self.stops, w, x_scale, constant, out)
         return out
 
-    def add(self, slopes, x_scale, constant, out):
+    def add(self, slopes: Any, x_scale: Any, constant: Any, out: Any) -> Any:
         """Add the sum of scaled rows, each times its slope, to ``out``; returns what its squared length gains."""
         return _add_csr(self.data, self.indices, self.starts, self.stops, slopes, x_scale, constant, out)
 
-    def touch(self, kernel, slopes, *arguments):
+    def touch(self, kernel: Any, slopes: Any, *arguments: Any) -> None:
         """Call one of a pair of kernels, for all entries or for those of rows with a slope."""
         kernel[1](self.indices, self.starts, self.stops, slopes, *arguments)
 
 
-def stack_rows(parts):
+def stack_rows(parts: Any) -> Any:
     """Copy of the rows of all parts; sparse if one of them is."""
     if len(parts) == 1:
         return parts[0].copy()

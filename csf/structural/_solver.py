@@ -1,12 +1,19 @@
 """The one-slack cutting-plane method: a model of the loss from its tangent planes, and a certificate."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from csf._common.warn import warn
 from csf.structural._simplex_qp import solve_simplex_qp
+
+if TYPE_CHECKING:
+    from csf.structural._problem import StructuralProblem
+
 
 __all__ = ["Bounds", "CuttingPlaneSolver", "warn_of_weak_results"]
 
@@ -35,7 +42,7 @@ class CuttingPlaneSolver:
         Rounds after which a plane that carries no weight may give way to a new one.
     """
 
-    def __init__(self, problem, *, drop_after=50):
+    def __init__(self, problem: StructuralProblem, *, drop_after: int = 50) -> None:
         self._problem = problem
         self._drop_after = drop_after
         # the first plane is 0: the loss is not negative
@@ -44,7 +51,7 @@ class CuttingPlaneSolver:
         self._idle = np.zeros(1, dtype=np.int64)
         self._size = 1
 
-    def solve(self, C, *, eps, max_iter, watch=None):
+    def solve(self, C: float, *, eps: float, max_iter: int, watch: Callable[..., Any] | None = None) -> tuple[Any, ...]:
         """Solve for one ``C``.
 
         Parameters
@@ -113,7 +120,7 @@ class CuttingPlaneSolver:
             setattr(self, name, np.pad(getattr(self, name), (0, more)))
 
 
-def warn_of_weak_results(steps, at_zero, C, *, eps, advice):
+def warn_of_weak_results(steps: list[Bounds], at_zero: float, C: float, *, eps: float, advice: tuple[str, ...]) -> None:
     """Warn where the solver was stopped early, or where zero weights are as good as what it found.
 
     Parameters

@@ -1,5 +1,9 @@
 """Threshold of scores after learning."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from csf.metrics import get_metric
@@ -8,7 +12,7 @@ from csf.thresholding import sweep
 __all__ = ["check_tuning", "choose_threshold"]
 
 
-def check_tuning(loss, tune_threshold):
+def check_tuning(loss: Any, tune_threshold: Any) -> None:
     """Check the parameter ``tune_threshold`` of a learner."""
     if not isinstance(tune_threshold, bool | np.bool_):
         raise TypeError(f"tune_threshold must be True or False, got {tune_threshold!r}")
@@ -16,7 +20,7 @@ def check_tuning(loss, tune_threshold):
         raise ValueError(f"tune_threshold=True needs a loss with a metric to be tuned, got {loss!r}; leave it False")
 
 
-def choose_threshold(loss, scores):
+def choose_threshold(loss: Any, scores: Any) -> Any:
     """Threshold of scores: the share of positives for a loss that only ranks, else the best for its metric."""
     score = np.concatenate([scores.pos, scores.neg])
     share = np.repeat([scores.share_pos, scores.share_neg], [scores.pos.shape[0], scores.neg.shape[0]])

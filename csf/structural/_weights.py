@@ -1,6 +1,9 @@
 """Weights that are projected onto a ball and averaged over steps, at the cost of the entries that a step touches."""
 
+from __future__ import annotations
+
 import math
+from typing import Any
 
 import numpy as np
 
@@ -26,33 +29,33 @@ class AveragedWeights:
         The weights after step e count in the average as ``e ** power``.
     """
 
-    def __init__(self, n_weights, power):
+    def __init__(self, n_weights: int, power: float) -> None:
         self.v, self.u = np.zeros(n_weights), np.zeros(n_weights)
         self.scalars = np.array([1.0, 0.0, 0.0, 0.0, 0.0])
         self._power = power
         self.n_steps = 0
         self._gradient = np.zeros(n_weights)  # of the step that is being made, else 0
 
-    def scores(self, rows, x_scale, constant):
+    def scores(self, rows: Any, x_scale: Any, constant: Any) -> Any:
         """Scores of rows by the last weights."""
         return self.scalars[A] * rows.scores(self.v, x_scale, constant)
 
-    def add(self, rows, slopes, x_scale, constant):
+    def add(self, rows: Any, slopes: Any, x_scale: Any, constant: Any) -> Any:
         """Add the sum of scaled rows, each times its slope, to the gradient; returns what its squared length gains."""
         return rows.add(slopes, x_scale, constant, self._gradient)
 
-    def step(self, parts, eta, radius):
+    def step(self, parts: Any, eta: Any, radius: Any) -> None:
         """Go down the gradient, whose rows and slopes are ``parts``; shorten to the radius; add to the average."""
         for rows, slopes in parts:
             rows.touch((_move_all, _move_touched), slopes, self._gradient, eta, self.v, self.u, self.scalars)
         self.n_steps += 1
         _end_step(self.v, self.u, self.scalars, radius, float(self.n_steps) ** self._power)
 
-    def last(self):
+    def last(self) -> Any:
         """Weights of the last step."""
         return self.scalars[A] * self.v
 
-    def average(self):
+    def average(self) -> Any:
         """Average of the weights after each step."""
         return (self.scalars[S] * self.v - self.u) / max(self.scalars[PARTS], 1.0)
 

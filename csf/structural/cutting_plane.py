@@ -1,11 +1,20 @@
 """The one-slack cutting-plane method for structural losses, with a certificate of how good the result is."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from csf._common.typing import Label
 from csf._validation import check_count
 from csf.online.base import check_positive
 from csf.structural._batch import BatchLearner
 from csf.structural._solver import CuttingPlaneSolver, warn_of_weak_results
+
+if TYPE_CHECKING:
+    from csf.structural.losses.base import StructuralLoss
+
 
 __all__ = ["CuttingPlane"]
 
@@ -99,18 +108,18 @@ class CuttingPlane(BatchLearner):
 
     def __init__(
         self,
-        loss="prbep",
+        loss: str | StructuralLoss = "prbep",
         *,
-        C=1e5,
-        eps=1e-3,
-        max_iter=1000,
-        drop_after=50,
-        fit_intercept=True,
-        intercept_scaling=1.0,
-        tune_threshold=False,
-        pos_label=None,
-        verbose=0,
-    ):
+        C: float = 100000.0,
+        eps: float = 0.001,
+        max_iter: int = 1000,
+        drop_after: int = 50,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        tune_threshold: bool = False,
+        pos_label: Label = None,
+        verbose: int = 0,
+    ) -> None:
         self.loss = loss
         self.C = C
         self.eps = eps

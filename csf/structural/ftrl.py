@@ -1,10 +1,15 @@
 """FTRL for structural losses: the regularised minimum over all examples so far, found anew as they come."""
 
+from __future__ import annotations
+
 import math
 import numbers
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from csf._common.typing import Label, RandomState_, Samples
 from csf._validation import check_count
 from csf.online.base import check_positive
 from csf.structural._online import StructuralOnlineClassifier
@@ -12,6 +17,10 @@ from csf.structural._problem import StructuralProblem
 from csf.structural._rows import rows_of, stack_rows
 from csf.structural._solver import Bounds, CuttingPlaneSolver, warn_of_weak_results
 from csf.structural._threshold import choose_threshold
+
+if TYPE_CHECKING:
+    from csf.structural.losses.base import StructuralLoss
+
 
 __all__ = ["FTRL"]
 
@@ -118,20 +127,20 @@ class FTRL(StructuralOnlineClassifier):
 
     def __init__(
         self,
-        loss="prbep",
+        loss: str | StructuralLoss = "prbep",
         *,
-        eta=None,
-        radius=100.0,
-        refit="geometric",
-        eps=1e-3,
-        max_planes=1000,
-        fit_intercept=True,
-        intercept_scaling=1.0,
-        shuffle=True,
-        tune_threshold=False,
-        pos_label=None,
-        random_state=None,
-    ):
+        eta: float | None = None,
+        radius: float = 100.0,
+        refit: Literal["geometric", "every"] | int = "geometric",
+        eps: float = 0.001,
+        max_planes: int = 1000,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        shuffle: bool = True,
+        tune_threshold: bool = False,
+        pos_label: Label = None,
+        random_state: RandomState_ = None,
+    ) -> None:
         self.loss = loss
         self.eta = eta
         self.radius = radius
@@ -145,7 +154,7 @@ class FTRL(StructuralOnlineClassifier):
         self.pos_label = pos_label
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: Samples, y: ArrayLike) -> Self:
         """Forget everything and go over the samples once; the last weights are the minimum over all.
 
         Parameters

@@ -1,9 +1,18 @@
 """1PMB: one subgradient step of a structural loss for each buffer of the stream."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
 import numpy as np
 
+from csf._common.typing import Label, RandomState_
 from csf.structural._minibatch import MiniBatchLearner, Waiting
 from csf.structural._rows import rows_of
+
+if TYPE_CHECKING:
+    from csf.structural.losses.base import StructuralLoss
+
 
 __all__ = ["OnePassMiniBatch"]
 
@@ -90,20 +99,20 @@ class OnePassMiniBatch(MiniBatchLearner):
 
     def __init__(
         self,
-        loss="prbep",
+        loss: str | StructuralLoss = "prbep",
         *,
-        buffer_size=500,
-        eta=None,
-        averaging="poly",
-        radius=1000.0,
-        fit_intercept=True,
-        intercept_scaling=1.0,
-        passes=25,
-        shuffle=True,
-        tune_threshold=False,
-        pos_label=None,
-        random_state=None,
-    ):
+        buffer_size: int = 500,
+        eta: float | None = None,
+        averaging: Literal["poly", "uniform"] = "poly",
+        radius: float = 1000.0,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        passes: int = 25,
+        shuffle: bool = True,
+        tune_threshold: bool = False,
+        pos_label: Label = None,
+        random_state: RandomState_ = None,
+    ) -> None:
         self.loss = loss
         self.buffer_size = buffer_size
         self.eta = eta

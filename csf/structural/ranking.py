@@ -1,10 +1,14 @@
 """How well scores rank: partial area under the ROC curve, precision among the top k."""
 
+from __future__ import annotations
+
 import math
 import numbers
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from csf._common.typing import Label
 from csf._validation import check_binary_target, check_choice, check_fraction, check_scores
 
 __all__ = ["partial_auc_score", "precision_at_k_score"]
@@ -12,7 +16,9 @@ __all__ = ["partial_auc_score", "precision_at_k_score"]
 AREAS = ("count", "fraction")
 
 
-def partial_auc_score(y_true, y_score, *, beta=0.1, mode="count", pos_label=None):
+def partial_auc_score(
+    y_true: ArrayLike, y_score: ArrayLike, *, beta: float = 0.1, mode: str = "count", pos_label: Label = None
+) -> float:
     r"""Partial area under the ROC curve for false positive rates in [0, beta], divided by beta.
 
     The share of right orders among pairs of a positive with one of the negatives of largest score; equal scores
@@ -75,7 +81,9 @@ def partial_auc_score(y_true, y_score, *, beta=0.1, mode="count", pos_label=None
     return float(right @ weight / (pos.shape[0] * weight.sum()))
 
 
-def precision_at_k_score(y_true, y_score, *, k=None, pos_label=None):
+def precision_at_k_score(
+    y_true: ArrayLike, y_score: ArrayLike, *, k: float | None = None, pos_label: Label = None
+) -> float:
     """Share of positives among the samples with the largest scores.
 
     By default as many are taken as there are positives: the precision-recall break-even point (PRBEP).

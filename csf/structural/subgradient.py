@@ -1,13 +1,21 @@
 """Projected subgradient descent on a structural loss of the whole training set: the baseline."""
 
+from __future__ import annotations
+
 import math
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from csf._common.typing import Label
 from csf._validation import check_count
 from csf.online.base import check_positive
 from csf.structural._batch import BatchLearner
+
+if TYPE_CHECKING:
+    from csf.structural.losses.base import StructuralLoss
+
 
 __all__ = ["ProjectedSubgradient"]
 
@@ -89,18 +97,18 @@ class ProjectedSubgradient(BatchLearner):
 
     def __init__(
         self,
-        loss="pauc",
+        loss: str | StructuralLoss = "pauc",
         *,
-        radius=100.0,
-        eta=None,
-        max_iter=1000,
-        patience=50,
-        tol=1e-5,
-        fit_intercept=True,
-        intercept_scaling=1.0,
-        tune_threshold=False,
-        pos_label=None,
-    ):
+        radius: float = 100.0,
+        eta: float | None = None,
+        max_iter: int = 1000,
+        patience: int = 50,
+        tol: float = 1e-05,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        tune_threshold: bool = False,
+        pos_label: Label = None,
+    ) -> None:
         self.loss = loss
         self.radius = radius
         self.eta = eta

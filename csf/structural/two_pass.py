@@ -1,11 +1,21 @@
 """2PMB: a sample of the rare class is kept, and each buffer of the other class makes one step against it."""
 
-import numpy as np
+from __future__ import annotations
 
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from csf._common.typing import Label, RandomState_, Samples
 from csf._validation import check_count
 from csf.structural._minibatch import MiniBatchLearner, Waiting
 from csf.structural._reservoir import Reservoir
 from csf.structural._rows import rows_of
+
+if TYPE_CHECKING:
+    from csf.structural.losses.base import StructuralLoss
+
 
 __all__ = ["TwoPassMiniBatch"]
 
@@ -102,22 +112,22 @@ class TwoPassMiniBatch(MiniBatchLearner):
 
     def __init__(
         self,
-        loss="pauc",
+        loss: str | StructuralLoss = "pauc",
         *,
-        buffer_size=500,
-        reservoir_size=500,
-        reweight=True,
-        eta=None,
-        averaging="poly",
-        radius=1000.0,
-        fit_intercept=True,
-        intercept_scaling=1.0,
-        passes=25,
-        shuffle=True,
-        tune_threshold=False,
-        pos_label=None,
-        random_state=None,
-    ):
+        buffer_size: int = 500,
+        reservoir_size: int = 500,
+        reweight: bool = True,
+        eta: float | None = None,
+        averaging: Literal["poly", "uniform"] = "poly",
+        radius: float = 1000.0,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        passes: int = 25,
+        shuffle: bool = True,
+        tune_threshold: bool = False,
+        pos_label: Label = None,
+        random_state: RandomState_ = None,
+    ) -> None:
         self.loss = loss
         self.buffer_size = buffer_size
         self.reservoir_size = reservoir_size
@@ -133,7 +143,7 @@ class TwoPassMiniBatch(MiniBatchLearner):
         self.pos_label = pos_label
         self.random_state = random_state
 
-    def collect(self, X, y, classes=None):
+    def collect(self, X: Samples, y: ArrayLike, classes: ArrayLike | None = None) -> TwoPassMiniBatch:
         """First pass over a stream: sample both classes and count them; nothing is learnt yet.
 
         Parameters

@@ -1,12 +1,16 @@
 """What a structural loss must offer: its value and a tangent plane at any scores."""
 
+from __future__ import annotations
+
 import math
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from csf._common.typing import Array, BoolArray
 from csf.metrics import get_metric
 from csf.online.base import check_positive
 
@@ -36,7 +40,7 @@ class ClassScores(NamedTuple):
     share_neg: float
 
     @classmethod
-    def equal(cls, pos, neg):
+    def equal(cls, pos: float, neg: Any) -> Any:
         """All samples stand for the same share."""
         share = 1.0 / (pos.shape[0] + neg.shape[0])
         return cls(pos, neg, share, share)
@@ -79,7 +83,7 @@ class StructuralLoss(ABC):
     metric = None
 
     @abstractmethod
-    def class_tangent(self, scores):
+    def class_tangent(self, scores: ClassScores) -> Tangent:
         """Value and subgradient at checked scores.
 
         Parameters
@@ -93,7 +97,7 @@ class StructuralLoss(ABC):
             Value, offset and slope; the slopes of positives come first.
         """
 
-    def performance(self, score, is_pos):
+    def performance(self, score: Array, is_pos: BoolArray) -> float:
         """Performance that the loss is a surrogate of: the metric of the labels ``score > 0``, unless overridden.
 
         Parameters
@@ -112,7 +116,7 @@ class StructuralLoss(ABC):
         fn, fp = np.count_nonzero(is_pos & ~found) / n, np.count_nonzero(found & ~is_pos) / n
         return float(get_metric(self.metric).value(fn, fp, pos=np.count_nonzero(is_pos) / n))
 
-    def total(self, n_pos, n_neg):
+    def total(self, n_pos: int, n_neg: int) -> tuple[StructuralLoss, float]:
         """The loss as a sum over samples, which grows with their number: what `FTRL` lowers.
 
         Parameters
@@ -129,10 +133,10 @@ class StructuralLoss(ABC):
         """
         return self, float(n_pos + n_neg)
 
-    def check(self):  # noqa: B027 - most losses promise what they can keep
+    def check(self) -> None:  # noqa: B027 - most losses promise what they can keep
         """Raise or warn where parameters promise less than a learner needs; it is called once before learning."""
 
-    def tangent(self, score, is_pos):
+    def tangent(self, score: ArrayLike, is_pos: ArrayLike) -> Tangent:
         """Value and subgradient at any scores.
 
         Parameters
@@ -159,7 +163,7 @@ class StructuralLoss(ABC):
         slope[pos], slope[neg] = by_class[: pos.size], by_class[pos.size :]
         return Tangent(float(value), float(offset), slope)
 
-    def value(self, score, is_pos):
+    def value(self, score: ArrayLike, is_pos: ArrayLike) -> float:
         """Loss at any scores.
 
         Parameters
@@ -180,7 +184,7 @@ class StructuralLoss(ABC):
 class Labelled(StructuralLoss):
     """Base of losses that are a maximum over labellings; they have the parameter ``kappa``."""
 
-    def total(self, n_pos, n_neg):
+    def total(self, n_pos: int, n_neg: int) -> tuple[StructuralLoss, float]:
         """Factors of samples in the sum are 1 (``kappa`` times the samples), see `StructuralLoss.total`."""
         factor = self._count(n_pos, n_neg)
         unit = 1.0 if self.kappa is None else self.kappa * (n_pos + n_neg)
@@ -202,7 +206,7 @@ class Labelled(StructuralLoss):
         return self.kappa * n_samples * scores.share_pos, self.kappa * n_samples * scores.share_neg
 
 
-def largest(score, count):
+def largest(score: Array, count: Any) -> Any:
     """The ``count`` largest scores, or all if they are fewer, rising."""
     n = score.shape[0]
     if count < n:
@@ -210,7 +214,7 @@ def largest(score, count):
     return np.sort(score)
 
 
-def whole_count(share, n_samples):
+def whole_count(share: Any, n_samples: Any) -> Any:
     """Least whole number that is not below ``share * n_samples``, but for rounding."""
     return math.ceil(share * n_samples * (1.0 - 1e-12))
 

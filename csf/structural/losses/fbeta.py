@@ -1,6 +1,9 @@
 """Structural hinge loss of F-beta."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -8,6 +11,10 @@ from csf.metrics import FBeta
 from csf.online.base import check_positive
 from csf.structural.losses._kernels import fbeta_tangent
 from csf.structural.losses.base import Labelled, Tangent
+
+if TYPE_CHECKING:
+    from csf.structural.losses.base import ClassScores
+
 
 __all__ = ["FBetaLoss"]
 
@@ -50,16 +57,16 @@ class FBetaLoss(Labelled):
     beta: float = 1.0
     kappa: float | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_positive(self.beta, "beta")
         self._check_kappa()
 
     @property
-    def metric(self):
+    def metric(self) -> Any:
         """F-beta."""
         return FBeta(self.beta)
 
-    def class_tangent(self, scores):
+    def class_tangent(self, scores: ClassScores) -> Tangent:
         """Value and subgradient, see `StructuralLoss.class_tangent`."""
         kappas = self._kappas(scores)
         b2 = float(self.beta) ** 2

@@ -1,15 +1,23 @@
 """Tight hinge loss of the partial area under the ROC curve."""
 
+from __future__ import annotations
+
 import math
 import numbers
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from csf._common.typing import Array, BoolArray
 from csf._validation import check_choice
 from csf.structural.losses._kernels import pair_hinges, share_top
 from csf.structural.losses.base import StructuralLoss, Tangent, whole_count
 from csf.structural.ranking import AREAS, partial_auc_score
+
+if TYPE_CHECKING:
+    from csf.structural.losses.base import ClassScores
+
 
 __all__ = ["PartialAUC"]
 
@@ -58,14 +66,14 @@ class PartialAUC(StructuralLoss):
 
     ranking = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if isinstance(self.beta, bool) or not isinstance(self.beta, numbers.Real):
             raise TypeError(f"beta must be a number in (0, 1], got {self.beta!r}")
         if not 0.0 < self.beta <= 1.0:
             raise ValueError(f"beta must be in (0, 1], got {self.beta!r}: at least one negative has to be in the range")
         check_choice(self.mode, "mode", AREAS)
 
-    def class_tangent(self, scores):
+    def class_tangent(self, scores: ClassScores) -> Tangent:
         """Value and subgradient, see `StructuralLoss.class_tangent`."""
         n_pos, n_neg = scores.pos.shape[0], scores.neg.shape[0]
         count = whole_count(self.beta, n_neg) if self.mode == "count" else self.beta * n_neg
@@ -83,11 +91,11 @@ class PartialAUC(StructuralLoss):
         slope[order], slope[n_pos + top] = sums[:n_pos], sums[n_pos:]
         return Tangent(loss / (n_pos * count), active / (n_pos * count), slope)
 
-    def total(self, n_pos, n_neg):
+    def total(self, n_pos: int, n_neg: int) -> tuple[StructuralLoss, float]:
         """Sum over pairs, see `StructuralLoss.total`."""
         count = whole_count(self.beta, n_neg) if self.mode == "count" else self.beta * n_neg
         return self, float(n_pos * count)
 
-    def performance(self, score, is_pos):
+    def performance(self, score: Array, is_pos: BoolArray) -> float:
         """Partial AUC, divided by ``beta``, see `StructuralLoss.performance`."""
         return partial_auc_score(is_pos, score, beta=self.beta, mode=self.mode, pos_label=True)

@@ -1,14 +1,22 @@
 """Structural hinge losses of the precision among the top k."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from csf._common.typing import Array, BoolArray
 from csf._common.warn import warn
 from csf._validation import check_fraction
 from csf.structural.losses._kernels import precision_tangent
 from csf.structural.losses.base import Labelled, Tangent, largest, whole_count
 from csf.structural.ranking import precision_at_k_score
+
+if TYPE_CHECKING:
+    from csf.structural.losses.base import ClassScores
+
 
 __all__ = ["PrecisionAtK"]
 
@@ -62,7 +70,7 @@ class PrecisionAtK(Labelled):
 
     ranking = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.k is not None:
             check_fraction(self.k, "k")
             if not self.allow_k_neq_pos:
@@ -72,7 +80,7 @@ class PrecisionAtK(Labelled):
                 )
         self._check_kappa()
 
-    def check(self):
+    def check(self) -> None:
         """Warn where the loss bounds nothing, see `StructuralLoss.check`."""
         if self.k is not None:
             warn(
@@ -83,7 +91,7 @@ class PrecisionAtK(Labelled):
         """Samples selected: the sum counts those that are negative."""
         return float(n_pos if self.k is None else whole_count(self.k, n_pos + n_neg))
 
-    def class_tangent(self, scores):
+    def class_tangent(self, scores: ClassScores) -> Tangent:
         """Value and subgradient, see `StructuralLoss.class_tangent`."""
         kappas = self._kappas(scores)
         top = self._top(scores)
@@ -104,6 +112,6 @@ class PrecisionAtK(Labelled):
         total = n_pos * scores.share_pos + n_neg * scores.share_neg
         return unit * whole_count(self.k, total / unit)
 
-    def performance(self, score, is_pos):
+    def performance(self, score: Array, is_pos: BoolArray) -> float:
         """Precision among the top k, see `StructuralLoss.performance`."""
         return precision_at_k_score(is_pos, score, k=self.k, pos_label=True)

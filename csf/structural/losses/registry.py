@@ -1,5 +1,7 @@
 """Structural losses by name."""
 
+from __future__ import annotations
+
 import re
 
 from csf._common.names import did_you_mean
@@ -19,7 +21,7 @@ LOSSES = {"f1": FBetaLoss, "prbep": PrecisionAtK, "top_precision": TopPrecision,
 _FBETA = re.compile(r"f(\d+(?:\.\d*)?|\.\d+)")
 
 
-def get_loss(loss):
+def get_loss(loss: str | StructuralLoss) -> StructuralLoss:
     """Loss object of a name, or the object itself.
 
     Parameters

@@ -1,13 +1,20 @@
 """Structural hinge loss of any metric, by a table of its values for all counts."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from csf.metrics import Metric, get_metric
 from csf.structural.losses._kernels import table_tangent
 from csf.structural.losses.base import Labelled, Tangent
+
+if TYPE_CHECKING:
+    from csf.structural.losses.base import ClassScores
+
 
 __all__ = ["TableLoss"]
 
@@ -61,11 +68,11 @@ class TableLoss(Labelled):
     metric: str | Metric = "gmean"
     kappa: float | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         get_metric(self.metric)
         self._check_kappa()
 
-    def class_tangent(self, scores):
+    def class_tangent(self, scores: ClassScores) -> Tangent:
         """Value and subgradient, see `StructuralLoss.class_tangent`."""
         n_pos, n_neg = scores.pos.shape[0], scores.neg.shape[0]
         if n_pos * n_neg > _MOST_CELLS:

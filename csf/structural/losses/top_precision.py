@@ -1,13 +1,21 @@
 """Surrogate of the precision among the top k for k below the number of positives."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from csf._common.typing import Array, BoolArray
 from csf._validation import check_fraction
 from csf.structural.losses._kernels import top_precision_tangent
 from csf.structural.losses.base import Labelled, Tangent, largest, whole_count
 from csf.structural.ranking import precision_at_k_score
+
+if TYPE_CHECKING:
+    from csf.structural.losses.base import ClassScores
+
 
 __all__ = ["TopPrecision"]
 
@@ -58,11 +66,11 @@ class TopPrecision(Labelled):
 
     ranking = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_fraction(self.k, "k")
         self._check_kappa()
 
-    def class_tangent(self, scores):
+    def class_tangent(self, scores: ClassScores) -> Tangent:
         """Value and subgradient, see `StructuralLoss.class_tangent`."""
         n_pos, n_neg = scores.pos.shape[0], scores.neg.shape[0]
         kappa = 1.0 / (n_pos + n_neg) if self.kappa is None else self.kappa
@@ -76,6 +84,6 @@ class TopPrecision(Labelled):
         """Samples selected: the sum counts those that are negative."""
         return float(min(whole_count(self.k, n_pos + n_neg), n_pos))
 
-    def performance(self, score, is_pos):
+    def performance(self, score: Array, is_pos: BoolArray) -> float:
         """Precision among the top k, see `StructuralLoss.performance`."""
         return precision_at_k_score(is_pos, score, k=self.k, pos_label=True)
