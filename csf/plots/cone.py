@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from csf._common.typing import Array, Axes
+from csf._common.typing import Array
 from csf.bounds import get_bound
 from csf.bounds.cone import ConeBound, DiagonalBound
 from csf.metrics import LinearFractional
-from csf.plots._style import BLUE, GREY, INK, ORANGE, PALE, VERMILLION, label, new_axes, place, study_of, styled, tidy
+from csf.plots._style import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    PALE,
+    VERMILLION,
+    Bounded,
+    Excess,
+    label,
+    new_axes,
+    place,
+    study_of,
+    styled,
+    tidy,
+)
 from csf.trials import best_trial
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import LineCollection, PolyCollection
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.lines import Line2D
+    from matplotlib.text import Annotation
+    from shapely.geometry.base import BaseGeometry
+
     from csf.metrics.base import Metric
     from csf.search.estimator import CostSearch
     from csf.study.study import Study
@@ -89,6 +112,19 @@ class ConeDisplay:
     (array([0.5]), array([0.667]), 0.750)
     """
 
+    ax_: Axes
+    figure_: Figure | SubFigure
+    union_: PolyCollection
+    cones_: PolyCollection
+    points_: Line2D
+    cuts_: LineCollection
+    envelope_line_: Line2D
+    bound_line_: Line2D
+    diagonal_line_: Line2D | None
+    winner_: Line2D | None
+    failed_: Line2D | None
+    labels_: list[Annotation]
+
     def __init__(
         self,
         *,
@@ -99,7 +135,7 @@ class ConeDisplay:
         levels: Array,
         envelope: Array,
         best_possible: float,
-        failed: Array = (),
+        failed: ArrayLike = (),
         winner: int | None = None,
         feasible: bool = True,
         span: tuple[float, float] = (0.0, 1.0),
@@ -109,7 +145,7 @@ class ConeDisplay:
         self.t, self.value, self.attained = t, value, attained
         self.cones, self.levels, self.envelope = cones, levels, envelope
         self.best_possible = best_possible
-        self.failed, self.winner, self.feasible = failed, winner, feasible
+        self.failed, self.winner, self.feasible = np.asarray(failed), winner, feasible
         self.span, self.diagonal = span, diagonal
         self.metric_name = metric_name
 
@@ -120,8 +156,8 @@ class ConeDisplay:
         metric: Metric,
         *,
         pos: float,
-        bound: str | type | None = None,
-        eps: float | str | Callable[..., float] = "evidence",
+        bound: Bounded | None = None,
+        eps: Excess = "evidence",
         ax: Axes | None = None,
         **plot_kwargs: Any,
     ) -> Self:
@@ -162,7 +198,13 @@ class ConeDisplay:
 
     @classmethod
     def from_study(
-        cls, study: Study, *, bound: Any = None, eps: str = "evidence", ax: Axes | None = None, **plot_kwargs: Any
+        cls,
+        study: Study,
+        *,
+        bound: Bounded | None = None,
+        eps: Excess = "evidence",
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
     ) -> Self:
         """Compute the cones of a study and draw them.
 
@@ -187,8 +229,8 @@ class ConeDisplay:
         search: CostSearch,
         *,
         setting: int | None = None,
-        bound: Any = None,
-        eps: str = "evidence",
+        bound: Bounded | None = None,
+        eps: Excess = "evidence",
         ax: Axes | None = None,
         **plot_kwargs: Any,
     ) -> Self:
@@ -278,7 +320,7 @@ class ConeDisplay:
         from matplotlib.lines import Line2D
 
         stems = np.stack([np.column_stack([self.t, self.value]), np.column_stack([self.t, self.attained])], axis=1)
-        self.cuts_ = ax.add_collection(LineCollection(stems, color=BLUE, linewidth=1.0, zorder=3))
+        self.cuts_ = ax.add_collection(LineCollection(list(stems), color=BLUE, linewidth=1.0, zorder=3))
         style = styled(Line2D, point_kwargs, color=BLUE, marker="o", markersize=4.5, linestyle="none", zorder=4)
         (self.points_,) = ax.plot(self.t, self.value, **style)
         self.winner_ = self.failed_ = None
@@ -291,7 +333,7 @@ class ConeDisplay:
             (self.failed_,) = ax.plot(self.failed, np.full(len(self.failed), self.span[0]), **style)
 
     @property
-    def top(self) -> Any:
+    def top(self) -> float:
         """Upper end of the metric's axis that gives low values the room that they need."""
         lo, hi = self.span
         highest = max(self.best_possible, float(np.max(self.attained)))
@@ -337,7 +379,7 @@ class ConeDisplay:
 
 
 def cone_data(
-    trials: Sequence[Trial], metric: Metric, *, pos: float, bound: Any = None, eps: str = "evidence"
+    trials: Sequence[Trial], metric: Metric, *, pos: float, bound: Bounded | None = None, eps: Excess = "evidence"
 ) -> dict[str, Any]:
     """Arrays of a `ConeDisplay`, see `ConeDisplay.from_trials`.
 
@@ -380,7 +422,7 @@ def cone_data(
     }
 
 
-def corners(region: Any) -> Any:
+def corners(region: BaseGeometry) -> Array:
     """Corners of a shapely polygon, the largest part of a divided one; none for an empty one."""
     parts = [part for part in getattr(region, "geoms", [region]) if part.geom_type == "Polygon"]
     largest = max(parts, key=lambda part: part.area, default=None)
