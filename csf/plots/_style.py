@@ -153,7 +153,7 @@ def extent(note: Annotation) -> Bbox:
 
 
 def right_labels(
-    ax: Axes, x: float, heights: Sequence[float], texts: Sequence[str], colors: Sequence[str], *, gap: float = 12
+    ax: Axes, x: float, heights: Sequence[float], texts: list[str], colors: list[str], *, gap: float = 12
 ) -> list[Annotation]:
     """Labels at the right ends of lines, pushed apart until none hides another.
 
@@ -165,7 +165,7 @@ def right_labels(
         Right end of the lines, in units of the data.
     heights : sequence of float
         Heights of the lines there.
-    texts, colors : sequence of str
+    texts, colors : list of str
         Labels and their colours.
     gap : float, default=12
         Least distance of two labels in points.

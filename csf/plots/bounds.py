@@ -10,13 +10,14 @@ import numpy as np
 from csf._common.typing import Array
 from csf.bounds import get_bound
 from csf.metrics import LinearFractional
+from csf.plots._cone_data import cone_data
 from csf.plots._style import (
     Bounded,
     Excess,
     bound_title,
     study_of,
 )
-from csf.plots.cone import ConeDisplay, cone_data
+from csf.plots.cone import ConeDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

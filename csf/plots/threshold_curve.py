@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from csf._common.typing import Array, Estimator, Label
 from csf._validation import check_binary_target
 from csf.metrics import Constrained, Precision, PredictedPositiveRate, Recall, get_constraint, get_metric
+from csf.plots._drawn_cuts import drawn_cuts
 from csf.plots._style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, VERMILLION, label, new_axes, tidy
 from csf.scores.responses import positive_score
 from csf.search import CostSearch
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ThresholdCurveDisplay"]
 
-# Cuts that are drawn: enough for any screen, few enough for a vector graphic.
-N_DRAWN = 500
-TAIL = 0.02
 COMPANIONS = {"precision": Precision(), "recall": Recall(), "predicted positive": PredictedPositiveRate()}
 LEGEND = {"fontsize": 9, "columnspacing": 1.2, "handlelength": 1.8, "handletextpad": 0.5}
 STYLES = {"precision": (GREEN, "--"), "recall": (ORANGE, "-."), "predicted positive": (GREY, ":")}
@@ -166,7 +164,7 @@ class ThresholdCurveDisplay:
         rates = dict(COMPANIONS)
         if constraint is not None and constraint.quantity not in rates.values():
             rates[constraint.quantity.name] = constraint.quantity
-        cuts = _drawn_cuts(curve, threshold)
+        cuts = drawn_cuts(curve, threshold)
         fn, fp, thresholds = curve.fn[cuts], curve.fp[cuts], curve.thresholds[cuts]
         display = cls(
             thresholds=thresholds,
@@ -396,19 +394,3 @@ def _aim(metric, constraint):
     """Metric and constraint of a classifier as one."""
     constraint = get_constraint(constraint)
     return get_metric(metric) if constraint is None else Constrained(get_metric(metric), constraint)
-
-
-def _drawn_cuts(curve, threshold):
-    """Indices of at most about `N_DRAWN` cuts: even in their number, even in the score, and the chosen one.
-
-    Outliers would squeeze everything else: left out are thresholds that fewer than `TAIL` of the positives reach,
-    or all but fewer than `TAIL` of the negatives.
-    """
-    last = curve.thresholds.shape[0] - 2
-    chosen = min(max(int(curve.cuts_at(threshold)), 1), last)
-    split = np.flatnonzero((curve.fn <= (1.0 - TAIL) * curve.pos) & (curve.fp <= (1.0 - TAIL) * (1.0 - curve.pos)))
-    first, last = np.clip([split[0], split[-1]], 1, last) if split.size else (1, last)
-    first, last = min(first, chosen), max(last, chosen)
-    by_number = np.linspace(first, last, N_DRAWN // 2).astype(int)
-    by_score = curve.cuts_at(np.linspace(curve.thresholds[first], curve.thresholds[last], N_DRAWN // 2))
-    return np.unique(np.clip(np.concatenate([by_number, by_score, [chosen]]), first, last))
