@@ -177,15 +177,18 @@ def run_cells(
         todo += [(data, number, missing)] if missing else []
     total = sum(len(methods) for _, _, methods in plan.cells())
     left = sum(len(methods) for _, _, methods in todo)
+    # Before the workers start: none of them then has to make a folder that another one makes, too.
     for data in plan.data:
         (folder / "cells" / _file_name(data.name)).mkdir(parents=True, exist_ok=True)
     with tqdm(total=total, initial=total - left, disable=not verbose, desc="csf", unit="cell") as bar:
+        # Cells lie on disk as soon as they are known, so that the order in which splits end does not matter.
         parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
         # Each task takes the one data set that it needs along.
         tasks = (delayed(_run_group)(replace(plan, data=[data]), folder, data, *rest) for data, *rest in todo)
         for name, n_done in cast(Iterator[tuple[str, int]], parallel(tasks)):
             bar.set_postfix_str(name, refresh=False)
             bar.update(n_done)
+    # From disk, where the cells of earlier runs are as well, in the order of the plan.
     return read_cells(plan, folder)
 
 
@@ -239,12 +242,13 @@ def _run_group(plan: Plan, folder: Path, data: DataSet, number: int, methods: tu
         row = {"data": data.name, "method": method, "split": number}
         start = time.perf_counter()
         try:
+            # Inside, so that a split that cannot be made fails in its cells and not in the whole run.
             if context is None:
                 context = SplitContext(
                     plan.protocol.split(data, number, seed=plan.seed), get_metric(plan.metric), plan.protocol
                 )
             row |= asdict(plan.methods[method].run(context))
-        except Exception as error:
+        except Exception as error:  # a table with a gap says more than none; the next run tries the cell again
             row |= {"error": f"{type(error).__name__}: {error}", "seconds": time.perf_counter() - start}
         content = {"fingerprint": plan.fingerprint(data, method), "row": row}
         write_record(_path(folder, data, method, number), FORMAT, VERSION, content)

@@ -186,6 +186,7 @@ class TrainingCache:
             clone(estimator).set_params(**{inside + name: value for name, value in setting.items()})
             for setting in self.settings
         ]
+        # On data that a learner fits perfectly, all levels look equally good.
         self.on_train = base.guided_by_protocol and protocol.guided_by == "train"
         data = Data(self.split.X, split.y)
         self.folds = make_folds(data, split.repeated(n_repeats))
@@ -227,8 +228,10 @@ class TrainingCache:
             options = {"tune": True, "on_train": self.on_train}
             tasks = zip(self._trainers[setting], self.folds, states)
             results = [run_fold(trainer, fold, costs, own, **options) for trainer, fold, own in tasks]
+            # A fold that fails would leave a gap in the pooled scores: the whole cell fails instead.
             for result in results:
                 result.raise_error()
+            # What is chosen is judged by held-out samples alone, whatever guides the strategy.
             held_out = [replace(result, train_outcome=None) for result in results]
             own, tuned = (pooled_outcome(self.metric, self.folds, held_out, tune=tune) for tune in (False, True))
             guides = None
@@ -238,6 +241,7 @@ class TrainingCache:
             score, lost = (np.concatenate([getattr(r, name) for r in results]) for name in ("score", "lost"))
             seconds = time.perf_counter() - start
             self._trained[key] = Trained(own, tuned, guides, score, lost, seconds, starts)
+            # Solutions of the anchors alone are kept: no other training starts from any but these.
             if key[1:] in _ANCHORS:
                 self._states[key] = [result.state for result in results]
         return self._trained[key]
@@ -276,6 +280,7 @@ class TrainingCache:
         """
         key = _key(setting, costs)
         if key not in self._tested:
+            # All training data are other data than the folds': their solutions are no start for a refit.
             states = () if self.refit else self._starts(setting, costs)[1][0]
             start = time.perf_counter()
             trainer = self._final[setting]
