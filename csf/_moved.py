@@ -10,6 +10,7 @@ MOVED = {
     "csf.arguments": "csf.search.arguments",
     "csf.checkpoint": "csf.search.checkpoint",
     "csf.evaluation": "csf.search.outcomes",
+    "csf.experiments.bench": "csf.experiments.training_cache",
     "csf.folds": "csf.samples.folds",
     "csf.hull": "csf.errors.hull",
     "csf.labels": "csf.samples.labels",

@@ -1,5 +1,6 @@
 """Every notebook runs, with the real data and without, and what is stored of it is small and clean."""
 
+import os
 import re
 from pathlib import Path
 
@@ -7,7 +8,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-FOLDER = Path(__file__).parents[1] / "notebooks"
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 SECONDS = 600
 LARGEST = 300_000
@@ -25,6 +27,13 @@ def code_cells(notebook):
 def few_splits(monkeypatch):
     """Notebooks that measure over many splits measure over few here; what is stored in them took longer."""
     monkeypatch.setenv("CSF_SPLITS", "2")
+
+
+@pytest.fixture(autouse=True)
+def project_on_the_path(monkeypatch):
+    """The kernel finds `tests.benchmarks`, wherever csf and the tests were started from."""
+    given = os.environ.get("PYTHONPATH")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *([given] if given else [])]))
 
 
 def run(path, folder):

@@ -11,7 +11,7 @@ from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,7 @@ from tqdm.auto import tqdm
 from csf import CostSearch
 from csf._common.cells import cell
 from csf._common.files import replaced
-from csf._common.typing import Samples
+from csf._common.typing import Array, IntArray, Samples
 from csf.cli.errors import CliError
 from csf.cli.evaluation import judge
 from csf.cli.figures import check_figure, draw_comparison
@@ -32,6 +32,9 @@ from csf.cli.rivals import POOLED, RIVALS, NotApplicable
 from csf.cli.tables import format_mean, format_number, format_table
 from csf.metrics import Constrained
 from csf.strategies import STRATEGIES, get_strategy
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
 __all__ = ["run"]
 
@@ -48,20 +51,20 @@ class FitCounter(TransformerMixin, BaseEstimator):
     def __init__(self, path: str) -> None:
         self.path = path
 
-    def fit(self, X: Samples, y: ArrayLike | None = None) -> Any:
+    def fit(self, X: Samples, y: ArrayLike | None = None) -> Self:
         """Note one more fit."""
         with open(self.path, "ab") as file:
             file.write(b".")
         return self
 
-    def transform(self, X: Samples) -> Any:
+    def transform(self, X: Samples) -> Samples:
         """The same samples."""
         return X
 
-    def __sklearn_is_fitted__(self) -> Any:
+    def __sklearn_is_fitted__(self) -> bool:
         return True
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
@@ -82,10 +85,10 @@ class Outcome:
     """
 
     method: str
-    values: np.ndarray
-    rates: np.ndarray
-    seconds: np.ndarray
-    fits: np.ndarray
+    values: Array
+    rates: Array
+    seconds: Array
+    fits: IntArray
 
 
 def run(options: Namespace, say: Callable[..., Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -17,6 +17,9 @@ from sklearn.svm import LinearSVC
 
 from csf._common.names import did_you_mean
 from csf.cli.errors import CliError, require
+
+if TYPE_CHECKING:
+    from csf.cli.data import Features
 
 __all__ = ["BASES", "CLASSIFIER", "make_base", "parse_grid", "takes_sparse"]
 
@@ -33,7 +36,7 @@ def _xgboost():
 
 
 BASES = {
-    "linear-svc": partial(LinearSVC, dual=False),
+    "linear-svc": partial(LinearSVC, dual=False),  # pyright: ignore[reportArgumentType]  # "auto" or a bool
     "logistic": partial(LogisticRegression, max_iter=1000),
     "sgd": SGDClassifier,
     "hist-gradient-boosting": HistGradientBoostingClassifier,
@@ -62,7 +65,7 @@ def takes_sparse(name: str) -> bool:
     return name not in _DENSE_ONLY
 
 
-def make_base(name: str, features: Any) -> Pipeline:
+def make_base(name: str, features: Features) -> Pipeline:
     """Pipeline of preparation and classifier.
 
     Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import textwrap
 from argparse import ArgumentParser
-from typing import Any
+from typing import NoReturn
 
 import csf
 from csf._common.names import did_you_mean
@@ -55,7 +55,7 @@ DATA is one of
 class _Parser(argparse.ArgumentParser):
     """Parser whose errors are one line."""
 
-    def error(self, message: Any) -> None:
+    def error(self, message: str) -> NoReturn:
         raise CliError(f"{message}; see {self.prog} --help")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import zipfile
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sklearn
 
@@ -43,7 +43,7 @@ def _trusted_types():
     return {f"{part.__module__}.{part.__qualname__}" for part in parts} | set(_PLAIN)
 
 
-def save_model(path: PathLike, search: CostSearch, features: Any) -> None:
+def save_model(path: PathLike, search: CostSearch, features: Features) -> None:
     """Write a fitted search with its pipeline.
 
     Parameters
@@ -105,7 +105,7 @@ def required_trust(path: PathLike) -> list[str]:
         ) from error
 
 
-def load_model(path: PathLike, trust: Sequence[str] = ()) -> tuple[CostSearch, Any]:
+def load_model(path: PathLike, trust: Sequence[str] = ()) -> tuple[CostSearch, Features]:
     """Read a model that `save_model` wrote.
 
     Parameters

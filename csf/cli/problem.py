@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from scipy import sparse
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state
 
 from csf import CostSearch
-from csf._common.typing import IntArray
+from csf._common.typing import Array, BoolArray, IntArray, Samples
 from csf._sklearn import safe_indexing
 from csf.cli.data import Dataset, ReadOptions, densified, read_dataset
 from csf.cli.errors import CliError
@@ -22,6 +21,12 @@ from csf.cli.rivals import Setup
 from csf.metrics import get_constraint, get_metric
 from csf.samples.splits import resolve_splits
 from csf.trainers import seeded
+
+if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
+
+    from csf.metrics.base import Metric
+    from csf.metrics.constraint import Constraint
 
 __all__ = ["Part", "Problem", "check_output", "load_problem", "make_search"]
 
@@ -42,10 +47,10 @@ class Part:
         Sample weights.
     """
 
-    X: object
-    y: np.ndarray
-    is_pos: np.ndarray
-    weight: np.ndarray | None
+    X: Samples
+    y: Array
+    is_pos: BoolArray
+    weight: Array | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +74,11 @@ class Problem:
     """
 
     data: Dataset
-    base: object
-    grid: dict
-    metric: object
-    constraint: object
-    options: object
+    base: Pipeline
+    grid: dict[str, list[Any]]
+    metric: Metric
+    constraint: Constraint | None
+    options: Namespace
 
     def part(self, rows: IntArray) -> Part:
         """Rows of the data.

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import ParameterGrid, TunedThresholdClassifierCV
 from sklearn.pipeline import Pipeline
@@ -16,6 +15,10 @@ from csf._sklearn import clone, safe_indexing
 from csf.cli.models import CLASSIFIER
 from csf.errors.profile import ErrorProfile
 from csf.thresholding import PlugInClassifier
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.metrics.constraint import Constraint
 
 __all__ = ["POOLED", "RIVALS", "NotApplicable", "Setup"]
 
@@ -48,11 +51,11 @@ class Setup:
         Seed of what is left to chance.
     """
 
-    base: object
-    grid: dict
-    metric: object
-    constraint: object
-    splits: list
+    base: Pipeline
+    grid: dict[str, list[Any]]
+    metric: Metric
+    constraint: Constraint | None
+    splits: list[tuple[IntArray, IntArray]]
     n_jobs: int | None
     seed: int
 
@@ -82,7 +85,7 @@ class Setup:
         return {} if weight is None else {f"{CLASSIFIER}__sample_weight": weight}
 
 
-def fit_plain(setup: Setup, X: ArrayLike, y: IntArray, weight: Array | None) -> Estimator:
+def fit_plain(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Estimator:
     """The base and its own decision; its parameters chosen on pooled held-out predictions.
 
     Parameters
@@ -104,7 +107,7 @@ def fit_plain(setup: Setup, X: ArrayLike, y: IntArray, weight: Array | None) -> 
     return _fit_best(setup, setup.bases(), X, y, weight)
 
 
-def fit_balanced(setup: Any, X: Samples, y: ArrayLike, weight: Array | None) -> Any:
+def fit_balanced(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Estimator:
     """The base with ``class_weight="balanced"``; parameters as in `fit_plain`."""
     name = f"{CLASSIFIER}__class_weight"
     if name not in setup.base.get_params():
@@ -112,14 +115,14 @@ def fit_balanced(setup: Any, X: Samples, y: ArrayLike, weight: Array | None) -> 
     return _fit_best(setup, [base.set_params(**{name: "balanced"}) for base in setup.bases()], X, y, weight)
 
 
-def fit_pooled(setup: Any, X: Samples, y: ArrayLike, weight: Array | None) -> Any:
+def fit_pooled(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Estimator:
     """One vector of held-out scores and the best of all its cuts; parameters by the metric there."""
     options = {"constraint": setup.constraint, "cv": setup.splits, "n_jobs": setup.n_jobs}
     fitted = [PlugInClassifier(base, setup.metric, **options).fit(X, y, weight) for base in setup.bases()]
     return max(fitted, key=lambda model: (model.feasible_, model.best_score_))
 
 
-def fit_tuned(setup: Any, X: Samples, y: ArrayLike, weight: Array | None) -> Any:
+def fit_tuned(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Estimator:
     """scikit-learn's threshold: the mean over folds at 100 thresholds."""
     if weight is not None:
         raise NotApplicable("its scorer gets no sample weights without metadata routing")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from csf._common.tables import table_line
+
 __all__ = ["format_mean", "format_number", "format_table"]
 
 
@@ -88,7 +90,7 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: 
         padded = (
             cell.ljust(width) if at < left else cell.rjust(width) for at, (cell, width) in enumerate(zip(cells, widths))
         )
-        return f"| {' | '.join(padded)} |"
+        return table_line(padded)
 
     rule = "|".join("-" * (width + 2) if at < left else "-" * (width + 1) + ":" for at, width in enumerate(widths))
     return "\n".join([line(header), f"|{rule}|", *map(line, rows)])

@@ -1,6 +1,5 @@
 """The papers' protocols and tables on real data: data sets, splits, methods, statistics, figures."""
 
-from csf.experiments.bench import BASES, Base, Bench, Lab
 from csf.experiments.datasets import DataSet, folder_names, load_set
 from csf.experiments.figures import make_figures
 from csf.experiments.methods import METHODS, PlugInBisection, Result, Search, TunedThreshold
@@ -16,6 +15,7 @@ from csf.experiments.statistics import (
     rank_methods,
 )
 from csf.experiments.streams import LEARNERS, run_streams
+from csf.experiments.training_cache import BASES, Base, SplitContext, TrainingCache
 
 __all__ = [
     "BASES",
@@ -23,10 +23,8 @@ __all__ = [
     "METHODS",
     "PROTOCOLS",
     "Base",
-    "Bench",
     "DataSet",
     "Difference",
-    "Lab",
     "Plan",
     "PlugInBisection",
     "Protocol",
@@ -35,6 +33,8 @@ __all__ = [
     "Result",
     "Search",
     "Split",
+    "SplitContext",
+    "TrainingCache",
     "TunedThreshold",
     "folder_names",
     "load_set",
@@ -48,3 +48,6 @@ __all__ = [
     "run_streams",
     "write_report",
 ]
+
+# Their names in 0.1.
+Bench, Lab = TrainingCache, SplitContext

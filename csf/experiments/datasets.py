@@ -6,7 +6,6 @@ import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -14,7 +13,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler
 
 from csf._common.names import did_you_mean
 from csf._common.reading import read_arrays
-from csf._common.typing import Estimator, PathLike
+from csf._common.typing import Array, BoolArray, Estimator, IntArray, PathLike, Samples
 
 __all__ = ["TABLE_SETS", "DataSet", "folder_names", "load_set"]
 
@@ -53,10 +52,10 @@ class DataSet:
     """
 
     name: str
-    X: object
-    y: np.ndarray
-    is_test: np.ndarray | None = None
-    prepare: object = None
+    X: Samples
+    y: Array
+    is_test: BoolArray | None = None
+    prepare: Estimator | None = None
     null_class: int | None = None
 
     def __post_init__(self) -> None:
@@ -71,17 +70,17 @@ class DataSet:
             raise ValueError(f"{self.name}: null_class must be one of {classes.tolist()}, got {self.null_class!r}")
 
     @property
-    def is_multiclass(self) -> Any:
+    def is_multiclass(self) -> bool:
         """Whether there are class numbers instead of booleans."""
         return self.y.dtype != bool
 
     @property
-    def pos(self) -> Any:
+    def pos(self) -> float:
         """Share of samples that there is something to find in: positives, or all but the null class."""
         return float(np.mean(self.y != self.null_class) if self.is_multiclass else np.mean(self.y))
 
     @property
-    def codes(self) -> Any:
+    def codes(self) -> IntArray:
         """0 for the negative or null class, 1, 2, … for the others."""
         if not self.is_multiclass:
             return self.y.astype(np.int64)
@@ -89,7 +88,7 @@ class DataSet:
         return np.where(self.y == self.null_class, 0, 1 + np.searchsorted(others, self.y))
 
     @cached_property
-    def digest(self) -> Any:
+    def digest(self) -> str:
         """Short hash of the samples and labels, so that results of changed data are not mixed up."""
         sha = hashlib.sha256(np.ascontiguousarray(self.y).tobytes())
         if sparse.issparse(self.X):

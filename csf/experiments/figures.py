@@ -12,18 +12,17 @@ import numpy as np
 from csf._common.files import write_figure
 from csf._common.typing import PathLike
 from csf.bounds import get_bound
-from csf.experiments.bench import Lab
-from csf.experiments.methods import METHODS, Bill, Search
+from csf.experiments.methods import METHODS, CostAccount, Search
 from csf.experiments.report import write_rows
 from csf.experiments.run import run_cells
 from csf.experiments.statistics import mean_and_error
+from csf.experiments.training_cache import SplitContext
 from csf.metrics import get_metric
 from csf.strategies import Grid
 from csf.study import Study
 
 if TYPE_CHECKING:
     from csf.experiments.run import Plan
-    from csf.metrics.base import Metric
 
 
 __all__ = ["BUDGETS", "budget_methods", "draw_budgets", "draw_studies", "make_figures", "progress_rows"]
@@ -61,10 +60,10 @@ def make_figures(plan: Plan, folder: PathLike, *, n_jobs: int | None = None, ver
     plan, paths, rows = replace(plan, methods=budget_methods()), [], []
     cells = run_cells(plan, folder, n_jobs=n_jobs, verbose=verbose)
     for data in plan.data:
-        lab = Lab(plan.protocol.split(data, 0, seed=plan.seed), get_metric(plan.metric), plan.protocol)
-        grid, cone = training_studies(lab)
-        paths += draw_studies(grid, data.name, lab, folder)
-        progress = progress_rows(lab, grid, cone)
+        context = SplitContext(plan.protocol.split(data, 0, seed=plan.seed), get_metric(plan.metric), plan.protocol)
+        grid, cone = training_studies(context)
+        paths += draw_studies(grid, data.name, context, folder)
+        progress = progress_rows(context, grid, cone)
         rows += [{"data": data.name} | row for row in progress]
         paths.append(draw_progress(progress, data.name, plan.metric, folder))
         own = [cell for cell in cells if cell["data"] == data.name and "value" in cell]
@@ -77,17 +76,17 @@ def make_figures(plan: Plan, folder: PathLike, *, n_jobs: int | None = None, ver
 # ------------------------------------------------------------------------------------------- Figures 4, 5 and 6
 
 
-def training_studies(lab: Any) -> Any:
+def training_studies(context: SplitContext) -> tuple[Study, Study]:
     """Grid and cone search of weighted SVMs with the penalty that the grid's winner has."""
-    bench, bill = lab.bench("hinge"), Bill()
+    cache, account = context.cache("hinge"), CostAccount()
     searches = [Search("hinge", strategy, tune=False) for strategy in ("grid", "cone")]
-    grids, cones = (search.studies(lab, bill) for search in searches)
+    grids, cones = (search.studies(context, account) for search in searches)
     trials = [trial for study in grids for trial in study.trials]
-    setting = searches[0].winner(bench, trials).setting
+    setting = searches[0].winner(cache, trials).setting
     return grids[setting], cones[setting]
 
 
-def draw_studies(grid: Study, name: str, lab: Lab, folder: PathLike) -> list[Path]:
+def draw_studies(grid: Study, name: str, context: SplitContext, folder: PathLike) -> list[Path]:
     """Figures 4 and 5: bounds of the same models against their excess, and what is unreachable without one.
 
     Parameters
@@ -96,7 +95,7 @@ def draw_studies(grid: Study, name: str, lab: Lab, folder: PathLike) -> list[Pat
         Trials on a grid of levels.
     name : str
         Data set.
-    lab : Lab
+    context : SplitContext
         Tells the number of samples that the trials are judged on.
     folder : path-like
         Where to write.
@@ -108,8 +107,8 @@ def draw_studies(grid: Study, name: str, lab: Lab, folder: PathLike) -> list[Pat
     """
     from csf.plots import BoundComparisonDisplay, BoundEpsilonDisplay
 
-    bench = lab.bench("hinge")
-    n_samples = bench.folds[0].y_train.size if bench.on_train else bench.is_pos.size
+    cache = context.cache("hinge")
+    n_samples = cache.folds[0].y_train.size if cache.on_train else cache.is_pos.size
     paths = [Path(folder) / f"figure{number}_{name}.png" for number in (4, 5)]
     ax = _figure(5.4, 4.2).subplots()
     display = BoundEpsilonDisplay.from_study(grid, bounds=(PARAMBATH, CONES), n_samples=n_samples, ax=ax)
@@ -122,12 +121,14 @@ def draw_studies(grid: Study, name: str, lab: Lab, folder: PathLike) -> list[Pat
     return paths
 
 
-def progress_rows(lab: Lab, grid: Study, cone: Study, budgets: Sequence[int] = BUDGETS) -> list[dict[str, Any]]:
+def progress_rows(
+    context: SplitContext, grid: Study, cone: Study, budgets: Sequence[int] = BUDGETS
+) -> list[dict[str, Any]]:
     """Figure 6: best value and bound on the training data as models are added.
 
     Parameters
     ----------
-    lab : Lab
+    context : SplitContext
         Data and trained models.
     grid, cone : Study
         Finished searches with one penalty.
@@ -140,20 +141,20 @@ def progress_rows(lab: Lab, grid: Study, cone: Study, budgets: Sequence[int] = B
         ``approach``, ``models``, ``attained`` and ``bound``, for an excess of 0. A grid of each size is trained anew
         and has the bound of its own paper; a cone search just goes on.
     """
-    bench, bill, rows = lab.bench("hinge"), Bill(), []
+    cache, account, rows = context.cache("hinge"), CostAccount(), []
     for size in (k for k in budgets if k <= len(cone.trials)):
-        study = Study(lab.metric, Grid(size), pos=bench.pos, n_trials=size)
+        study = Study(context.metric, Grid(size), pos=cache.pos, n_trials=size)
         while (trial := study.ask()) is not None:
-            fields = bill.trained(bench, grid.trials[0].setting, trial.costs).fields(tune=False)
+            fields = account.trained(cache, grid.trials[0].setting, trial.costs).fields(tune=False)
             study.record(trial, setting=grid.trials[0].setting, **fields)
         for approach, trials, bound in (("grid", study.trials, PARAMBATH), ("cone", cone.trials[:size], CONES)):
             best = max(trial.value for trial in trials)
-            possible = get_bound(bound)(trials, lab.metric, pos=bench.pos, eps=0.0).best_possible()
+            possible = get_bound(bound)(trials, context.metric, pos=cache.pos, eps=0.0).best_possible()
             rows.append({"approach": approach, "models": size, "attained": best, "bound": float(possible)})
     return rows
 
 
-def draw_progress(rows: Any, name: str, metric: Metric, folder: Any) -> Any:
+def draw_progress(rows: list[dict[str, Any]], name: str, metric: str, folder: PathLike) -> Path:
     """Figure 6 of one data set."""
     from csf.plots._style import BLUE, ORANGE
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from scipy.special import expit, logit
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import TunedThresholdClassifierCV
 
-from csf._common.typing import Costs
+from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray, Samples
 from csf.errors.profile import ErrorProfile
-from csf.experiments.bench import BASES
+from csf.experiments.training_cache import BASES
 from csf.search.gain_rule import GainRule
 from csf.search.outcomes import lost_samples
 from csf.strategies import Grid, ImbalanceRatio, NeutralFirst, Proposal, Strategy, get_strategy
@@ -23,8 +23,9 @@ from csf.thresholding import bisection, sweep_several
 from csf.trials import best_trial
 
 if TYPE_CHECKING:
-    from csf.experiments.bench import Bench, Lab
-    from csf.metrics.base import Metric
+    from csf.experiments.training_cache import SplitContext, Trained, TrainingCache
+    from csf.metrics.base import LinearFractional, Metric
+    from csf.thresholding.curve import Cut
     from csf.trials import Trial
 
 
@@ -32,7 +33,7 @@ __all__ = [
     "DEFAULT",
     "METHODS",
     "REFERENCE",
-    "Bill",
+    "CostAccount",
     "Neutral",
     "NeutralFirst",
     "PlugInBisection",
@@ -74,7 +75,7 @@ class Result:
     threshold: float | None = None
 
 
-class Bill:
+class CostAccount:
     """Trainings and seconds of one method, as if it were alone.
 
     Attributes
@@ -85,35 +86,35 @@ class Bill:
 
     def __init__(self) -> None:
         self.fits, self._start, self._away, self._charged = 0, time.perf_counter(), 0.0, 0.0
-        self._paid = set()
+        self._paid: set[int] = set()
 
-    def trained(self, bench: Any, setting: Any, costs: Costs) -> Any:
-        """A training of the bench, with the time that it and those it started from took when they were made."""
+    def trained(self, cache: TrainingCache, setting: int, costs: Costs) -> Trained:
+        """A training of the cache, with the time that it and those it started from took when they were made."""
         start = time.perf_counter()
-        trained = bench.trained(setting, costs)
+        trained = cache.trained(setting, costs)
         self._away += time.perf_counter() - start
-        self._pay(bench, trained)
+        self._pay(cache, trained)
         return trained
 
-    def _pay(self, bench, trained):
+    def _pay(self, cache: TrainingCache, trained: Trained) -> None:
         if id(trained) not in self._paid:
             self._paid.add(id(trained))
             self._charged += trained.seconds
-            self.fits += len(bench.folds)
+            self.fits += len(cache.folds)
             for start in trained.starts:
-                self._pay(bench, start)
+                self._pay(cache, start)
 
-    def tested(self, bench: Any, setting: Any, costs: Costs) -> Any:
+    def tested(self, cache: TrainingCache, setting: int, costs: Costs) -> tuple[Array, BoolArray]:
         """Test scores and lost samples; without a refit their model is one that was trained before, and free."""
         start = time.perf_counter()
-        score, lost, seconds = bench.tested(setting, costs)
+        score, lost, seconds = cache.tested(setting, costs)
         self._away += time.perf_counter() - start
-        self._charged += seconds if bench.refit else 0.0
-        self.fits += int(bench.refit)
+        self._charged += seconds if cache.refit else 0.0
+        self.fits += int(cache.refit)
         return score, lost
 
     @property
-    def seconds(self) -> Any:
+    def seconds(self) -> float:
         """Seconds so far."""
         return time.perf_counter() - self._start - self._away + self._charged
 
@@ -144,10 +145,11 @@ class Method:
         Whether there may be more than two classes.
     """
 
-    serves_several = True
+    base: str
+    serves_several: bool = True
 
     @property
-    def is_linear(self) -> Any:
+    def is_linear(self) -> bool:
         """Whether the models are linear in the features."""
         return BASES[self.base].penalties
 
@@ -174,18 +176,18 @@ class Search(Method):
     """
 
     base: str
-    strategy: object
+    strategy: str | Strategy
     tune: bool = True
     n_trials: int | None = None
     min_gain: float | None = None
     n_repeats: int = 1
 
-    def run(self, lab: Lab) -> Result:
+    def run(self, context: SplitContext) -> Result:
         """Search, and judge the winner on the test part.
 
         Parameters
         ----------
-        lab : Lab
+        context : SplitContext
             Data and trained models.
 
         Returns
@@ -193,21 +195,24 @@ class Search(Method):
         Result
             The outcome.
         """
-        bench, bill = lab.bench(self.base, self.n_repeats), Bill()
-        trials = [trial for study in self.studies(lab, bill) for trial in study.trials]
-        winner = self.winner(bench, trials)
-        threshold = winner.threshold if self.tune else np.nextafter(bench.natural_threshold, np.inf)
-        score, lost = bill.tested(bench, winner.setting, winner.costs)
-        return judged(lab, (score >= threshold) & ~lost, winner.score, bill, bench, winner.setting, winner.t, threshold)
+        cache, account = context.cache(self.base, self.n_repeats), CostAccount()
+        trials = [trial for study in self.studies(context, account) for trial in study.trials]
+        winner = self.winner(cache, trials)
+        threshold = self._cut(cache, winner)
+        assert winner.score is not None  # trainings that fail raise
+        score, lost = account.tested(cache, winner.setting, winner.costs)
+        return judged(
+            context, (score >= threshold) & ~lost, winner.score, account, cache, winner.setting, winner.t, threshold
+        )
 
-    def studies(self, lab: Lab, bill: Bill) -> list[Study]:
+    def studies(self, context: SplitContext, account: CostAccount) -> list[Study]:
         """One finished study for each penalty.
 
         Parameters
         ----------
-        lab : Lab
+        context : SplitContext
             Data and trained models.
-        bill : Bill
+        account : CostAccount
             Counts the trainings.
 
         Returns
@@ -215,22 +220,22 @@ class Search(Method):
         list of Study
             In the order of the penalties.
         """
-        bench, studies = lab.bench(self.base, self.n_repeats), []
-        n_trials = self.n_trials or lab.protocol.n_trials
-        for setting in range(len(bench.settings)):
-            study = Study(lab.metric, get_strategy(self.strategy), pos=bench.pos, n_trials=n_trials)
+        cache, studies = context.cache(self.base, self.n_repeats), []
+        n_trials = self.n_trials or context.protocol.n_trials
+        for setting in range(len(cache.settings)):
+            study = Study(context.metric, get_strategy(self.strategy), pos=cache.pos, n_trials=n_trials)
             while (trial := study.ask()) is not None:
-                trained = bill.trained(bench, setting, trial.costs)
+                trained = account.trained(cache, setting, trial.costs)
                 study.record(trial, setting=setting, **trained.fields(tune=self.tune))
             studies.append(study)
         return studies
 
-    def winner(self, bench: Bench, trials: list[Trial]) -> Trial:
+    def winner(self, cache: TrainingCache, trials: list[Trial]) -> Trial:
         """The trial that is chosen.
 
         Parameters
         ----------
-        bench : Bench
+        cache : TrainingCache
             Holds the held-out scores of the trials.
         trials : list of Trial
             All of them.
@@ -242,13 +247,19 @@ class Search(Method):
         """
         if self.min_gain is None:
             return best_trial(trials)
-        rule = GainRule(bench.metric, bench.is_pos, samples=bench.samples, min_gain=self.min_gain)
+        rule = GainRule(cache.metric, cache.is_pos, samples=cache.samples, min_gain=self.min_gain)
         trials = sorted(trials, key=lambda trial: trial.number)
         for at, trial in enumerate(trials):
-            cut = trial.threshold if self.tune else np.nextafter(bench.natural_threshold, np.inf)
-            found = bench.trained(trial.setting, trial.costs).found(cut)
+            found = cache.trained(trial.setting, trial.costs).found(self._cut(cache, trial))
             rule.add(at, found, neutral=trial.c_fn == trial.c_fp)
-        return trials[rule.choose().key]
+        return trials[cast(int, rule.choose().key)]
+
+    def _cut(self, cache: TrainingCache, trial: Trial) -> float:
+        """Score from which on a trial finds something."""
+        if not self.tune:
+            return np.nextafter(cache.natural_threshold, np.inf)
+        assert trial.threshold is not None  # the threshold of a complete trial was tuned
+        return trial.threshold
 
 
 @dataclass(frozen=True)
@@ -265,26 +276,30 @@ class PlugInBisection(Method):
 
     base: str = "logistic"
 
-    def run(self, lab: Any) -> Any:
+    def run(self, context: SplitContext) -> Result:
         """Choose penalty and threshold, see `Search.run`."""
-        bench, bill, best = lab.bench(self.base), Bill(), None
-        split = bench.split
-        for setting in range(len(bench.settings)):
-            bill.trained(bench, setting, (1.0, 1.0))
-            *models, last = bench.models(setting)
-            bill.fits += int(bench.refit)
-            parts = [_log_odds(model, fold.X_test, fold.y_test) for model, fold in zip(models, bench.folds)]
-            odds, lost = (np.concatenate(part) for part in zip(*parts))
-            cut = bisection(sweep_several(bench.is_pos, lost, expit(odds)), lab.metric).cut
-            if best is None or cut.value > best[0].value:
-                best = cut, setting, last
-        cut, setting, last = best
-        odds, lost = _log_odds(last, split.X_test, split.y_test)
+        cache, account = context.cache(self.base), CostAccount()
+        split = cache.split
+        cut, setting, model = max(self._settings(context, cache, account), key=lambda found: found[0].value)
+        odds, lost = _log_odds(model, split.X_test, split.y_test)
         decided = (expit(odds) >= cut.threshold) & ~lost
-        return judged(lab, decided, cut.value, bill, bench, setting, None, float(logit(cut.threshold)))
+        return judged(context, decided, cut.value, account, cache, setting, None, float(logit(cut.threshold)))
+
+    def _settings(
+        self, context: SplitContext, cache: TrainingCache, account: CostAccount
+    ) -> Iterator[tuple[Cut, int, Estimator]]:
+        """Best cut of each setting, and the model that would be tested."""
+        for setting in range(len(cache.settings)):
+            account.trained(cache, setting, (1.0, 1.0))
+            *models, last = cache.models(setting)
+            account.fits += int(cache.refit)
+            parts = [_log_odds(model, fold.X_test, fold.y_test) for model, fold in zip(models, cache.folds)]
+            odds, lost = (np.concatenate(part) for part in zip(*parts))
+            metric = cast("LinearFractional", context.metric)  # all others are refused
+            yield bisection(sweep_several(cache.is_pos, lost, expit(odds)), metric).cut, setting, last
 
 
-def _log_odds(model, X, y):
+def _log_odds(model: Estimator, X: Samples, y: IntArray) -> tuple[Array, BoolArray]:
     """Log-odds of the most probable class but the null class against that one; and which samples are lost."""
     with np.errstate(divide="ignore"):
         log_proba = np.log(model.predict_proba(X))
@@ -306,35 +321,44 @@ class TunedThreshold(Method):
     base: str
     serves_several = False
 
-    def run(self, lab: Any) -> Any:
+    def run(self, context: SplitContext) -> Result:
         """Choose penalty and threshold, see `Search.run`."""
-        bench, bill, best = lab.bench(self.base), Bill(), None
-        split = bench.split
-        options = {"scoring": make_scorer(lab.metric.score, pos_label=1), "cv": split.folds, "refit": bench.refit}
-        for setting, base in enumerate(bench.bases):
-            model = TunedThresholdClassifierCV(base, **options).fit(split.X, split.y)
-            bill.fits += len(bench.folds) + int(bench.refit)
-            if best is None or model.best_score_ > best[0].best_score_:
-                best = model, setting
-        model, setting = best
+        cache, account = context.cache(self.base), CostAccount()
+        split = cache.split
+        options: dict[str, Any] = {"cv": split.folds, "refit": cache.refit}
+        options["scoring"] = make_scorer(context.metric.score, pos_label=1)
+
+        def tuned(base: Estimator) -> Estimator:
+            account.fits += len(cache.folds) + int(cache.refit)
+            return TunedThresholdClassifierCV(base, **options).fit(split.X, split.y)
+
+        models = ((tuned(base), setting) for setting, base in enumerate(cache.bases))
+        model, setting = max(models, key=lambda found: found[0].best_score_)
         decided = model.predict(split.X_test) == 1
-        return judged(lab, decided, model.best_score_, bill, bench, setting, None, float(model.best_threshold_))
+        return judged(context, decided, model.best_score_, account, cache, setting, None, float(model.best_threshold_))
 
 
 def judged(
-    lab: Any, decided: Any, chosen_value: Any, bill: Any, bench: Any, setting: Any, t: float, threshold: Any
-) -> Any:
+    context: SplitContext,
+    decided: BoolArray,
+    chosen_value: float,
+    account: CostAccount,
+    cache: TrainingCache,
+    setting: int,
+    t: float | None,
+    threshold: float,
+) -> Result:
     """Result of what is rightly or wrongly found in the test part."""
-    profile = ErrorProfile.from_masks(lab.split.y_test > 0, decided)
+    profile = ErrorProfile.from_masks(context.split.y_test > 0, decided)
     return Result(
-        value=lab.metric.of(profile),
+        value=context.metric.of(profile),
         fn=profile.fn,
         fp=profile.fp,
         pos=profile.pos,
         chosen_value=float(chosen_value),
-        fits=bill.fits,
-        seconds=bill.seconds,
-        C=bench.settings[setting].get("C"),
+        fits=account.fits,
+        seconds=account.seconds,
+        C=cache.settings[setting].get("C"),
         t=t,
         threshold=float(threshold),
     )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
-from csf._common.typing import IntArray
+from csf._common.typing import IntArray, Samples
 from csf._sklearn import clone, safe_indexing
 
 if TYPE_CHECKING:
@@ -41,11 +41,11 @@ class Split:
         As in the `Protocol`.
     """
 
-    X: object
-    y: np.ndarray
-    X_test: object
-    y_test: np.ndarray
-    folds: list
+    X: Samples
+    y: IntArray
+    X_test: Samples
+    y_test: IntArray
+    folds: list[tuple[IntArray, IntArray]]
     seed: int
     n_folds: int | None
 
@@ -64,7 +64,7 @@ class Split:
         """
         if self.n_folds is None:
             return self.folds
-        n_repeats = min(n_repeats, -(-_ENOUGH // np.count_nonzero(self.y)))
+        n_repeats = min(n_repeats, -(-_ENOUGH // int(np.count_nonzero(self.y))))
         seeds = np.random.SeedSequence(self.seed).generate_state(n_repeats - 1)
         return self.folds + [pair for seed in seeds for pair in _folds(self.n_folds, int(seed), self.y)]
 
@@ -100,21 +100,21 @@ class Protocol:
     """
 
     name: str
-    C: tuple
+    C: tuple[float, ...]
     n_trials: int = 19
     n_folds: int | None = None
     test_size: float = 0.25
     validation_size: float = 1 / 3
     official_test: bool = False
-    guided_by: str = "validation"
+    guided_by: Literal["train", "validation"] = "validation"
 
     @property
-    def refit(self) -> Any:
+    def refit(self) -> bool:
         """Whether winners are trained once more on all training data."""
         return self.n_folds is not None
 
     @property
-    def test_train_ratio(self) -> Any:
+    def test_train_ratio(self) -> float:
         """Test samples for each training sample, for corrected intervals."""
         return self.test_size / (1.0 - self.test_size)
 
@@ -145,7 +145,7 @@ class Protocol:
         y = data.codes
         if self.n_folds is None:
             splitter = StratifiedShuffleSplit(1, test_size=self.validation_size, random_state=fold_seed)
-            folds = list(splitter.split(np.zeros(train.size), y[train]))
+            folds: list[tuple[IntArray, IntArray]] = list(splitter.split(np.zeros(train.size), y[train]))
         else:
             folds = _folds(self.n_folds, fold_seed, y[train])
         scaler = clone(data.transformer()).fit(safe_indexing(data.X, train))
@@ -153,12 +153,12 @@ class Protocol:
         return Split(X, y[train], X_test, y[test], folds, method_seed, self.n_folds)
 
 
-def _folds(n_folds, seed, y):
+def _folds(n_folds: int, seed: int, y: IntArray) -> list[tuple[IntArray, IntArray]]:
     splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
     return list(splitter.split(np.zeros(y.size), y))
 
 
-def _powers(*exponents):
+def _powers(*exponents: int) -> tuple[float, ...]:
     return tuple(2.0**exponent for exponent in exponents)
 
 

@@ -16,7 +16,7 @@ _ROWS = {
 }
 
 
-def _pairs(text):
+def _pairs(text: str) -> dict[str, tuple[float, float]]:
     numbers = [float(word) for word in text.split()]
     return dict(zip(_COLUMNS, zip(numbers[::2], numbers[1::2]), strict=True))
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from csf._common.cells import cell
 from csf._common.files import replaced, write_figure
+from csf._common.tables import markdown_table
 from csf._common.typing import Array, PathLike
 from csf.experiments.methods import REFERENCE
 from csf.experiments.published import TABLE_2
@@ -158,7 +159,7 @@ class Report:
             note += f" Critical difference of ranks (Nemenyi, 5 %): {ranks[0].critical_difference:.2f}"
             note += f", among linear methods {ranks[-1].critical_difference:.2f}."
             note += f" Friedman test: p = {ranks[0].p_value:.2g}."
-        return f"## Test {self.plan.metric}\n\n{_table(header, body)}\n\n{note}"
+        return f"## Test {self.plan.metric}\n\n{markdown_table(header, body)}\n\n{note}"
 
     def _differences(self):
         if REFERENCE not in self.methods:
@@ -175,7 +176,7 @@ class Report:
             "Paired differences with 95 % intervals, corrected for overlapping splits (Nadeau and Bengio); * where the "
             "interval excludes 0. The last interval is for the mean over these data sets."
         )
-        return f"## Difference to {REFERENCE}\n\n{_table(header, body)}\n\n{note}"
+        return f"## Difference to {REFERENCE}\n\n{markdown_table(header, body)}\n\n{note}"
 
     def _costs(self):
         body = []
@@ -186,7 +187,7 @@ class Report:
                 cells.append(f"{fits.mean():.0f}, {seconds.mean():.3g} s" if fits.size else "-")
             body.append([name, *cells])
         note = "Trainings of the base and seconds, per split and as if the method were alone."
-        return f"## Cost\n\n{_table(['method', *self.sets], body)}\n\n{note}"
+        return f"## Cost\n\n{markdown_table(['method', *self.sets], body)}\n\n{note}"
 
     def _failures(self):
         failed = [row for row in self.rows if "error" in row]
@@ -306,11 +307,6 @@ def _difference_cell(difference):
     if np.isnan(low):
         return f"{mean:+.1f}"
     return f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]{'*' if low > 0 or high < 0 else ''}"
-
-
-def _table(header, body):
-    rule = ["---", *["---:"] * (len(header) - 1)]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in [header, rule, *body])
 
 
 def _shortened(lines, shown=12):

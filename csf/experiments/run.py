@@ -6,10 +6,11 @@ import hashlib
 import platform
 import re
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from joblib import Parallel, delayed
 from scipy import sparse
@@ -19,11 +20,12 @@ from csf._common.files import read_record, write_record
 from csf._common.identity import fingerprint
 from csf._common.typing import PathLike
 from csf._validation import check_n_jobs
-from csf.experiments.bench import BASES, Lab
+from csf.experiments.training_cache import BASES, SplitContext
 from csf.metrics import get_metric
 
 if TYPE_CHECKING:
     from csf.experiments.datasets import DataSet
+    from csf.experiments.protocols import Protocol
 
 
 __all__ = ["LARGE", "Plan", "environment", "read_cells", "run_cells"]
@@ -55,9 +57,9 @@ class Plan:
         Seed of the splits.
     """
 
-    data: list
-    methods: dict
-    protocol: object
+    data: list[DataSet]
+    methods: dict[str, Any]
+    protocol: Protocol
     n_splits: int
     n_splits_large: int | None = None
     metric: str = "f1"
@@ -76,8 +78,9 @@ class Plan:
         int
             The number.
         """
-        large = data.y.shape[0] >= LARGE and self.n_splits_large is not None
-        return self.n_splits_large if large else self.n_splits
+        if self.n_splits_large is not None and data.y.shape[0] >= LARGE:
+            return self.n_splits_large
+        return self.n_splits
 
     def applies(self, method: str, data: DataSet) -> str | None:
         """Why a method cannot be used on a data set.
@@ -100,7 +103,7 @@ class Plan:
             return "too many features for a dense copy"
         return None
 
-    def cells(self) -> list[tuple[Any, ...]]:
+    def cells(self) -> list[tuple[DataSet, int, tuple[str, ...]]]:
         """All cells, grouped by what they share.
 
         Returns
@@ -129,8 +132,8 @@ class Plan:
         str
             The hash.
         """
-        method = self.methods[method]
-        parts = (data.digest, data.transformer(), method, BASES[method.base], self.protocol, self.metric, self.seed)
+        used = self.methods[method]
+        parts = (data.digest, data.transformer(), used, BASES[used.base], self.protocol, self.metric, self.seed)
         return fingerprint(parts)[:16]
 
 
@@ -174,15 +177,18 @@ def run_cells(
         todo += [(data, number, missing)] if missing else []
     total = sum(len(methods) for _, _, methods in plan.cells())
     left = sum(len(methods) for _, _, methods in todo)
+    # Before the workers start: none of them then has to make a folder that another one makes, too.
     for data in plan.data:
         (folder / "cells" / _file_name(data.name)).mkdir(parents=True, exist_ok=True)
     with tqdm(total=total, initial=total - left, disable=not verbose, desc="csf", unit="cell") as bar:
+        # Cells lie on disk as soon as they are known, so that the order in which splits end does not matter.
         parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
         # Each task takes the one data set that it needs along.
         tasks = (delayed(_run_group)(replace(plan, data=[data]), folder, data, *rest) for data, *rest in todo)
-        for name, n_done in parallel(tasks):
+        for name, n_done in cast(Iterator[tuple[str, int]], parallel(tasks)):
             bar.set_postfix_str(name, refresh=False)
             bar.update(n_done)
+    # From disk, where the cells of earlier runs are as well, in the order of the plan.
     return read_cells(plan, folder)
 
 
@@ -211,7 +217,7 @@ def read_cells(plan: Plan, folder: PathLike) -> list[dict[str, Any]]:
     return rows
 
 
-def environment() -> dict[str, Any]:
+def environment() -> dict[str, str]:
     """Versions of everything that may change a number.
 
     Returns
@@ -229,17 +235,20 @@ def environment() -> dict[str, Any]:
     return versions
 
 
-def _run_group(plan, folder, data, number, methods):
+def _run_group(plan: Plan, folder: Path, data: DataSet, number: int, methods: tuple[str, ...]) -> tuple[str, int]:
     """Compute and keep the cells of one split; the name of the data set and how many they were."""
-    lab = None
+    context: SplitContext | None = None
     for method in methods:
         row = {"data": data.name, "method": method, "split": number}
         start = time.perf_counter()
         try:
-            if lab is None:
-                lab = Lab(plan.protocol.split(data, number, seed=plan.seed), get_metric(plan.metric), plan.protocol)
-            row |= asdict(plan.methods[method].run(lab))
-        except Exception as error:
+            # Inside, so that a split that cannot be made fails in its cells and not in the whole run.
+            if context is None:
+                context = SplitContext(
+                    plan.protocol.split(data, number, seed=plan.seed), get_metric(plan.metric), plan.protocol
+                )
+            row |= asdict(plan.methods[method].run(context))
+        except Exception as error:  # a table with a gap says more than none; the next run tries the cell again
             row |= {"error": f"{type(error).__name__}: {error}", "seconds": time.perf_counter() - start}
         content = {"fingerprint": plan.fingerprint(data, method), "row": row}
         write_record(_path(folder, data, method, number), FORMAT, VERSION, content)

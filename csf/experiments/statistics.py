@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -171,7 +171,8 @@ def paired_difference(
         share += test_train_ratio
     error = float(np.sqrt(share) * gain.std(ddof=1))
     if method == "bootstrap" and np.ptp(gain) > 0.0:
-        interval = stats.bootstrap((gain,), np.mean, confidence_level=level, random_state=seed).confidence_interval
+        options: dict[str, Any] = {"confidence_level": level, "random_state": seed}  # `rng` is too new a name
+        interval = stats.bootstrap((gain,), np.mean, **options).confidence_interval
         return Difference(float(gain.mean()), error, float(interval.low), float(interval.high), gain.size - 1)
     return _interval(float(gain.mean()), error, gain.size - 1, level)
 

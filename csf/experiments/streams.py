@@ -10,6 +10,7 @@ from sklearn.linear_model import SGDClassifier
 from tqdm.auto import tqdm
 
 from csf._common.files import replaced, write_figure
+from csf._common.tables import markdown_table
 from csf._common.typing import PathLike
 from csf._sklearn import clone
 from csf.experiments.report import write_rows
@@ -123,7 +124,7 @@ def _markdown(plan, rows, command):
     sets = list(dict.fromkeys(row["data"] for row in rows))
     lines = [f"# {plan.metric} x 100 of online learners after one pass", ""]
     lines += [f"    {command}", ""] if command else []
-    lines += [f"| learner | {' | '.join(sets)} |", f"| --- |{' ---: |' * len(sets)}"]
+    body = []
     for name in plan.methods:
         cells = []
         for data in sets:
@@ -132,6 +133,6 @@ def _markdown(plan, rows, command):
             spread = "" if np.isnan(error) else f" ± {100 * error:.1f}"
             before, seconds = (np.mean([row[column] for row in own]) for column in ("prequential", "seconds"))
             cells.append(f"{100 * mean:.1f}{spread} ({100 * before:.1f}, {seconds:.2g} s)")
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+        body.append([name, *cells])
     note = "Test part: mean over splits ± standard error; in brackets predictions made before learning, and seconds."
-    return "\n".join([*lines, "", note, ""])
+    return "\n".join([*lines, markdown_table(["learner", *sets], body), "", note, ""])

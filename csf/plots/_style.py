@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from csf._common.typing import Array, Axes
+from csf._common.typing import Array
 from csf.search import CostSearch
 from csf.search.macro import MacroCostSearch
 from csf.study import Study
 
-__all__ = ["bound_title", "label", "new_axes", "place", "right_labels", "study_of", "styled", "tidy"]
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.text import Annotation
+    from matplotlib.transforms import Bbox
+
+__all__ = [
+    "Bounded",
+    "Excess",
+    "bound_title",
+    "label",
+    "new_axes",
+    "place",
+    "right_labels",
+    "study_of",
+    "styled",
+    "tidy",
+]
+
+# A bound by its name or its class, and the excess of trained models that bounds take.
+Bounded: TypeAlias = str | type
+Excess: TypeAlias = float | str | Callable[..., float]
 
 # Okabe and Ito's palette, and greys.
 BLUE, ORANGE, GREEN, VERMILLION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
@@ -35,7 +56,7 @@ BOUND_STYLES = {
 }
 
 
-def new_axes(ax: Axes, *, figsize: Any = (5.4, 4.2)) -> Any:
+def new_axes(ax: Axes | None, *, figsize: tuple[float, float] = (5.4, 4.2)) -> Axes:
     """The given axes, or those of a new figure."""
     if ax is not None:
         return ax
@@ -44,7 +65,7 @@ def new_axes(ax: Axes, *, figsize: Any = (5.4, 4.2)) -> Any:
     return plt.subplots(figsize=figsize, layout="constrained")[1]
 
 
-def styled(artist: Any, given: Any, **defaults: Any) -> Any:
+def styled(artist: type[Artist], given: dict[str, Any] | None, **defaults: Any) -> dict[str, Any]:
     """Default arguments of an artist, overruled by given ones under whatever alias (``lw``, ``linewidth``)."""
     from matplotlib.cbook import normalize_kwargs
 
@@ -58,15 +79,15 @@ def tidy(ax: Axes) -> None:
 
 def label(
     ax: Axes,
-    text: Any,
-    xy: Any,
+    text: str,
+    xy: tuple[float, float],
     *,
-    color: Any = INK,
-    offset: Any = (0, 0),
+    color: str = INK,
+    offset: tuple[float, float] = (0, 0),
     ha: str = "left",
     va: str = "center",
     **text_kw: Any,
-) -> Any:
+) -> Annotation:
     """Text next to a point of the data, offset in points, on a veil that keeps it readable."""
     veil = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0}
     style = {"color": color, "fontsize": 9, "ha": ha, "va": va, "bbox": veil, "annotation_clip": False, "zorder": 6}
@@ -74,8 +95,8 @@ def label(
 
 
 def place(
-    ax: Axes, text: str, xy: tuple[float, float], *, points: Array, others: Sequence[Any] = (), **text_kw: Any
-) -> Any:
+    ax: Axes, text: str, xy: tuple[float, float], *, points: Array, others: Sequence[Annotation] = (), **text_kw: Any
+) -> Annotation:
     """Label of a point that hides as few other points and labels as possible, with a line to its point.
 
     Parameters
@@ -101,8 +122,9 @@ def place(
     from matplotlib.text import Text
 
     figure = ax.figure.figure  # that of a subfigure, too
-    if figure.get_layout_engine() is not None:  # brings the axes to where they will be
-        figure.get_layout_engine().execute(figure)
+    layout = figure.get_layout_engine()
+    if layout is not None:  # brings the axes to where they will be
+        layout.execute(figure)
     arrow = {"arrowstyle": "-", "color": INK, "linewidth": 0.7, "shrinkA": 0, "shrinkB": 4}
     note = label(ax, text, xy, arrowprops=arrow, **text_kw)
     pixels = ax.transData.transform(points)
@@ -111,7 +133,7 @@ def place(
 
     def badness(place):
         note.xyann, side = place[:2], place[2]
-        note.set_ha(side)
+        note.set_horizontalalignment(side)
         note.get_window_extent()
         box = Text.get_window_extent(note).padded(3)
         hidden = sum(box.contains(x, y) for x, y in pixels) + 3 * sum(box.overlaps(other) for other in boxes)
@@ -122,7 +144,7 @@ def place(
     return note
 
 
-def extent(note: Any) -> Any:
+def extent(note: Annotation) -> Bbox:
     """Box of an annotation's text in pixels, without its line."""
     from matplotlib.text import Text
 
@@ -131,8 +153,8 @@ def extent(note: Any) -> Any:
 
 
 def right_labels(
-    ax: Axes, x: float, heights: Sequence[float], texts: Sequence[str], colors: Sequence[str], *, gap: float = 12
-) -> list[Any]:
+    ax: Axes, x: float, heights: Sequence[float], texts: list[str], colors: list[str], *, gap: float = 12
+) -> list[Annotation]:
     """Labels at the right ends of lines, pushed apart until none hides another.
 
     Parameters
@@ -143,7 +165,7 @@ def right_labels(
         Right end of the lines, in units of the data.
     heights : sequence of float
         Heights of the lines there.
-    texts, colors : sequence of str
+    texts, colors : list of str
         Labels and their colours.
     gap : float, default=12
         Least distance of two labels in points.
@@ -161,26 +183,26 @@ def right_labels(
         spread[i] = max(spread[i], spread[i - 1] + gap)
     # Centre the pile on what it names.
     spread -= np.mean(spread - wanted[order])
-    notes = [None] * len(order)
-    for at, y in zip(order, spread):
+    notes = {}
+    for at, y in zip(order.tolist(), spread):
         offset = (6, y - wanted[at])
         notes[at] = label(ax, texts[at], (x, heights[at]), color=colors[at], offset=offset, bbox=None)
-    return notes
+    return [notes[at] for at in range(len(texts))]
 
 
-def bound_title(bound: Any) -> Any:
+def bound_title(bound: Bounded) -> str:
     """Name of a bound for readers."""
     return TITLES.get(bound, bound) if isinstance(bound, str) else bound.__name__
 
 
-def bound_styles(names: Any) -> Any:
+def bound_styles(names: Sequence[str]) -> list[tuple[str, str]]:
     """Colour and line style of each named bound."""
     rest = iter([(VERMILLION, "--"), (SKY, "-."), (GREY, ":"), (INK, "-")] * len(names))
     styles = {title: BOUND_STYLES[name] for name, title in TITLES.items()}
     return [styles[name] if name in styles else next(rest) for name in names]
 
 
-def study_of(search: Any, setting: Any = None) -> Any:
+def study_of(search: CostSearch, setting: int | None = None) -> Study:
     """Study of a fitted search: that of the winner, or of one setting of its ``param_grid``."""
     if isinstance(search, Study):
         raise TypeError("a Study is drawn by from_study, not by from_estimator")

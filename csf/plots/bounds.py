@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from csf._common.typing import Array, Axes
+from csf._common.typing import Array
 from csf.bounds import get_bound
 from csf.metrics import LinearFractional
-from csf.plots._style import bound_title, study_of
-from csf.plots.cone import ConeDisplay, cone_data
+from csf.plots._cone_data import cone_data
+from csf.plots._style import (
+    Bounded,
+    Excess,
+    bound_title,
+    study_of,
+)
+from csf.plots.cone import ConeDisplay
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
     from csf.search.estimator import CostSearch
     from csf.study.study import Study
 
@@ -59,6 +68,10 @@ class BoundComparisonDisplay:
     array([0.01, 0.25, 0.3 ])
     """
 
+    axes_: Array
+    displays_: list[ConeDisplay]
+    figure_: Figure | SubFigure
+
     def __init__(self, *, names: list[str], panels: list[dict[str, Any]], area: Array, violations: Array) -> None:
         self.names, self.panels, self.area, self.violations = names, panels, area, violations
 
@@ -67,8 +80,8 @@ class BoundComparisonDisplay:
         cls,
         study: Study,
         *,
-        bounds: Sequence[str | type] | None = None,
-        eps: float | str | Callable[..., float] = "evidence",
+        bounds: Sequence[Bounded] | None = None,
+        eps: Excess = "evidence",
         axes: Sequence[Axes] | None = None,
         **plot_kwargs: Any,
     ) -> Self:
@@ -113,9 +126,9 @@ class BoundComparisonDisplay:
         search: CostSearch,
         *,
         setting: int | None = None,
-        bounds: Any = None,
-        eps: str = "evidence",
-        axes: Any = None,
+        bounds: Sequence[Bounded] | None = None,
+        eps: Excess = "evidence",
+        axes: Sequence[Axes] | None = None,
         **plot_kwargs: Any,
     ) -> Self:
         """Compute the regions of a fitted search and draw them; nothing is trained.
@@ -160,14 +173,16 @@ class BoundComparisonDisplay:
             import matplotlib.pyplot as plt
 
             size = 4.2 * len(self.names), 4.0
-            axes = plt.subplots(1, len(self.names), figsize=size, squeeze=False, layout="constrained")[1]
-        self.axes_ = np.ravel(axes)
+            panels = plt.subplots(1, len(self.names), figsize=size, squeeze=False, layout="constrained")[1]
+        else:
+            panels = np.asarray(axes)
+        self.axes_ = panels.ravel()
         if self.axes_.size != len(self.names):
             raise ValueError(f"axes must hold one of the {len(self.names)} bounds each, got {self.axes_.size}")
         self.figure_ = self.axes_[0].figure
         self.displays_ = [ConeDisplay(**panel) for panel in self.panels]
         # One scale for all: the one that shows the trials best.
-        scale = {"top": min(display.top for display in self.displays_)} | cone_kwargs
+        scale: dict[str, Any] = {"top": min(display.top for display in self.displays_)} | cone_kwargs
         for ax, display, name, area, n in zip(self.axes_, self.displays_, self.names, self.area, self.violations):
             inside = f", {n} trial{'s' if n > 1 else ''} inside" if n else ""
             ax.set_title(f"{name}: {area:.0%} unreachable{inside}", fontsize=10)

@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from csf._common.typing import Array, Axes
-from csf.bounds import get_bound
-from csf.bounds.cone import ConeBound, DiagonalBound
-from csf.metrics import LinearFractional
-from csf.plots._style import BLUE, GREY, INK, ORANGE, PALE, VERMILLION, label, new_axes, place, study_of, styled, tidy
-from csf.trials import best_trial
+from csf._common.typing import Array
+from csf.plots._cone_data import cone_data
+from csf.plots._style import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    PALE,
+    VERMILLION,
+    Bounded,
+    Excess,
+    label,
+    new_axes,
+    place,
+    study_of,
+    styled,
+    tidy,
+)
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import LineCollection, PolyCollection
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.lines import Line2D
+    from matplotlib.text import Annotation
+
     from csf.metrics.base import Metric
     from csf.search.estimator import CostSearch
     from csf.study.study import Study
@@ -22,9 +41,6 @@ if TYPE_CHECKING:
 
 
 __all__ = ["ConeDisplay"]
-
-# Levels at which a bound is drawn; the apexes of the cones come on top.
-GRID = 257
 
 
 class ConeDisplay:
@@ -89,6 +105,19 @@ class ConeDisplay:
     (array([0.5]), array([0.667]), 0.750)
     """
 
+    ax_: Axes
+    figure_: Figure | SubFigure
+    union_: PolyCollection
+    cones_: PolyCollection
+    points_: Line2D
+    cuts_: LineCollection
+    envelope_line_: Line2D
+    bound_line_: Line2D
+    diagonal_line_: Line2D | None
+    winner_: Line2D | None
+    failed_: Line2D | None
+    labels_: list[Annotation]
+
     def __init__(
         self,
         *,
@@ -99,7 +128,7 @@ class ConeDisplay:
         levels: Array,
         envelope: Array,
         best_possible: float,
-        failed: Array = (),
+        failed: ArrayLike = (),
         winner: int | None = None,
         feasible: bool = True,
         span: tuple[float, float] = (0.0, 1.0),
@@ -109,7 +138,7 @@ class ConeDisplay:
         self.t, self.value, self.attained = t, value, attained
         self.cones, self.levels, self.envelope = cones, levels, envelope
         self.best_possible = best_possible
-        self.failed, self.winner, self.feasible = failed, winner, feasible
+        self.failed, self.winner, self.feasible = np.asarray(failed), winner, feasible
         self.span, self.diagonal = span, diagonal
         self.metric_name = metric_name
 
@@ -120,8 +149,8 @@ class ConeDisplay:
         metric: Metric,
         *,
         pos: float,
-        bound: str | type | None = None,
-        eps: float | str | Callable[..., float] = "evidence",
+        bound: Bounded | None = None,
+        eps: Excess = "evidence",
         ax: Axes | None = None,
         **plot_kwargs: Any,
     ) -> Self:
@@ -162,7 +191,13 @@ class ConeDisplay:
 
     @classmethod
     def from_study(
-        cls, study: Study, *, bound: Any = None, eps: str = "evidence", ax: Axes | None = None, **plot_kwargs: Any
+        cls,
+        study: Study,
+        *,
+        bound: Bounded | None = None,
+        eps: Excess = "evidence",
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
     ) -> Self:
         """Compute the cones of a study and draw them.
 
@@ -187,8 +222,8 @@ class ConeDisplay:
         search: CostSearch,
         *,
         setting: int | None = None,
-        bound: Any = None,
-        eps: str = "evidence",
+        bound: Bounded | None = None,
+        eps: Excess = "evidence",
         ax: Axes | None = None,
         **plot_kwargs: Any,
     ) -> Self:
@@ -278,7 +313,7 @@ class ConeDisplay:
         from matplotlib.lines import Line2D
 
         stems = np.stack([np.column_stack([self.t, self.value]), np.column_stack([self.t, self.attained])], axis=1)
-        self.cuts_ = ax.add_collection(LineCollection(stems, color=BLUE, linewidth=1.0, zorder=3))
+        self.cuts_ = ax.add_collection(LineCollection(list(stems), color=BLUE, linewidth=1.0, zorder=3))
         style = styled(Line2D, point_kwargs, color=BLUE, marker="o", markersize=4.5, linestyle="none", zorder=4)
         (self.points_,) = ax.plot(self.t, self.value, **style)
         self.winner_ = self.failed_ = None
@@ -291,7 +326,7 @@ class ConeDisplay:
             (self.failed_,) = ax.plot(self.failed, np.full(len(self.failed), self.span[0]), **style)
 
     @property
-    def top(self) -> Any:
+    def top(self) -> float:
         """Upper end of the metric's axis that gives low values the room that they need."""
         lo, hi = self.span
         highest = max(self.best_possible, float(np.max(self.attained)))
@@ -334,54 +369,3 @@ class ConeDisplay:
             text = f"{name}: t = {t:.3g}\n{self.metric_name} = {value:.3f}{miss}"
             labels.append(place(ax, text, (t, value), points=points, others=labels))
         return labels
-
-
-def cone_data(
-    trials: Sequence[Trial], metric: Metric, *, pos: float, bound: Any = None, eps: str = "evidence"
-) -> dict[str, Any]:
-    """Arrays of a `ConeDisplay`, see `ConeDisplay.from_trials`.
-
-    Returns
-    -------
-    dict
-        Arguments of `ConeDisplay`.
-    """
-    trials = sorted((trial for trial in trials if trial.t is not None), key=lambda trial: trial.number)
-    told = [trial for trial in trials if trial.state == "complete"]
-    if not told:
-        raise ValueError(
-            "there is no complete trial with a level to draw: tell the study its first results, or search with a cv "
-            "other than 'prefit', which trains at no level"
-        )
-    if bound is None:
-        bound = "envelope" if isinstance(metric, LinearFractional) else "support"
-    limit = get_bound(bound)(told, metric, pos=pos, eps=eps)
-    # Over all levels the envelope says less than where it meets the diagonal.
-    sharper = DiagonalBound(told, metric, pos=pos, eps=eps) if type(limit) is ConeBound else limit
-    lo, hi = metric.range(pos)
-    t = np.array([trial.t for trial in told])
-    levels = np.union1d(np.linspace(lo, hi, GRID), t)
-    winner = best_trial(told)
-    regions = limit.polygons() if hasattr(limit, "polygons") else [limit.region()]
-    return {
-        "t": t,
-        "value": np.array([trial.value for trial in told]),
-        "attained": np.array([trial.attained if trial.feasible else trial.score for trial in told]),
-        "cones": [corners(region) for region in regions],
-        "levels": levels,
-        "envelope": np.clip(limit.upper_bound(levels), lo, hi),
-        "best_possible": sharper.best_possible(),
-        "failed": np.array([trial.t for trial in trials if trial.state == "failed"]),
-        "winner": next(i for i, trial in enumerate(told) if trial is winner),
-        "feasible": winner.feasible,
-        "span": (lo, hi),
-        "diagonal": isinstance(metric, LinearFractional),
-        "metric_name": metric.name,
-    }
-
-
-def corners(region: Any) -> Any:
-    """Corners of a shapely polygon, the largest part of a divided one; none for an empty one."""
-    parts = [part for part in getattr(region, "geoms", [region]) if part.geom_type == "Polygon"]
-    largest = max(parts, key=lambda part: part.area, default=None)
-    return np.empty((0, 2)) if largest is None or largest.is_empty else np.asarray(largest.exterior.coords)

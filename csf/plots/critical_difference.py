@@ -3,22 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from csf._common.typing import Axes
 from csf.plots._style import BLUE, GREY, INK, new_axes, styled
 
 if TYPE_CHECKING:
-    from csf.experiments.statistics import Ranking
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.lines import Line2D
+    from matplotlib.text import Annotation
 
 
 __all__ = ["CriticalDifferenceDisplay"]
 
 # Heights of rows of names and of bars, in units of the vertical axis.
 ROW, BAR = 1.0, 0.45
+
+
+class Ranked(Protocol):
+    """What is drawn of a ranking; `csf.experiments.Ranking` offers it."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Methods."""
+        ...
+
+    @property
+    def ranks(self) -> ArrayLike:
+        """Average rank of each, 1 is best."""
+        ...
+
+    @property
+    def critical_difference(self) -> float:
+        """Ranks at most this far apart do not differ; NaN where it is not known."""
+        ...
 
 
 class CriticalDifferenceDisplay:
@@ -59,6 +80,12 @@ class CriticalDifferenceDisplay:
     [('grid', 'cone')]
     """
 
+    ax_: Axes
+    figure_: Figure | SubFigure
+    lines_: list[Line2D]
+    labels_: list[Annotation]
+    bars_: list[Line2D]
+
     def __init__(
         self, *, names: Sequence[str], ranks: ArrayLike, critical_difference: float, highlight: Sequence[str] = ()
     ) -> None:
@@ -69,13 +96,13 @@ class CriticalDifferenceDisplay:
 
     @classmethod
     def from_ranking(
-        cls, ranking: Ranking, *, highlight: Sequence[str] = (), ax: Axes | None = None, **plot_kwargs: Any
+        cls, ranking: Ranked, *, highlight: Sequence[str] = (), ax: Axes | None = None, **plot_kwargs: Any
     ) -> Self:
         """Draw what ``csf.experiments.rank_methods`` found.
 
         Parameters
         ----------
-        ranking : Ranking
+        ranking : csf.experiments.Ranking
             With ``names``, ``ranks`` and ``critical_difference``.
         highlight : sequence of str, default=()
             Methods to be set in colour.
@@ -147,13 +174,15 @@ class CriticalDifferenceDisplay:
         low, high = np.floor(self.ranks.min()), max(np.ceil(self.ranks.max()), np.floor(self.ranks.min()) + 1)
         self._draw_scale(ax, low, high)
         order = np.argsort(self.ranks, kind="stable")
-        self.lines_, self.labels_ = [None] * len(order), [None] * len(order)
         style = styled(Line2D, line_kwargs, linewidth=0.9)
         margin = 0.04 * (high - low)
-        for place, at in enumerate(order):
+        drawn = {}
+        for place, at in enumerate(order.tolist()):
             left = place < half
             row = place if left else len(order) - 1 - place
-            self._draw_name(ax, at, -(depth + row * ROW), (low - margin) if left else (high + margin), left, style)
+            end = (low - margin) if left else (high + margin)
+            drawn[at] = self._draw_name(ax, at, -(depth + row * ROW), end, left, style)
+        self.lines_, self.labels_ = ([drawn[at][part] for at in range(len(drawn))] for part in (0, 1))
         style = styled(Line2D, bar_kwargs, color=INK, linewidth=3.5, solid_capstyle="round")
         rank = dict(zip(self.names, self.ranks))
         beyond = 0.012 * (high - low)  # so that equal ranks have a bar that can be seen
@@ -183,9 +212,9 @@ class CriticalDifferenceDisplay:
         """Line from the rank of a method down to its row, and its name and rank at the end."""
         name, rank = self.names[at], self.ranks[at]
         color = BLUE if name in self.highlight else INK
-        (self.lines_[at],) = ax.plot([rank, rank, end], [0, height, height], **{"color": color} | style)
+        (line,) = ax.plot([rank, rank, end], [0, height, height], **{"color": color} | style)
         text = f"{name}  {rank:.2f}" if left else f"{rank:.2f}  {name}"
-        self.labels_[at] = ax.annotate(
+        return line, ax.annotate(
             text,
             (end, height),
             xytext=(-4 if left else 4, 0),

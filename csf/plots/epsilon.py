@@ -8,12 +8,29 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from csf._common.typing import Array, Axes
+from csf._common.typing import Array
 from csf.bounds import get_bound, known_profiles
 from csf.metrics import LinearFractional
-from csf.plots._style import GREY, INK, bound_styles, bound_title, label, new_axes, right_labels, study_of, styled, tidy
+from csf.plots._style import (
+    GREY,
+    INK,
+    Bounded,
+    bound_styles,
+    bound_title,
+    label,
+    new_axes,
+    right_labels,
+    study_of,
+    styled,
+    tidy,
+)
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.lines import Line2D
+    from matplotlib.text import Annotation
+
     from csf.search.estimator import CostSearch
     from csf.study.study import Study
 
@@ -68,6 +85,13 @@ class BoundEpsilonDisplay:
            [0.74, 0.76]])
     """
 
+    ax_: Axes
+    figure_: Figure | SubFigure
+    lines_: list[Line2D]
+    attained_line_: Line2D
+    evidence_line_: Line2D
+    labels_: list[Annotation]
+
     def __init__(
         self,
         *,
@@ -90,7 +114,7 @@ class BoundEpsilonDisplay:
         study: Study,
         *,
         eps: ArrayLike | None = None,
-        bounds: Sequence[str | type] | None = None,
+        bounds: Sequence[Bounded] | None = None,
         n_samples: int | None = None,
         ax: Axes | None = None,
         **plot_kwargs: Any,
@@ -157,9 +181,9 @@ class BoundEpsilonDisplay:
         search: CostSearch,
         *,
         setting: int | None = None,
-        eps: Any = None,
-        bounds: Any = None,
-        n_samples: Any = None,
+        eps: ArrayLike | None = None,
+        bounds: Sequence[Bounded] | None = None,
+        n_samples: int | None = None,
         ax: Axes | None = None,
         **plot_kwargs: Any,
     ) -> Self:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from csf._common.typing import Array, Axes
+from csf._common.typing import Array
 from csf.bounds import SupportLineBound, known_profiles
 from csf.plots._style import (
     BLUE,
@@ -18,6 +17,7 @@ from csf.plots._style import (
     PALE,
     SKY,
     VERMILLION,
+    Excess,
     label,
     new_axes,
     place,
@@ -28,6 +28,14 @@ from csf.plots._style import (
 from csf.trials import best_trial
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import LineCollection
+    from matplotlib.contour import QuadContourSet
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Polygon
+    from matplotlib.text import Text
+
     from csf.search.estimator import CostSearch
     from csf.study.study import Study
 
@@ -98,6 +106,18 @@ class ErrorProfileDisplay:
     (array([[0.05, 0.1 ]]), 0.812)
     """
 
+    ax_: Axes
+    figure_: Figure | SubFigure
+    points_: Line2D
+    known_line_: Line2D
+    possible_line_: Line2D
+    support_lines_: LineCollection
+    impossible_: Polygon
+    contours_: QuadContourSet
+    best_contour_: QuadContourSet | None
+    winner_: Line2D | None
+    labels_: list[Text]
+
     def __init__(
         self,
         *,
@@ -124,7 +144,7 @@ class ErrorProfileDisplay:
         cls,
         study: Study,
         *,
-        eps: float | str | Callable[..., float] = "evidence",
+        eps: Excess = "evidence",
         ax: Axes | None = None,
         **plot_kwargs: Any,
     ) -> Self:
@@ -181,7 +201,7 @@ class ErrorProfileDisplay:
         search: CostSearch,
         *,
         setting: int | None = None,
-        eps: str = "evidence",
+        eps: Excess = "evidence",
         ax: Axes | None = None,
         **plot_kwargs: Any,
     ) -> Self:
@@ -292,7 +312,7 @@ class ErrorProfileDisplay:
         if contour.size:
             text = f"best possible {self.metric_name} {self.best_possible:.3f}"
             start = contour[contour[:, 0].argmin()]
-            style = {"offset": (8, -1), "va": "top"} if start[1] > 0.9 * top else {"offset": (5, 7)}
+            style: dict[str, Any] = {"offset": (8, -1), "va": "top"} if start[1] > 0.9 * top else {"offset": (5, 7)}
             labels.append(label(ax, text, start, color=VERMILLION, **style))
         if known.size:
             labels.append(place(ax, "known", known[0], points=points, others=labels, color=GREEN))

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from csf._common.typing import Array, Axes
+from csf._common.typing import Array
 from csf.bounds import get_bound
 from csf.metrics import LinearFractional
-from csf.plots._style import INK, bound_styles, bound_title, label, new_axes, right_labels, study_of, styled, tidy
+from csf.plots._style import (
+    INK,
+    Bounded,
+    Excess,
+    bound_styles,
+    bound_title,
+    label,
+    new_axes,
+    right_labels,
+    study_of,
+    styled,
+    tidy,
+)
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.lines import Line2D
+    from matplotlib.text import Annotation
+
     from csf.search.estimator import CostSearch
     from csf.study.study import Study
 
@@ -63,6 +80,12 @@ class ProgressDisplay:
     (array([0.667, 0.737]), array([[0.737, 0.829]]))
     """
 
+    ax_: Axes
+    figure_: Figure | SubFigure
+    line_: Line2D
+    bound_lines_: list[Line2D]
+    labels_: list[Annotation]
+
     def __init__(
         self,
         *,
@@ -81,8 +104,8 @@ class ProgressDisplay:
         cls,
         study: Study,
         *,
-        bounds: Sequence[str | type] | None = None,
-        eps: float | str | Callable[..., float] = "evidence",
+        bounds: Sequence[Bounded] | None = None,
+        eps: Excess = "evidence",
         ax: Axes | None = None,
         **plot_kwargs: Any,
     ) -> Self:
@@ -141,8 +164,8 @@ class ProgressDisplay:
         search: CostSearch,
         *,
         setting: int | None = None,
-        bounds: Any = None,
-        eps: str = "evidence",
+        bounds: Sequence[Bounded] | None = None,
+        eps: Excess = "evidence",
         ax: Axes | None = None,
         **plot_kwargs: Any,
     ) -> Self:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from csf._common.typing import Array, Axes
+from csf._common.typing import Array
 from csf._validation import check_choice
 from csf.metrics import get_metric
 from csf.plots._style import (
@@ -25,6 +25,11 @@ from csf.plots._style import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.lines import Line2D
+    from matplotlib.text import Annotation
+
     from csf.metrics.base import Metric
     from csf.streams.prequential import PrequentialResult
 
@@ -83,6 +88,11 @@ class StreamDisplay:
     (array([1000, 2000, 3000, 4000]), array([0.641, 0.661, 0.686, 0.676]))
     """
 
+    ax_: Axes
+    figure_: Figure | SubFigure
+    lines_: list[Line2D]
+    labels_: list[Annotation]
+
     def __init__(
         self,
         *,
@@ -99,7 +109,7 @@ class StreamDisplay:
         *,
         metric: str | Metric | None = None,
         window: int | None = None,
-        against: str = "examples",
+        against: Literal["examples", "seconds"] = "examples",
         ax: Axes | None = None,
         **plot_kwargs: Any,
     ) -> Self:
@@ -187,8 +197,8 @@ class StreamDisplay:
         shown = [(line, values[-1]) for line, values in shown if values.size]
         if not shown:
             return []
-        right = max(line.get_xdata()[-1] for line, _ in shown)
+        right = max(np.asarray(line.get_xdata())[-1] for line, _ in shown)
         self.ax_.set_xlim(right=right)
         ends = [end for _, end in shown]
         texts = [f"{line.get_label()} {end:.3f}" for line, end in shown]
-        return right_labels(self.ax_, right, ends, texts, [line.get_color() for line, _ in shown])
+        return right_labels(self.ax_, right, ends, texts, [str(line.get_color()) for line, _ in shown])

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from csf._common.typing import Array, Axes, Estimator, Label
+from csf._common.typing import Array, Estimator, Label
 from csf._validation import check_binary_target
 from csf.metrics import Constrained, Precision, PredictedPositiveRate, Recall, get_constraint, get_metric
+from csf.plots._drawn_cuts import drawn_cuts
 from csf.plots._style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, VERMILLION, label, new_axes, tidy
 from csf.scores.responses import positive_score
 from csf.search import CostSearch
@@ -21,15 +22,18 @@ from csf.thresholding._pooled import PooledThresholdClassifier
 from csf.thresholding._scores import RESPONSE_METHODS
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PolyCollection
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.lines import Line2D
+    from matplotlib.text import Annotation
+
     from csf.metrics.base import Metric
     from csf.thresholding.curve import ThresholdCurve
 
 
 __all__ = ["ThresholdCurveDisplay"]
 
-# Cuts that are drawn: enough for any screen, few enough for a vector graphic.
-N_DRAWN = 500
-TAIL = 0.02
 COMPANIONS = {"precision": Precision(), "recall": Recall(), "predicted positive": PredictedPositiveRate()}
 LEGEND = {"fontsize": 9, "columnspacing": 1.2, "handlelength": 1.8, "handletextpad": 0.5}
 STYLES = {"precision": (GREEN, "--"), "recall": (ORANGE, "-."), "predicted positive": (GREY, ":")}
@@ -80,6 +84,15 @@ class ThresholdCurveDisplay:
     >>> display.thresholds, display.values
     (array([0.6  , 0.375, 0.225]), array([0.667, 0.5  , 0.8  ]))
     """
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+    line_: Line2D
+    companion_lines_: dict[str, Line2D]
+    fill_between_: PolyCollection | None
+    threshold_line_: Line2D | None
+    fold_marks_: Line2D | None
+    label_: Annotation | None
 
     def __init__(
         self,
@@ -151,7 +164,7 @@ class ThresholdCurveDisplay:
         rates = dict(COMPANIONS)
         if constraint is not None and constraint.quantity not in rates.values():
             rates[constraint.quantity.name] = constraint.quantity
-        cuts = _drawn_cuts(curve, threshold)
+        cuts = drawn_cuts(curve, threshold)
         fn, fp, thresholds = curve.fn[cuts], curve.fp[cuts], curve.thresholds[cuts]
         display = cls(
             thresholds=thresholds,
@@ -329,7 +342,7 @@ class ThresholdCurveDisplay:
         self.figure_ = ax.figure
         self.fill_between_ = self.fold_marks_ = None
         if self.fold_values is not None:
-            self._draw_folds(fill_between_kwargs or {})
+            self._draw_folds(ax, self.fold_values, fill_between_kwargs or {})
         self.companion_lines_ = {}
         for key, values in self.companions.items():
             color, style = STYLES.get(key, (PURPLE, "--"))
@@ -338,60 +351,46 @@ class ThresholdCurveDisplay:
         style = {"color": BLUE, "linewidth": 2.2, "label": self.metric_name, "zorder": 3}
         (self.line_,) = ax.plot(self.thresholds, self.values, **(style | (line_kwargs or {})))
         ax.set(xlabel="threshold: predict positive from this score on", ylabel="value")
-        ax.set_title(self.name, pad=26)
+        ax.set_title(self.name or "", pad=26)
         everything = np.concatenate([self.values, *self.companions.values()])
         if everything.min() >= 0.0 and everything.max() <= 1.0:
             ax.set_ylim(0.0, 1.02)
         tidy(ax)
         self.threshold_line_ = self.label_ = None
-        if self.threshold is not None:
-            self._mark()
+        if self.threshold is not None and self.value is not None:
+            self._mark(ax, self.threshold, self.value)
         ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5, **LEGEND)
         return self
 
-    def _draw_folds(self, fill_between_kwargs):
-        lowest, highest = self.fold_values.min(axis=0), self.fold_values.max(axis=0)
-        style = {"color": BLUE, "alpha": 0.18, "linewidth": 0, "label": f"{len(self.fold_values)} folds"}
-        self.fill_between_ = self.ax_.fill_between(self.thresholds, lowest, highest, **(style | fill_between_kwargs))
+    def _draw_folds(self, ax, fold_values, fill_between_kwargs):
+        lowest, highest = fold_values.min(axis=0), fold_values.max(axis=0)
+        style = {"color": BLUE, "alpha": 0.18, "linewidth": 0, "label": f"{len(fold_values)} folds"}
+        self.fill_between_ = ax.fill_between(self.thresholds, lowest, highest, **(style | fill_between_kwargs))
+        if self.fold_thresholds is None:
+            return
         shown = (self.fold_thresholds >= self.thresholds[-1]) & (self.fold_thresholds <= self.thresholds[0])
         inside = self.fold_thresholds[shown]
         style = {"color": BLUE, "marker": "|", "markersize": 9, "markeredgewidth": 1.6, "linestyle": "none"}
-        transform = self.ax_.get_xaxis_transform()
-        (self.fold_marks_,) = self.ax_.plot(inside, np.full(inside.shape, 0.02), transform=transform, **style)
+        transform = ax.get_xaxis_transform()
+        (self.fold_marks_,) = ax.plot(inside, np.full(inside.shape, 0.02), transform=transform, **style)
 
-    def _mark(self):
+    def _mark(self, ax, threshold, value):
         """Mark the chosen threshold; an infinite one can only be written down."""
         first, last = self.thresholds[-1], self.thresholds[0]
-        text = f"{self.metric_name} = {self.value:.3f} at {self.threshold:.3g}"
-        at = float(np.clip(self.threshold, first, last))
-        if np.isfinite(self.threshold):
+        text = f"{self.metric_name} = {value:.3f} at {threshold:.3g}"
+        at = float(np.clip(threshold, first, last))
+        if np.isfinite(threshold):
             style = {"color": VERMILLION, "linewidth": 1.2, "zorder": 2}
-            self.threshold_line_ = self.ax_.axvline(self.threshold, **style)
-            self.ax_.plot([self.threshold], [self.value], "o", color=VERMILLION, markersize=6, zorder=4)
+            self.threshold_line_ = ax.axvline(threshold, **style)
+            ax.plot([threshold], [value], "o", color=VERMILLION, markersize=6, zorder=4)
         else:
-            text += ": " + ("nothing is positive" if self.threshold > 0 else "everything is positive")
+            text += ": " + ("nothing is positive" if threshold > 0 else "everything is positive")
         left = at > 0.5 * (first + last)
         side = {"ha": "right" if left else "left", "offset": (-8 if left else 8, 8)}
-        self.label_ = label(self.ax_, text, (at, self.value), color=INK, va="bottom", **side)
+        self.label_ = label(ax, text, (at, value), color=INK, va="bottom", **side)
 
 
 def _aim(metric, constraint):
     """Metric and constraint of a classifier as one."""
     constraint = get_constraint(constraint)
     return get_metric(metric) if constraint is None else Constrained(get_metric(metric), constraint)
-
-
-def _drawn_cuts(curve, threshold):
-    """Indices of at most about `N_DRAWN` cuts: even in their number, even in the score, and the chosen one.
-
-    Outliers would squeeze everything else: left out are thresholds that fewer than `TAIL` of the positives reach,
-    or all but fewer than `TAIL` of the negatives.
-    """
-    last = curve.thresholds.shape[0] - 2
-    chosen = min(max(int(curve.cuts_at(threshold)), 1), last)
-    split = np.flatnonzero((curve.fn <= (1.0 - TAIL) * curve.pos) & (curve.fp <= (1.0 - TAIL) * (1.0 - curve.pos)))
-    first, last = np.clip([split[0], split[-1]], 1, last) if split.size else (1, last)
-    first, last = min(first, chosen), max(last, chosen)
-    by_number = np.linspace(first, last, N_DRAWN // 2).astype(int)
-    by_score = curve.cuts_at(np.linspace(curve.thresholds[first], curve.thresholds[last], N_DRAWN // 2))
-    return np.unique(np.clip(np.concatenate([by_number, by_score, [chosen]]), first, last))

@@ -15,6 +15,7 @@ from csf.errors.hull import Hull
 from csf.metrics import Constrained, LinearFractional, get_constraint, get_metric
 from csf.strategies import STRATEGIES, get_strategy
 from csf.trials import outcome
+from tests.benchmarks.tables import print_table
 
 __all__ = ["history", "rows"]
 
@@ -133,9 +134,11 @@ def main():
     table = {}
     for row in rows():
         table.setdefault((row["metric"], row["work"]), []).append(row["milliseconds"])
-    print("| metric | work | ms at 19 trials | ms at 1000 trials |\n|---|---|---|---|")
-    for (metric, work), times in table.items():
-        print(f"| {metric} | {work} | " + " | ".join(f"{time:.2f}" for time in times) + " |")
+    names = ("ms at 19 trials", "ms at 1000 trials")
+    print_table(
+        {"metric": metric, "work": work} | {name: f"{time:.2f}" for name, time in zip(names, times)}
+        for (metric, work), times in table.items()
+    )
 
 
 if __name__ == "__main__":

@@ -6,7 +6,12 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-__all__ = ["BINARY_SETS", "data_folder", "load_binary"]
+from csf._common.reading import read_arrays
+
+__all__ = ["BINARY_SETS", "ROOT", "data_folder", "load_arrays", "load_binary"]
+
+# Of the project: other processes find `tests` there, wherever this one was started.
+ROOT = Path(__file__).parents[2]
 
 # name: file and the labels that count as positive (None: as the file says)
 BINARY_SETS = {
@@ -30,8 +35,34 @@ def data_folder():
         The folder, or ``None`` where there is none.
     """
     given = os.environ.get("CSF_DATA")
-    folder = Path(given) if given else Path(__file__).parents[2].parent / "shared" / "data"
+    folder = Path(given) if given else ROOT.parent / "shared" / "data"
     return folder if folder.is_dir() else None
+
+
+def load_arrays(stem):
+    """Samples and all arrays of a file in the folder.
+
+    Parameters
+    ----------
+    stem : str
+        Name of the file without its suffix.
+
+    Returns
+    -------
+    X : ndarray or CSR array of shape (n_samples, n_features)
+        Features as they are.
+    arrays : dict of ndarray
+        Everything in the file.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no folder of data sets, or no such file.
+    """
+    folder = data_folder()
+    if folder is None:
+        raise FileNotFoundError("no data sets: set the environment variable CSF_DATA to their folder")
+    return read_arrays(folder / f"{stem}.npz")
 
 
 def load_binary(name):
@@ -54,14 +85,7 @@ def load_binary(name):
     FileNotFoundError
         If there is no folder of data sets.
     """
-    folder = data_folder()
-    if folder is None:
-        raise FileNotFoundError("no data sets: set the environment variable CSF_DATA to their folder")
     stem, positive = (BINARY_SETS | TEXT_SETS)[name]
-    with np.load(folder / f"{stem}.npz", allow_pickle=False) as file:
-        y = np.isin(file["y"], file["positive"] if positive is None else positive).astype(int)
-        if "X" in file.files:
-            X = file["X"].astype(float)
-            return (X - X.min(axis=0)) / np.maximum(np.ptp(X, axis=0), 1e-300), y
-        parts = (file["X_data"].astype(float), file["X_indices"], file["X_indptr"])
-        return sparse.csr_array(parts, shape=tuple(int(n) for n in file["X_shape"])), y
+    X, arrays = load_arrays(stem)
+    y = np.isin(arrays["y"], arrays["positive"] if positive is None else positive).astype(int)
+    return X if sparse.issparse(X) else (X - X.min(axis=0)) / np.maximum(np.ptp(X, axis=0), 1e-300), y

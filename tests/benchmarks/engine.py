@@ -25,7 +25,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_classification
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
 from sklearn.preprocessing import normalize
@@ -38,17 +37,13 @@ from csf.linear import Hinge, HingeDescent, Logistic, Rows, SquaredHinge
 from csf.samples.folds import Data, Fold
 from csf.trainers import make_trainers
 from csf.trainers.warm_starts import Starts
+from tests.benchmarks.bases import LINEAR
 from tests.benchmarks.data import data_folder, load_binary
-from tests.benchmarks.fenchel import markdown
 from tests.benchmarks.memory import memory_rows
+from tests.benchmarks.tables import print_table
 
 __all__ = ["main", "problems", "rows", "scaling_rows"]
 
-BASES = {
-    "squared hinge": LinearSVC(),
-    "hinge": LinearSVC(loss="hinge"),
-    "logistic": LogisticRegression(),
-}
 SETS = ("news20", "news20 l2", "adult", "dense", "mammography")
 PARTS = ("main", "scaling", "memory")
 N_TRIALS = 19
@@ -131,7 +126,7 @@ def ratio(times, n_runs=5, digits=".2f"):
     return text if len(times) >= n_runs else f"{text} ({len(times)})"
 
 
-def rows(sets, bases=tuple(BASES), *, n_trials=N_TRIALS, n_runs=5, budget=30.0, grid=GRID):
+def rows(sets, bases=tuple(LINEAR), *, n_trials=N_TRIALS, n_runs=5, budget=30.0, grid=GRID):
     """Lines of the main table.
 
     Parameters
@@ -139,7 +134,7 @@ def rows(sets, bases=tuple(BASES), *, n_trials=N_TRIALS, n_runs=5, budget=30.0, 
     sets : iterable of tuple of (str, array, ndarray)
         Data sets, see `problems`.
     bases : sequence of str
-        Keys of ``BASES``.
+        Keys of ``LINEAR``.
     n_trials : int, default=19
         Trials of each search.
     n_runs : int, default=5
@@ -156,7 +151,7 @@ def rows(sets, bases=tuple(BASES), *, n_trials=N_TRIALS, n_runs=5, budget=30.0, 
     """
     for name, X, y in sets:
         for label in bases:
-            base, everything = BASES[label], np.arange(y.size)
+            base, everything = LINEAR[label], np.arange(y.size)
             options = {"n_trials": n_trials, "cv": [(everything, everything)], "refit": False}
             search, cold = CostSearch(base, **options), clone(base)
             costs = [trial.costs for trial in search.fit(X, y).trials_]
@@ -306,7 +301,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks engine", description=__doc__.splitlines()[0])
     parser.add_argument("--parts", default=",".join(PARTS), help=f"of {', '.join(PARTS)}")
     parser.add_argument("--data", default=",".join(SETS), help=f"of {', '.join(SETS)}")
-    parser.add_argument("--base", default=",".join(BASES), help=f"of {', '.join(BASES)}")
+    parser.add_argument("--base", default=",".join(LINEAR), help=f"of {', '.join(LINEAR)}")
     parser.add_argument("--runs", type=int, default=5, help="pairs of runs, of which the median is reported")
     parser.add_argument("--seconds", type=float, default=30.0, help="for each comparison of many trainings")
     parser.add_argument("--quick", action="store_true", help="few runs, small data: a look at whether it works")
@@ -324,14 +319,6 @@ def main(arguments=None):
         warnings.simplefilter("ignore")
         for part in parts:
             print_table(tables[part]())
-
-
-def print_table(lines):
-    """Print a Markdown table line by line."""
-    for number, row in enumerate(lines):
-        text = markdown([row]).splitlines()
-        print("\n".join(text if number == 0 else text[2:]), flush=True)
-    print()
 
 
 if __name__ == "__main__":

@@ -22,17 +22,11 @@ from csf.fenchel.rewards import RewardProblem
 from csf.metrics import get_metric
 from csf.thresholding import PlugInClassifier
 from tests.benchmarks.data import BINARY_SETS, load_binary
+from tests.benchmarks.tables import markdown
 
-__all__ = ["amp_rows", "certificate_rows", "gmean_rows", "markdown", "solver_rows"]
+__all__ = ["amp_rows", "certificate_rows", "gmean_rows", "solver_rows"]
 
 GRID = [1.0, 10.0, 100.0, 1000.0]
-
-
-def markdown(rows):
-    """Markdown table of a list of dicts with the same keys."""
-    lines = [list(rows[0]), ["---"] * len(rows[0])]
-    lines += [[f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row.values()] for row in rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def certificate_rows(names=tuple(BINARY_SETS), metrics=("gmean", "hmean", "qmean"), Cs=(1.0, 100.0)):

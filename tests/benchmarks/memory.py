@@ -16,19 +16,18 @@ from pathlib import Path
 
 import numpy as np
 from scipy import sparse
-from sklearn.linear_model import LogisticRegression
-from sklearn.svm import LinearSVC
 
 from csf import CostSearch
-from tests.benchmarks.fenchel import markdown
+from tests.benchmarks.bases import LINEAR
+from tests.benchmarks.data import ROOT
+from tests.benchmarks.tables import print_table
 
 __all__ = ["main", "memory_rows"]
 
-BASES = {"squared hinge": LinearSVC(), "hinge": LinearSVC(loss="hinge"), "logistic": LogisticRegression()}
 _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
-def memory_rows(kinds=("dense", "CSR"), bases=tuple(BASES), *, megabytes=200, n_trials=5, width=200):
+def memory_rows(kinds=("dense", "CSR"), bases=tuple(LINEAR), *, megabytes=200, n_trials=5, width=200):
     """Peak memory of searches with five folds.
 
     Parameters
@@ -36,7 +35,7 @@ def memory_rows(kinds=("dense", "CSR"), bases=tuple(BASES), *, megabytes=200, n_
     kinds : sequence of {"dense", "CSR"}
         Layouts: dense features, or as many values in each row of ten times as many columns.
     bases : sequence of str
-        Keys of ``BASES``.
+        Keys of ``LINEAR``.
     megabytes : float, default=200
         Size of the data.
     n_trials : int, default=5
@@ -54,14 +53,15 @@ def memory_rows(kinds=("dense", "CSR"), bases=tuple(BASES), *, megabytes=200, n_
         for base in bases:
             arguments = f"{kind!r}, {base!r}, {megabytes}, {n_trials}, {width}"
             code = f"from tests.benchmarks.memory import _measure; _measure({arguments})"
-            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+            options = {"capture_output": True, "text": True, "check": True, "cwd": ROOT}
+            done = subprocess.run([sys.executable, "-c", code], **options)
             yield {"layout": kind, "base": base, **json.loads(done.stdout.splitlines()[-1])}
 
 
 def _measure(kind, base, megabytes, n_trials, width):
     """Print one measurement, in this process."""
     warnings.simplefilter("ignore")
-    search = CostSearch(BASES[base], n_trials=n_trials, cv=5)
+    search = CostSearch(LINEAR[base], n_trials=n_trials, cv=5)
     search.fit(*_drawn(kind, 300, width))  # compiles
     X, y = _drawn(kind, int(megabytes * 2**20 / ((8 if kind == "dense" else 12) * width)), width)
     size = X.nbytes if kind == "dense" else X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
@@ -98,7 +98,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks memory", description=__doc__.splitlines()[0])
     parser.add_argument("--megabytes", type=float, default=200.0)
     options = parser.parse_args(arguments)
-    print(markdown(list(memory_rows(megabytes=options.megabytes))))
+    print_table(memory_rows(megabytes=options.megabytes))
 
 
 if __name__ == "__main__":

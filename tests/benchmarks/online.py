@@ -19,8 +19,9 @@ from scipy import sparse
 from sklearn.linear_model import SGDClassifier
 
 import csf.online
-from tests.benchmarks.data import data_folder, load_binary
+from tests.benchmarks.data import ROOT, data_folder, load_binary
 from tests.benchmarks.one_pass import change_rows, learning_rows
+from tests.benchmarks.tables import print_table
 
 __all__ = ["compile_rows", "dense_stream", "learners", "memory_row", "throughput_rows"]
 
@@ -183,7 +184,7 @@ def compile_rows(kinds=("CSR", "dense")):
             with tempfile.TemporaryDirectory() as folder:
                 environment = os.environ | {"NUMBA_CACHE_DIR": folder}
                 command = [sys.executable, "-c", _FIRST_CALL, name, kind]
-                options = {"env": environment, "capture_output": True, "text": True, "check": True}
+                options = {"env": environment, "cwd": ROOT, "capture_output": True, "text": True, "check": True}
                 first, second = (float(subprocess.run(command, **options).stdout) for _ in range(2))
             yield {"name": name, "data": kind, "compile_seconds": first, "cached_seconds": second}
 
@@ -232,35 +233,24 @@ def _largest_megabytes():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
 
 
-def _print(rows):
-    """Markdown table, row by row."""
-    for number, row in enumerate(rows):
-        if number == 0:
-            print("| " + " | ".join(row) + " |\n|" + "---|" * len(row))
-        cells = (
-            f"{cell:.3g}"
-            if isinstance(cell, float) and cell < 1000
-            else f"{cell:.0f}"
-            if isinstance(cell, float)
-            else str(cell)
-            for cell in row.values()
-        )
-        print("| " + " | ".join(cells) + " |", flush=True)
+def cell(value):
+    """Text of a value: three digits, and whole numbers from 1000 on."""
+    return (f"{value:.3g}" if value < 1000 else f"{value:.0f}") if isinstance(value, float) else str(value)
 
 
 def main():
     """Print the tables."""
     if data_folder() is not None:
         print("## What one pass teaches\n")
-        _print(learning_rows())
-    print("\n## After a change of prevalence from 10 % to 1 %\n")
-    _print(change_rows())
-    print("\n## Throughput\n")
-    _print(throughput_rows())
-    print("\n## First call\n")
-    _print(compile_rows())
-    print("\n## Memory\n")
-    _print(memory_row(name) for name in learners())
+        print_table(learning_rows(), cell)
+    print("## After a change of prevalence from 10 % to 1 %\n")
+    print_table(change_rows(), cell)
+    print("## Throughput\n")
+    print_table(throughput_rows(), cell)
+    print("## First call\n")
+    print_table(compile_rows(), cell)
+    print("## Memory\n")
+    print_table((memory_row(name) for name in learners()), cell)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from sklearn.svm import LinearSVC
 
 from csf import CostSearch
 from tests.benchmarks.data import load_binary
+from tests.benchmarks.tables import print_table
 
 __all__ = ["rows"]
 
@@ -72,13 +73,17 @@ def rows(names=("adult", "mammography"), *, n_trials=19, n_runs=3):
 def main():
     """Print the table."""
     warnings.simplefilter("ignore")
-    print("| data | base | base fits | seconds | outside | peak / data |\n|---|---|---|---|---|---|")
-    for row in rows():
-        print(
-            f"| {row['data']} | {row['base']} | {row['fits']} | {row['seconds']:.1f} | {100 * row['outside']:.1f} % "
-            f"| {row['peak']:.1f} |",
-            flush=True,
-        )
+    print_table(
+        {
+            "data": row["data"],
+            "base": row["base"],
+            "base fits": row["fits"],
+            "seconds": f"{row['seconds']:.1f}",
+            "outside": f"{100 * row['outside']:.1f} %",
+            "peak / data": f"{row['peak']:.1f}",
+        }
+        for row in rows()
+    )
 
 
 if __name__ == "__main__":

@@ -13,8 +13,9 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from csf.metrics import get_metric
 from csf.online import SPADE
 from csf.thresholding import PlugInClassifier
-from tests.benchmarks.data import data_folder, load_binary
-from tests.benchmarks.online import _print
+from tests.benchmarks.data import load_arrays, load_binary
+from tests.benchmarks.online import cell
+from tests.benchmarks.tables import print_table
 
 __all__ = ["data_sets", "spade_rows"]
 
@@ -33,8 +34,8 @@ def data_sets():
         If there is no folder of data sets.
     """
     sets = {"adult": load_binary("adult"), "mammography": load_binary("mammography")}
-    with np.load(data_folder() / "letter.npz", allow_pickle=False) as file:
-        X, letters = file["X"].astype(float), file["y"]
+    X, arrays = load_arrays("letter")
+    letters = arrays["y"]
     first = np.unique(letters)[0]
     return sets | {f"letter, {first} against the rest": (X / X.max(axis=0), (letters == first).astype(int))}
 
@@ -96,7 +97,7 @@ def spade_rows(*, metrics=("qmean", "min_rate"), options=({},), n_splits=5, sets
 
 def main():
     """Print the table."""
-    _print(spade_rows())
+    print_table(spade_rows(), cell)
 
 
 if __name__ == "__main__":

@@ -10,23 +10,21 @@ import warnings
 import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
-from sklearn.svm import LinearSVC
 
 from csf import ErrorProfile, Study
+from csf.experiments import BASES as EXPERIMENTS
 from csf.metrics import get_metric
 from csf.search.outcomes import evaluate
 from csf.strategies import Cone, Grid, ImbalanceRatio, Support
 from tests.benchmarks.data import BINARY_SETS, load_binary
+from tests.benchmarks.tables import print_table
 
 __all__ = ["rows"]
 
-BASES = {
-    "svc": LinearSVC(dual=False),
-    "logistic": LogisticRegression(solver="liblinear"),
-    "boosting": HistGradientBoostingClassifier(max_iter=60, random_state=0),
-}
+# The linear ones of the experiments, and a boosting whose early stopping is that of scikit-learn.
+BASES = {name: EXPERIMENTS[name].estimator for name in ("svc", "logistic")}
+BASES["boosting"] = HistGradientBoostingClassifier(max_iter=60, random_state=0)
 # strategy, largest number of trials, whether the threshold is tuned as well
 METHODS = {
     "weights only": (Cone(), 19, False),
@@ -134,8 +132,36 @@ def rows(names=tuple(BINARY_SETS), *, bases=("svc", "logistic"), metric="f1", n_
                 }
 
 
+def lines(table_rows):
+    """Lines of the table: one for each data set and base, scores x 100, differences to the rival.
+
+    Parameters
+    ----------
+    table_rows : iterable of dict
+        As `rows` yields them.
+
+    Yields
+    ------
+    dict
+        Texts.
+    """
+    table = {}
+    for row in table_rows:
+        table[row["method"]] = row
+        if row["method"] != list(METHODS)[-1]:
+            continue
+        apart = 100 * np.subtract(row["values"], table["cone 19"]["values"])
+        yield (
+            {"data": row["data"], "base": row["base"]}
+            | {method: f"{100 * table[method]['mean']:.1f}" for method in ("plain", RIVAL)}
+            | {method: f"{100 * table[method]['gain']:+.1f} ± {100 * table[method]['error']:.1f}" for method in METHODS}
+            | {"support 7 − cone 19": f"{apart.mean():+.2f} ± {apart.std(ddof=1) / np.sqrt(len(apart)):.2f}"}
+            | {"trainings": f"{row['trainings']:.1f}"}
+        )
+
+
 def main(arguments=None):
-    """Print the table: one line for each data set and base, scores x 100, differences to the rival."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", default=",".join(BINARY_SETS))
     parser.add_argument("--base", default="svc,logistic", help=f"of {', '.join(BASES)}")
@@ -143,21 +169,8 @@ def main(arguments=None):
     parser.add_argument("--splits", type=int, default=20)
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
-    methods = ["plain", RIVAL, *METHODS]
-    print("| data | base | " + " | ".join(methods) + " | support 7 − cone 19 | trainings |")
-    print("|---" * (len(methods) + 4) + "|")
-    table = {}
-    for row in rows(
-        options.data.split(","), bases=options.base.split(","), metric=options.metric, n_splits=options.splits
-    ):
-        table[row["method"]] = row
-        if row["method"] != methods[-1]:
-            continue
-        cells = [f"{100 * table['plain']['mean']:.1f}", f"{100 * table[RIVAL]['mean']:.1f}"]
-        cells += [f"{100 * table[m]['gain']:+.1f} ± {100 * table[m]['error']:.1f}" for m in METHODS]
-        apart = 100 * np.subtract(row["values"], table["cone 19"]["values"])
-        cells.append(f"{apart.mean():+.2f} ± {apart.std(ddof=1) / np.sqrt(len(apart)):.2f}")
-        print(f"| {row['data']} | {row['base']} | " + " | ".join(cells) + f" | {row['trainings']:.1f} |", flush=True)
+    names, bases = options.data.split(","), options.base.split(",")
+    print_table(lines(rows(names, bases=bases, metric=options.metric, n_splits=options.splits)))
 
 
 if __name__ == "__main__":

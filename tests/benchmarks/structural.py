@@ -17,9 +17,10 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler, normalize
 
 from csf.structural import CuttingPlane, OnePassMiniBatch, ProjectedSubgradient, TwoPassMiniBatch, get_loss
-from tests.benchmarks.data import BINARY_SETS, data_folder, load_binary
+from tests.benchmarks.data import BINARY_SETS, load_arrays, load_binary
+from tests.benchmarks.tables import print_table
 
-__all__ = ["load_set", "markdown", "reach_rows", "trace_rows"]
+__all__ = ["load_set", "reach_rows", "trace_rows"]
 
 SETS = ("mammography", "wine", "abalone12", "pageblocks", "letter:1", "letter:26", "letter:8", "news20:1", "news20:6")
 # Values of C and of the radius to choose from.
@@ -85,26 +86,13 @@ class TimedSubgradient(Timed, ProjectedSubgradient):
         self.note(lambda: best)
 
 
-def markdown(rows):
-    """Markdown table of a list of dicts with the same keys."""
-    lines = [list(rows[0]), ["---"] * len(rows[0])] + [list(map(str, row.values())) for row in rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def load_set(name):
     """Features and targets 0 and 1 of a set of `load_binary`, or of one class of another, as in ``"letter:1"``."""
     if name in BINARY_SETS:
         return load_binary(name)
     stem, label = name.split(":")
-    folder = data_folder()
-    if folder is None:
-        raise FileNotFoundError("no data sets: set the environment variable CSF_DATA to their folder")
-    with np.load(folder / f"{stem}.npz", allow_pickle=False) as file:
-        y = (file["y"] == int(label)).astype(int)
-        if "X" in file.files:
-            return file["X"].astype(float), y
-        parts = (file["X_data"].astype(float), file["X_indices"], file["X_indptr"])
-        return sparse.csr_array(parts, shape=tuple(int(n) for n in file["X_shape"])), y
+    X, arrays = load_arrays(stem)
+    return X, (arrays["y"] == int(label)).astype(int)
 
 
 def _split(X, y, seed):
@@ -261,6 +249,6 @@ def trace_rows(curves, shares=SHARES):
 if __name__ == "__main__":
     found = {}
     print("\n## Time of the cutting plane divided by that to reach its value\n")
-    print(markdown(list(reach_rows(tuple(sys.argv[1:]) or SETS, curves=found))), flush=True)
-    print("\n## Test value at shares of the cutting plane's time\n")
-    print(markdown(list(trace_rows(found))), flush=True)
+    print_table(reach_rows(tuple(sys.argv[1:]) or SETS, curves=found))
+    print("## Test value at shares of the cutting plane's time\n")
+    print_table(trace_rows(found))

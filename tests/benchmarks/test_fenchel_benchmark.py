@@ -3,7 +3,8 @@
 import pytest
 
 from tests.benchmarks import data
-from tests.benchmarks.fenchel import amp_rows, certificate_rows, gmean_rows, markdown, solver_rows
+from tests.benchmarks.fenchel import amp_rows, certificate_rows, gmean_rows, solver_rows
+from tests.benchmarks.tables import markdown
 
 
 @pytest.mark.data

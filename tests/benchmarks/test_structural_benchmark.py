@@ -5,6 +5,7 @@ import pytest
 from structural.streams import stream
 
 from tests.benchmarks import structural
+from tests.benchmarks.tables import markdown
 
 SMALL = {"losses": ("pauc",), "n_splits": 2, "n_repeats": 1, "grids": ([10.0, 1000.0], [10.0, 100.0])}
 
@@ -30,7 +31,7 @@ def test_rows_and_traces(small_set):
     traces = list(structural.trace_rows(curves))
     assert [trace["learner"] for trace in traces] == ["CP", "1PMB", "2PMB", "PSG"]
     assert traces[0]["1"] == row["CP value"]
-    lines = structural.markdown(traces).splitlines()
+    lines = markdown(traces).splitlines()
     assert len(lines) == 6
     assert len({line.count("|") for line in lines}) == 1
 

@@ -21,6 +21,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import TunedThresholdClassifierCV
 
 from csf.thresholding import sweep, threshold_curve
+from tests.benchmarks.tables import print_table
 
 __all__ = ["rows"]
 
@@ -124,13 +125,19 @@ def _tuning_row(kind, n_runs, n=20_000):
 
 def main():
     """Print the table."""
-    print("| what | scores | n | ms | reference | its ms | time / its time | memory (arrays of n) |")
-    print("|---|---|---|---|---|---|---|---|")
-    for row in rows():
-        print(
-            f"| {row['what']} | {row['scores']} | {row['n']:.0e} | {1e3 * row['seconds']:.4g} | {row['reference']} "
-            f"| {1e3 * row['reference seconds']:.4g} | {row['ratio']:.3g} | {row['memory']:.2f} |"
-        )
+    print_table(
+        {
+            "what": row["what"],
+            "scores": row["scores"],
+            "n": f"{row['n']:.0e}",
+            "ms": 1e3 * row["seconds"],
+            "reference": row["reference"],
+            "its ms": 1e3 * row["reference seconds"],
+            "time / its time": f"{row['ratio']:.3g}",
+            "memory (arrays of n)": f"{row['memory']:.2f}",
+        }
+        for row in rows()
+    )
 
 
 if __name__ == "__main__":

@@ -26,6 +26,8 @@ RNG = np.random.default_rng(0)
 Y = np.arange(N) % 2
 SVMLIGHT = "".join(f"{y} 1:{a:.4f} 3:{b:.4f}\n" for y, (a, b) in zip(Y, RNG.random((N, 2)))).encode()
 CSV = ("a,b,y\n" + "".join(f"{a:.4f},{'uvw'[i % 3]},{i % 2}\n" for i, a in enumerate(RNG.random(N)))).encode()
+ROWS = zip(RNG.random(N), "uvw" * (N // 3), Y)
+JSONL = "".join(f'{{"a": {a:.4f}, "b": "{b}", "y": {y}}}\n' for a, b, y in ROWS).encode()
 FRAME = pd.DataFrame({"a": RNG.random(N), "c": np.arange(N), "b": list("uv") * (N // 2), "y": Y})
 
 
@@ -83,6 +85,10 @@ READERS = {
     "table.csv.gz": (lambda _: gzip.compress(CSV), read_table),
     "table.csv.bz2": (lambda _: bz2.compress(CSV), read_table),
     "table.csv.xz": (lambda _: lzma.compress(CSV), read_table),
+    "table.jsonl": (lambda _: JSONL, read_table),
+    "table.jsonl.gz": (lambda _: gzip.compress(JSONL), read_table),
+    "table.ndjson.bz2": (lambda _: bz2.compress(JSONL), read_table),
+    "table.jsonl.xz": (lambda _: lzma.compress(JSONL), read_table),
     "table.parquet": (parquet, read_table),
     "dense.npz": (dense, lambda path: read_dataset(f"csf-data:{path.stem}", ReadOptions())),
     "csr.npz": (csr, lambda path: read_dataset(f"csf-data:{path.stem}", ReadOptions())),

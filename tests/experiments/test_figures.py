@@ -6,10 +6,10 @@ from experiment_builders import small_set
 
 from csf import CostSearch
 from csf.bounds import ConeBound
-from csf.experiments.bench import BASES, Lab
 from csf.experiments.figures import budget_methods, make_figures, progress_rows, training_studies
 from csf.experiments.methods import METHODS
 from csf.experiments.run import Plan, run_cells
+from csf.experiments.training_cache import BASES, SplitContext
 from csf.metrics import FBeta
 
 
@@ -49,9 +49,9 @@ def test_budget_of_a_search_is_what_a_shorter_search_gives(plan, tmp_path):
 
 
 def test_progress_is_that_of_prefixes_and_new_grids(plan):
-    lab = Lab(plan.protocol.split(plan.data[0], 0), FBeta(), plan.protocol)
-    grid, cone = training_studies(lab)
-    rows = progress_rows(lab, grid, cone, (1, 2, 4, 9))
+    context = SplitContext(plan.protocol.split(plan.data[0], 0), FBeta(), plan.protocol)
+    grid, cone = training_studies(context)
+    rows = progress_rows(context, grid, cone, (1, 2, 4, 9))
     assert [row["models"] for row in rows] == [1, 1, 2, 2, 4, 4]  # the search has four trials
     cones = [row for row in rows if row["approach"] == "cone"]
     for row in cones:

@@ -17,12 +17,12 @@ class Failing(Search):
     runs = 0
     error = None
 
-    def run(self, lab):
+    def run(self, context):
         """Fail or run."""
         type(self).runs += 1
         if self.error is not None and type(self).runs > 1:
             raise self.error
-        return super().run(lab)
+        return super().run(context)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn import datasets
@@ -99,7 +99,7 @@ def read_labelled(source: str, options: ReadOptions) -> Dataset:
     return Dataset(source, bunch.data, y, pos_label, Features("dense", bunch.data.shape[1]))
 
 
-def read_unlabelled(source: str, features: Any) -> Samples:
+def read_unlabelled(source: str, features: Features) -> Samples:
     """Samples of a built-in set, for a trained model.
 
     Parameters

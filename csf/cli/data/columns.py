@@ -70,7 +70,7 @@ def _is_float(text):
     return True
 
 
-def listed(names: Any) -> Any:
+def listed(names: Sequence[object]) -> str:
     """Names of columns for a message, the first ones of many."""
     rest = f", ... ({len(names)} in all)" if len(names) > _SHOWN else ""
     return f"the column{'s' if len(names) > 1 else ''} {', '.join(map(repr, names[:_SHOWN]))}{rest}"

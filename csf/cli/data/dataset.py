@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
-from csf._common.typing import Array, Samples
+from csf._common.typing import Array, BoolArray, Label, Samples
 from csf.cli.errors import CliError
 
 __all__ = ["Dataset", "Features", "ReadOptions", "matched", "refuse_column_options"]
@@ -36,7 +36,7 @@ class ReadOptions:
     target: str | None = None
     positive: str | None = None
     sample_weight: str | None = None
-    drop: tuple = ()
+    drop: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class Features:
 
     kind: str
     n_features: int
-    numeric: tuple = ()
-    categorical: tuple = ()
+    numeric: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
     zero_based: bool = False
 
     def to_dict(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class Features:
         return record | {"numeric": list(self.numeric), "categorical": list(self.categorical)}
 
     @classmethod
-    def from_dict(cls, record: dict[str, Any]) -> Any:
+    def from_dict(cls, record: dict[str, Any]) -> Self:
         """Features of a dict made by `to_dict`.
 
         Parameters
@@ -86,7 +86,7 @@ class Features:
         Features
             Equal features.
         """
-        columns = {name: tuple(record[name]) for name in ("numeric", "categorical")}
+        columns: dict[str, Any] = {name: tuple(record[name]) for name in ("numeric", "categorical")}
         return cls(**record | columns)
 
 
@@ -113,20 +113,20 @@ class Dataset:
     """
 
     name: str
-    X: object
-    y: np.ndarray
-    pos_label: object
+    X: Samples
+    y: Array
+    pos_label: Label
     features: Features
-    sample_weight: np.ndarray | None = None
-    is_test: np.ndarray | None = None
+    sample_weight: Array | None = None
+    is_test: BoolArray | None = None
 
     @property
-    def pos(self) -> Any:
+    def pos(self) -> float:
         """Share of positives; weighted where there are weights."""
         return float(np.average(self.y == self.pos_label, weights=self.sample_weight))
 
 
-def matched(X: Samples, features: Any, source: str) -> Samples:
+def matched(X: Samples, features: Features, source: str) -> Samples:
     """An array in the form that a model was trained on.
 
     Parameters

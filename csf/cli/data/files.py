@@ -32,10 +32,10 @@ def format_suffix(path: str) -> str:
     >>> format_suffix("train.CSV.gz")
     '.csv'
     """
-    path = Path(path)
-    if path.suffix.lower() in COMPRESSED:
-        path = path.with_suffix("")
-    return path.suffix.lower()
+    name = Path(path)
+    if name.suffix.lower() in COMPRESSED:
+        name = name.with_suffix("")
+    return name.suffix.lower()
 
 
 def first_line(path: str) -> str:

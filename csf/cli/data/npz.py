@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -78,7 +78,7 @@ def read_labelled(source: str, options: ReadOptions) -> Dataset:
     return Dataset(source, X, y, pos_label, _features(X), is_test=arrays.get("is_test"))
 
 
-def read_unlabelled(source: str, features: Any) -> Samples:
+def read_unlabelled(source: str, features: Features) -> Samples:
     """Samples of a set of the folder, for a trained model.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from csf._common.names import did_you_mean
 from csf._common.typing import Samples
@@ -12,7 +12,7 @@ from csf.cli.data.files import format_suffix
 from csf.cli.errors import CliError
 
 if TYPE_CHECKING:
-    from csf.cli.data.dataset import Dataset, ReadOptions
+    from csf.cli.data.dataset import Dataset, Features, ReadOptions
 
 
 __all__ = ["read_dataset", "read_samples"]
@@ -48,7 +48,7 @@ def read_dataset(source: str, options: ReadOptions) -> Dataset:
     return _reader(source).read_labelled(source, options)
 
 
-def read_samples(source: str, features: Any) -> Samples:
+def read_samples(source: str, features: Features) -> Samples:
     """Samples for a trained model.
 
     Parameters

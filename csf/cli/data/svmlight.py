@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.datasets import load_svmlight_file
@@ -75,7 +75,7 @@ def read_labelled(path: str, options: ReadOptions) -> Dataset:
     return Dataset(path, X, y, pos_label, Features("sparse", X.shape[1], zero_based=zero_based))
 
 
-def read_unlabelled(path: str, features: Any) -> Samples:
+def read_unlabelled(path: str, features: Features) -> Samples:
     """Samples of a LIBSVM file, for a trained model; the labels do not matter.
 
     Parameters

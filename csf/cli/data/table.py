@@ -65,7 +65,7 @@ def read_labelled(path: str, options: ReadOptions) -> Dataset:
     return Dataset(path, _typed(frame, features, path), y, pos_label, features, weight)
 
 
-def read_unlabelled(path: str, features: Any) -> Any:
+def read_unlabelled(path: str, features: Features) -> Any:
     """Columns of a table that a trained model takes, in its order; other columns do not matter.
 
     Parameters
@@ -138,7 +138,7 @@ def _read(path: str, text: tuple[str, ...] = ()) -> Any:
         frame = reader(pandas, path, text)
     if frame.shape[0] == 0:
         raise CliError(f"{path} has no rows")
-    frame.columns = [str(name) for name in frame.columns]
+    frame.columns = pandas.Index([str(name) for name in frame.columns])
     if not frame.columns.is_unique:
         twice = list(frame.columns[frame.columns.duplicated()])
         raise CliError(f"{path} has {listed(twice)} more than once; rename or drop the others")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
 
 
-__all__ = ["BASES", "Base", "Bench", "Lab", "Trained"]
+__all__ = ["BASES", "Base", "SplitContext", "Trained", "TrainingCache"]
 
 # What the bounds and strategies read of a trial.
 _GUIDES = ("profile", "value", "attained", "hull")
@@ -54,24 +55,24 @@ class Base:
         Whether it takes sparse samples; otherwise they are copied into dense ones.
     """
 
-    estimator: object
-    several: object = None
+    estimator: Estimator
+    several: Estimator | None = None
     penalties: bool = True
     guided_by_protocol: bool = True
     sparse: bool = True
 
 
-def _linear(estimator, **options):
+def _linear(estimator: Estimator, **options: bool) -> Base:
     return Base(estimator, several=OneVsRestClassifier(estimator), **options)
 
 
 # LIBLINEAR adds a constant feature of 1 for the intercept to all linear ones, as the paper does.
 BASES = {
     "hinge": _linear(LinearSVC(loss="hinge")),
-    "svc": _linear(LinearSVC(dual=False), guided_by_protocol=False),
+    "svc": _linear(LinearSVC(dual=False), guided_by_protocol=False),  # pyright: ignore[reportArgumentType]  # "auto" or a bool
     "logistic": _linear(LogisticRegression(solver="liblinear")),
     "boosting": Base(
-        HistGradientBoostingClassifier(max_iter=60, early_stopping=False, random_state=0),
+        HistGradientBoostingClassifier(max_iter=60, early_stopping=False, random_state=0),  # pyright: ignore[reportArgumentType]  # "auto" or a bool
         penalties=False,
         guided_by_protocol=False,
         sparse=False,
@@ -99,13 +100,13 @@ class Trained:
         Trainings whose solutions it started from.
     """
 
-    own: dict
-    tuned: dict
-    guides: dict | None
-    score: np.ndarray
-    lost: np.ndarray
+    own: dict[str, Any]
+    tuned: dict[str, Any]
+    guides: dict[str, Any] | None
+    score: Array
+    lost: BoolArray
     seconds: float
-    starts: list
+    starts: list[Trained]
 
     def found(self, threshold: float) -> BoolArray:
         """Held-out samples in which something is found, and the right thing.
@@ -138,7 +139,7 @@ class Trained:
         return (self.tuned if tune else self.own) | (self.guides or {})
 
 
-class Bench:
+class TrainingCache:
     """Trainings of one base on one split; each is made once, whatever methods ask for it.
 
     Where trainers can start from other solutions, they take two of the same penalty, which themselves start from those
@@ -185,6 +186,7 @@ class Bench:
             clone(estimator).set_params(**{inside + name: value for name, value in setting.items()})
             for setting in self.settings
         ]
+        # On data that a learner fits perfectly, all levels look equally good.
         self.on_train = base.guided_by_protocol and protocol.guided_by == "train"
         data = Data(self.split.X, split.y)
         self.folds = make_folds(data, split.repeated(n_repeats))
@@ -200,7 +202,9 @@ class Bench:
         if self.refit:
             everything = np.arange(split.y.size)
             self._final = [make_trainers(b, [Fold(data, everything, everything)], **how)[0] for b in self.bases]
-        self._trained, self._tested, self._states = {}, {}, {}
+        self._trained: dict[tuple[int, float, float], Trained] = {}
+        self._tested: dict[tuple[int, float, float], tuple[Array, BoolArray, float]] = {}
+        self._states: dict[tuple[int, float, float], list[Any]] = {}
 
     def trained(self, setting: int, costs: Costs) -> Trained:
         """Train with given costs on all folds, or recall it.
@@ -224,8 +228,10 @@ class Bench:
             options = {"tune": True, "on_train": self.on_train}
             tasks = zip(self._trainers[setting], self.folds, states)
             results = [run_fold(trainer, fold, costs, own, **options) for trainer, fold, own in tasks]
+            # A fold that fails would leave a gap in the pooled scores: the whole cell fails instead.
             for result in results:
                 result.raise_error()
+            # What is chosen is judged by held-out samples alone, whatever guides the strategy.
             held_out = [replace(result, train_outcome=None) for result in results]
             own, tuned = (pooled_outcome(self.metric, self.folds, held_out, tune=tune) for tune in (False, True))
             guides = None
@@ -235,11 +241,12 @@ class Bench:
             score, lost = (np.concatenate([getattr(r, name) for r in results]) for name in ("score", "lost"))
             seconds = time.perf_counter() - start
             self._trained[key] = Trained(own, tuned, guides, score, lost, seconds, starts)
+            # Solutions of the anchors alone are kept: no other training starts from any but these.
             if key[1:] in _ANCHORS:
                 self._states[key] = [result.state for result in results]
         return self._trained[key]
 
-    def _starts(self, setting, costs):
+    def _starts(self, setting: int, costs: Costs) -> tuple[list[Trained], Sequence[Sequence[Any]]]:
         """Trainings to start from, the nearest first, and their states for each fold."""
         sources, place = [], _key(setting, costs)[1:]
         if self._trainers[setting][0].family is not None:
@@ -273,11 +280,13 @@ class Bench:
         """
         key = _key(setting, costs)
         if key not in self._tested:
+            # All training data are other data than the folds': their solutions are no start for a refit.
             states = () if self.refit else self._starts(setting, costs)[1][0]
             start = time.perf_counter()
             trainer = self._final[setting]
             model = trainer.estimator(trainer.fit(costs, states))
             answer = respond(model, self.split.X_test, 0, tune=True)
+            assert answer.score is not None  # tuning asks for one
             lost = lost_samples(self.split.y_test, answer.found)
             self._tested[key] = answer.score, lost, time.perf_counter() - start
         return self._tested[key]
@@ -303,29 +312,30 @@ class Bench:
         return [*models, final.estimator(final.fit(_ANCHORS[0])) if self.refit else models[0]]
 
     @property
-    def natural_threshold(self) -> Any:
+    def natural_threshold(self) -> float:
         """Score above which the base predicts positive by itself."""
         return natural_threshold(self.bases[0])
 
 
-def _dense(split):
+def _dense(split: Split) -> Split:
     """The split with samples that are no sparse matrices."""
     parts = {name: getattr(split, name) for name in ("X", "X_test")}
     return replace(split, **{name: part.toarray() for name, part in parts.items() if sparse.issparse(part)})
 
 
-def _key(setting, costs):
-    return setting, *(round(float(cost), 12) for cost in costs)
+def _key(setting: int, costs: Costs) -> tuple[int, float, float]:
+    c_fn, c_fp = costs
+    return setting, round(float(c_fn), 12), round(float(c_fp), 12)
 
 
-def _distance(first, second):
+def _distance(first: Costs, second: Costs) -> float:
     """How far apart the ratios of two pairs of costs are."""
     (a, b), (c, d) = first, second
     return abs(np.log(a * d) - np.log(b * c))
 
 
-class Lab:
-    """All benches of one split, made when they are first used.
+class SplitContext:
+    """One split under the rules of a protocol, with a cache for each base, made when it is first used.
 
     Parameters
     ----------
@@ -339,10 +349,10 @@ class Lab:
 
     def __init__(self, split: Split, metric: Metric, protocol: Protocol) -> None:
         self.split, self.metric, self.protocol = split, metric, protocol
-        self._benches = {}
+        self._caches: dict[tuple[str, int], TrainingCache] = {}
 
-    def bench(self, name: str, n_repeats: int = 1) -> Bench:
-        """Bench of a base.
+    def cache(self, name: str, n_repeats: int = 1) -> TrainingCache:
+        """Trainings of a base.
 
         Parameters
         ----------
@@ -353,10 +363,10 @@ class Lab:
 
         Returns
         -------
-        Bench
+        TrainingCache
             Shared by all methods.
         """
         key = name, n_repeats if self.protocol.refit else 1
-        if key not in self._benches:
-            self._benches[key] = Bench(BASES[name], self.split, self.metric, self.protocol, n_repeats)
-        return self._benches[key]
+        if key not in self._caches:
+            self._caches[key] = TrainingCache(BASES[name], self.split, self.metric, self.protocol, n_repeats)
+        return self._caches[key]
