@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from csf._common.typing import Array, IntArray, Samples
 from csf.samples.labels import Labels
 
@@ -40,6 +42,11 @@ class Task:
     def n_samples(self) -> int:
         """Number of samples."""
         return self.codes.shape[0]
+
+    @property
+    def user_labels(self) -> Labels:
+        """The user's labels, or the codes where there are no others."""
+        return Labels(np.unique(self.codes), 0) if self.labels is None else self.labels
 
     @property
     def several(self) -> bool:

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from numpy.typing import ArrayLike
 
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from csf.strategies.base import Strategy
 
 
-__all__ = ["Study"]
+__all__ = ["Bound", "Study"]
+
+Bound: TypeAlias = Literal["support", "diagonal", "envelope", "parambath"] | type
 
 FORMAT = "csf-study"
 VERSION = 2
@@ -79,7 +81,7 @@ class Study:
         pos: float,
         n_trials: int = 10,
         tol: float | None = None,
-        bound: Literal["support", "diagonal", "envelope", "parambath"] | type = "support",
+        bound: Bound = "support",
     ) -> None:
         self.metric = get_metric(metric)
         self.n_trials = check_count(n_trials, "n_trials")
