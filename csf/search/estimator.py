@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
 
-from csf._common.typing import Array, Costs, Estimator, Label, PathLike, RandomState_, Samples
-from csf._common.warn import warn
+from csf._common.typing import Estimator, Label, PathLike, RandomState_, Samples
 from csf._sklearn import CallbackSupportMixin, open_callback_context, with_callbacks
 from csf._validation import check_class_weights, check_samples
 from csf.samples.labels import read_labels
@@ -24,6 +23,7 @@ from csf.search.loop import SearchLoop
 from csf.search.outcomes import warn_of_one_side
 from csf.search.plan import aim_of, make_plan, open_checkpoint
 from csf.search.prefit import is_prefit, prefit_study
+from csf.search.fitted import SearchResults
 from csf.search.results import summary
 from csf.thresholding.cut_predictor import CutPredictorMixin
 from csf.trainers import Prepared
@@ -32,17 +32,21 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.metrics.constraint import Constraint
     from csf.search.plan import Plan
-    from csf.search.results import Summary
     from csf.strategies.base import Strategy
-    from csf.study.study import Bound, Study
-    from csf.trials import Trial
+    from csf.study.study import Bound
 
 
 __all__ = ["CostSearch"]
 
 
 class CostSearch(
-    CutPredictorMixin, BaseRoutingMixin, CallbackSupportMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+    SearchResults,
+    CutPredictorMixin,
+    BaseRoutingMixin,
+    CallbackSupportMixin,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    BaseEstimator,
 ):
     """Search the class costs, and with them the threshold, that maximise a metric.
 
@@ -204,32 +208,6 @@ class CostSearch(
     True
     """
 
-    best_t_: float | None
-    best_cost_weights_: Costs
-    best_threshold_: float | None
-    best_score_: float
-    best_params_: dict[str, Any]
-    best_index_: int
-    best_estimator_: Estimator
-    upper_bound_: float
-    gap_: float
-    stop_reason_: str
-    feasible_: bool
-    constraint_value_: float | None
-    gain_: float
-    gain_error_: float
-    trials_: list[Trial]
-    studies_: list[Study]
-    cv_results_: dict[str, Array]
-    n_trials_: int
-    n_splits_: int
-    refit_time_: float
-    classes_: Array
-    pos_label_: Label
-    null_class_: Label
-    n_features_in_: int
-    feature_names_in_: Array
-
     def __init__(
         self,
         base: Estimator,
@@ -334,11 +312,6 @@ class CostSearch(
             self._search(aim_of(self), task, prepared)
         return self
 
-    def _forget(self) -> None:
-        """Drop what the fit to come may not set: it must not be left from an earlier one."""
-        for name in ("best_estimator_", "refit_time_", "n_features_in_", "feature_names_in_", "gain_", "gain_error_"):
-            vars(self).pop(name, None)
-
     def _search(self, metric: Metric, task: Task, prepared: Prepared) -> None:
         fit_params, split_params = self._route(task.fit_params)
         plan = make_plan(self, metric, replace(task, fit_params=fit_params), split_params, prepared)
@@ -388,27 +361,6 @@ class CostSearch(
         self._report(metric, summary(self.studies_, [{}], 0, stopped=stopped))
         self.refit_time_ = 0.0
         self._adopt(self.base, found.known, found.names)
-
-    def _report(self, metric: Metric, told: Summary) -> None:
-        """Set the results that come from the trials."""
-        winner = told.winner
-        self.trials_, self.n_trials_, self.n_splits_ = told.trials, len(told.trials), told.n_splits
-        self.best_index_ = told.index
-        self.best_t_ = winner.t
-        self.best_cost_weights_ = winner.costs
-        self.best_threshold_ = winner.threshold
-        self.best_score_ = winner.score
-        self.best_params_ = told.params
-        self.feasible_ = winner.feasible
-        self.constraint_value_ = winner.rate
-        self.upper_bound_, self.gap_ = told.upper_bound, told.gap
-        self.stop_reason_ = told.stop_reason
-        self.cv_results_ = told.table
-        if not self.feasible_:
-            warn(
-                f"no trial satisfies {metric.constraint} on held-out data; the closest one has "
-                f"{self.constraint_value_:.4g}. Loosen the constraint, or add trials or features",
-            )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
