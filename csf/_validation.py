@@ -271,7 +271,7 @@ def check_number(value: Any, name: str, *, positive: bool = False) -> Any:
     return value
 
 
-def check_path(path: PathLike, name: str) -> None:
+def check_path(path: str | PathLike[str] | None, name: str) -> None:
     """Check that ``path`` may be one of a file, or ``None``."""
     if path is not None and not isinstance(path, (str, PathLike)):
         raise TypeError(f"{name} must be the path of a file or None, got {path!r}")

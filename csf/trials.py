@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Self, TypedDict, final
 
 import numpy as np
 
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "CompleteFields",
+    "FailedFields",
+    "Outcome",
     "Trial",
-    "TrialFields",
     "best_trial",
     "check_history",
     "check_share",
@@ -165,8 +167,8 @@ class Trial:
             raise ValueError(f"this is not the record of a trial: {error!r}") from error
 
 
-class TrialFields(TypedDict, total=False):
-    """Fields of a `Trial` that its results fill in; see there."""
+class Outcome(TypedDict):
+    """Fields of a `Trial` that say what its model does on one data set; see there."""
 
     profile: ErrorProfile
     value: float
@@ -176,10 +178,23 @@ class TrialFields(TypedDict, total=False):
     rate: float | None
     violation: float
     hull: Hull
+
+
+@final
+class CompleteFields(Outcome, total=False):
+    """Fields of a complete `Trial`; see there."""
+
     fold_scores: tuple[float | None, ...]
-    setting: int
-    error: str
     duality_gap: float | None
+    fit_time: float
+    score_time: float
+
+
+@final
+class FailedFields(TypedDict):
+    """Fields of a failed `Trial`; see there."""
+
+    error: str
     fit_time: float
     score_time: float
 
@@ -278,9 +293,7 @@ def check_share(profile: ErrorProfile, pos: float) -> None:
         )
 
 
-def outcome(
-    metric: Metric, profile: ErrorProfile, *, hull: Hull | None = None, cut: Cut | None = None
-) -> TrialFields:
+def outcome(metric: Metric, profile: ErrorProfile, *, hull: Hull | None = None, cut: Cut | None = None) -> Outcome:
     """Fields of a complete `Trial` whose model was evaluated on one data set.
 
     Parameters
@@ -296,7 +309,7 @@ def outcome(
 
     Returns
     -------
-    TrialFields
+    Outcome
         Everything but times and folds.
     """
     chosen = profile if cut is None else cut.profile

@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.parallel import Parallel, delayed
 
-from csf._common.typing import Array, Costs, Estimator, IntArray
+from csf._common.typing import Array, Costs, Estimator, IntArray, Samples
 from csf._sklearn import clone, last_step
 from csf.costs.channel import CostChannel, cost_channel
 from csf.samples.features import Features
@@ -78,7 +77,7 @@ def assembled(base: OneVsRestClassifier, y: IntArray, estimators: list[Estimator
     return base
 
 
-def problem_probabilities(estimator: OneVsRestClassifier | Pipeline, X: ArrayLike, costs: Costs) -> Array:
+def problem_probabilities(estimator: OneVsRestClassifier | Pipeline, X: Samples, costs: Costs) -> Array:
     """Probability of each class against the rest, with the costs of its own problem taken out of its odds.
 
     Parameters
@@ -104,7 +103,8 @@ def problem_probabilities(estimator: OneVsRestClassifier | Pipeline, X: ArrayLik
     while isinstance(estimator, Pipeline):
         before, estimator = estimator[:-1], estimator.steps[-1][1]
         X = before.transform(X) if before.steps else X
-    codes, problems = estimator.classes_, estimator.estimators_
+    problems: list[Estimator] = estimator.estimators_  # pyright: ignore[reportAssignmentType] (sklearn has no types)
+    codes = estimator.classes_
     columns = []
     for code, problem in zip(codes[-len(problems) :], problems):
         of_class, of_rest = problem_costs(code, costs)
@@ -153,7 +153,7 @@ class OneVsRestChannel(CostChannel):
             return estimator
         codes = np.unique(y)
         problems = codes if codes.size > 2 else codes[1:]
-        fitted = Parallel(n_jobs=estimator.n_jobs)(
+        fitted: Any = Parallel(n_jobs=estimator.n_jobs)(
             delayed(self.inner.fit)(
                 clone(estimator.estimator),
                 X,

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
+from csf._common.typing import Estimator
 from csf._sklearn import routing_enabled
 
 __all__ = ["BaseRoutingMixin"]
@@ -13,7 +17,10 @@ __all__ = ["BaseRoutingMixin"]
 class BaseRoutingMixin:
     """Routes arguments of ``fit``; the class that uses it has the parameters ``base`` and ``cv``."""
 
-    def _route(self, fit_params):
+    base: Estimator
+    cv: Any
+
+    def _route(self, fit_params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Arguments of the base's fit and of the splitter."""
         if routing_enabled():
             routed = process_routing(self, "fit", **fit_params)

@@ -19,11 +19,11 @@ from csf.samples.labels import read_labels
 from csf.samples.routing import BaseRoutingMixin
 from csf.samples.task import Task
 from csf.search.arguments import check_arguments
+from csf.search.fitted import SearchResults
 from csf.search.loop import SearchLoop
 from csf.search.outcomes import warn_of_one_side
 from csf.search.plan import aim_of, make_plan, open_checkpoint
 from csf.search.prefit import is_prefit, prefit_study
-from csf.search.fitted import SearchResults
 from csf.search.results import summary
 from csf.thresholding.cut_predictor import CutPredictorMixin
 from csf.trainers import Prepared
@@ -254,7 +254,7 @@ class CostSearch(
         self.normalize = normalize
         self.sample_weight_name = sample_weight_name
         self.min_gain = min_gain
-        self.bound = bound
+        self.bound: Bound = bound
         self.bound_on = bound_on
         self.tol = tol
         self.random_state = random_state

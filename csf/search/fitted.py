@@ -53,6 +53,8 @@ class SearchResults:
     def _report(self, metric: Metric, told: Summary) -> None:
         """Set the results that come from the trials."""
         winner = told.winner
+        assert winner.score is not None, "a winner is complete"
+        assert told.gap is not None, "a winner attained something"
         self.trials_, self.n_trials_, self.n_splits_ = told.trials, len(told.trials), told.n_splits
         self.best_index_ = told.index
         self.best_t_ = winner.t

@@ -171,7 +171,7 @@ class GainRule:
         """
         for key, packed, neutral in record:
             decided = np.unpackbits(decode(packed), count=self.is_pos.size)
-            self.add(tuple(key), decided, neutral=neutral)
+            self.add(tuple(key), decided.astype(bool), neutral=neutral)
 
     def choose(self) -> Choice:
         """The winner among all candidates so far.

@@ -20,7 +20,7 @@ from csf.search.outcomes import FoldResult, decisions, pooled_outcome
 from csf.search.progress import Progress
 from csf.search.tasks import FoldTask
 from csf.search.workers import Workers
-from csf.trials import Trial, TrialFields, first_line
+from csf.trials import CompleteFields, Trial, first_line
 
 if TYPE_CHECKING:
     from csf.samples.folds import Fold
@@ -53,7 +53,7 @@ class _Untold(NamedTuple):
 
     setting: int
     number: int
-    fields: TrialFields
+    fields: CompleteFields
     results: list[FoldResult]
 
 
@@ -254,7 +254,9 @@ class SearchLoop:
                 f"trials_: {cause}",
                 FitFailedWarning,
             )
-        return study.fail(trial, setting=setting, **fields)
+        return study.fail(
+            trial, fields["error"], setting=setting, fit_time=fields["fit_time"], score_time=fields["score_time"]
+        )
 
     def _record(self, untold: _Untold) -> Trial:
         """Record a trial with what it decides: both, even where Ctrl-C comes between them and this is called again."""

@@ -158,7 +158,7 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         # The first class prepares the samples; the others, which may run at the same time, find all of it there.
         prepared = Prepared(labels=np.searchsorted(self.classes_, y))
         first = _fit_one(each, X, y == self.classes_[0], weight, rest, prepared)
-        others = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+        others: Any = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(_fit_one)(each, X, y == label, weight, rest, prepared) for label in self.classes_[1:]
         )
         self._report([first, *others])
@@ -172,7 +172,8 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         for label, search in zip(self.classes_, self.searches_):
             score = search.decision_function(X)
             usable = np.isfinite(score).all()
-            slope = fit_calibrator("sigmoid", score, y == label, weight).slope_ if usable else np.nan
+            sigmoid: Any = fit_calibrator("sigmoid", score, y == label, weight) if usable else None
+            slope = np.nan if sigmoid is None else sigmoid.slope_
             slopes.append(slope if np.isfinite(slope) and slope > 0.0 else np.nan)
         # a score that says nothing of its class has no scale of its own
         middle = 1.0 if np.isnan(slopes).all() else np.nanmedian(slopes)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from csf.samples.folds import Fold
     from csf.scores.responses import Response
     from csf.trainers.base import Trainer, Training
-    from csf.trials import Trial, TrialFields
+    from csf.trials import CompleteFields, FailedFields, Outcome, Trial
 
 
 __all__ = [
@@ -84,7 +84,7 @@ class FoldResult:
         """Raise the error of a failure, if it is one."""
         if self.error is None:
             return
-        if self.cause.error is None:
+        if self.cause is None or self.cause.error is None:
             raise RuntimeError(f"a training failed in a worker, with an error that cannot leave it:\n{self.error}")
         raise self.cause.error
 
@@ -101,7 +101,9 @@ class Cause:
     def __init__(self, error: BaseException | None) -> None:
         self.error = error
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.error is None:
+            return Cause, (None,)
         try:
             # The traceback stays here, but for its text.
             self.error.add_note(f"\nIn a worker:\n{''.join(traceback.format_exception(self.error))}")
@@ -169,12 +171,12 @@ def _answer(trainer: Trainer, training: Training, part: str, fold: Fold, tune: b
     """What a trained model says about a part, if that can be: numpy would stretch what is too short."""
     answer = trainer.predict(training, part, tune=tune)
     n_samples = (fold.y_test if part == "test" else fold.y_train).shape[0]
-    said = {"decisions": answer.decided} | ({"scores": answer.score} if tune else {})
+    said: dict[str, Any] = {"decisions": answer.decided} | ({"scores": answer.score} if tune else {})
     for name, values in said.items():
         if np.shape(values) != (n_samples,):
             raise ValueError(f"the base gave {name} of shape {np.shape(values)} for {n_samples} samples")
-    if tune and np.isnan(answer.score).any():
-        raise ValueError(f"the base gave NaN scores for {int(np.isnan(answer.score).sum())} of {n_samples} samples")
+    if tune and np.isnan(said["scores"]).any():
+        raise ValueError(f"the base gave NaN scores for {int(np.isnan(said['scores']).sum())} of {n_samples} samples")
     found = np.asarray(answer.found)
     if found.shape not in ((), (n_samples,)):
         raise ValueError(f"the base gave labels of shape {found.shape} for {n_samples} samples")
@@ -185,7 +187,7 @@ def _answer(trainer: Trainer, training: Training, part: str, fold: Fold, tune: b
     return answer
 
 
-def lost_samples(y: IntArray, found: IntArray | int) -> BoolArray:
+def lost_samples(y: IntArray, found: Any) -> BoolArray:
     """Samples in which there is something (code above 0), and something else is found."""
     return (y > 0) & (y != found)
 
@@ -198,7 +200,9 @@ def _known(y: IntArray, answer: Response, weight: Array | None) -> tuple[ErrorPr
     return profile, known_hull(profile, curve)
 
 
-def pooled_outcome(metric: Metric, folds: list[Fold], results: list[FoldResult], *, tune: bool) -> TrialFields:
+def pooled_outcome(
+    metric: Metric, folds: list[Fold], results: list[FoldResult], *, tune: bool
+) -> CompleteFields | FailedFields:
     """Fields of a trial from the pooled held-out predictions of all folds.
 
     Parameters
@@ -214,7 +218,7 @@ def pooled_outcome(metric: Metric, folds: list[Fold], results: list[FoldResult],
 
     Returns
     -------
-    TrialFields
+    CompleteFields or FailedFields
         Fields of a complete or failed `Trial`.
     """
     fit_time = sum(result.fit_time for result in results)
@@ -223,7 +227,7 @@ def pooled_outcome(metric: Metric, folds: list[Fold], results: list[FoldResult],
     if errors:
         return {"error": errors[0], "fit_time": fit_time, "score_time": score_time}
     # The metric is no mean over folds: what all of them hold out is judged together, with one threshold.
-    fields = evaluate(
+    judged = evaluate(
         metric,
         _pooled([fold.y_test for fold in folds]) > 0,
         _pooled([result.lost for result in results]),
@@ -231,13 +235,20 @@ def pooled_outcome(metric: Metric, folds: list[Fold], results: list[FoldResult],
         _pooled([result.score for result in results]) if tune else None,
         None if folds[0].weight_test is None else _pooled([fold.weight_test for fold in folds]),
     )
-    fields["fold_scores"] = _fold_scores(metric, folds, results, fields)
     gaps = [result.duality_gap for result in results if result.duality_gap is not None]
-    fields["duality_gap"] = max(gaps) if len(gaps) == len(results) else None
-    # Scores stay those of held-out data, whatever guides the search.
-    if results[0].train_outcome is not None:
-        fields |= _train_fields(metric, folds, results)
-    fields["fit_time"], fields["score_time"] = fit_time, score_time
+    fields: CompleteFields = {
+        **judged,
+        "fold_scores": _fold_scores(metric, folds, results, judged),
+        "duality_gap": max(gaps) if len(gaps) == len(results) else None,
+        "fit_time": fit_time,
+        "score_time": score_time,
+    }
+    guides = [result.train_outcome for result in results if result.train_outcome is not None]
+    if guides:
+        # Strategies and bounds read the training parts; threshold and score stay those of held-out data.
+        trained = _train_outcome(metric, folds, guides)
+        fields["profile"], fields["hull"] = trained["profile"], trained["hull"]
+        fields["value"], fields["attained"] = trained["value"], trained["attained"]
     return fields
 
 
@@ -248,7 +259,12 @@ def _pooled(parts: list[Any]) -> Any:
 
 def _found(answer: Response | FoldResult, threshold: float | None) -> BoolArray:
     """Where something is found at a threshold, or by the own decision (``None``)."""
-    return answer.decided if threshold is None else answer.score >= threshold
+    decided, score = answer.decided, answer.score
+    if threshold is not None:
+        assert score is not None, "a threshold is one of scores"
+        return score >= threshold
+    assert decided is not None, "failed trainings are left out before"
+    return decided
 
 
 def decisions(results: list[FoldResult], threshold: float | None) -> BoolArray:
@@ -258,7 +274,7 @@ def decisions(results: list[FoldResult], threshold: float | None) -> BoolArray:
 
 def evaluate(
     metric: Metric, is_pos: BoolArray, lost: BoolArray, decided: BoolArray, score: Array | None, weight: Array | None
-) -> TrialFields:
+) -> Outcome:
     """Fields of a trial from decisions and scores (or ``None``) on one data set."""
     profile = ErrorProfile.from_masks(is_pos, decided & ~lost, sample_weight=weight)
     curve = None if score is None else sweep_several(is_pos, lost, score, weight)
@@ -267,7 +283,7 @@ def evaluate(
 
 
 def _fold_scores(
-    metric: Metric, folds: list[Fold], results: list[FoldResult], pooled: TrialFields
+    metric: Metric, folds: list[Fold], results: list[FoldResult], pooled: Outcome
 ) -> tuple[float | None, ...]:
     """Metric of each fold at the pooled threshold; a single fold is all that was pooled."""
     if len(folds) == 1:
@@ -281,25 +297,17 @@ def _fold_score(metric: Metric, fold: Fold, result: FoldResult, threshold: float
     counted = is_pos if fold.weight_test is None else is_pos[fold.weight_test > 0]
     if counted.all() or not counted.any():
         return None
-    predicted = _found(result, threshold) & ~result.lost
+    predicted = _found(result, threshold) & ~_pooled([result.lost])
     return metric.of(ErrorProfile.from_masks(is_pos, predicted, sample_weight=fold.weight_test))
 
 
-def _train_fields(metric: Metric, folds: list[Fold], results: list[FoldResult]) -> TrialFields:
+def _train_outcome(metric: Metric, folds: list[Fold], known: list[tuple[ErrorProfile, Hull]]) -> Outcome:
     """What the bounds read where they read the training parts: the mean over folds."""
     sizes = np.array([f.y_train.size if f.weight_train is None else f.weight_train.sum() for f in folds], dtype=float)
     shares = sizes / sizes.sum()
-    profiles, hulls = zip(*(result.train_outcome for result in results))
-    profile = ErrorProfile(
-        *(float(np.dot(shares, [getattr(p, name) for p in profiles])) for name in ("fn", "fp", "pos"))
-    )
-    fields = outcome(metric, profile, hull=Hull.mean(hulls, shares))
-    return {
-        "profile": fields["profile"],
-        "value": fields["value"],
-        "attained": fields["attained"],
-        "hull": fields["hull"],
-    }
+    profiles, hulls = zip(*known)
+    fn, fp, pos = (float(np.dot(shares, [getattr(p, name) for p in profiles])) for name in ("fn", "fp", "pos"))
+    return outcome(metric, ErrorProfile(fn, fp, pos), hull=Hull.mean(hulls, shares))
 
 
 def warn_of_one_side(metric: Metric, winner: Trial, answer: Response) -> None:
@@ -319,6 +327,8 @@ def warn_of_one_side(metric: Metric, winner: Trial, answer: Response) -> None:
     found = _found(answer, winner.threshold)
     if found.any() and not found.all():
         return
+    assert winner.profile is not None, "winners are complete"
+    assert winner.score is not None, "winners are complete"
     pos = winner.profile.pos
     useless = ErrorProfile(fn=0.0, fp=1.0 - pos, pos=pos) if found.all() else ErrorProfile(fn=pos, fp=0.0, pos=pos)
     if winner.score > metric.of(useless) + 1e-9:

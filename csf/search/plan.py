@@ -107,9 +107,7 @@ def aim_of(search: CostSearch) -> Metric:
     return metric if constraint is None else Constrained(metric, constraint)
 
 
-def make_plan(
-    search: CostSearch, metric: Metric, task: Task, split_params: dict[str, Any], prepared: Prepared
-) -> Plan:
+def make_plan(search: CostSearch, metric: Metric, task: Task, split_params: dict[str, Any], prepared: Prepared) -> Plan:
     """Plan of a search.
 
     Parameters

@@ -61,9 +61,7 @@ def is_prefit(base: Estimator, cv: object) -> bool:
     return isinstance(base, FrozenEstimator) or (isinstance(cv, str) and cv == "prefit")
 
 
-def prefit_study(
-    base: Estimator, metric: Metric, task: Task, *, tune: bool, bound: Bound
-) -> PrefitStudy:
+def prefit_study(base: Estimator, metric: Metric, task: Task, *, tune: bool, bound: Bound) -> PrefitStudy:
     """Study of one trial: the fitted base, with the threshold that suits it best.
 
     Parameters

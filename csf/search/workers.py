@@ -70,7 +70,7 @@ class Workers:
     def __exit__(self, *error: Any) -> None:
         self._place.__exit__(*error)
 
-    def run(self, tasks: list[FoldTask], *, raise_errors: bool) -> Iterator[FoldResult]:
+    def run(self, tasks: list[FoldTask], *, raise_errors: bool) -> Generator[FoldResult, None, None]:
         """Train on folds.
 
         Parameters

@@ -23,7 +23,7 @@ from csf.trials import Trial, best_trial, check_history, check_share, gap, known
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.strategies.base import Strategy
-    from csf.trials import TrialFields
+    from csf.trials import CompleteFields
 
 
 __all__ = ["Bound", "Study"]
@@ -151,8 +151,10 @@ class Study:
             return None
         if len(self.trials) >= self.n_trials:
             return self._stop(f"all {self.n_trials} trials are done")
-        if self.tol is not None and not pending and self.best_trial is not None and self.gap <= self.tol:
-            return self._stop(f"the gap {self.gap:.3g} is at most tol={self.tol:g}")
+        if self.tol is not None and not pending and self.best_trial is not None:
+            reached = self.gap
+            if reached is not None and reached <= self.tol:
+                return self._stop(f"the gap {reached:.3g} is at most tol={self.tol:g}")
         proposal = self.strategy.propose(tuple(self.trials), metric=self.metric, pos=self.pos)
         if proposal is None:
             return None if pending else self._stop(f"strategy {self.strategy.name} is done")
@@ -240,18 +242,22 @@ class Study:
             if y_score is not None:
                 curve = sweep(is_pos, check_scores(y_score, is_pos.shape[0]), weight)
         cut = None if curve is None else curve.best(self.metric, self.metric.constraint)
-        profile = profile or cut.profile
+        if profile is None:
+            assert cut is not None, "without a profile and predictions there are scores"
+            profile = cut.profile
         return self.record(trial, **outcome(self.metric, profile, hull=known_hull(profile, curve), cut=cut))
 
-    def record(self, trial: Trial | int, **results: Unpack[TrialFields]) -> Trial:
+    def record(self, trial: Trial | int, *, setting: int = 0, **results: Unpack[CompleteFields]) -> Trial:
         """Complete a pending trial with finished results; `tell` is the way in for labels and predictions.
 
         Parameters
         ----------
         trial : Trial or int
             A pending trial of this study, or its number.
+        setting : int, default=0
+            Which setting of the base's parameters was trained.
         **results
-            Fields of the `Trial`, among them ``profile``, ``value`` and ``score``.
+            Further fields of the `Trial`, among them ``profile``, ``value`` and ``score``.
 
         Returns
         -------
@@ -259,7 +265,7 @@ class Study:
             The complete trial.
         """
         check_share(results["profile"], self.pos)
-        return self._settle(trial, state="complete", **results)
+        return self._settle(trial, state="complete", setting=setting, **results)
 
     def fail(self, trial: Trial | int, error: str | Exception, **results: Any) -> Trial:
         """Report that a trial's training failed; the search goes on without it.
@@ -282,11 +288,12 @@ class Study:
 
     def _settle(self, trial: Trial | int, **changes: Any) -> Trial:
         number = trial.number if isinstance(trial, Trial) else trial
-        at, known = next(((at, t) for at, t in enumerate(self.trials) if t.number == number), (None, None))
-        if known is None or known.state != "pending":
-            state = "unknown" if known is None else known.state
+        at = next((at for at, known in enumerate(self.trials) if known.number == number), None)
+        if at is None or self.trials[at].state != "pending":
+            state = "unknown" if at is None else self.trials[at].state
             pending = [t.number for t in self.trials if t.state == "pending"]
             raise ValueError(f"trial {number!r} is {state} in this study; pending trials: {pending}")
+        known = self.trials[at]
         if isinstance(trial, Trial) and trial.costs != known.costs:
             text = f"trial {number} has the costs {known.costs} in this study and {trial.costs} where it comes from"
             raise ValueError(f"{text}: it belongs to another study")
@@ -343,9 +350,7 @@ class Study:
         write_study(path, self, self._given)
 
     @classmethod
-    def load(
-        cls, path: PathLike, metric: str | Metric = "f1", strategy: StrategyLike = "cone", **options: Any
-    ) -> Self:
+    def load(cls, path: PathLike, metric: str | Metric = "f1", strategy: StrategyLike = "cone", **options: Any) -> Self:
         """Study with the trials of a file; metric and strategy are code and given again.
 
         Parameters

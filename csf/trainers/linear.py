@@ -9,12 +9,11 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import validate_data
 
-from csf._common.typing import Array, Costs, Estimator
+from csf._common.typing import Array, Costs, Estimator, Samples
 from csf._sklearn import clone
 from csf.costs.weights import cost_sample_weight
 from csf.linear import Hinge, HingeDescent, HingeSolution, Logistic, Rows, SquaredHinge
@@ -168,11 +167,14 @@ class LinearTrainer(Trainer):
 
     def predict(self, training: Training, part: str, *, tune: bool) -> Response:
         """Scores of the coefficients; see `Trainer.predict`."""
-        if part == "train" or self._same:
-            score = self._sign * training.model.margins
-        else:
-            score = self._test.scores(training.model.w)
+        score = self.scores(training, part)
         return Response(score > 0.0, score if tune else None)
+
+    def scores(self, training: Training, part: str) -> Array:
+        """Scores of a part of the fold."""
+        if part == "train" or self._same:
+            return self._sign * training.model.margins
+        return self._test.scores(training.model.w)
 
     def estimator(self, training: Training) -> Estimator:
         """The base with the coefficients found; see `Trainer.estimator`."""
@@ -290,17 +292,21 @@ class LogisticTrainer(LinearTrainer):
 def _usual(base: Estimator) -> bool:
     """Parameters that both models have, with values that both accept."""
     numbers = {"C": base.C, "tol": base.tol, "intercept_scaling": base.intercept_scaling}
-    return (
-        all(isinstance(v, Real) and not isinstance(v, bool) and v > 0 and isfinite(v) for v in numbers.values())
+    return bool(
+        all(_is_positive(v) and not isinstance(v, bool) and isfinite(v) for v in numbers.values())
         and isinstance(base.fit_intercept, (bool, np.bool_))
-        and (base.class_weight is None or _positive(base.class_weight))
+        and (base.class_weight is None or _are_positive(base.class_weight))
         and isinstance(base.max_iter, (int, np.integer))
         and base.max_iter > 0
     )
 
 
-def _positive(class_weight: object) -> bool:
-    return isinstance(class_weight, dict) and all(isinstance(v, Real) and v > 0 for v in class_weight.values())
+def _are_positive(class_weight: object) -> bool:
+    return isinstance(class_weight, dict) and all(map(_is_positive, class_weight.values()))
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, Real) and bool(value > 0)  # pyright: ignore[reportOperatorIssue] (Real has an order)
 
 
 def _checked_matrix(base: Estimator, X: Samples) -> tuple[Samples, Features]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,7 +58,7 @@ class OneVsRestTrainer(Trainer):
 
     def __init__(
         self,
-        base: OneVsRestClassifier,
+        base: OneVsRestClassifier | LinearSVC,
         fold: Fold,
         make: Callable[[Fold], LinearTrainer],
         normalize: str = "none",
@@ -77,27 +78,30 @@ class OneVsRestTrainer(Trainer):
 
     def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
         """Solve the problems of all classes; see `Trainer.fit`."""
-        of_class = zip(*starts) if starts else [()] * len(self.parts)
+        of_class: list[Sequence[Any]] = list(zip(*starts)) if starts else [()] * len(self.parts)
+        tasks: list[Callable[[], Training]]
         if self.own_costs:
-            costs_of = (problem_costs(k, costs) for k in self.problems)
-            tasks = [(part.fit, *task) for part, *task in zip(self.parts, costs_of, of_class)]
+            tasks = [
+                partial(part.fit, problem_costs(k, costs), states)
+                for part, k, states in zip(self.parts, self.problems, of_class)
+            ]
         else:
             weight = cost_sample_weight(self._y > 0, costs, sample_weight=self._weight, normalize=self.normalize)
             position = self.position(costs)
-            tasks = [(_train, part, weight, position, states) for part, states in zip(self.parts, of_class)]
-        if effective_n_jobs(self.n_jobs) == 1:
-            trainings = [train(*task) for train, *task in tasks]
+            tasks = [partial(_train, part, weight, position, states) for part, states in zip(self.parts, of_class)]
+        if effective_n_jobs(self.n_jobs) == 1:  # pyright: ignore[reportArgumentType] (None is one job)
+            trainings = [task() for task in tasks]
         else:
-            threads = Parallel(n_jobs=self.n_jobs, prefer="threads")
-            trainings = threads(delayed(train)(*task) for train, *task in tasks)
-        return Training(trainings, tuple(t.state for t in trainings), max(t.gap for t in trainings))
+            trainings = _in_threads(tasks, self.n_jobs)
+        gaps = [training.gap for training in trainings if training.gap is not None]
+        return Training(trainings, tuple(training.state for training in trainings), max(gaps))
 
     def predict(self, training: Training, part: str, *, tune: bool) -> Response:
         """Compare the scores of all classes; see `Trainer.predict`."""
-        scores = [p.predict(t, part, tune=True).score for p, t in zip(self.parts, training.model)]
-        if len(scores) == 1:
-            return Response(scores[0] > 0.0, scores[0] if tune else None, self.codes[1])
-        scores = np.column_stack(scores)
+        each = [p.scores(t, part) for p, t in zip(self.parts, training.model)]
+        if len(each) == 1:
+            return Response(each[0] > 0.0, each[0] if tune else None, self.codes[1])
+        scores = np.column_stack(each)
         if not tune:
             found = self.codes[scores.argmax(axis=1)]
             return Response(found > 0, found=found)
@@ -122,6 +126,11 @@ class LinearSVCsTrainer(OneVsRestTrainer):
         model.classes_, model.n_iter_ = self.codes, max(part.n_iter_ for part in parts)
         self.parts[0].features.put_on(model)
         return model
+
+
+def _in_threads(tasks: list[Callable[[], Training]], n_jobs: int | None) -> list[Training]:
+    threads: Any = Parallel(n_jobs=n_jobs, prefer="threads")
+    return threads(delayed(task)() for task in tasks)
 
 
 def _train(part: LinearTrainer, weight: Array, position: tuple[float, ...], starts: Sequence[Any]) -> Training:
@@ -205,7 +214,9 @@ def linear_svc_trainers(
     if not folds[0].task.several:
         return linear_trainers(base, folds, channel, normalize, prepared)
     make = _maker(base, folds[0].task, normalize, prepared) if channel.name == "sample_weight" else None
-    return None if make is None else [LinearSVCsTrainer(base, fold, make, normalize) for fold in folds]
+    if make is None:
+        return None
+    return [LinearSVCsTrainer(base, fold, make, normalize) for fold in folds]
 
 
 def _maker(inner: Estimator, task: Task, normalize: str, prepared: Prepared) -> _Maker | None:

@@ -106,10 +106,11 @@ def pipeline_trainers(
     if steps is None:
         return None
     own = replace(channel, name=argument)
-    return [
-        PipelineTrainer(base, each.fitted, trainers(last, [_transformed(fold, each.X)], own, normalize, each.prepared)[0])
+    made = [
+        trainers(last, [_transformed(fold, each.X)], own, normalize, each.prepared)[0]
         for fold, each in zip(folds, steps)
     ]
+    return [PipelineTrainer(base, each.fitted, trainer) for each, trainer in zip(steps, made)]
 
 
 def _fit_before(base: Pipeline, folds: list[Fold], prepared: Prepared) -> list[Steps] | None:
@@ -150,9 +151,9 @@ def _fit_anew(base: Pipeline, folds: list[Fold], y: IntArray) -> list[Steps] | N
 
 def _transformed(fold: Fold, X: Samples) -> Fold:
     """Fold of transformed samples: the training part above the held-out one."""
-    weight = fold.weight_train
-    if weight is not None:
-        weight = np.concatenate([weight, fold.weight_test])
+    weight = None
+    if fold.weight_train is not None and fold.weight_test is not None:
+        weight = np.concatenate([fold.weight_train, fold.weight_test])
     task = Task(X, np.concatenate([fold.y_train, fold.y_test]), weight)
     n_train = fold.train.shape[0]
     return Fold(task, np.arange(n_train), np.arange(n_train, X.shape[0]))

@@ -43,13 +43,13 @@ class FittedSteps:
         Hash of the unfitted steps.
     splits : list of tuple of ndarray
         Train and test indices of the folds.
-    steps : list of Steps
-        One for each fold.
+    steps : list of Steps or None
+        One for each fold; ``None`` where they fail on the data.
     """
 
     key: str
     splits: list[tuple[IntArray, IntArray]]
-    steps: list[Steps]
+    steps: list[Steps] | None
 
     def serve(self, key: str | None, splits: list[tuple[IntArray, IntArray]]) -> bool:
         """Whether these are the steps with this key, fitted on the same splits."""
