@@ -53,7 +53,7 @@ def test_every_old_module_is_importable(name):
 
 
 def test_what_was_never_there_is_refused_by_name():
-    with pytest.raises(AttributeError, match="attribute 'Dat' on <module 'csf.folds'"):
+    with pytest.raises(AttributeError, match=r"attribute 'Dat' on <module 'csf\.folds'"):
         pickle.loads(b"ccsf.folds\nDat\n.")
 
 
