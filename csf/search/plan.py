@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from csf.costs.channel import CostChannel
     from csf.metrics.base import Metric
     from csf.samples.task import Task
-    from csf.search.estimator import CostSearch
     from csf.trainers.base import Trainer
     from csf.trainers.prepared import Prepared
 
@@ -101,13 +100,13 @@ class Plan:
         return trainer
 
 
-def aim_of(search: CostSearch) -> Metric:
+def aim_of(search: Estimator) -> Metric:
     """What a search maximises: its metric, under its constraint."""
     metric, constraint = get_metric(search.metric), get_constraint(search.constraint)
     return metric if constraint is None else Constrained(metric, constraint)
 
 
-def make_plan(search: CostSearch, metric: Metric, task: Task, split_params: dict[str, Any], prepared: Prepared) -> Plan:
+def make_plan(search: Estimator, metric: Metric, task: Task, split_params: dict[str, Any], prepared: Prepared) -> Plan:
     """Plan of a search.
 
     Parameters
@@ -157,7 +156,7 @@ def make_plan(search: CostSearch, metric: Metric, task: Task, split_params: dict
     return Plan(task, metric, settings, bases, splits, folds, pos, studies, setup)
 
 
-def open_checkpoint(search: CostSearch, plan: Plan) -> Checkpoint | None:
+def open_checkpoint(search: Estimator, plan: Plan) -> Checkpoint | None:
     """The file of a search, with the trials in it told to the studies; ``None`` where none is kept."""
     if search.checkpoint is None:
         return None

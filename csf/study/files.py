@@ -14,7 +14,6 @@ from csf.trials import Trial
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.strategies.base import Strategy
-    from csf.study.study import Study
 
 __all__ = ["StudyRecord", "read_study", "write_study"]
 
@@ -57,7 +56,7 @@ class StudyRecord:
                 raise ValueError(f"{path} was made with {name} {then[0]}, not {other}")
 
 
-def write_study(path: PathLike, study: Study, strategy: Strategy) -> None:
+def write_study(path: PathLike, study: Any, strategy: Strategy) -> None:
     """Write a study, with the strategy that it was given; see `csf.Study.save`."""
     write_record(
         path,
