@@ -5,20 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict, final
 
 import numpy as np
 
-from csf._common.typing import Costs
+from csf._common.typing import Costs, PathLike
 from csf.errors.hull import Hull
 from csf.errors.profile import ErrorProfile
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
-    from csf.thresholding.curve import Cut
+    from csf.thresholding.curve import Cut, ThresholdCurve
 
 
 __all__ = [
+    "CompleteFields",
+    "FailedFields",
+    "Outcome",
     "Trial",
     "best_trial",
     "check_history",
@@ -95,7 +98,7 @@ class Trial:
     rate: float | None = None
     violation: float = 0.0
     hull: Hull | None = None
-    fold_scores: tuple = ()
+    fold_scores: tuple[float | None, ...] = ()
     setting: int = 0
     error: str | None = None
     duality_gap: float | None = field(default=None, compare=False)
@@ -103,12 +106,12 @@ class Trial:
     score_time: float = field(default=0.0, compare=False)
 
     @property
-    def costs(self) -> Any:
+    def costs(self) -> Costs:
         """``(c_fn, c_fp)``."""
         return self.c_fn, self.c_fp
 
     @property
-    def feasible(self) -> Any:
+    def feasible(self) -> bool:
         """Whether the constraint, if any, holds."""
         return self.violation == 0
 
@@ -164,7 +167,39 @@ class Trial:
             raise ValueError(f"this is not the record of a trial: {error!r}") from error
 
 
-def _check_record(record):
+class Outcome(TypedDict):
+    """Fields of a `Trial` that say what its model does on one data set; see there."""
+
+    profile: ErrorProfile
+    value: float
+    attained: float
+    threshold: float | None
+    score: float
+    rate: float | None
+    violation: float
+    hull: Hull
+
+
+@final
+class CompleteFields(Outcome, total=False):
+    """Fields of a complete `Trial`; see there."""
+
+    fold_scores: tuple[float | None, ...]
+    duality_gap: float | None
+    fit_time: float
+    score_time: float
+
+
+@final
+class FailedFields(TypedDict):
+    """Fields of a failed `Trial`; see there."""
+
+    error: str
+    fit_time: float
+    score_time: float
+
+
+def _check_record(record: dict[str, Any]) -> None:
     """Raise an error for a record that no trial has."""
     kinds = {
         "one of pending, complete and failed": (_is_state, ("state",)),
@@ -184,27 +219,27 @@ def _check_record(record):
                 raise ValueError(f"this is not the record of a trial: {name} must be {what}, got {record[name]!r}")
 
 
-def _is_state(value):
+def _is_state(value: Any) -> bool:
     return isinstance(value, str) and value in STATES
 
 
-def _is_index(value):
+def _is_index(value: Any) -> bool:
     return type(value) is int and value >= 0
 
 
-def _is_number_or_none(value):
+def _is_number_or_none(value: Any) -> bool:
     return value is None or _is_number(value)
 
 
-def _is_threshold(value):
+def _is_threshold(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not math.isnan(float(value)))
 
 
-def _is_number(value):
+def _is_number(value: Any) -> bool:
     return type(value) in (int, float) and math.isfinite(value)
 
 
-def check_history(trials: list[Trial], metric: Metric, *, pos: float, path: str) -> list[Trial]:
+def check_history(trials: list[Trial], metric: Metric, *, pos: float, path: PathLike) -> list[Trial]:
     """Trials of a file, unless they cannot be those of one study.
 
     Parameters
@@ -215,7 +250,7 @@ def check_history(trials: list[Trial], metric: Metric, *, pos: float, path: str)
         What the study maximises.
     pos : float
         Its share of positives.
-    path : str
+    path : path-like
         The file, for errors.
 
     Returns
@@ -243,7 +278,7 @@ def check_history(trials: list[Trial], metric: Metric, *, pos: float, path: str)
     return trials
 
 
-def same_costs(costs: Costs, others: Any) -> Any:
+def same_costs(costs: Costs, others: Costs) -> bool:
     """Whether two pairs of costs are in the same ratio."""
     (c_fn, c_fp), (a_fn, a_fp) = costs, others
     return abs(c_fn * a_fp - c_fp * a_fn) <= 1e-6 * (c_fn * a_fp + c_fp * a_fn)
@@ -258,9 +293,7 @@ def check_share(profile: ErrorProfile, pos: float) -> None:
         )
 
 
-def outcome(
-    metric: Metric, profile: ErrorProfile, *, hull: Hull | None = None, cut: Cut | None = None
-) -> dict[str, Any]:
+def outcome(metric: Metric, profile: ErrorProfile, *, hull: Hull | None = None, cut: Cut | None = None) -> Outcome:
     """Fields of a complete `Trial` whose model was evaluated on one data set.
 
     Parameters
@@ -276,7 +309,7 @@ def outcome(
 
     Returns
     -------
-    dict
+    Outcome
         Everything but times and folds.
     """
     chosen = profile if cut is None else cut.profile
@@ -302,27 +335,33 @@ def outcome(
     }
 
 
-def known_hull(profile: ErrorProfile, curve: Any) -> Any:
+def known_hull(profile: ErrorProfile, curve: ThresholdCurve | None) -> Hull:
     """Hull of a model's own decision and all cuts of its score (``None`` for no score)."""
     points = [[(profile.fn, profile.fp)]]
     return Hull(np.concatenate(points if curve is None else [*points, curve.lower_hull()]))
 
 
-def best_trial(trials: Sequence[Trial]) -> Any:
+def best_trial(trials: Sequence[Trial]) -> Trial | None:
     """Complete trial that wins: the smallest violation, then the largest score, then the earliest."""
     complete = [trial for trial in trials if trial.state == "complete"]
-    return min(complete, key=lambda t: (t.violation, -t.score, t.number), default=None)
+    return min(complete, key=lambda trial: (trial.violation, -_score(trial), trial.number), default=None)
 
 
-def gap(trials: Sequence[Trial], bound: Any) -> Any:
+def _score(trial: Trial) -> float:
+    """Score of a complete trial."""
+    assert trial.score is not None, "a complete trial has a score"
+    return trial.score
+
+
+def gap(trials: Sequence[Trial], bound: float) -> float | None:
     """Upper bound minus the best value that the trials attain, not below 0; ``None`` without one.
 
     NaN where no trial satisfies the constraint: the bound is then that of classifiers of which none is known.
     """
-    told = [trial for trial in trials if trial.attained is not None]
+    told = [(trial.attained, trial.feasible) for trial in trials if trial.attained is not None]
     if not told:
         return None
-    known = [trial.attained for trial in told if trial.feasible]
+    known = [attained for attained, feasible in told if feasible]
     return max(bound - max(known), 0.0) if known else float("nan")
 
 

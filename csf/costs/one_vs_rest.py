@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.parallel import Parallel, delayed
 
-from csf._common.typing import Array, Costs, Estimator, IntArray
+from csf._common.typing import Array, Costs, Estimator, IntArray, Samples
 from csf._sklearn import clone, last_step
-from csf.costs.weights import WeightRoute, weight_route
+from csf.costs.channel import CostChannel, cost_channel
+from csf.samples.features import Features
 
-__all__ = ["WEIGHTINGS", "OneVsRestRoute", "assembled", "one_vs_rest_route", "problem_costs", "problem_probabilities"]
+__all__ = [
+    "WEIGHTINGS",
+    "OneVsRestChannel",
+    "OneVsRestRoute",
+    "assembled",
+    "one_vs_rest_channel",
+    "one_vs_rest_route",
+    "problem_costs",
+    "problem_probabilities",
+]
 
 
 def problem_costs(code: int, costs: Costs) -> tuple[float, float]:
@@ -63,19 +73,17 @@ def assembled(base: OneVsRestClassifier, y: IntArray, estimators: list[Estimator
     """
     base.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(y)
     base.classes_, base.estimators_ = base.label_binarizer_.classes_, estimators
-    for name in ("n_features_in_", "feature_names_in_"):
-        if hasattr(estimators[0], name):
-            setattr(base, name, getattr(estimators[0], name))
+    Features.of(estimators[0]).put_on(base)
     return base
 
 
-def problem_probabilities(estimator: OneVsRestClassifier | Pipeline, X: ArrayLike, costs: Costs) -> Array:
+def problem_probabilities(estimator: OneVsRestClassifier | Pipeline, X: Samples, costs: Costs) -> Array:
     """Probability of each class against the rest, with the costs of its own problem taken out of its odds.
 
     Parameters
     ----------
     estimator : OneVsRestClassifier or Pipeline
-        Fitted by `OneVsRestRoute`, or a pipeline that ends in one.
+        Fitted by `OneVsRestChannel`, or a pipeline that ends in one.
     X : array-like of shape (n_samples, n_features)
         Samples.
     costs : tuple of float
@@ -95,7 +103,8 @@ def problem_probabilities(estimator: OneVsRestClassifier | Pipeline, X: ArrayLik
     while isinstance(estimator, Pipeline):
         before, estimator = estimator[:-1], estimator.steps[-1][1]
         X = before.transform(X) if before.steps else X
-    codes, problems = estimator.classes_, estimator.estimators_
+    problems: list[Estimator] = estimator.estimators_  # pyright: ignore[reportAssignmentType] (sklearn has no types)
+    codes = estimator.classes_
     columns = []
     for code, problem in zip(codes[-len(problems) :], problems):
         of_class, of_rest = problem_costs(code, costs)
@@ -105,55 +114,62 @@ def problem_probabilities(estimator: OneVsRestClassifier | Pipeline, X: ArrayLik
 
 
 @dataclass(frozen=True)
-class OneVsRestRoute(WeightRoute):
+class OneVsRestChannel(CostChannel):
     """Costs that each problem of a one-vs-rest classifier has by itself.
 
     Parameters
     ----------
     kind : {"one-vs-rest"}
-        Tells it from other routes.
+        Tells it from other channels.
     name : str
         Where the wrapped classifier is in the base, e.g. ``"estimator"`` or ``"clf__estimator"``.
-    inner : WeightRoute
+    inner : CostChannel
         How costs reach the wrapped classifier.
     """
 
-    inner: WeightRoute
+    inner: CostChannel
 
     def fit(
         self,
         estimator: Estimator,
-        X: ArrayLike,
-        y: Array,
+        X: Samples,
+        y: IntArray,
         costs: Costs,
         *,
         sample_weight: Array | None = None,
         normalize: str = "none",
-        fit_params: dict[str, Any] | None = None,
+        fit_params: Mapping[str, Any] | None = None,
     ) -> Estimator:
-        """Train ``estimator`` in place, parameters as for `WeightRoute.fit`."""
+        """Train ``estimator`` in place, parameters as for `CostChannel.fit`."""
         if fit_params:
             raise ValueError(f"weighting='one-vs-rest' takes no further arguments of fit, got {sorted(fit_params)}")
-        how = {"sample_weight": sample_weight, "normalize": normalize}
         if isinstance(estimator, Pipeline):
             name, last = estimator.steps[-1]
             before = estimator[:-1]
             X = before.fit_transform(X, y) if before.steps else X
             rest = replace(self, name=self.name.partition("__")[2])
-            estimator.steps = [*before.steps, (name, rest.fit(last, X, y, costs, **how))]
+            fitted = rest.fit(last, X, y, costs, sample_weight=sample_weight, normalize=normalize)
+            estimator.steps = [*before.steps, (name, fitted)]
             return estimator
         codes = np.unique(y)
         problems = codes if codes.size > 2 else codes[1:]
-        fitted = Parallel(n_jobs=estimator.n_jobs)(
-            delayed(self.inner.fit)(clone(estimator.estimator), X, (y == k) * 1, problem_costs(k, costs), **how)
+        fitted: Any = Parallel(n_jobs=estimator.n_jobs)(
+            delayed(self.inner.fit)(
+                clone(estimator.estimator),
+                X,
+                (y == k) * 1,
+                problem_costs(k, costs),
+                sample_weight=sample_weight,
+                normalize=normalize,
+            )
             for k in problems
         )
         return assembled(estimator, y, fitted)
 
 
-def one_vs_rest_route(
+def one_vs_rest_channel(
     base: Estimator, *, sample_weight_name: str | None = None, weighted: bool = False
-) -> OneVsRestRoute:
+) -> OneVsRestChannel:
     """Find out how the costs of each problem reach the classifier that a one-vs-rest classifier wraps.
 
     Parameters
@@ -167,8 +183,8 @@ def one_vs_rest_route(
 
     Returns
     -------
-    OneVsRestRoute
-        The route.
+    OneVsRestChannel
+        The channel.
 
     Raises
     ------
@@ -178,7 +194,7 @@ def one_vs_rest_route(
     Examples
     --------
     >>> from sklearn.svm import LinearSVC
-    >>> one_vs_rest_route(OneVsRestClassifier(LinearSVC())).name
+    >>> one_vs_rest_channel(OneVsRestClassifier(LinearSVC())).name
     'estimator'
     """
     prefix, last = last_step(base)
@@ -187,9 +203,12 @@ def one_vs_rest_route(
             f"weighting='one-vs-rest' needs a base that solves one problem for each class, got {type(last).__name__}; "
             "wrap it in sklearn.multiclass.OneVsRestClassifier, or use weighting='class'"
         )
-    inner = weight_route(last.estimator, sample_weight_name=sample_weight_name, weighted=weighted)
-    return OneVsRestRoute("one-vs-rest", f"{prefix}estimator", inner)
+    inner = cost_channel(last.estimator, sample_weight_name=sample_weight_name, weighted=weighted)
+    return OneVsRestChannel("one-vs-rest", f"{prefix}estimator", inner)
 
+
+# The earlier names.
+OneVsRestRoute, one_vs_rest_route = OneVsRestChannel, one_vs_rest_channel
 
 # How costs are spread over samples: by their class, or in each problem of a one-vs-rest base by itself.
-WEIGHTINGS = {"class": weight_route, "one-vs-rest": one_vs_rest_route}
+WEIGHTINGS = {"class": cost_channel, "one-vs-rest": one_vs_rest_channel}

@@ -144,8 +144,17 @@ def _lower_left(points: Array) -> Array:
     # A profile that is nowhere below all earlier ones is dominated.
     lowest = np.minimum.accumulate(points[:, 1])
     points = points[np.concatenate([[True], points[1:, 1] < lowest[:-1]])]
+    if _is_convex(points):
+        return points
     chain = np.empty_like(points)
     return chain[: _convex_chain(points, chain)].copy()
+
+
+def _is_convex(points):
+    """Whether all points are corners, as `_convex_chain` decides: loading a hull from a file compiles nothing then."""
+    before, at, after = points[:-2], points[1:-1], points[2:]
+    into, over = at - before, after - before
+    return bool((into[:, 0] * over[:, 1] > into[:, 1] * over[:, 0]).all())
 
 
 @njit(cache=True, nogil=True)

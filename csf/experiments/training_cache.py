@@ -195,7 +195,7 @@ class TrainingCache:
         self.samples = np.concatenate([fold.test for fold in self.folds])
         self.refit = protocol.refit
         route = WEIGHTINGS["one-vs-rest" if is_one_vs_rest else "class"](estimator)
-        how = {"route": route, "shared": {}}
+        how = {"channel": route, "shared": {}}
         self._trainers = [make_trainers(b, self.folds, **how) for b in self.bases]
         # Without a refit, the model that is tested is the one that was judged.
         self._final = [trainers[0] for trainers in self._trainers]

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array, BoolArray, Estimator, Label, Samples
 from csf._sklearn import clone
-from csf.costs.weights import weight_route
+from csf.costs.channel import weight_route
 from csf.errors.profile import ErrorProfile
 from csf.fenchel._estimator import LinearAlternation, history
 from csf.fenchel.alternation import alternate, alternate_base

@@ -1,8 +1,24 @@
 """What the user gave: samples, labels, weights, and how they are split."""
 
-from csf.samples.folds import Data, Fold, bound_share, make_folds
+from csf.samples.features import Features
+from csf.samples.folds import Fold, bound_share, make_folds
 from csf.samples.labels import Labels, read_labels
 from csf.samples.routing import BaseRoutingMixin
 from csf.samples.splits import resolve_splits
+from csf.samples.task import Task
 
-__all__ = ["BaseRoutingMixin", "Data", "Fold", "Labels", "bound_share", "make_folds", "read_labels", "resolve_splits"]
+# The earlier name of a task.
+Data = Task
+
+__all__ = [
+    "BaseRoutingMixin",
+    "Data",
+    "Features",
+    "Fold",
+    "Labels",
+    "Task",
+    "bound_share",
+    "make_folds",
+    "read_labels",
+    "resolve_splits",
+]

@@ -2,119 +2,125 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from csf._common.typing import IntArray
+from csf._common.typing import Array, IntArray, Samples
 from csf._sklearn import safe_indexing, slice_params
+from csf.samples.task import Task
 
 __all__ = ["Data", "Fold", "bound_share", "make_folds"]
 
-
-@dataclass(frozen=True, eq=False)
-class Data:
-    """What a search was given, once for all folds.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        Samples.
-    y : ndarray of shape (n_samples,)
-        Targets: 0 where there is nothing to find, 1 for the positive class or 1, 2, … for several.
-    sample_weight : ndarray of shape (n_samples,), default=None
-        The user's weights.
-    fit_params : dict, default={}
-        Further arguments of the base's ``fit``.
-    """
-
-    X: object
-    y: np.ndarray
-    sample_weight: np.ndarray | None = None
-    fit_params: dict = field(default_factory=dict)
+# The earlier name.
+Data = Task
 
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """One split of the data.
+    """One split of a task.
 
     Parameters
     ----------
-    data : Data or None
-        The data; ``None`` once only slices are needed.
+    given : Task or None
+        The task; ``None`` once only slices are needed, see `task`.
     train, test : ndarray of int
         Indices of its two parts.
     """
 
-    data: Data | None
-    train: np.ndarray
-    test: np.ndarray
+    given: Task | None
+    train: IntArray
+    test: IntArray
+
+    @property
+    def task(self) -> Task:
+        """The whole task.
+
+        Raises
+        ------
+        ValueError
+            If this fold holds slices alone.
+        """
+        if self.given is None:
+            raise ValueError("this fold holds its own slices alone, not the task that they were cut from")
+        return self.given
+
+    @property
+    def data(self) -> Task | None:
+        """What the fold was given, under an earlier name."""
+        return self.given
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update({"given" if name == "data" else name: value for name, value in state.items()})
 
     @cached_property
-    def X_train(self) -> Any:
+    def X_train(self) -> Samples:
         """Samples to train on."""
-        return safe_indexing(self.data.X, self.train)
+        return safe_indexing(self.task.X, self.train)
 
     @cached_property
-    def X_test(self) -> Any:
+    def X_test(self) -> Samples:
         """Samples held out."""
-        return safe_indexing(self.data.X, self.test)
+        return safe_indexing(self.task.X, self.test)
 
     @cached_property
-    def y_train(self) -> Any:
+    def y_train(self) -> IntArray:
         """Targets to train on."""
-        return self.data.y[self.train]
+        return self.task.codes[self.train]
 
     @cached_property
-    def y_test(self) -> Any:
+    def y_test(self) -> IntArray:
         """Targets held out."""
-        return self.data.y[self.test]
+        return self.task.codes[self.test]
 
     @cached_property
-    def weight_train(self) -> Any:
+    def weight_train(self) -> Array | None:
         """Weights to train with, or ``None``."""
-        return None if self.data.sample_weight is None else self.data.sample_weight[self.train]
+        return None if self.task.weight is None else self.task.weight[self.train]
 
     @cached_property
-    def weight_test(self) -> Any:
+    def weight_test(self) -> Array | None:
         """Weights held out, or ``None``."""
-        return None if self.data.sample_weight is None else self.data.sample_weight[self.test]
+        return None if self.task.weight is None else self.task.weight[self.test]
 
     @cached_property
-    def fit_params(self) -> Any:
+    def fit_params(self) -> dict[str, Any]:
         """Arguments of the base's ``fit``; those with one entry a sample are sliced."""
-        return slice_params(self.data.fit_params, self.train, self.data.y.shape[0])
+        return slice_params(self.task.fit_params, self.train, self.task.n_samples)
 
     @cached_property
-    def sliced(self) -> Any:
-        """The same fold with all slices made and without the data, so that a worker process gets no more."""
-        fold = self._without_data("X_train", "X_test", "fit_params")
+    def sliced(self) -> Fold:
+        """The same fold with all slices made and without the task, so that a worker process gets no more."""
+        fold = self._without_task("X_train", "X_test", "fit_params")
+        # The samples would be in memory twice for as long as this fold lives.
         vars(self).pop("X_train")
         vars(self).pop("X_test")
         return fold
 
     @cached_property
-    def labels(self) -> Any:
-        """The same fold with its targets and weights alone."""
-        return self._without_data()
+    def without_samples(self) -> Fold:
+        """The same fold with its targets and weights alone: what judging predictions takes."""
+        return self._without_task()
 
-    def _without_data(self, *names):
-        fold = replace(self, data=None)
+    def _without_task(self, *names: str) -> Fold:
+        fold = replace(self, given=None)
+        # A cached property is found in the instance before it is computed.
         for name in ("y_train", "y_test", "weight_train", "weight_test", *names):
             vars(fold)[name] = getattr(self, name)
         return fold
 
 
-def make_folds(data: Data, splits: list[tuple[IntArray, IntArray]]) -> list[Fold]:
+def make_folds(task: Task, splits: Iterable[tuple[IntArray, IntArray]]) -> list[Fold]:
     """Folds of all splits.
 
     Parameters
     ----------
-    data : Data
-        The data.
-    splits : list of tuple of ndarray
+    task : Task
+        The task.
+    splits : iterable of tuple of ndarray
         Train and test indices.
 
     Returns
@@ -122,10 +128,10 @@ def make_folds(data: Data, splits: list[tuple[IntArray, IntArray]]) -> list[Fold
     list of Fold
         In the order of the splits.
     """
-    return [Fold(data, train, test) for train, test in splits]
+    return [Fold(task, train, test) for train, test in splits]
 
 
-def bound_share(folds: list[Fold], *, on_train: Any) -> Any:
+def bound_share(folds: list[Fold], *, on_train: bool) -> float:
     """Share of positives in the data that the bounds read: all held-out parts, or the training parts."""
     parts = [(f.y_train, f.weight_train) if on_train else (f.y_test, f.weight_test) for f in folds]
     total = float(sum(y.size if weight is None else weight.sum() for y, weight in parts))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,17 +34,17 @@ class Labels:
     array(['tree', 'none', 'bird'], dtype='<U4')
     """
 
-    classes: np.ndarray
-    null: object
+    classes: Array
+    null: Label
 
     @property
-    def by_code(self) -> Any:
+    def by_code(self) -> Array:
         """Label of each code: the null class first, then the others in their order."""
         is_null = self.classes == self.null
         return np.concatenate([self.classes[is_null], self.classes[~is_null]])
 
     @property
-    def positive(self) -> Any:
+    def positive(self) -> Label:
         """The other one of two classes; ``None`` of more."""
         return self.by_code[1] if self.classes.shape[0] == 2 else None
 

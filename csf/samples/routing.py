@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from sklearn.model_selection import StratifiedKFold
@@ -19,7 +20,7 @@ class BaseRoutingMixin:
     base: Estimator
     cv: Any
 
-    def _route(self, fit_params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _route(self, fit_params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Arguments of the base's fit and of the splitter."""
         if routing_enabled():
             routed = process_routing(self, "fit", **fit_params)

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.model_selection import StratifiedShuffleSplit, check_cv
 
-from csf._common.typing import IntArray, RandomState_
+from csf._common.typing import Array, IntArray, RandomState_, Samples
 from csf._validation import check_seed
 
 __all__ = ["resolve_splits"]
 
 
-def _pairs(cv):
+def _pairs(cv: Iterable[Any]) -> list[Any]:
     """Splits that are given one by one, as pairs."""
     cv = list(cv)
     for split in cv:
@@ -26,7 +26,7 @@ def _pairs(cv):
 
 def resolve_splits(
     cv: Any,
-    X: ArrayLike,
+    X: Samples,
     y: ArrayLike,
     *,
     random_state: RandomState_ = None,
@@ -73,15 +73,15 @@ def resolve_splits(
         n_test = int(np.ceil(cv * y.shape[0]))
         if min(n_test, y.shape[0] - n_test) < 2:
             raise ValueError(f"cv={cv!r} leaves {n_test} of {y.shape[0]} samples to test on; both parts need 2")
-        splitter = StratifiedShuffleSplit(1, test_size=cv, random_state=random_state)
+        splitter: Any = StratifiedShuffleSplit(1, test_size=cv, random_state=random_state)
     else:
-        n_folds = 5 if cv is None else cv
+        n_folds: Any = 5 if cv is None else cv
         if isinstance(n_folds, (int, np.integer)) and n_folds > counts.min():
             raise ValueError(
                 f"cv={n_folds} needs at least {n_folds} samples of each class, the rarer one has n_samples="
                 f"{counts.min()}; use fewer folds, or a float such as cv=0.3"
             )
-        splitter = check_cv(n_folds, y, classifier=True)
+        splitter = check_cv(n_folds, y, classifier=True)  # pyright: ignore[reportArgumentType] (any cv)
     splits = [_places(split, y.shape[0]) for split in splitter.split(X, y, **(split_params or {}))]
     if not splits:
         raise ValueError(f"cv={cv!r} gave no split; at least one (train, test) pair is needed")
@@ -95,7 +95,7 @@ def resolve_splits(
     return splits
 
 
-def _places(split, n_samples):
+def _places(split: Any, n_samples: int) -> tuple[IntArray, IntArray]:
     """Train and test indices of a split that is given as indices or as masks."""
     accepted = f"a split of cv must be a pair (train, test) of indices from 0 to {n_samples - 1} or of masks"
     try:
@@ -104,10 +104,11 @@ def _places(split, n_samples):
         raise TypeError(f"{accepted}, got {split!r}") from None
     if len(parts) != 2 or any(part.ndim != 1 for part in parts):
         raise ValueError(f"{accepted}, got arrays of shapes {[part.shape for part in parts]}")
-    return tuple(_indices(part, n_samples, accepted) for part in parts)
+    train, test = (_indices(part, n_samples, accepted) for part in parts)
+    return train, test
 
 
-def _indices(part, n_samples, accepted):
+def _indices(part: Array, n_samples: int, accepted: str) -> IntArray:
     if part.dtype == bool:
         if part.shape[0] != n_samples:
             raise ValueError(f"{accepted}, got a mask of {part.shape[0]} for {n_samples} samples")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numbers import Real
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import ParameterGrid
@@ -18,10 +18,6 @@ from csf.costs.weights import NORMALIZATIONS
 from csf.scores.responses import response_method
 from csf.trainers import ENGINES
 
-if TYPE_CHECKING:
-    from csf.search.estimator import CostSearch
-
-
 __all__ = ["check_arguments", "with_setting"]
 
 CHOICES = {
@@ -33,7 +29,7 @@ CHOICES = {
 }
 
 
-def check_arguments(search: CostSearch) -> None:
+def check_arguments(search: Estimator) -> None:
     """Check the arguments of a search that no other part checks.
 
     Parameters

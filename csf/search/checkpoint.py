@@ -40,7 +40,7 @@ class Checkpoint:
     def __init__(self, path: PathLike, content: tuple[Any, ...]) -> None:
         self.path = os.fsdecode(path)
         self.fingerprint = fingerprint(content)
-        self.kept = None
+        self.kept: dict[str, Any] | None = None
 
     def restore(self, studies: list[Study]) -> None:
         """Fill studies with the trials of the file, if there is one.

@@ -4,47 +4,49 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.model_selection import ParameterGrid
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import get_tags
 
 from csf._common.typing import Estimator, Label, PathLike, RandomState_, Samples
-from csf._common.warn import warn
 from csf._sklearn import CallbackSupportMixin, open_callback_context, with_callbacks
 from csf._validation import check_class_weights, check_samples
-from csf.costs.one_vs_rest import WEIGHTINGS
-from csf.costs.weights import check_class_weight
-from csf.metrics import Constrained, get_constraint, get_metric
-from csf.samples.folds import Data, Fold, bound_share, make_folds
 from csf.samples.labels import read_labels
 from csf.samples.routing import BaseRoutingMixin
-from csf.samples.splits import resolve_splits
-from csf.search.arguments import check_arguments, with_setting
-from csf.search.checkpoint import Checkpoint
-from csf.search.loop import Runner
+from csf.samples.task import Task
+from csf.search.arguments import check_arguments
+from csf.search.fitted import SearchResults
+from csf.search.loop import SearchLoop
 from csf.search.outcomes import warn_of_one_side
+from csf.search.plan import aim_of, make_plan, open_checkpoint
 from csf.search.prefit import is_prefit, prefit_study
-from csf.search.results import report
-from csf.strategies import NeutralFirst, get_strategy
-from csf.study import Study
+from csf.search.results import summary
 from csf.thresholding.cut_predictor import CutPredictorMixin
-from csf.trainers import make_trainers, seeded
+from csf.trainers import Prepared
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.metrics.constraint import Constraint
+    from csf.search.plan import Plan
     from csf.strategies.base import Strategy
+    from csf.study.study import Bound
 
 
 __all__ = ["CostSearch"]
 
 
 class CostSearch(
-    CutPredictorMixin, BaseRoutingMixin, CallbackSupportMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+    SearchResults,
+    CutPredictorMixin,
+    BaseRoutingMixin,
+    CallbackSupportMixin,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    BaseEstimator,
 ):
     """Search the class costs, and with them the threshold, that maximise a metric.
 
@@ -226,7 +228,7 @@ class CostSearch(
         normalize: Literal["none", "mean"] = "none",
         sample_weight_name: str | None = None,
         min_gain: float | None = None,
-        bound: Literal["support", "diagonal", "envelope", "parambath"] | type = "support",
+        bound: Bound = "support",
         bound_on: Literal["validation", "train"] = "validation",
         tol: float | None = None,
         random_state: RandomState_ = None,
@@ -252,7 +254,7 @@ class CostSearch(
         self.normalize = normalize
         self.sample_weight_name = sample_weight_name
         self.min_gain = min_gain
-        self.bound = bound
+        self.bound: Bound = bound
         self.bound_on = bound_on
         self.tol = tol
         self.random_state = random_state
@@ -292,111 +294,73 @@ class CostSearch(
         UserWarning
             If no trial satisfies the constraint, or the threshold does not pass on to the model trained on everything.
         """
-        return self._fit(X, y, sample_weight, fit_params, {})
+        return self._fit(X, y, sample_weight, fit_params, Prepared())
 
-    def _fit(self, X, y, sample_weight, fit_params, shared):
+    def _fit(
+        self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None, fit_params: dict[str, Any], prepared: Prepared
+    ) -> CostSearch:
         """`fit` with what other searches on the same samples and splits prepared."""
         check_arguments(self)
-        names = ("best_estimator_", "refit_time_", "n_features_in_", "feature_names_in_", "gain_", "gain_error_")
-        for name in names:
-            vars(self).pop(name, None)  # what this fit may not set must not be left from an earlier one
+        self._forget()
         X, y = check_samples(X, y)
         labels, codes = read_labels(y, pos_label=self.pos_label, null_class=self.null_class)
         self.classes_, self.null_class_, self.pos_label_ = labels.classes, labels.null, labels.positive
-        weight = check_class_weights(sample_weight, codes > 0)
-        metric = get_metric(self.metric)
-        constraint = get_constraint(self.constraint)
-        metric = metric if constraint is None else Constrained(metric, constraint)
+        task = Task(X, codes, check_class_weights(sample_weight, codes > 0), fit_params, labels)
         if is_prefit(self.base, self.cv):
-            self._tune_prefit(metric, X, labels, codes, weight)
+            self._tune_prefit(aim_of(self), task)
         else:
-            self._search(metric, X, labels, codes, weight, fit_params, shared)
+            self._search(aim_of(self), task, prepared)
         return self
 
-    def _search(self, metric, X, labels, codes, weight, fit_params, shared):
-        fit_params, split_params = self._route(fit_params)
-        random_state = None if self.random_state is None else check_random_state(self.random_state)
-        base = seeded(self.base, random_state)
-        check_class_weight(base, labels.classes.size)
-        settings = list(ParameterGrid(self.param_grid)) if self.param_grid is not None else [{}]
-        bases = [with_setting(base, setting) for setting in settings]
-        y = labels.decode(codes)
-        splits = resolve_splits(self.cv, X, y, random_state=random_state, split_params=split_params)
-        data = Data(X, codes, weight, fit_params)
-        folds = make_folds(data, splits)
-        pos = bound_share(folds, on_train=self.bound_on == "train")
-        options = {"pos": pos, "n_trials": self.n_trials, "tol": self.tol, "bound": self.bound}
-        strategy = self.strategy if self.min_gain is None else NeutralFirst(get_strategy(self.strategy))
-        self.studies_ = [Study(metric, strategy, **options) for _ in settings]
-        route = WEIGHTINGS[self.weighting](
-            base, sample_weight_name=self.sample_weight_name, weighted=weight is not None
-        )
-        how = {"route": route, "normalize": self.normalize, "shared": shared, "engine": self.engine}
+    def _search(self, metric: Metric, task: Task, prepared: Prepared) -> None:
+        fit_params, split_params = self._route(task.fit_params)
+        plan = make_plan(self, metric, replace(task, fit_params=fit_params), split_params, prepared)
+        self.studies_ = plan.studies
         context = open_callback_context(self, max_subtasks=None)
-        runner = Runner(
-            studies=self.studies_,
-            trainers=[make_trainers(base, folds, **how) for base in bases],
-            folds=folds,
+        loop = SearchLoop(
+            studies=plan.studies,
+            trainers=[plan.setup.trainers(base, plan.folds) for base in plan.bases],
+            folds=plan.folds,
             tune=self.threshold == "tune",
             on_train=self.bound_on == "train",
             raise_errors=self.error_score == "raise",
             n_jobs=self.n_jobs,
-            checkpoint=self._open_checkpoint((bases, X, codes, weight, splits, fit_params)),
+            checkpoint=open_checkpoint(self, plan),
             callbacks=list(self.callbacks or ()),
             context=context,
             verbose=self.verbose,
             min_gain=self.min_gain,
         )
-        stopped = runner.run()
-        self._report(metric, pos, settings, len(splits), stopped, runner.choose())
+        stopped = loop.run()
+        chosen = loop.choose()
+        trial = None if chosen is None else chosen.trial
+        self._report(metric, summary(plan.studies, plan.settings, len(plan.splits), stopped=stopped, winner=trial))
+        if chosen is not None:
+            self.gain_, self.gain_error_ = chosen.gain, chosen.error
         if self.refit:
-            self._refit(bases[self.trials_[self.best_index_].setting], data, labels, how)
+            self._refit(plan)
         context.end()
 
-    def _refit(self, base, data, labels, how):
+    def _refit(self, plan: Plan) -> None:
         """Train the winner on everything."""
         start = time.perf_counter()
-        everything = np.arange(data.y.size)
-        (trainer,) = make_trainers(base, [Fold(data, everything, everything)], **how)
-        training = trainer.fit(self.best_cost_weights_)
-        estimator = trainer.estimator(training)
+        winner = self.trials_[self.best_index_]
+        trainer = plan.final_trainer(winner.setting)
+        training = trainer.fit(winner.costs)
+        estimator, labels = trainer.estimator(training), plan.task.user_labels
         known = np.asarray(getattr(estimator, "classes_", np.arange(labels.classes.size)))
         self._adopt(estimator, known, labels.decode(known))
         self.refit_time_ = time.perf_counter() - start
         answer = trainer.predict(training, "train", tune=self.threshold == "tune")
-        warn_of_one_side(self.studies_[0].metric, self.trials_[self.best_index_], answer)
+        warn_of_one_side(plan.studies[0].metric, winner, answer)
 
-    def _tune_prefit(self, metric, X, labels, codes, weight):
-        study, known, names = prefit_study(
-            self.base, metric, X, labels, codes, weight, tune=self.threshold == "tune", bound=self.bound
-        )
-        self.studies_ = [study]
-        self._report(metric, study.pos, [{}], 0, "the base was fitted before: only its threshold was tuned")
+    def _tune_prefit(self, metric: Metric, task: Task) -> None:
+        found = prefit_study(self.base, metric, task, tune=self.threshold == "tune", bound=self.bound)
+        self.studies_ = [found.study]
+        stopped = "the base was fitted before: only its threshold was tuned"
+        self._report(metric, summary(self.studies_, [{}], 0, stopped=stopped))
         self.refit_time_ = 0.0
-        self._adopt(self.base, known, names)
-
-    def _open_checkpoint(self, content):
-        if self.checkpoint is None:
-            return None
-        aims = get_metric(self.metric), get_constraint(self.constraint), get_strategy(self.strategy)
-        names = ("threshold", "normalize", "bound_on", "engine", "weighting", "sample_weight_name")
-        how = [getattr(self, name) for name in names]
-        checkpoint = Checkpoint(self.checkpoint, (*content, *aims, *how, self.min_gain is None))
-        checkpoint.restore(self.studies_)
-        return checkpoint
-
-    def _report(self, metric, pos, settings, n_splits, stopped, choice=None):
-        """Set the results that come from the trials."""
-        how = {"metric": metric, "pos": pos, "bound": self.bound, "stopped": stopped}
-        results = report(self.studies_, settings, n_splits, winner=None if choice is None else choice.key, **how)
-        results |= {} if choice is None else {"gain_": choice.gain, "gain_error_": choice.error}
-        for name, value in results.items():
-            setattr(self, name, value)
-        if not self.feasible_:
-            warn(
-                f"no trial satisfies {metric.constraint} on held-out data; the closest one has "
-                f"{self.constraint_value_:.4g}. Loosen the constraint, or add trials or features",
-            )
+        self._adopt(self.base, found.known, found.names)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -38,20 +38,20 @@ class Choice(NamedTuple):
         Bootstrap standard error of ``gain``; NaN where it was not needed.
     """
 
-    key: object
-    best: object
+    key: Any
+    best: Any
     gain: float
     error: float
 
 
 class _Candidate(NamedTuple):
-    key: object
+    key: Any
     violation: float
     value: float
-    decided: np.ndarray
+    decided: BoolArray
 
     @property
-    def rank(self) -> Any:
+    def rank(self) -> tuple[float, float]:
         """Smaller is better: first the demand, then the metric, as for the trials of a search."""
         return self.violation, -self.value
 
@@ -116,7 +116,8 @@ class GainRule:
         self.sample_weight, self.samples = sample_weight, samples
         self.min_gain, self.random_state = float(min_gain), random_state
         self.n_bootstrap = check_count(n_bootstrap, "n_bootstrap")
-        self._best = self._neutral = None
+        self._best: _Candidate | None = None
+        self._neutral: _Candidate | None = None
 
     def add(self, key: object, decided: BoolArray, *, neutral: bool) -> None:
         """Take note of a candidate.
@@ -170,7 +171,7 @@ class GainRule:
         """
         for key, packed, neutral in record:
             decided = np.unpackbits(decode(packed), count=self.is_pos.size)
-            self.add(tuple(key), decided, neutral=neutral)
+            self.add(tuple(key), decided.astype(bool), neutral=neutral)
 
     def choose(self) -> Choice:
         """The winner among all candidates so far.
@@ -270,7 +271,7 @@ def gain_error(
     return float(gains.std(ddof=1)) if gains.size > 1 else np.inf
 
 
-def _gain(metric, pos, neg, *errors):
+def _gain(metric: Metric, pos: float, neg: float, *errors: float) -> float:
     """Difference of the metric from the weights of both classes, and of errors (fn, fp) of both decisions."""
     if pos <= 0.0 or neg <= 0.0:
         return np.nan

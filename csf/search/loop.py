@@ -3,32 +3,62 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import FitFailedWarning
-from tqdm import tqdm
 
 from csf._common.warn import warn
 from csf._sklearn import NoCallbackContext
 from csf.search.checkpoint import Checkpoint
 from csf.search.gain_rule import GainRule
 from csf.search.memory import Memory
-from csf.search.outcomes import decisions, pooled_outcome
+from csf.search.outcomes import FoldResult, decisions, pooled_outcome
+from csf.search.progress import Progress
+from csf.search.tasks import FoldTask
 from csf.search.workers import Workers
-from csf.trials import first_line
+from csf.trials import CompleteFields, Trial, first_line
 
 if TYPE_CHECKING:
-    from csf.search.gain_rule import Choice
+    from csf.samples.folds import Fold
+    from csf.study.study import Study
+    from csf.trainers.base import Trainer
+
+__all__ = ["SearchLoop", "Winner"]
 
 
-__all__ = ["Runner"]
+class Winner(NamedTuple):
+    """The trial that the gain rule chooses.
+
+    Parameters
+    ----------
+    trial : Trial
+        The trial.
+    gain : float
+        Value of the best trial minus that of the best one with equal costs; NaN where there is none.
+    error : float
+        Standard error of the gain; NaN where it was not needed.
+    """
+
+    trial: Trial
+    gain: float
+    error: float
+
+
+class _Untold(NamedTuple):
+    """A finished trial on its way into its study and the gain rule."""
+
+    setting: int
+    number: int
+    fields: CompleteFields
+    results: list[FoldResult]
 
 
 @dataclass
-class Runner:
+class SearchLoop:
     """Trains the trials of several studies until all are over.
 
     Parameters
@@ -60,27 +90,28 @@ class Runner:
         `csf.search.gain_rule.GainRule`; ``None`` takes the best trial as it is.
     """
 
-    studies: list
-    trainers: list
-    folds: list
+    studies: list[Study]
+    trainers: list[list[Trainer]]
+    folds: list[Fold]
     tune: bool
     on_train: bool
     raise_errors: bool
     n_jobs: int | None = None
     checkpoint: Checkpoint | None = None
-    callbacks: list = field(default_factory=list)
-    context: object = field(default_factory=NoCallbackContext)
+    callbacks: list[Callable[[Study, Trial], Any]] = field(default_factory=list)
+    context: Any = field(default_factory=NoCallbackContext)
     verbose: int = 0
     min_gain: float | None = None
 
     def __post_init__(self) -> None:
         self._memory = Memory(self.trainers)
-        self._failures = Counter()
-        self._rule = self._untold = None
+        self._failures: Counter[str] = Counter()
+        self._rule: GainRule | None = None
+        self._untold: _Untold | None = None
         if self.min_gain is not None:
             y, samples = (np.concatenate(parts) for parts in zip(*((fold.y_test, fold.test) for fold in self.folds)))
-            weight = [fold.weight_test for fold in self.folds]
-            weight = None if weight[0] is None else np.concatenate(weight)
+            weights = [fold.weight_test for fold in self.folds if fold.weight_test is not None]
+            weight = np.concatenate(weights) if weights else None
             self._rule = GainRule(self.studies[0].metric, y > 0, weight, samples=samples, min_gain=self.min_gain)
             if self.checkpoint is not None and self.checkpoint.kept is not None:
                 self._rule.restore(self.checkpoint.kept["rule"])
@@ -95,117 +126,126 @@ class Runner:
         """
         total = sum(study.n_trials for study in self.studies)
         done = sum(trial.state != "pending" for study in self.studies for trial in study.trials)
-        bar = tqdm(total=total, initial=done, disable=not self.verbose, desc="csf", unit="trial")
+        progress = Progress(total=total, done=done, shown=bool(self.verbose))
         try:
-            with bar, Workers(self.trainers, self.folds, self.n_jobs) as workers:
+            with progress, Workers(self.trainers, self.folds, self.n_jobs) as workers:
                 self._resume(workers)
                 while batch := self._next_batch():
                     for wave in self._waves(batch):
-                        if self._run_wave(wave, workers, bar):
+                        if self._run_wave(wave, workers, progress):
                             return "a callback ended the search"
         except KeyboardInterrupt:
+            # Ctrl-C asks for what there is, not for an error: hours of trials must not be lost.
             if self._untold is not None:
-                self._record()
+                self._record(self._untold)
             if not self._n_complete():
                 raise
             warn("the search was interrupted; it goes on with the trials that were finished")
             return "interrupted"
         finally:
+            # Nobody will tell their results any more; strategies and results would wait for them.
             for study in self.studies:
                 study.forget_pending()
         self._warn_of_more_failures()
         return None
 
-    def choose(self) -> Choice | None:
+    def choose(self) -> Winner | None:
         """Winner by the gain rule.
 
         Returns
         -------
-        Choice or None
-            Its ``key`` is the trial; ``None`` without a rule, or without a complete trial.
+        Winner or None
+            ``None`` without a rule, or without a complete trial.
         """
         if self._rule is None or not self._n_complete():
             return None
         choice = self._rule.choose()
-        number, at = choice.key
-        return choice._replace(key=self._trial(number, at))
+        setting, number = choice.key
+        return Winner(self._trial(setting, number), choice.gain, choice.error)
 
-    def _resume(self, workers):
+    def _resume(self, workers: Workers) -> None:
         """Get back what an earlier run knew besides its trials: training starts from the same solutions then."""
         kept = None if self.checkpoint is None else self.checkpoint.kept
         if kept is None:
             return
+        # Solutions too large for the file: the trainings that gave them are repeated in their order, so that each
+        # starts from what it started from, and the trials to come are those of a search without the pause.
         for setting, number in self._memory.restore(kept["memory"]):
             trial = self._trial(setting, number)
-            tasks = self._tasks([(setting, trial)])
-            results = workers.run(tasks, tune=self.tune, on_train=False, raise_errors=False)
+            results = workers.run(self._tasks([(setting, trial)], on_train=False), raise_errors=False)
             self._memory.add(setting, trial, list(results))
 
-    def _save(self):
+    def _save(self) -> None:
         if self.checkpoint is not None:
             rule = None if self._rule is None else self._rule.to_record()
             self.checkpoint.save(self.studies, {"memory": self._memory.to_record(), "rule": rule})
 
-    def _trial(self, setting, number):
+    def _trial(self, setting: int, number: int) -> Trial:
         return next(trial for trial in self.studies[setting].trials if trial.number == number)
 
-    def _note(self, trial, results, number):
-        """Tell the rule what a complete trial decides."""
-        if self._rule is not None:
-            decided = decisions(results, trial.threshold)
-            self._rule.add((number, trial.number), decided, neutral=trial.c_fn == trial.c_fp)
-
-    def _next_batch(self):
-        """Trials to train now: those left pending by an earlier run, then new ones."""
+    def _next_batch(self) -> list[tuple[int, Trial]]:
+        """Settings and trials to train now: those left pending by an earlier run, then new ones."""
         studies = list(enumerate(self.studies))
-        left = [(number, trial) for number, study in studies for trial in study.trials if trial.state == "pending"]
-        batch = left or [(number, trial) for number, study in studies for trial in study.ask_batch()]
+        left = [(setting, trial) for setting, study in studies for trial in study.trials if trial.state == "pending"]
+        batch = left or [(setting, trial) for setting, study in studies for trial in study.ask_batch()]
         if batch:
+            # A search that is killed while it trains them has to train the same ones.
             self._save()
         return batch
 
-    def _waves(self, batch):
+    def _waves(self, batch: list[tuple[int, Trial]]) -> list[list[tuple[int, Trial]]]:
         """Trials that are trained at once: first those one by one that can start from the ones before them."""
+        # A start from the trial before saves more than a second worker does, and the folds of one trial run together.
         alone = [[item] for item in batch if self.trainers[item[0]][0].family is not None]
         rest = [item for item in batch if self.trainers[item[0]][0].family is None]
         return [*alone, rest] if rest else alone
 
-    def _tasks(self, batch):
+    def _tasks(self, batch: list[tuple[int, Trial]], *, on_train: bool) -> list[FoldTask]:
         return [
-            (number, fold, trial.costs, self._memory.starts(number, fold, trial.costs))
-            for number, trial in batch
+            FoldTask(
+                setting=setting,
+                fold=fold,
+                costs=trial.costs,
+                starts=self._memory.starts(setting, fold, trial.costs),
+                tune=self.tune,
+                on_train=on_train,
+            )
+            for setting, trial in batch
             for fold in range(len(self.folds))
         ]
 
-    def _run_wave(self, batch, workers, bar):
-        options = {"tune": self.tune, "on_train": self.on_train, "raise_errors": self.raise_errors}
-        with closing(workers.run(self._tasks(batch), **options)) as results:
-            return self._settle(batch, results, bar)
+    def _run_wave(self, batch: list[tuple[int, Trial]], workers: Workers, progress: Progress) -> bool:
+        """Train a wave and tell its results; whether a callback ends the search."""
+        tasks = self._tasks(batch, on_train=self.on_train)
+        # Closed at once where a callback ends the search, so that no worker goes on with what nobody waits for.
+        with closing(workers.run(tasks, raise_errors=self.raise_errors)) as results:
+            return self._settle(batch, results, progress)
 
-    def _settle(self, batch, results, bar):
+    def _settle(self, batch: list[tuple[int, Trial]], results: Iterator[FoldResult], progress: Progress) -> bool:
         """Tell the results of a wave, trial by trial; whether a callback ends the search."""
         stop = False
-        for number, trial in batch:
-            task = self.context.subcontext(task_name=f"trial-{number}-{trial.number}")
+        for setting, trial in batch:
+            task = self.context.subcontext(task_name=f"trial-{setting}-{trial.number}")
             task.begin()
-            trial = self._tell(self.studies[number], trial, [next(results) for _ in self.folds], number)
+            trial = self._tell(setting, trial, [next(results) for _ in self.folds])
             stop |= task.end()
+            # Before callbacks, which may raise anything.
             self._save()
-            if self.verbose:
-                bar.set_postfix_str(self._best(), refresh=False)
-            bar.update()
+            progress.step(self._best)
             for callback in self.callbacks:
-                stop |= bool(callback(self.studies[number], trial))
+                stop |= bool(callback(self.studies[setting], trial))
             if stop:
                 break
         return stop
 
-    def _tell(self, study, trial, results, number):
-        self._memory.add(number, trial, results)
+    def _tell(self, setting: int, trial: Trial, results: list[FoldResult]) -> Trial:
+        self._memory.add(setting, trial, results)
+        study = self.studies[setting]
         fields = pooled_outcome(study.metric, self.folds, results, tune=self.tune)
-        if "profile" in fields:
-            self._untold = number, trial, fields, results
-            return self._record()
+        if "error" not in fields:
+            # Kept until it is recorded: Ctrl-C may come at any point from here on.
+            self._untold = _Untold(setting, trial.number, fields, results)
+            return self._record(self._untold)
         cause = first_line(fields["error"])
         self._failures[cause] += 1
         if self._failures[cause] == 1:
@@ -214,19 +254,23 @@ class Runner:
                 f"trials_: {cause}",
                 FitFailedWarning,
             )
-        return study.fail(trial, setting=number, **fields)
+        return study.fail(
+            trial, fields["error"], setting=setting, fit_time=fields["fit_time"], score_time=fields["score_time"]
+        )
 
-    def _record(self):
+    def _record(self, untold: _Untold) -> Trial:
         """Record a trial with what it decides: both, even where Ctrl-C comes between them and this is called again."""
-        number, trial, fields, results = self._untold
-        if self._trial(number, trial.number).state == "pending":
-            self.studies[number].record(trial, setting=number, **fields)
-        trial = self._trial(number, trial.number)
-        self._note(trial, results, number)
+        setting, number = untold.setting, untold.number
+        if self._trial(setting, number).state == "pending":
+            self.studies[setting].record(number, setting=setting, **untold.fields)
+        trial = self._trial(setting, number)
+        if self._rule is not None:
+            decided = decisions(untold.results, trial.threshold)
+            self._rule.add((setting, number), decided, neutral=trial.c_fn == trial.c_fp)
         self._untold = None
         return trial
 
-    def _warn_of_more_failures(self):
+    def _warn_of_more_failures(self) -> None:
         """Tell at the end how many trials failed like the first ones, where others did not."""
         more, done = self._failures.total() - len(self._failures), self._n_complete()
         if more and done:
@@ -236,9 +280,9 @@ class Runner:
                 FitFailedWarning,
             )
 
-    def _n_complete(self):
+    def _n_complete(self) -> int:
         return sum(trial.state == "complete" for study in self.studies for trial in study.trials)
 
-    def _best(self):
+    def _best(self) -> str:
         scores = [study.best_score for study in self.studies if study.best_score is not None]
         return f"best {max(scores):.4f}" if scores else ""

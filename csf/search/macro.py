@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -12,23 +13,25 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from csf._common.typing import Array, Samples
+from csf._common.typing import Array, BoolArray, Samples
 from csf._sklearn import clone
 from csf._validation import check_labels, check_n_jobs, check_samples, check_weights
 from csf.errors.profile import ErrorProfile
 from csf.metrics import get_metric
+from csf.samples.features import Features
 from csf.samples.splits import resolve_splits
 from csf.search.estimator import CostSearch
 from csf.search.prefit import is_prefit
 from csf.thresholding._calibration import fit_calibrator
+from csf.trainers import Prepared
 
 __all__ = ["MacroCostSearch"]
 
 
-def _search_has(method):
+def _search_has(method: str) -> Callable[[Any], bool]:
     """Condition for `available_if`: the search has a method."""
 
-    def check(self):
+    def check(self: MacroCostSearch) -> bool:
         return hasattr(self.search, method)
 
     return check
@@ -100,6 +103,19 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     (0.881, 0.946)
     """
 
+    searches_: list[CostSearch]
+    best_scores_: Array
+    best_score_: float
+    upper_bound_: float
+    gap_: float
+    best_ts_: Array
+    best_thresholds_: Array
+    scales_: Array
+    best_params_: list[dict[str, Any]]
+    classes_: Array
+    n_features_in_: int
+    feature_names_in_: Array
+
     def __init__(self, search: CostSearch, *, n_jobs: int | None = None) -> None:
         self.search = search
         self.n_jobs = n_jobs
@@ -139,29 +155,31 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         seed = None if self.search.random_state is None else int(state.randint(np.iinfo(np.int32).max))
         each = clone(self.search).set_params(cv=splits, random_state=seed)
         rest = {name: value for name, value in fit_params.items() if name != "groups"}
-        shared = {"labels": np.searchsorted(self.classes_, y)}
-        first = _fit_one(each, X, y == self.classes_[0], weight, rest, shared)
-        others = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_fit_one)(each, X, y == label, weight, rest, shared) for label in self.classes_[1:]
+        # The first class prepares the samples; the others, which may run at the same time, find all of it there.
+        prepared = Prepared(labels=np.searchsorted(self.classes_, y))
+        first = _fit_one(each, X, y == self.classes_[0], weight, rest, prepared)
+        others: Any = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(_fit_one)(each, X, y == label, weight, rest, prepared) for label in self.classes_[1:]
         )
         self._report([first, *others])
         if self.search.refit:
             self._scale(X, y, weight)
         return self
 
-    def _scale(self, X, y, weight):
+    def _scale(self, X: Samples, y: Array, weight: Array | None) -> None:
         """Find how fast the log-odds of each class grow with its score, so that scores of all classes compare."""
         slopes = []
         for label, search in zip(self.classes_, self.searches_):
             score = search.decision_function(X)
             usable = np.isfinite(score).all()
-            slope = fit_calibrator("sigmoid", score, y == label, weight).slope_ if usable else np.nan
+            sigmoid: Any = fit_calibrator("sigmoid", score, y == label, weight) if usable else None
+            slope = np.nan if sigmoid is None else sigmoid.slope_
             slopes.append(slope if np.isfinite(slope) and slope > 0.0 else np.nan)
         # a score that says nothing of its class has no scale of its own
         middle = 1.0 if np.isnan(slopes).all() else np.nanmedian(slopes)
         self.scales_ = np.where(np.isnan(slopes), middle, slopes)
 
-    def _check_search(self):
+    def _check_search(self) -> None:
         if not isinstance(self.search, CostSearch):
             raise TypeError(f"search must be a csf.CostSearch, got {self.search!r}")
         for name in ("pos_label", "null_class", "checkpoint"):
@@ -173,7 +191,7 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if is_prefit(self.search.base, self.search.cv):
             raise ValueError("the base of the search is fitted before; each class needs trainings of its own")
 
-    def _report(self, searches):
+    def _report(self, searches: list[CostSearch]) -> None:
         """Set the results."""
         self.searches_ = searches
         self.best_scores_ = np.array([search.best_score_ for search in searches])
@@ -186,10 +204,9 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         vars(self).pop("scales_", None)
         for name in ("n_features_in_", "feature_names_in_"):
             vars(self).pop(name, None)
-            if hasattr(searches[0], name):
-                setattr(self, name, getattr(searches[0], name))
+        Features.of(searches[0]).put_on(self)
 
-    def predict(self, X: ArrayLike) -> Array:
+    def predict(self, X: Samples) -> Array:
         """The class whose score exceeds its threshold by the most, in units of log-odds.
 
         Parameters
@@ -205,7 +222,7 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         best = self._margins(X).argmax(axis=1)
         return self.classes_[best]
 
-    def decision_function(self, X: ArrayLike) -> Any:
+    def decision_function(self, X: Samples) -> Array:
         """Scores that say what `predict` does.
 
         Parameters
@@ -222,12 +239,12 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         margins = self._margins(X)
         return margins[:, 1] - margins[:, 0] if margins.shape[1] == 2 else margins
 
-    def _margins(self, X):
+    def _margins(self, X: Samples) -> Array:
         check_is_fitted(self)
         return np.column_stack([search.decision_function(X) for search in self.searches_]) * self.scales_
 
     @available_if(_search_has("predict_proba"))
-    def predict_proba(self, X: ArrayLike) -> Array:
+    def predict_proba(self, X: Samples) -> Array:
         """Probabilities of each class against the rest with the costs taken out, scaled to sum 1.
 
         Parameters
@@ -245,7 +262,7 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         total = proba.sum(axis=1, keepdims=True)
         return np.divide(proba, total, out=np.full_like(proba, 1.0 / proba.shape[1]), where=total > 0.0)
 
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Macro average of the metric on new data.
 
         Parameters
@@ -276,5 +293,13 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _fit_one(search, X, is_class, weight, fit_params, shared):
-    return clone(search)._fit(X, is_class.astype(np.int64), weight, fit_params, shared)
+def _fit_one(
+    search: CostSearch,
+    X: Samples,
+    is_class: BoolArray,
+    weight: Array | None,
+    fit_params: dict[str, Any],
+    prepared: Prepared,
+) -> CostSearch:
+    """Search of one class against the rest."""
+    return clone(search)._fit(X, is_class.astype(np.int64), weight, fit_params, prepared)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from csf._common.typing import Costs
 from csf.search.states import decode, encode
-from csf.trainers.warm_starts import Starts
+from csf.trainers.warm_starts import Known, WarmStarts
 
 if TYPE_CHECKING:
     from csf.search.outcomes import FoldResult
@@ -31,9 +31,12 @@ class Memory:
     """
 
     def __init__(self, trainers: list[list[Trainer]]) -> None:
-        self.trainers, self.order = trainers, []
-        self._starts = [Starts() for _ in trainers[0]]
-        self._texts = {}
+        self.trainers = trainers
+        self.order: list[list[int]] = []
+        self._starts = [WarmStarts() for _ in trainers[0]]
+        # Large states take long to describe: what was described for the file before is kept, by the id of its entry,
+        # together with the entry, so that the id stays its own.
+        self._texts: dict[int, tuple[Known, list[Any]]] = {}
 
     def starts(self, setting: int, fold: int, costs: Costs) -> Sequence[Any]:
         """States for a training to start from.
@@ -69,7 +72,7 @@ class Memory:
             return
         self.order.append([setting, trial.number])
         for trainer, starts, result in zip(self.trainers[setting], self._starts, results):
-            if result.state is not None:
+            if result.state is not None and trainer.family is not None:
                 starts.add(trainer.family, trainer.position(trial.costs), result.state)
 
     def to_record(self) -> dict[str, Any]:
@@ -81,16 +84,16 @@ class Memory:
             The trials in the order in which they were kept, and the states: ``None`` where these cannot be written or
             are too large.
         """
-        texts = {}
+        texts: dict[int, tuple[Known, list[Any]]] = {}
         for fold, starts in enumerate(self._starts):
             families = [row[fold].family for row in self.trainers]
             for entry in starts.known:
                 if id(entry) in self._texts:
                     texts[id(entry)] = self._texts[id(entry)]
                     continue
-                family, position, state = entry
                 try:
-                    texts[id(entry)] = entry, [families.index(family), list(position), encode(state)]
+                    record = [families.index(entry.family), list(entry.position), encode(entry.state)]
+                    texts[id(entry)] = entry, record
                 except TypeError:
                     return {"order": self.order, "states": None}
         self._texts = texts
@@ -98,7 +101,7 @@ class Memory:
         states = [[texts[id(entry)][1] for entry in starts.known] for starts in self._starts]
         return {"order": self.order, "states": states if size <= _LARGEST else None}
 
-    def restore(self, record: dict[str, Any]) -> list[tuple[Any, ...]]:
+    def restore(self, record: dict[str, Any]) -> list[list[int]]:
         """Take over the states of a file.
 
         Parameters
@@ -108,7 +111,7 @@ class Memory:
 
         Returns
         -------
-        list of tuple of (int, int)
+        list of list of int
             Setting and number of the trials that have to be trained once more, in this order, for want of their
             states.
         """
@@ -121,7 +124,7 @@ class Memory:
         return []
 
 
-def _length(text):
+def _length(text: object) -> int:
     """Characters of a description, about."""
     if isinstance(text, str):
         return len(text)

@@ -7,13 +7,12 @@ import time
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from joblib import wrap_non_picklable_objects
-from numpy.typing import ArrayLike
 
-from csf._common.typing import Array, BoolArray, Costs
+from csf._common.typing import Array, BoolArray, Costs, IntArray
 from csf._common.warn import warn
 from csf.errors.hull import Hull
 from csf.errors.profile import ErrorProfile
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.samples.folds import Fold
     from csf.scores.responses import Response
-    from csf.trainers.base import Trainer
-    from csf.trials import Trial
+    from csf.trainers.base import Trainer, Training
+    from csf.trials import CompleteFields, FailedFields, Outcome, Trial
 
 
 __all__ = [
@@ -65,19 +64,19 @@ class FoldResult:
         How far the model's objective is from its optimum at most, as a share of it; where the trainer knows.
     """
 
-    decided: np.ndarray | None = None
-    score: np.ndarray | None = None
-    lost: np.ndarray | None = None
-    train_outcome: tuple | None = None
+    decided: BoolArray | None = None
+    score: Array | None = None
+    lost: BoolArray | None = None
+    train_outcome: tuple[ErrorProfile, Hull] | None = None
     fit_time: float = 0.0
     score_time: float = 0.0
     error: str | None = None
-    cause: object = None
+    cause: Cause | None = None
     state: object = None
     duality_gap: float | None = None
 
     @classmethod
-    def failed(cls, error: Any) -> Any:
+    def failed(cls, error: BaseException) -> Self:
         """Result of a training that raised an error."""
         return cls(error="".join(traceback.format_exception(error)), cause=Cause(error))
 
@@ -85,7 +84,7 @@ class FoldResult:
         """Raise the error of a failure, if it is one."""
         if self.error is None:
             return
-        if self.cause.error is None:
+        if self.cause is None or self.cause.error is None:
             raise RuntimeError(f"a training failed in a worker, with an error that cannot leave it:\n{self.error}")
         raise self.cause.error
 
@@ -99,10 +98,12 @@ class Cause:
         The exception; ``None`` where it did not get through.
     """
 
-    def __init__(self, error: Any) -> None:
+    def __init__(self, error: BaseException | None) -> None:
         self.error = error
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.error is None:
+            return Cause, (None,)
         try:
             # The traceback stays here, but for its text.
             self.error.add_note(f"\nIn a worker:\n{''.join(traceback.format_exception(self.error))}")
@@ -111,7 +112,7 @@ class Cause:
             return Cause, (None,)
 
 
-def _unpacked(content):
+def _unpacked(content: bytes) -> Cause:
     try:
         return Cause(pickle.loads(content))
     except Exception:  # it may need more than its message, or say anything else on the way
@@ -151,23 +152,31 @@ def run_fold(
         lost, train_outcome = lost_samples(fold.y_test, answer.found), None
         if on_train:
             train_outcome = _known(fold.y_train, _answer(trainer, training, "train", fold, tune), fold.weight_train)
-        times = fitted - start, time.perf_counter() - fitted
-        said = answer.decided, answer.score, lost, train_outcome
-        return FoldResult(*said, *times, state=training.state, duality_gap=training.gap)
+        return FoldResult(
+            decided=answer.decided,
+            score=answer.score,
+            lost=lost,
+            train_outcome=train_outcome,
+            fit_time=fitted - start,
+            score_time=time.perf_counter() - fitted,
+            state=training.state,
+            duality_gap=training.gap,
+        )
     except Exception as error:
+        # Whether an error ends the search is decided at home, in the order of the tasks.
         return FoldResult.failed(error)
 
 
-def _answer(trainer, training, part, fold, tune):
+def _answer(trainer: Trainer, training: Training, part: str, fold: Fold, tune: bool) -> Response:
     """What a trained model says about a part, if that can be: numpy would stretch what is too short."""
     answer = trainer.predict(training, part, tune=tune)
     n_samples = (fold.y_test if part == "test" else fold.y_train).shape[0]
-    said = {"decisions": answer.decided} | ({"scores": answer.score} if tune else {})
+    said: dict[str, Any] = {"decisions": answer.decided} | ({"scores": answer.score} if tune else {})
     for name, values in said.items():
         if np.shape(values) != (n_samples,):
             raise ValueError(f"the base gave {name} of shape {np.shape(values)} for {n_samples} samples")
-    if tune and np.isnan(answer.score).any():
-        raise ValueError(f"the base gave NaN scores for {int(np.isnan(answer.score).sum())} of {n_samples} samples")
+    if tune and np.isnan(said["scores"]).any():
+        raise ValueError(f"the base gave NaN scores for {int(np.isnan(said['scores']).sum())} of {n_samples} samples")
     found = np.asarray(answer.found)
     if found.shape not in ((), (n_samples,)):
         raise ValueError(f"the base gave labels of shape {found.shape} for {n_samples} samples")
@@ -178,12 +187,12 @@ def _answer(trainer, training, part, fold, tune):
     return answer
 
 
-def lost_samples(y: ArrayLike, found: Any) -> Any:
+def lost_samples(y: IntArray, found: Any) -> BoolArray:
     """Samples in which there is something (code above 0), and something else is found."""
     return (y > 0) & (y != found)
 
 
-def _known(y, answer, weight):
+def _known(y: IntArray, answer: Response, weight: Array | None) -> tuple[ErrorProfile, Hull]:
     """Profile of the own decision, and the hull of all known ones."""
     is_pos, lost = y > 0, lost_samples(y, answer.found)
     profile = ErrorProfile.from_masks(is_pos, answer.decided & ~lost, sample_weight=weight)
@@ -191,7 +200,9 @@ def _known(y, answer, weight):
     return profile, known_hull(profile, curve)
 
 
-def pooled_outcome(metric: Metric, folds: list[Fold], results: list[FoldResult], *, tune: bool) -> dict[str, Any]:
+def pooled_outcome(
+    metric: Metric, folds: list[Fold], results: list[FoldResult], *, tune: bool
+) -> CompleteFields | FailedFields:
     """Fields of a trial from the pooled held-out predictions of all folds.
 
     Parameters
@@ -207,17 +218,16 @@ def pooled_outcome(metric: Metric, folds: list[Fold], results: list[FoldResult],
 
     Returns
     -------
-    dict
+    CompleteFields or FailedFields
         Fields of a complete or failed `Trial`.
     """
-    times = {
-        "fit_time": sum(result.fit_time for result in results),
-        "score_time": sum(result.score_time for result in results),
-    }
+    fit_time = sum(result.fit_time for result in results)
+    score_time = sum(result.score_time for result in results)
     errors = [result.error for result in results if result.error is not None]
     if errors:
-        return {"error": errors[0], **times}
-    fields = evaluate(
+        return {"error": errors[0], "fit_time": fit_time, "score_time": score_time}
+    # The metric is no mean over folds: what all of them hold out is judged together, with one threshold.
+    judged = evaluate(
         metric,
         _pooled([fold.y_test for fold in folds]) > 0,
         _pooled([result.lost for result in results]),
@@ -225,30 +235,46 @@ def pooled_outcome(metric: Metric, folds: list[Fold], results: list[FoldResult],
         _pooled([result.score for result in results]) if tune else None,
         None if folds[0].weight_test is None else _pooled([fold.weight_test for fold in folds]),
     )
-    fields["fold_scores"] = _fold_scores(metric, folds, results, fields)
-    gaps = [result.duality_gap for result in results]
-    fields["duality_gap"] = None if None in gaps else max(gaps)
-    if results[0].train_outcome is not None:
-        fields |= _train_fields(metric, folds, results)
-    return fields | times
+    gaps = [result.duality_gap for result in results if result.duality_gap is not None]
+    fields: CompleteFields = {
+        **judged,
+        "fold_scores": _fold_scores(metric, folds, results, judged),
+        "duality_gap": max(gaps) if len(gaps) == len(results) else None,
+        "fit_time": fit_time,
+        "score_time": score_time,
+    }
+    guides = [result.train_outcome for result in results if result.train_outcome is not None]
+    if guides:
+        # Strategies and bounds read the training parts; threshold and score stay those of held-out data.
+        trained = _train_outcome(metric, folds, guides)
+        fields["profile"], fields["hull"] = trained["profile"], trained["hull"]
+        fields["value"], fields["attained"] = trained["value"], trained["attained"]
+    return fields
 
 
-def _pooled(parts):
+def _pooled(parts: list[Any]) -> Any:
     """What the folds say, one after the other; a single fold is taken as it is."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _found(answer, threshold):
+def _found(answer: Response | FoldResult, threshold: float | None) -> BoolArray:
     """Where something is found at a threshold, or by the own decision (``None``)."""
-    return answer.decided if threshold is None else answer.score >= threshold
+    decided, score = answer.decided, answer.score
+    if threshold is not None:
+        assert score is not None, "a threshold is one of scores"
+        return score >= threshold
+    assert decided is not None, "failed trainings are left out before"
+    return decided
 
 
-def decisions(results: Any, threshold: Any) -> Any:
+def decisions(results: list[FoldResult], threshold: float | None) -> BoolArray:
     """Which held-out samples are found for what they are at a threshold, or by the own decision (``None``)."""
     return _pooled([_found(result, threshold) for result in results]) & ~_pooled([result.lost for result in results])
 
 
-def evaluate(metric: Metric, is_pos: BoolArray, lost: Any, decided: Any, score: Array, weight: Array | None) -> Any:
+def evaluate(
+    metric: Metric, is_pos: BoolArray, lost: BoolArray, decided: BoolArray, score: Array | None, weight: Array | None
+) -> Outcome:
     """Fields of a trial from decisions and scores (or ``None``) on one data set."""
     profile = ErrorProfile.from_masks(is_pos, decided & ~lost, sample_weight=weight)
     curve = None if score is None else sweep_several(is_pos, lost, score, weight)
@@ -256,33 +282,32 @@ def evaluate(metric: Metric, is_pos: BoolArray, lost: Any, decided: Any, score: 
     return outcome(metric, profile, hull=known_hull(profile, curve), cut=cut)
 
 
-def _fold_scores(metric, folds, results, pooled):
+def _fold_scores(
+    metric: Metric, folds: list[Fold], results: list[FoldResult], pooled: Outcome
+) -> tuple[float | None, ...]:
     """Metric of each fold at the pooled threshold; a single fold is all that was pooled."""
     if len(folds) == 1:
         return (pooled["score"],)
     return tuple(_fold_score(metric, fold, result, pooled["threshold"]) for fold, result in zip(folds, results))
 
 
-def _fold_score(metric, fold, result, threshold):
+def _fold_score(metric: Metric, fold: Fold, result: FoldResult, threshold: float | None) -> float | None:
     """Metric of one fold at the pooled threshold; ``None`` where the fold lacks a class."""
     is_pos = fold.y_test > 0
     counted = is_pos if fold.weight_test is None else is_pos[fold.weight_test > 0]
     if counted.all() or not counted.any():
         return None
-    predicted = _found(result, threshold) & ~result.lost
+    predicted = _found(result, threshold) & ~_pooled([result.lost])
     return metric.of(ErrorProfile.from_masks(is_pos, predicted, sample_weight=fold.weight_test))
 
 
-def _train_fields(metric, folds, results):
+def _train_outcome(metric: Metric, folds: list[Fold], known: list[tuple[ErrorProfile, Hull]]) -> Outcome:
     """What the bounds read where they read the training parts: the mean over folds."""
     sizes = np.array([f.y_train.size if f.weight_train is None else f.weight_train.sum() for f in folds], dtype=float)
     shares = sizes / sizes.sum()
-    profiles, hulls = zip(*(result.train_outcome for result in results))
-    profile = ErrorProfile(
-        *(float(np.dot(shares, [getattr(p, name) for p in profiles])) for name in ("fn", "fp", "pos"))
-    )
-    fields = outcome(metric, profile, hull=Hull.mean(hulls, shares))
-    return {name: fields[name] for name in ("profile", "value", "attained", "hull")}
+    profiles, hulls = zip(*known)
+    fn, fp, pos = (float(np.dot(shares, [getattr(p, name) for p in profiles])) for name in ("fn", "fp", "pos"))
+    return outcome(metric, ErrorProfile(fn, fp, pos), hull=Hull.mean(hulls, shares))
 
 
 def warn_of_one_side(metric: Metric, winner: Trial, answer: Response) -> None:
@@ -302,6 +327,8 @@ def warn_of_one_side(metric: Metric, winner: Trial, answer: Response) -> None:
     found = _found(answer, winner.threshold)
     if found.any() and not found.all():
         return
+    assert winner.profile is not None, "winners are complete"
+    assert winner.score is not None, "winners are complete"
     pos = winner.profile.pos
     useless = ErrorProfile(fn=0.0, fp=1.0 - pos, pos=pos) if found.all() else ErrorProfile(fn=pos, fp=0.0, pos=pos)
     if winner.score > metric.of(useless) + 1e-9:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from csf._common.typing import Array, Estimator, IntArray
+from csf._common.typing import Array, Estimator
 from csf.errors.profile import ErrorProfile
 from csf.scores.responses import respond
 from csf.search.outcomes import evaluate
@@ -19,10 +18,29 @@ from csf.trials import Trial
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
-    from csf.samples.labels import Labels
+    from csf.samples.task import Task
+    from csf.study.study import Bound
 
 
-__all__ = ["is_prefit", "prefit_study"]
+__all__ = ["PrefitStudy", "is_prefit", "prefit_study"]
+
+
+class PrefitStudy(NamedTuple):
+    """A base that was fitted before, judged.
+
+    Parameters
+    ----------
+    study : Study
+        With one complete trial, whose costs are 1: those that the base was trained with are unknown.
+    known : ndarray of shape (n_classes,)
+        Classes as the base knows them.
+    names : ndarray of shape (n_classes,)
+        The user's labels of these.
+    """
+
+    study: Study
+    known: Array
+    names: Array
 
 
 def is_prefit(base: Estimator, cv: object) -> bool:
@@ -43,17 +61,7 @@ def is_prefit(base: Estimator, cv: object) -> bool:
     return isinstance(base, FrozenEstimator) or (isinstance(cv, str) and cv == "prefit")
 
 
-def prefit_study(
-    base: Estimator,
-    metric: Metric,
-    X: ArrayLike,
-    labels: Labels,
-    codes: IntArray,
-    weight: Array | None,
-    *,
-    tune: bool,
-    bound: str | type,
-) -> tuple[Study, Array, Array]:
+def prefit_study(base: Estimator, metric: Metric, task: Task, *, tune: bool, bound: Bound) -> PrefitStudy:
     """Study of one trial: the fitted base, with the threshold that suits it best.
 
     Parameters
@@ -62,14 +70,8 @@ def prefit_study(
         Fitted classifier.
     metric : Metric
         What is maximised.
-    X : array-like of shape (n_samples, n_features)
-        Samples to judge it on.
-    labels : Labels
-        Classes of the problem. A base trained on codes knows the null class as 0.
-    codes : ndarray of int, shape (n_samples,)
-        Truth.
-    weight : ndarray of shape (n_samples,) or None
-        Sample weights.
+    task : Task
+        What to judge it on.
     tune : bool
         Whether the threshold is tuned.
     bound : str or type
@@ -77,12 +79,8 @@ def prefit_study(
 
     Returns
     -------
-    study : Study
-        With one complete trial, whose costs are 1: those that the base was trained with are unknown.
-    known : ndarray of shape (n_classes,)
-        Classes as the base knows them.
-    names : ndarray of shape (n_classes,)
-        The user's labels of these.
+    PrefitStudy
+        The study, and what the base calls its classes.
 
     Raises
     ------
@@ -90,13 +88,15 @@ def prefit_study(
         If the base is not fitted.
     """
     check_is_fitted(base)
+    labels = task.user_labels
     known = np.asarray(getattr(base, "classes_", labels.classes))
+    # It may have been trained on codes, by a search; it then knows the null class as 0.
     coded = known.tolist() == list(range(labels.classes.size)) != labels.classes.tolist()
-    null, truth = (0, codes) if coded else (labels.null, labels.decode(codes))
-    answer, is_pos = respond(base, X, null, tune=tune), codes > 0
-    pos = ErrorProfile.from_masks(is_pos, is_pos, sample_weight=weight).pos
+    null, truth = (0, task.codes) if coded else (labels.null, labels.decode(task.codes))
+    answer, is_pos = respond(base, task.X, null, tune=tune), task.codes > 0
+    pos = ErrorProfile.from_masks(is_pos, is_pos, sample_weight=task.weight).pos
     study = Study(metric, ImbalanceRatio(), pos=pos, n_trials=1, bound=bound)
     study.trials = [Trial(number=0, t=None, c_fn=1.0, c_fp=1.0)]
     lost = is_pos & (truth != answer.found)
-    study.record(0, **evaluate(metric, is_pos, lost, answer.decided, answer.score, weight))
-    return study, known, labels.decode(known) if coded else known
+    study.record(0, **evaluate(metric, is_pos, lost, answer.decided, answer.score, task.weight))
+    return PrefitStudy(study, known, labels.decode(known) if coded else known)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,44 +15,71 @@ from csf.bounds import upper_bound
 from csf.trials import best_trial, first_line, gap
 
 if TYPE_CHECKING:
-    from csf.metrics.base import Metric
     from csf.study.study import Study
     from csf.trials import Trial
 
 
-__all__ = ["cv_results", "report"]
+__all__ = ["Summary", "cv_results", "summary"]
 
 # Relative duality gap of the winner from which on the user is told.
 _OPEN = 0.05
 
 
-def report(
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What the trials of a search say.
+
+    Parameters
+    ----------
+    trials : list of Trial
+        Those of all settings.
+    n_splits : int
+        Number of splits.
+    winner : Trial
+        The trial that was chosen.
+    index : int
+        Its place.
+    params : dict
+        Its setting.
+    upper_bound : float
+        Best value still possible.
+    gap : float
+        Its distance from the best value attained.
+    stop_reason : str
+        Why the search ended.
+    table : dict of ndarray
+        See `cv_results`.
+    """
+
+    trials: list[Trial]
+    n_splits: int
+    winner: Trial
+    index: int
+    params: dict[str, Any]
+    upper_bound: float
+    gap: float | None
+    stop_reason: str
+    table: dict[str, Array]
+
+
+def summary(
     studies: list[Study],
     settings: list[dict[str, Any]],
     n_splits: int,
     *,
-    metric: Metric,
-    pos: float,
-    bound: str | type,
     stopped: str | None = None,
     winner: Trial | None = None,
-) -> dict[str, Any]:
-    """Fitted attributes of a search that come from its trials.
+) -> Summary:
+    """Results of a search that come from its trials.
 
     Parameters
     ----------
     studies : list of Study
-        One for each setting.
+        One for each setting, all with the same metric, share of positives and bound.
     settings : list of dict
         Parameters of the base for each setting.
     n_splits : int
         Number of splits.
-    metric : Metric
-        What was maximised.
-    pos : float
-        Share of positives in the data of the bounds.
-    bound : str or type
-        See `csf.bounds.get_bound`.
     stopped : str, default=None
         Why the search ended before its studies did.
     winner : Trial, default=None
@@ -58,8 +87,8 @@ def report(
 
     Returns
     -------
-    dict
-        Attribute names and values, see `csf.CostSearch`.
+    Summary
+        The results.
 
     Raises
     ------
@@ -76,27 +105,23 @@ def report(
             "lower C, or raise max_iter of the base",
             ConvergenceWarning,
         )
-    ceiling = upper_bound(trials, metric, pos=pos, bound=bound)
-    return {
-        "trials_": trials,
-        "n_trials_": len(trials),
-        "n_splits_": n_splits,
-        "best_index_": next(i for i, trial in enumerate(trials) if trial is winner),
-        "best_t_": winner.t,
-        "best_cost_weights_": winner.costs,
-        "best_threshold_": winner.threshold,
-        "best_score_": winner.score,
-        "best_params_": settings[winner.setting],
-        "feasible_": winner.feasible,
-        "constraint_value_": winner.rate,
-        "upper_bound_": ceiling,
-        "gap_": gap(trials, ceiling),
-        "stop_reason_": stopped or "; ".join(dict.fromkeys(study.stop_reason for study in studies)),
-        "cv_results_": cv_results(trials, settings, n_splits),
-    }
+    # One bound for all settings: it speaks of every classifier on these data, whatever its parameters.
+    first = studies[0]
+    ceiling = upper_bound(trials, first.metric, pos=first.pos, bound=first.bound)
+    return Summary(
+        trials=trials,
+        n_splits=n_splits,
+        winner=winner,
+        index=next(i for i, trial in enumerate(trials) if trial is winner),
+        params=settings[winner.setting],
+        upper_bound=ceiling,
+        gap=gap(trials, ceiling),
+        stop_reason=stopped or "; ".join(dict.fromkeys(study.stop_reason for study in studies if study.stop_reason)),
+        table=cv_results(trials, settings, n_splits),
+    )
 
 
-def _nothing_worked(trials):
+def _nothing_worked(trials: list[Trial]) -> Exception:
     """Error for a search without a complete trial: the causes in a line each, then the first traceback."""
     errors = [trial.error for trial in trials if trial.error]
     causes = list(dict.fromkeys(map(first_line, errors))) or ["no trial was made"]
@@ -129,7 +154,7 @@ def cv_results(trials: list[Trial], settings: list[dict[str, Any]], n_folds: int
         ``error``. It opens as a DataFrame.
     """
 
-    def column(get, missing=np.nan):
+    def column(get: Callable[[Trial], float | None], missing: float = np.nan) -> Array:
         return np.array([missing if get(t) is None else get(t) for t in trials], dtype=float)
 
     table = {"params": np.array([{"t": t.t, **settings[t.setting]} for t in trials], dtype=object)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import zlib
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ __all__ = ["decode", "encode"]
 _SOLUTIONS = {kind.__name__: kind for kind in (HingeSolution, Solution)}
 
 
-def encode(state: object) -> object:
+def encode(state: Any) -> Any:
     """Plain description of a state.
 
     Parameters
@@ -49,11 +50,11 @@ def encode(state: object) -> object:
         return ["number", encode(np.asarray(state))]
     name = type(state).__name__
     if _SOLUTIONS.get(name) is type(state):
-        return [name, *(encode(getattr(state, field.name)) for field in fields(state))]
+        return [name, *(encode(getattr(state, field.name)) for field in fields(_SOLUTIONS[name]))]
     raise TypeError(f"a state that holds a {name} cannot be kept in a file")
 
 
-def decode(record: object) -> object:
+def decode(record: Any) -> Any:
     """State of a description.
 
     Parameters
@@ -80,7 +81,7 @@ def decode(record: object) -> object:
             return np.frombuffer(zlib.decompress(base64.b64decode(packed)), dtype=dtype).reshape(shape).copy()
         if kind == "number":
             return decode(parts[0])[()]
-        parts = map(decode, parts)
+        parts = [decode(part) for part in parts]
         return {"tuple": tuple, "list": list}[kind](parts) if kind not in _SOLUTIONS else _SOLUTIONS[kind](*parts)
     except (KeyError, TypeError, ValueError, zlib.error) as error:
         raise ValueError(f"this is not the record of a state: {error!r}") from error

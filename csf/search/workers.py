@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
 from csf.search.cluster import Cluster
-from csf.search.outcomes import FoldResult, run_fold
+from csf.search.outcomes import FoldResult
+from csf.search.tasks import FoldTask, Part
 
 if TYPE_CHECKING:
     from csf.samples.folds import Fold
@@ -49,16 +49,19 @@ class Workers:
     """
 
     def __init__(self, trainers: list[list[Trainer]], folds: list[Fold], n_jobs: int | None) -> None:
-        labels = [fold.labels for fold in folds]
-        rows = [list(zip(row, labels, strict=True)) for row in trainers]
-        count, backend = effective_n_jobs(n_jobs), get_active_backend()[0]
+        # A trainer has the samples that it needs; folds with samples would send them a second time.
+        judged = [fold.without_samples for fold in folds]
+        parts = [[Part(*pair) for pair in zip(row, judged, strict=True)] for row in trainers]
+        count, backend = effective_n_jobs(n_jobs), get_active_backend()[0]  # pyright: ignore[reportArgumentType] (None is fine)
+        self._place: _Place
         if getattr(backend, "client", None) is not None:
-            self._place = Cluster(rows, backend)
+            self._place = Cluster(parts, backend)
         elif count == 1:
-            self._place = _Here(rows)
+            self._place = _Here(parts)
         else:
+            # Compiled solvers run side by side in threads, which share the samples; Python's own code does not.
             threads = all(trainer.releases_gil for row in trainers for trainer in row)
-            self._place = _Pool(rows, n_jobs, count, prefer="threads" if threads else None)
+            self._place = _Pool(parts, n_jobs, count, prefer="threads" if threads else None)
 
     def __enter__(self) -> Self:
         self._place.__enter__()
@@ -67,25 +70,25 @@ class Workers:
     def __exit__(self, *error: Any) -> None:
         self._place.__exit__(*error)
 
-    def run(self, tasks: list[tuple[Any, ...]], *, raise_errors: bool, **options: Any) -> Iterator[Any]:
+    def run(self, tasks: list[FoldTask], *, raise_errors: bool) -> Generator[FoldResult, None, None]:
         """Train on folds.
 
         Parameters
         ----------
-        tasks : list of tuple of (int, int, tuple of float, sequence)
-            Setting, fold, costs and states to start from.
+        tasks : list of FoldTask
+            The trainings.
         raise_errors : bool
             Whether the first failure, in the order of the tasks, is raised or recorded.
-        **options : object
-            Passed on to `csf.search.outcomes.run_fold`.
 
         Yields
         ------
         FoldResult
             The results in the order of the tasks.
         """
-        come = {}
-        with closing(self._place.results(tasks, options)) as results:
+        # Workers finish in any order. Results wait for those before them: what a search does must not depend on which
+        # worker was the faster one.
+        come: dict[int, FoldResult] = {}
+        with closing(self._place.results(tasks)) as results:
             for number in range(len(tasks)):
                 while number not in come:
                     at, result = next(results)
@@ -96,11 +99,23 @@ class Workers:
                 yield result
 
 
+class _Place(Protocol):
+    """Where trainings run."""
+
+    def __enter__(self) -> Any: ...
+
+    def __exit__(self, *error: Any) -> None: ...
+
+    def results(self, tasks: list[FoldTask]) -> Generator[tuple[int, FoldResult], None, None]:
+        """Number and result of each task, as they come."""
+        ...
+
+
 class _Here:
     """Trains in this thread."""
 
-    def __init__(self, rows: Any) -> None:
-        self._rows = rows
+    def __init__(self, parts: list[list[Part]]) -> None:
+        self._parts = parts
 
     def __enter__(self) -> Self:
         return self
@@ -108,17 +123,17 @@ class _Here:
     def __exit__(self, *error: Any) -> None:
         pass
 
-    def results(self, tasks: Any, options: Namespace) -> Any:
+    def results(self, tasks: list[FoldTask]) -> Generator[tuple[int, FoldResult], None, None]:
         """Number and result of each task, as they come."""
-        for number, (setting, fold, *task) in enumerate(tasks):
-            yield number, run_fold(*self._rows[setting][fold], *task, **options)
+        for number, task in enumerate(tasks):
+            yield number, task.run(self._parts[task.setting][task.fold])
 
 
 class _Pool:
     """Trains in threads or processes of this machine, or wherever another backend of joblib does."""
 
-    def __init__(self, rows: Any, n_jobs: int | None, count: Any, *, prefer: Any) -> None:
-        self._rows = rows
+    def __init__(self, parts: list[list[Part]], n_jobs: int | None, count: int, *, prefer: str | None) -> None:
+        self._parts = parts
         # joblib hands out twice as many tasks as there are workers.
         self._in_flight = 2 * count
         self._parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", prefer=prefer)
@@ -130,39 +145,40 @@ class _Pool:
     def __exit__(self, *error: Any) -> None:
         self._parallel.__exit__(*error)
 
-    def results(self, tasks: Any, options: Namespace) -> Any:
+    def results(self, tasks: list[FoldTask]) -> Generator[tuple[int, FoldResult], None, None]:
         """Number and result of each task, as they come."""
         left = dict(enumerate(tasks))
         while left:
             with suppress(BrokenProcessPool):
-                yield from self._some(left, list(left), options)
+                yield from self._some(left, list(left))
+            # The pool broke. Only those that were on their way can have done it: one of them at a time, the guilty one
+            # is found; then the others go on together.
             for number in list(left)[: self._in_flight]:
-                yield from self._one(left, number, options)
+                yield from self._one(left, number)
 
-    def _some(self, left, numbers, options):
+    def _some(self, left: dict[int, FoldTask], numbers: list[int]) -> Iterator[tuple[int, FoldResult]]:
         """Results of some of the tasks that are left."""
-        tasks = ((number, *left[number]) for number in numbers)
+        tasks = ((number, left[number]) for number in numbers)
         with _closing(
             self._parallel(
-                delayed(_numbered)(number, *self._rows[setting][fold], *task, **options)
-                for number, setting, fold, *task in tasks
+                delayed(_numbered)(number, task, self._parts[task.setting][task.fold]) for number, task in tasks
             )
         ) as results:
             for number, result in results:
                 del left[number]
                 yield number, result
 
-    def _one(self, left, number, options):
+    def _one(self, left: dict[int, FoldTask], number: int) -> Iterator[tuple[int, FoldResult]]:
         """Result of a task that has the pool for itself: if the pool breaks, it is to blame."""
         try:
-            yield from self._some(left, [number], options)
+            yield from self._some(left, [number])
         except BrokenProcessPool as error:
             del left[number]
             yield number, FoldResult.failed(error.with_traceback(None))
 
 
 @contextmanager
-def _closing(results):
+def _closing(results: Any) -> Iterator[Any]:
     """Close a generator of joblib in the end, without its advice about tasks that nobody waits for any more."""
     try:
         yield results
@@ -172,5 +188,5 @@ def _closing(results):
             results.close()
 
 
-def _numbered(number, *task, **options):
-    return number, run_fold(*task, **options)
+def _numbered(number: int, task: FoldTask, part: Part) -> tuple[int, FoldResult]:
+    return number, task.run(part)

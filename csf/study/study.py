@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack
 
 from numpy.typing import ArrayLike
 
-from csf._common.files import read_record, write_record
-from csf._common.identity import named
 from csf._common.typing import Label, PathLike
 from csf._validation import check_binary_target, check_count, check_fraction, check_number, check_scores, check_weights
 from csf.bounds import upper_bound
 from csf.errors.profile import ErrorProfile
 from csf.metrics import get_metric
 from csf.strategies import Proposal, get_strategy
+from csf.study.files import read_study, write_study
+from csf.study.proposals import checked_proposal
 from csf.thresholding import sweep
-from csf.trials import Trial, best_trial, check_history, check_share, gap, known_hull, outcome, same_costs
+from csf.trials import Trial, best_trial, check_history, check_share, gap, known_hull, outcome
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.strategies.base import Strategy
+    from csf.trials import CompleteFields
 
 
-__all__ = ["Study"]
+__all__ = ["Bound", "Study"]
 
-FORMAT = "csf-study"
-VERSION = 2
+StrategyLike: TypeAlias = "str | Strategy | Callable[..., Any]"
+Bound: TypeAlias = Literal["support", "diagonal", "envelope", "parambath"] | type
 
 
 class Study:
@@ -74,12 +74,12 @@ class Study:
     def __init__(
         self,
         metric: str | Metric = "f1",
-        strategy: str | Strategy | Callable[..., Any] = "cone",
+        strategy: StrategyLike = "cone",
         *,
         pos: float,
         n_trials: int = 10,
         tol: float | None = None,
-        bound: Literal["support", "diagonal", "envelope", "parambath"] | type = "support",
+        bound: Bound = "support",
     ) -> None:
         self.metric = get_metric(metric)
         self.n_trials = check_count(n_trials, "n_trials")
@@ -92,15 +92,15 @@ class Study:
         self.tol = tol
         self.bound = bound
         upper_bound([], self.metric, pos=self.pos, bound=bound)  # a bound that cannot serve the metric says so now
-        self.trials = []
-        self.stop_reason = None
+        self.trials: list[Trial] = []
+        self.stop_reason: str | None = None
 
     @classmethod
     def from_target(
         cls,
         y: ArrayLike,
         metric: str | Metric = "f1",
-        strategy: str = "cone",
+        strategy: StrategyLike = "cone",
         *,
         pos_label: Label = None,
         sample_weight: ArrayLike | None = None,
@@ -151,8 +151,10 @@ class Study:
             return None
         if len(self.trials) >= self.n_trials:
             return self._stop(f"all {self.n_trials} trials are done")
-        if self.tol is not None and not pending and self.best_trial is not None and self.gap <= self.tol:
-            return self._stop(f"the gap {self.gap:.3g} is at most tol={self.tol:g}")
+        if self.tol is not None and not pending and self.best_trial is not None:
+            reached = self.gap
+            if reached is not None and reached <= self.tol:
+                return self._stop(f"the gap {reached:.3g} is at most tol={self.tol:g}")
         proposal = self.strategy.propose(tuple(self.trials), metric=self.metric, pos=self.pos)
         if proposal is None:
             return None if pending else self._stop(f"strategy {self.strategy.name} is done")
@@ -173,51 +175,13 @@ class Study:
         """
         return list(iter(self.ask, None))
 
-    def _stop(self, reason):
+    def _stop(self, reason: str) -> None:
         self.stop_reason = reason
 
-    def _trial(self, proposal):
-        if isinstance(proposal, Proposal):
-            t, c_fn, c_fp = self._checked_proposal(proposal)
-        else:
-            t = self.metric.clip_level(self._checked_level(proposal), pos=self.pos)
-            c_fn, c_fp = self.metric.cost_weights(t, pos=self.pos)
-        if not (c_fn > 0 and c_fp > 0):
-            raise ValueError(
-                f"metric {self.metric.name!r} gives the costs (c_fn, c_fp) = ({c_fn:g}, {c_fp:g}) at level {t}: a "
-                "class without weight leaves nothing to learn. Such a metric is maximised by predicting one class "
-                "everywhere; add a constraint, e.g. metric='recall', constraint='precision >= 0.8'"
-            )
+    def _trial(self, proposal: Proposal | float) -> Trial:
+        t, c_fn, c_fp = checked_proposal(proposal, self.metric, pos=self.pos, strategy=self.strategy.name)
         number = 1 + max((trial.number for trial in self.trials), default=-1)
-        return Trial(number=number, t=t, c_fn=float(c_fn), c_fp=float(c_fp))
-
-    def _checked_proposal(self, proposal):
-        c_fn, c_fp = float(proposal.c_fn), float(proposal.c_fp)
-        if not (0 < c_fn < math.inf and 0 < c_fp < math.inf):
-            raise ValueError(f"strategy {self.strategy.name!r} proposed {proposal}; costs must be positive and finite")
-        if proposal.t is None:
-            return None, c_fn, c_fp
-        t = self._checked_level(proposal.t)
-        a_fn, a_fp = self.metric.cost_weights(t, pos=self.pos)
-        if not same_costs((c_fn, c_fp), (a_fn, a_fp)):
-            raise ValueError(
-                f"strategy {self.strategy.name!r} proposed {proposal}, but level {t:g} has costs in the ratio "
-                f"{a_fn:g} : {a_fp:g}; give t=None for costs of no level"
-            )
-        return t, c_fn, c_fp
-
-    def _checked_level(self, level):
-        lo, hi = self.metric.range(self.pos)
-        try:
-            t = float(level)
-        except (TypeError, ValueError):
-            raise TypeError(
-                f"strategy {self.strategy.name!r} proposed {level!r}; accepted: a level in [{lo:g}, {hi:g}], a "
-                "Proposal, or None to end"
-            ) from None
-        if not lo <= t <= hi:
-            raise ValueError(f"strategy {self.strategy.name!r} proposed t={t!r}, outside the range [{lo:g}, {hi:g}]")
-        return t
+        return Trial(number=number, t=t, c_fn=c_fn, c_fp=c_fp)
 
     # ---------------------------------------------------------------- tell
 
@@ -278,18 +242,22 @@ class Study:
             if y_score is not None:
                 curve = sweep(is_pos, check_scores(y_score, is_pos.shape[0]), weight)
         cut = None if curve is None else curve.best(self.metric, self.metric.constraint)
-        profile = profile or cut.profile
+        if profile is None:
+            assert cut is not None, "without a profile and predictions there are scores"
+            profile = cut.profile
         return self.record(trial, **outcome(self.metric, profile, hull=known_hull(profile, curve), cut=cut))
 
-    def record(self, trial: Trial | int, **results: Any) -> Trial:
+    def record(self, trial: Trial | int, *, setting: int = 0, **results: Unpack[CompleteFields]) -> Trial:
         """Complete a pending trial with finished results; `tell` is the way in for labels and predictions.
 
         Parameters
         ----------
         trial : Trial or int
             A pending trial of this study, or its number.
+        setting : int, default=0
+            Which setting of the base's parameters was trained.
         **results
-            Fields of the `Trial`, among them ``profile``, ``value`` and ``score``.
+            Further fields of the `Trial`, among them ``profile``, ``value`` and ``score``.
 
         Returns
         -------
@@ -297,7 +265,7 @@ class Study:
             The complete trial.
         """
         check_share(results["profile"], self.pos)
-        return self._settle(trial, state="complete", **results)
+        return self._settle(trial, state="complete", setting=setting, **results)
 
     def fail(self, trial: Trial | int, error: str | Exception, **results: Any) -> Trial:
         """Report that a trial's training failed; the search goes on without it.
@@ -318,13 +286,14 @@ class Study:
         """
         return self._settle(trial, state="failed", error=str(error), **results)
 
-    def _settle(self, trial, **changes):
+    def _settle(self, trial: Trial | int, **changes: Any) -> Trial:
         number = trial.number if isinstance(trial, Trial) else trial
-        at, known = next(((at, t) for at, t in enumerate(self.trials) if t.number == number), (None, None))
-        if known is None or known.state != "pending":
-            state = "unknown" if known is None else known.state
+        at = next((at for at, known in enumerate(self.trials) if known.number == number), None)
+        if at is None or self.trials[at].state != "pending":
+            state = "unknown" if at is None else self.trials[at].state
             pending = [t.number for t in self.trials if t.state == "pending"]
             raise ValueError(f"trial {number!r} is {state} in this study; pending trials: {pending}")
+        known = self.trials[at]
         if isinstance(trial, Trial) and trial.costs != known.costs:
             text = f"trial {number} has the costs {known.costs} in this study and {trial.costs} where it comes from"
             raise ValueError(f"{text}: it belongs to another study")
@@ -338,26 +307,26 @@ class Study:
     # ---------------------------------------------------------------- results
 
     @property
-    def best_trial(self) -> Any:
+    def best_trial(self) -> Trial | None:
         """Complete trial with the largest score (feasible ones first, then the earliest), or ``None``."""
         return best_trial(self.trials)
 
     @property
-    def best_score(self) -> Any:
+    def best_score(self) -> float | None:
         """Score of `best_trial`, or ``None`` before the first result."""
         return None if self.best_trial is None else self.best_trial.score
 
     @property
-    def upper_bound(self) -> Any:
+    def upper_bound(self) -> float:
         """Best value still possible by the bound (for feasible classifiers); the end of the range before a result."""
         return upper_bound(self.trials, self.metric, pos=self.pos, bound=self.bound)
 
     @property
-    def gap(self) -> Any:
+    def gap(self) -> float | None:
         """`upper_bound` minus the best value attained, >= 0; ``None`` before a result, NaN where none is feasible."""
         return gap(self.trials, self.upper_bound)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, int]:
         """Number of trials in each state.
 
         Returns
@@ -378,23 +347,10 @@ class Study:
         path : path-like
             File to write.
         """
-        write_record(
-            path,
-            FORMAT,
-            VERSION,
-            {
-                "metric": named(self.metric),
-                "strategy": named(self._given),
-                "pos": self.pos,
-                "n_trials": self.n_trials,
-                "tol": self.tol,
-                "stop_reason": self.stop_reason,
-                "trials": [trial.to_dict() for trial in self.trials],
-            },
-        )
+        write_study(path, self, self._given)
 
     @classmethod
-    def load(cls, path: PathLike, metric: str | Metric = "f1", strategy: str = "cone", **options: Any) -> Self:
+    def load(cls, path: PathLike, metric: str | Metric = "f1", strategy: StrategyLike = "cone", **options: Any) -> Self:
         """Study with the trials of a file; metric and strategy are code and given again.
 
         Parameters
@@ -416,18 +372,8 @@ class Study:
         ValueError
             If the file is damaged, not a study, or was made with another metric or strategy.
         """
-        content = read_record(path, FORMAT, VERSION)
-        try:
-            pos = check_fraction(content["pos"], "pos")
-            options = {"n_trials": check_count(content["n_trials"], "n_trials"), "tol": content["tol"]} | options
-            made_with = [list(content[name]) for name in ("metric", "strategy")]
-            trials = [Trial.from_dict(record) for record in content["trials"]]
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise ValueError(f"{path} is damaged ({error!r}); it was left as it is") from error
-        study = cls(metric, strategy, pos=pos, **options)
-        for name, then, now in zip(("metric", "strategy"), made_with, (named(study.metric), named(study._given))):
-            if then != now:
-                how = "with other parameters, other code or other values that its functions enclose"
-                raise ValueError(f"{path} was made with {name} {then[0]}, not {now[0] if then[0] != now[0] else how}")
-        study.trials = check_history(trials, study.metric, pos=pos, path=path)
+        record = read_study(path)
+        study = cls(metric, strategy, pos=record.pos, **({"n_trials": record.n_trials, "tol": record.tol} | options))
+        record.check_made_with(study.metric, study._given, path)
+        study.trials = check_history(record.trials, study.metric, pos=record.pos, path=path)
         return study

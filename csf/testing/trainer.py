@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Costs, Estimator
 from csf._sklearn import clone
-from csf.costs.weights import WeightRoute, weight_route
+from csf.costs.channel import WeightRoute, weight_route
 from csf.samples.folds import Data, Fold, make_folds
 from csf.scores.responses import natural_threshold, respond, response_method
 from csf.testing._require import require

@@ -11,6 +11,16 @@ so that models of few rows or rounds take 4 to 20 times as long. LightGBM and XG
 
 from csf.trainers.base import Trainer, Training
 from csf.trainers.generic import GenericTrainer, seeded
+from csf.trainers.prepared import Prepared
 from csf.trainers.registry import ENGINES, make_trainers, register_trainer
 
-__all__ = ["ENGINES", "GenericTrainer", "Trainer", "Training", "make_trainers", "register_trainer", "seeded"]
+__all__ = [
+    "ENGINES",
+    "GenericTrainer",
+    "Prepared",
+    "Trainer",
+    "Training",
+    "make_trainers",
+    "register_trainer",
+    "seeded",
+]

@@ -1,15 +1,21 @@
 """The contract of a trainer: one base, one fold, many costs."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from csf._common.typing import Costs, Estimator
 from csf._sklearn import clone
-from csf.costs.weights import WeightRoute
+from csf.costs.channel import CostChannel
 from csf.samples.folds import Fold
 from csf.scores.responses import Response, respond
 
-__all__ = ["Trainer", "Training"]
+__all__ = ["Maker", "Trainer", "Training"]
+
+# maker(base, folds, channel, normalize, prepared) returns a list of trainers, one for each fold, or None.
+Maker: TypeAlias = Callable[..., "list[Trainer] | None"]
 
 
 class Training(NamedTuple):
@@ -31,7 +37,7 @@ class Training(NamedTuple):
     model: Any
     state: object = None
     gap: float | None = None
-    costs: tuple[float, float] | None = None
+    costs: Costs | None = None
 
 
 class Trainer(ABC):
@@ -47,7 +53,7 @@ class Trainer(ABC):
         Unfitted classifier with its parameters set.
     fold : Fold
         Data to train on and to predict.
-    route : WeightRoute
+    channel : CostChannel
         How costs reach the base.
     normalize : {"none", "mean"}, default="none"
         See `csf.costs.weights.cost_sample_weight`.
@@ -64,12 +70,21 @@ class Trainer(ABC):
     releases_gil: bool = False
     family: str | None = None
 
-    def __init__(self, base: Any, fold: Fold, route: WeightRoute, normalize: str = "none") -> None:
+    def __init__(self, base: Estimator, fold: Fold, channel: CostChannel, normalize: str = "none") -> None:
         # Slices alone: a worker process gets no more than it needs.
-        self.base, self.fold, self.route, self.normalize = base, fold.sliced, route, normalize
+        self.base, self.fold, self.channel, self.normalize = base, fold.sliced, channel, normalize
+
+    @property
+    def route(self) -> CostChannel:
+        """The channel, under an earlier name."""
+        return self.channel
+
+    @route.setter
+    def route(self, channel: CostChannel) -> None:
+        self.channel = channel
 
     @abstractmethod
-    def fit(self, costs: tuple[float, float], starts: Sequence[Any] = ()) -> Training:
+    def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
         """Train with the given class costs.
 
         Parameters
@@ -104,7 +119,7 @@ class Trainer(ABC):
         """
         return respond(training.model, self.fold.X_test if part == "test" else self.fold.X_train, 0, tune=tune)
 
-    def estimator(self, training: Training) -> Any:
+    def estimator(self, training: Training) -> Estimator:
         """Fitted object of the base's class that has learnt the codes of the fold's targets.
 
         By default the model, if it is one, else a clone of the base, trained with the costs of ``training``.
@@ -133,7 +148,7 @@ class Trainer(ABC):
             )
         return self.train_base(training.costs)
 
-    def train_base(self, costs: tuple[float, float]) -> Any:
+    def train_base(self, costs: Costs) -> Estimator:
         """Train a clone of the base on the training part.
 
         Parameters
@@ -146,7 +161,7 @@ class Trainer(ABC):
         estimator
             The fitted clone.
         """
-        return self.route.fit(
+        return self.channel.fit(
             clone(self.base),
             self.fold.X_train,
             self.fold.y_train,
@@ -156,7 +171,7 @@ class Trainer(ABC):
             fit_params=self.fold.fit_params,
         )
 
-    def position(self, costs: tuple[float, float]) -> tuple[float, ...]:
+    def position(self, costs: Costs) -> tuple[float, ...]:
         """Where costs lie among all trainings of the family, for the choice of a start.
 
         Parameters

@@ -1,10 +1,13 @@
 """Training any base classifier many times, with other costs each time."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from csf._common.typing import Costs, Estimator
 from csf._sklearn import clone
 from csf.trainers.base import Trainer, Training
 
@@ -20,7 +23,7 @@ class GenericTrainer(Trainer):
         Unfitted classifier with its parameters set.
     fold : Fold
         Data to train on and to predict.
-    route : WeightRoute
+    channel : CostChannel
         How costs reach the base.
     normalize : {"none", "mean"}, default="none"
         See `csf.costs.weights.cost_sample_weight`.
@@ -28,25 +31,25 @@ class GenericTrainer(Trainer):
     Examples
     --------
     >>> from sklearn.svm import LinearSVC
-    >>> from csf.costs.weights import WeightRoute
-    >>> from csf.samples.folds import Data, Fold
-    >>> data = Data(np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1]))
-    >>> fold = Fold(data, np.array([0, 1, 2]), np.array([3]))
-    >>> trainer = GenericTrainer(LinearSVC(), fold, WeightRoute("sample_weight", "sample_weight"))
+    >>> from csf.costs import CostChannel
+    >>> from csf.samples import Fold, Task
+    >>> task = Task(np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1]))
+    >>> fold = Fold(task, np.array([0, 1, 2]), np.array([3]))
+    >>> trainer = GenericTrainer(LinearSVC(), fold, CostChannel("sample_weight", "sample_weight"))
     >>> trainer.predict(trainer.fit((1.5, 0.5)), "test", tune=False).decided
     array([ True])
     """
 
-    def fit(self, costs: tuple[float, float], starts: Sequence[Any] = ()) -> Training:
+    def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
         """Train a fresh clone of the base; see `Trainer.fit`."""
         return Training(self.train_base(costs))
 
-    def estimator(self, training: Training) -> Any:
+    def estimator(self, training: Training) -> Estimator:
         """The model itself, whatever its class; see `Trainer.estimator`."""
         return training.model
 
 
-def seeded(base: Any, random_state: np.random.RandomState | None) -> Any:
+def seeded(base: Estimator, random_state: np.random.RandomState | None) -> Estimator:
     """Clone of a base whose unset ``random_state`` parameters are set.
 
     Parameters

@@ -6,24 +6,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite, log
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import validate_data
 
-from csf._common.typing import Array, Costs, Estimator
+from csf._common.typing import Array, Costs, Estimator, Samples
 from csf._sklearn import clone
 from csf.costs.weights import cost_sample_weight
 from csf.linear import Hinge, HingeDescent, HingeSolution, Logistic, Rows, SquaredHinge
+from csf.samples.features import Features
 from csf.scores.responses import Response
 from csf.trainers.base import Trainer, Training
 
 if TYPE_CHECKING:
-    from csf.costs.weights import WeightRoute
+    from csf.costs.channel import CostChannel
     from csf.samples.folds import Fold
+    from csf.trainers.prepared import Prepared
 
 
 __all__ = [
@@ -34,6 +35,8 @@ __all__ = [
     "linear_trainers",
     "shared_rows",
 ]
+
+Solver: TypeAlias = Hinge | HingeDescent | Logistic | SquaredHinge
 
 # Up to this many coefficients the hinge loss is minimised by Newton steps, beyond by coordinate descent.
 _FEW = 512
@@ -50,8 +53,8 @@ class LinearTrainer(Trainer):
         Data to train on and to predict; never sliced.
     rows : Rows
         All samples of the data; folds and settings share them.
-    names : dict
-        What scikit-learn keeps of the features: ``n_features_in_`` and perhaps ``feature_names_in_``.
+    features : Features
+        What the base keeps of the features.
     normalize : {"none", "mean"}, default="none"
         See `csf.costs.weights.cost_sample_weight`.
     """
@@ -63,30 +66,49 @@ class LinearTrainer(Trainer):
         base: Estimator,
         fold: Fold,
         rows: Rows,
-        names: dict[str, Any],
-        normalize: Literal["none", "mean"] = "none",
+        features: Features,
+        normalize: str = "none",
     ) -> None:
-        self.base, self.names, self.normalize = base, names, normalize
+        self.base, self.features, self.normalize = base, features, normalize
         self._train, self._test = rows.take(fold.train), rows.take(fold.test)
         self._same = np.array_equal(fold.train, fold.test)
         self.is_pos, self._weight = fold.y_train == 1, fold.weight_train
         self._sign = np.where(self.is_pos, 1.0, -1.0)
         self._solver = self._prepare()
+        self.family = self._family()
+
+    def _prepare(self) -> Solver:
+        """Solver for the rows of the training part."""
+        raise NotImplementedError
+
+    def _family(self) -> str:
+        """Settings of one family help each other."""
+        raise NotImplementedError
+
+    def _solve(self, weight: Array, starts: Sequence[Any]) -> Any:
+        """Solution for weights, from others."""
+        raise NotImplementedError
 
     @staticmethod
-    def constant(base: Estimator) -> Any:
+    def serves(base: Estimator) -> bool:
+        """Whether this trainer solves what the base documents."""
+        raise NotImplementedError
+
+    @staticmethod
+    def constant(base: Estimator) -> float:
         """Value of the constant feature that stands for the intercept; 0 without one."""
         return float(base.intercept_scaling) if base.fit_intercept else 0.0
 
     @property
-    def own(self) -> Any:
+    def own(self) -> tuple[float, float]:
         """Class weights of the base itself, of the positive and of the other class."""
         own = self.base.class_weight or {}
         return own.get(1, 1.0), own.get(0, 1.0)
 
-    def _costs(self, costs):
+    def _costs(self, costs: Costs) -> Costs:
         """Costs times the class weights of the base."""
-        return tuple(cost * own for cost, own in zip(costs, self.own))
+        (c_fn, c_fp), (own_fn, own_fp) = costs, self.own
+        return c_fn * own_fn, c_fp * own_fp
 
     def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
         """Solve the base's problem for the costs; see `Trainer.fit`."""
@@ -96,7 +118,7 @@ class LinearTrainer(Trainer):
             weight *= (plain.size if self._weight is None else self._weight.sum()) / plain.sum()
         return self.train(weight, self.position(costs), starts)
 
-    def train(self, weight: Array, position: tuple[float, float], starts: Sequence[Any] = ()) -> Training:
+    def train(self, weight: Array, position: tuple[float, ...], starts: Sequence[Any] = ()) -> Training:
         """Solve the base's problem for any weights of its samples.
 
         Parameters
@@ -118,7 +140,7 @@ class LinearTrainer(Trainer):
         return Training(solution, (place, self._light(solution)), max(0.0, solution.relative_gap))
 
     @staticmethod
-    def _from(starts, place):
+    def _from(starts: Sequence[Any], place: Array) -> list[Any]:
         """Solutions to start from: on the line through the nearest two, but for solvers that mix them by themselves."""
         solutions = [solution for _, solution in starts]
         if len(starts) < 2 or getattr(solutions[0], "dual", None) is not None:
@@ -132,24 +154,27 @@ class LinearTrainer(Trainer):
         return [replace(near, **changes)]
 
     @staticmethod
-    def _light(solution):
+    def _light(solution: Any) -> Any:
         """What the next training needs, no more: either coefficients, or dual variables (and margins to mix them)."""
         if getattr(solution, "dual", None) is None:
             return replace(solution, margins=None)
         margins = None if isinstance(solution, HingeSolution) else solution.margins
         return replace(solution, w=None, margins=margins)
 
-    def position(self, costs: Costs) -> tuple[float, float]:
+    def position(self, costs: Costs) -> tuple[float, ...]:
         """Logarithms of the weights of both classes; see `Trainer.position`."""
         return tuple(log(self.base.C * cost) for cost in self._costs(costs))
 
     def predict(self, training: Training, part: str, *, tune: bool) -> Response:
         """Scores of the coefficients; see `Trainer.predict`."""
-        if part == "train" or self._same:
-            score = self._sign * training.model.margins
-        else:
-            score = self._test.scores(training.model.w)
+        score = self.scores(training, part)
         return Response(score > 0.0, score if tune else None)
+
+    def scores(self, training: Training, part: str) -> Array:
+        """Scores of a part of the fold."""
+        if part == "train" or self._same:
+            return self._sign * training.model.margins
+        return self._test.scores(training.model.w)
 
     def estimator(self, training: Training) -> Estimator:
         """The base with the coefficients found; see `Trainer.estimator`."""
@@ -157,7 +182,7 @@ class LinearTrainer(Trainer):
         model.coef_ = w[None, :-1].copy()
         model.intercept_ = np.array([w[-1] * self._train.constant])
         model.classes_ = np.array([0, 1])
-        vars(model).update(self.names)
+        self.features.put_on(model)
         return model
 
 
@@ -186,18 +211,17 @@ class LinearSVCTrainer(LinearTrainer):
             and any(base.dual is dual or base.dual == dual for dual in losses.get(base.loss, ()))
         )
 
-    @property
-    def family(self) -> Any:
+    def _family(self) -> str:
         """Settings with the same loss and constant feature help each other."""
         return f"{self.base.loss} {self._train.constant}"
 
-    def _prepare(self):
+    def _prepare(self) -> Solver:
         if self.base.loss == "squared_hinge":
             return SquaredHinge(self._train, self._sign)
         few = self._train.n_coefficients <= _FEW
         return (Hinge if few else HingeDescent)(self._train, self._sign)
 
-    def _solve(self, weight, starts):
+    def _solve(self, weight: Array, starts: Sequence[Any]) -> Any:
         if self.base.loss == "squared_hinge":
             # Newton steps reach the last digits for nothing. With many features, counts above all, LinearSVC itself
             # ends near the larger of the two gaps.
@@ -216,7 +240,7 @@ class LogisticTrainer(LinearTrainer):
     """Trains `sklearn.linear_model.LogisticRegression` with its L2 penalty, whatever its solver."""
 
     @staticmethod
-    def constant(base: Estimator) -> Any:
+    def constant(base: Estimator) -> float:
         """Value of the constant feature; the solvers that leave the intercept free have no scaling for it."""
         scaling = base.intercept_scaling if base.solver == "liblinear" else 1.0
         return float(scaling) if base.fit_intercept else 0.0
@@ -246,15 +270,14 @@ class LogisticTrainer(LinearTrainer):
             and base.solver in solvers
         )
 
-    @property
-    def family(self) -> Any:
+    def _family(self) -> str:
         """Settings that treat the intercept alike help each other."""
         return f"logistic {self.base.solver == 'liblinear'} {self._train.constant}"
 
-    def _prepare(self):
+    def _prepare(self) -> Solver:
         return Logistic(self._train, self._sign, penalise_constant=self.base.solver == "liblinear")
 
-    def _solve(self, weight, starts):
+    def _solve(self, weight: Array, starts: Sequence[Any]) -> Any:
         return self._solver.solve(weight, tol=self.base.tol, starts=starts)
 
     def estimator(self, training: Training) -> Estimator:
@@ -264,32 +287,35 @@ class LogisticTrainer(LinearTrainer):
         return model
 
 
-def _usual(base):
+def _usual(base: Estimator) -> bool:
     """Parameters that both models have, with values that both accept."""
     numbers = {"C": base.C, "tol": base.tol, "intercept_scaling": base.intercept_scaling}
-    return (
-        all(isinstance(v, Real) and not isinstance(v, bool) and v > 0 and isfinite(v) for v in numbers.values())
+    return bool(
+        all(_is_positive(v) and not isinstance(v, bool) and isfinite(v) for v in numbers.values())
         and isinstance(base.fit_intercept, (bool, np.bool_))
-        and (base.class_weight is None or _positive(base.class_weight))
+        and (base.class_weight is None or _are_positive(base.class_weight))
         and isinstance(base.max_iter, (int, np.integer))
         and base.max_iter > 0
     )
 
 
-def _positive(class_weight):
-    return isinstance(class_weight, dict) and all(isinstance(v, Real) and v > 0 for v in class_weight.values())
+def _are_positive(class_weight: object) -> bool:
+    return isinstance(class_weight, dict) and all(map(_is_positive, class_weight.values()))
 
 
-def _checked_matrix(base, X):
-    """The samples as LinearSVC and LogisticRegression check them, and a template with the names of the features."""
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, Real) and bool(value > 0)  # pyright: ignore[reportOperatorIssue] (Real has an order)
+
+
+def _checked_matrix(base: Estimator, X: Samples) -> tuple[Samples, Features]:
+    """The samples as LinearSVC and LogisticRegression check them, and what these keep of the features."""
     template = clone(base)
     X = validate_data(template, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
-    names = ("n_features_in_", "feature_names_in_")
-    return X, {name: getattr(template, name) for name in names if hasattr(template, name)}
+    return X, Features.of(template)
 
 
 def linear_trainers(
-    base: Estimator, folds: list[Fold], route: WeightRoute, normalize: str, shared: dict[str, Any]
+    base: Estimator, folds: list[Fold], channel: CostChannel, normalize: str, prepared: Prepared
 ) -> list[Trainer] | None:
     """Fast trainers for a linear base, one for each fold.
 
@@ -298,12 +324,12 @@ def linear_trainers(
     base : estimator
         The base of one setting.
     folds : list of Fold
-        Folds of the same data.
-    route : WeightRoute
+        Folds of the same task.
+    channel : CostChannel
         How costs would reach the base.
     normalize : {"none", "mean"}
         See `csf.costs.weights.cost_sample_weight`.
-    shared : dict
+    prepared : Prepared
         Keeps the checked samples between calls.
 
     Returns
@@ -311,16 +337,16 @@ def linear_trainers(
     list of Trainer or None
         ``None`` where the base is not served, or refuses the data.
     """
-    kind = linear_kind(base)
-    if kind is None or route.name != "sample_weight" or folds[0].data.fit_params or folds[0].data.y.max() > 1:
+    kind, task = linear_kind(base), folds[0].task
+    if kind is None or channel.name != "sample_weight" or task.fit_params or task.several:
         return None
-    rows = shared_rows(base, folds[0].data.X, shared)
+    rows = shared_rows(base, task.X, prepared)
     if rows is None:
         return None
-    return [kind(base, fold, rows, shared["names"], normalize) for fold in folds]
+    return [kind(base, fold, rows, prepared.features, normalize) for fold in folds]
 
 
-def linear_kind(base: Estimator) -> type | None:
+def linear_kind(base: Estimator) -> type[LinearTrainer] | None:
     """Fast trainer of a linear base.
 
     Parameters
@@ -333,11 +359,12 @@ def linear_kind(base: Estimator) -> type | None:
     type or None
         A class of `LinearTrainer`; ``None`` where none serves the base.
     """
-    kind = {LinearSVC: LinearSVCTrainer, LogisticRegression: LogisticTrainer}.get(type(base))
+    kinds: dict[type, type[LinearTrainer]] = {LinearSVC: LinearSVCTrainer, LogisticRegression: LogisticTrainer}
+    kind = kinds.get(type(base))
     return kind if kind is not None and kind.serves(base) else None
 
 
-def shared_rows(base: Estimator, X: ArrayLike, shared: dict[str, Any]) -> Rows | None:
+def shared_rows(base: Estimator, X: Samples, prepared: Prepared) -> Rows | None:
     """Samples for the fast trainer of a linear base, checked once.
 
     Parameters
@@ -346,18 +373,20 @@ def shared_rows(base: Estimator, X: ArrayLike, shared: dict[str, Any]) -> Rows |
         A base that is served.
     X : array-like of shape (n_samples, n_features)
         Samples.
-    shared : dict
-        Keeps the checked samples between calls, as ``"X"``, and what is known of the features, as ``"names"``.
+    prepared : Prepared
+        Keeps the checked samples, and what is known of the features, between calls.
 
     Returns
     -------
     Rows or None
         All samples; ``None`` where the base refuses them.
     """
+    kind = linear_kind(base)
+    assert kind is not None, "callers ask for bases that are served"
     try:
-        if "X" not in shared:
-            X, shared["names"] = _checked_matrix(base, X)
-            shared["X"] = Rows(X).X
-        return Rows(shared["X"], constant=linear_kind(base).constant(base))
+        if prepared.matrix is None:
+            X, prepared.features = _checked_matrix(base, X)
+            prepared.matrix = Rows(X).X
+        return Rows(prepared.matrix, constant=kind.constant(base))
     except (ValueError, TypeError):
         return None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -12,17 +13,21 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 from sklearn.utils.parallel import Parallel, delayed
 
-from csf._common.typing import Costs, Estimator
+from csf._common.typing import Array, Costs, Estimator
 from csf._sklearn import clone
-from csf.costs.one_vs_rest import OneVsRestRoute, assembled, problem_costs
+from csf.costs.one_vs_rest import OneVsRestChannel, assembled, problem_costs
 from csf.costs.weights import cost_sample_weight
+from csf.samples.folds import Fold
 from csf.scores.responses import Response, compare
 from csf.trainers.base import Trainer, Training
-from csf.trainers.linear import linear_kind, linear_trainers, shared_rows
+from csf.trainers.linear import LinearTrainer, linear_kind, linear_trainers, shared_rows
 
 if TYPE_CHECKING:
-    from csf.costs.weights import WeightRoute
-    from csf.samples.folds import Fold
+    from csf.costs.channel import CostChannel
+    from csf.linear import Rows
+    from csf.samples.features import Features
+    from csf.samples.task import Task
+    from csf.trainers.prepared import Prepared
 
 
 __all__ = ["LinearSVCsTrainer", "OneVsRestTrainer", "linear_svc_trainers", "one_vs_rest_trainers"]
@@ -53,10 +58,10 @@ class OneVsRestTrainer(Trainer):
 
     def __init__(
         self,
-        base: OneVsRestClassifier,
+        base: OneVsRestClassifier | LinearSVC,
         fold: Fold,
-        make: Callable[..., Any],
-        normalize: Literal["none", "mean"] = "none",
+        make: Callable[[Fold], LinearTrainer],
+        normalize: str = "none",
         own_costs: bool = False,
         n_jobs: int | None = None,
     ) -> None:
@@ -64,40 +69,39 @@ class OneVsRestTrainer(Trainer):
         self._y, self._weight = fold.y_train, fold.weight_train
         self.codes = np.unique(self._y)
         self.problems = self.codes if self.codes.size > 2 else self.codes[1:]
-        self.parts = [make(replace(fold, data=replace(fold.data, y=(fold.data.y == k) * 1))) for k in self.problems]
+        self.parts = [make(_against_the_rest(fold, k)) for k in self.problems]
+        self.family = self.parts[0].family
 
-    @property
-    def family(self) -> Any:
-        """That of its parts: each starts from its own class."""
-        return self.parts[0].family
-
-    def position(self, costs: Costs) -> tuple[float, float]:
+    def position(self, costs: Costs) -> tuple[float, ...]:
         """That of its parts; see `Trainer.position`."""
         return self.parts[-1].position(costs)
 
     def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
         """Solve the problems of all classes; see `Trainer.fit`."""
-        of_class = zip(*starts) if starts else [()] * len(self.parts)
+        of_class: list[Sequence[Any]] = list(zip(*starts)) if starts else [()] * len(self.parts)
+        tasks: list[Callable[[], Training]]
         if self.own_costs:
-            costs_of = (problem_costs(k, costs) for k in self.problems)
-            tasks = [(part.fit, *task) for part, *task in zip(self.parts, costs_of, of_class)]
+            tasks = [
+                partial(part.fit, problem_costs(k, costs), states)
+                for part, k, states in zip(self.parts, self.problems, of_class)
+            ]
         else:
             weight = cost_sample_weight(self._y > 0, costs, sample_weight=self._weight, normalize=self.normalize)
-            how = weight, self.position(costs)
-            tasks = [(_train, part, *how, states) for part, states in zip(self.parts, of_class)]
-        if effective_n_jobs(self.n_jobs) == 1:
-            trainings = [train(*task) for train, *task in tasks]
+            position = self.position(costs)
+            tasks = [partial(_train, part, weight, position, states) for part, states in zip(self.parts, of_class)]
+        if effective_n_jobs(self.n_jobs) == 1:  # pyright: ignore[reportArgumentType] (None is one job)
+            trainings = [task() for task in tasks]
         else:
-            threads = Parallel(n_jobs=self.n_jobs, prefer="threads")
-            trainings = threads(delayed(train)(*task) for train, *task in tasks)
-        return Training(trainings, tuple(t.state for t in trainings), max(t.gap for t in trainings))
+            trainings = _in_threads(tasks, self.n_jobs)
+        gaps = [training.gap for training in trainings if training.gap is not None]
+        return Training(trainings, tuple(training.state for training in trainings), max(gaps))
 
     def predict(self, training: Training, part: str, *, tune: bool) -> Response:
         """Compare the scores of all classes; see `Trainer.predict`."""
-        scores = [p.predict(t, part, tune=True).score for p, t in zip(self.parts, training.model)]
-        if len(scores) == 1:
-            return Response(scores[0] > 0.0, scores[0] if tune else None, self.codes[1])
-        scores = np.column_stack(scores)
+        each = [p.scores(t, part) for p, t in zip(self.parts, training.model)]
+        if len(each) == 1:
+            return Response(each[0] > 0.0, each[0] if tune else None, self.codes[1])
+        scores = np.column_stack(each)
         if not tune:
             found = self.codes[scores.argmax(axis=1)]
             return Response(found > 0, found=found)
@@ -120,11 +124,16 @@ class LinearSVCsTrainer(OneVsRestTrainer):
         model.coef_ = np.vstack([part.coef_ for part in parts])
         model.intercept_ = np.concatenate([part.intercept_ for part in parts])
         model.classes_, model.n_iter_ = self.codes, max(part.n_iter_ for part in parts)
-        vars(model).update(self.parts[0].names)
+        self.parts[0].features.put_on(model)
         return model
 
 
-def _train(part, weight, position, starts):
+def _in_threads(tasks: list[Callable[[], Training]], n_jobs: int | None) -> list[Training]:
+    threads: Any = Parallel(n_jobs=n_jobs, prefer="threads")
+    return threads(delayed(task)() for task in tasks)
+
+
+def _train(part: LinearTrainer, weight: Array, position: tuple[float, ...], starts: Sequence[Any]) -> Training:
     """Train one class against the rest; class weights of its own model are those of the class and of the rest."""
     own = part.own
     if own != (1.0, 1.0):
@@ -136,18 +145,18 @@ def _train(part, weight, position, starts):
 class _Maker:
     """Makes trainers of two classes."""
 
-    kind: type
-    base: object
-    rows: object
-    names: dict
+    kind: type[LinearTrainer]
+    base: Estimator
+    rows: Rows
+    features: Features
     normalize: str
 
-    def __call__(self, fold: Fold) -> Any:
-        return self.kind(self.base, fold, self.rows, self.names, self.normalize)
+    def __call__(self, fold: Fold) -> LinearTrainer:
+        return self.kind(self.base, fold, self.rows, self.features, self.normalize)
 
 
 def one_vs_rest_trainers(
-    base: OneVsRestClassifier, folds: list[Fold], route: WeightRoute, normalize: str, shared: dict[str, Any]
+    base: OneVsRestClassifier, folds: list[Fold], channel: CostChannel, normalize: str, prepared: Prepared
 ) -> list[Trainer] | None:
     """Fast trainers of `sklearn.multiclass.OneVsRestClassifier`, one for each fold.
 
@@ -156,12 +165,12 @@ def one_vs_rest_trainers(
     base : OneVsRestClassifier
         The base of one setting.
     folds : list of Fold
-        Folds of the same data.
-    route : WeightRoute
+        Folds of the same task.
+    channel : CostChannel
         How costs would reach the base.
     normalize : {"none", "mean"}
         See `csf.costs.weights.cost_sample_weight`.
-    shared : dict
+    prepared : Prepared
         Keeps the checked samples between calls.
 
     Returns
@@ -169,16 +178,18 @@ def one_vs_rest_trainers(
     list of Trainer or None
         ``None`` where it wraps another classifier than a linear one, or refuses the data.
     """
-    own_costs = isinstance(route, OneVsRestRoute)
-    way = route.inner.name if own_costs else route.name.removeprefix("estimator__")
+    own_costs = isinstance(channel, OneVsRestChannel)
+    way = channel.inner.name if own_costs else channel.name.removeprefix("estimator__")
     if way != "sample_weight" or base.verbose:
         return None
-    options = {"own_costs": own_costs, "n_jobs": base.n_jobs}
-    return _trainers(OneVsRestTrainer, base, base.estimator, folds, normalize, shared, options)
+    make = _maker(base.estimator, folds[0].task, normalize, prepared)
+    if make is None:
+        return None
+    return [OneVsRestTrainer(base, fold, make, normalize, own_costs, base.n_jobs) for fold in folds]
 
 
 def linear_svc_trainers(
-    base: LinearSVC, folds: list[Fold], route: WeightRoute, normalize: str, shared: dict[str, Any]
+    base: LinearSVC, folds: list[Fold], channel: CostChannel, normalize: str, prepared: Prepared
 ) -> list[Trainer] | None:
     """Fast trainers of `sklearn.svm.LinearSVC`, one for each fold; parameters as for `one_vs_rest_trainers`.
 
@@ -187,12 +198,12 @@ def linear_svc_trainers(
     base : LinearSVC
         The base of one setting.
     folds : list of Fold
-        Folds of the same data.
-    route : WeightRoute
+        Folds of the same task.
+    channel : CostChannel
         How costs would reach the base.
     normalize : {"none", "mean"}
         See `csf.costs.weights.cost_sample_weight`.
-    shared : dict
+    prepared : Prepared
         Keeps the checked samples between calls.
 
     Returns
@@ -200,19 +211,23 @@ def linear_svc_trainers(
     list of Trainer or None
         ``None`` where the base is not served, or refuses the data.
     """
-    if folds[0].data.y.max() == 1:
-        return linear_trainers(base, folds, route, normalize, shared)
-    if route.name != "sample_weight":
+    if not folds[0].task.several:
+        return linear_trainers(base, folds, channel, normalize, prepared)
+    make = _maker(base, folds[0].task, normalize, prepared) if channel.name == "sample_weight" else None
+    if make is None:
         return None
-    return _trainers(LinearSVCsTrainer, base, base, folds, normalize, shared, {})
+    return [LinearSVCsTrainer(base, fold, make, normalize) for fold in folds]
 
 
-def _trainers(kind, base, inner, folds, normalize, shared, options):
-    inner_kind = linear_kind(inner)
-    if inner_kind is None or folds[0].data.fit_params:
+def _maker(inner: Estimator, task: Task, normalize: str, prepared: Prepared) -> _Maker | None:
+    """Makes trainers of the problems; ``None`` where the classifier of one class is not served."""
+    kind = linear_kind(inner)
+    if kind is None or task.fit_params:
         return None
-    rows = shared_rows(inner, folds[0].data.X, shared)
-    if rows is None:
-        return None
-    make = _Maker(inner_kind, inner, rows, shared["names"], normalize)
-    return [kind(base, fold, make, normalize, **options) for fold in folds]
+    rows = shared_rows(inner, task.X, prepared)
+    return None if rows is None else _Maker(kind, inner, rows, prepared.features, normalize)
+
+
+def _against_the_rest(fold: Fold, code: int) -> Fold:
+    """The fold of one class against the rest; its slices are made anew, from other targets."""
+    return Fold(replace(fold.task, codes=(fold.task.codes == code) * 1), fold.train, fold.test)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import joblib
@@ -11,37 +11,20 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from csf._common.typing import Costs, Estimator
+from csf._common.typing import Costs, Estimator, IntArray, Samples
 from csf._sklearn import clone, routing_enabled, safe_indexing
-from csf.samples.folds import Data, Fold
+from csf.samples.folds import Fold
+from csf.samples.task import Task
 from csf.trainers.base import Trainer
+from csf.trainers.prepared import FittedSteps, Prepared, Steps
 
 if TYPE_CHECKING:
-    from csf.costs.weights import WeightRoute
+    from csf.costs.channel import CostChannel
     from csf.scores.responses import Response
     from csf.trainers.base import Training
 
 
 __all__ = ["PipelineTrainer", "pipeline_trainers"]
-
-
-@dataclass(frozen=True, eq=False)
-class _Before:
-    """Steps before the last one, fitted to the training part of a split, and what they make of both parts.
-
-    Parameters
-    ----------
-    steps : list of tuple of (str, object)
-        The fitted steps.
-    X : ndarray or CSR of shape (n_train + n_test, n_features)
-        Transformed samples, those to train on first.
-    shared : dict
-        What trainers of the last step share.
-    """
-
-    steps: list
-    X: object
-    shared: dict = field(default_factory=dict)
 
 
 class PipelineTrainer(Trainer):
@@ -61,13 +44,9 @@ class PipelineTrainer(Trainer):
         self.base, self.steps, self.last = base, steps, last
         # Settings with other steps hold other data.
         self.family = None if last.family is None else f"{last.family} on {id(steps)}"
+        self.releases_gil = last.releases_gil
 
-    @property
-    def releases_gil(self) -> Any:
-        """As the last step."""
-        return self.last.releases_gil
-
-    def position(self, costs: Costs) -> tuple[float, float]:
+    def position(self, costs: Costs) -> tuple[float, ...]:
         """As the last step; see `Trainer.position`."""
         return self.last.position(costs)
 
@@ -89,11 +68,11 @@ class PipelineTrainer(Trainer):
 def pipeline_trainers(
     base: Pipeline,
     folds: list[Fold],
-    route: WeightRoute,
+    channel: CostChannel,
     normalize: str,
-    shared: dict[str, Any],
+    prepared: Prepared,
     *,
-    trainers: Callable[..., Any],
+    trainers: Callable[..., list[Trainer]],
 ) -> list[Trainer] | None:
     """Trainers of a pipeline, one for each fold.
 
@@ -102,14 +81,14 @@ def pipeline_trainers(
     base : Pipeline
         The base of one setting.
     folds : list of Fold
-        Folds of the same data.
-    route : WeightRoute
+        Folds of the same task.
+    channel : CostChannel
         How costs reach the base.
     normalize : {"none", "mean"}
         See `csf.costs.weights.cost_sample_weight`.
-    shared : dict
+    prepared : Prepared
         Keeps the fitted steps between calls: settings that differ in the last step alone share them, and problems on
-        the same splits whose ``"labels"`` are what these steps see instead of the targets.
+        the same splits whose ``labels`` are what these steps see instead of the targets.
     trainers : callable
         Makes the trainers of the last step.
 
@@ -119,50 +98,46 @@ def pipeline_trainers(
         ``None`` where the steps do not allow it, or fail on the data.
     """
     name, last = base.steps[-1]
-    inner, _, argument = route.name.partition("__")
-    if len(base.steps) < 2 or inner != name or not argument or routing_enabled() or folds[0].data.fit_params:
+    inner, _, argument = channel.name.partition("__")
+    # Arguments of fit, given or routed, could be meant for any step: the whole pipeline is fitted each time then.
+    if len(base.steps) < 2 or inner != name or not argument or routing_enabled() or folds[0].task.fit_params:
         return None
-    all_before = _fit_before(base, folds, shared)
-    if all_before is None:
+    steps = _fit_before(base, folds, prepared)
+    if steps is None:
         return None
-    route = replace(route, name=argument)
+    own = replace(channel, name=argument)
     made = [
-        trainers(last, [_transformed(fold, before.X)], route, normalize, before.shared)[0]
-        for fold, before in zip(folds, all_before)
+        trainers(last, [_transformed(fold, each.X)], own, normalize, each.prepared)[0]
+        for fold, each in zip(folds, steps)
     ]
-    return [PipelineTrainer(base, before.steps, trainer) for before, trainer in zip(all_before, made)]
+    return [PipelineTrainer(base, each.fitted, trainer) for each, trainer in zip(steps, made)]
 
 
-def _fit_before(base, folds, shared):
+def _fit_before(base: Pipeline, folds: list[Fold], prepared: Prepared) -> list[Steps] | None:
     """Fitted steps for each fold, or ``None``; those of an earlier setting where it has the same steps."""
-    known = shared.setdefault("steps", [])
-    steps = _hash(base.steps[:-1])
+    key = _hash(base.steps[:-1])
     splits = [(fold.train, fold.test) for fold in folds]
-    for other_steps, other_splits, all_before in known:
-        if steps == other_steps and _same(splits, other_splits):
-            return all_before
-    all_before = _fit_anew(base, folds, shared.get("labels", folds[0].data.y))
-    if steps is not None:
-        known.append((steps, splits, all_before))
-    return all_before
+    for known in prepared.steps:
+        if known.serve(key, splits):
+            return known.steps
+    steps = _fit_anew(base, folds, folds[0].task.codes if prepared.labels is None else prepared.labels)
+    if key is not None:
+        prepared.steps.append(FittedSteps(key, splits, steps))
+    return steps
 
 
-def _same(splits, others):
-    return len(splits) == len(others) and all(map(np.array_equal, sum(splits, ()), sum(others, ())))
-
-
-def _hash(steps):
+def _hash(steps: list[tuple[str, Any]]) -> str | None:
     try:
         return joblib.hash(steps)
     except Exception:  # what cannot be pickled cannot be compared
         return None
 
 
-def _fit_anew(base, folds, y):
+def _fit_anew(base: Pipeline, folds: list[Fold], y: IntArray) -> list[Steps] | None:
     result = []
     for fold in folds:
         before = clone(base)[:-1]
-        X_train, X_test = (safe_indexing(fold.data.X, at) for at in (fold.train, fold.test))
+        X_train, X_test = (safe_indexing(fold.task.X, at) for at in (fold.train, fold.test))
         try:
             parts = before.fit_transform(X_train, y[fold.train]), before.transform(X_test)
         except Exception:  # every trial then fails with the same error, and records it
@@ -170,13 +145,15 @@ def _fit_anew(base, folds, y):
         if not all(sparse.issparse(part) or isinstance(part, np.ndarray) for part in parts):
             return None
         joined = sparse.vstack(parts).tocsr() if sparse.issparse(parts[0]) else np.concatenate(parts)
-        result.append(_Before(before.steps, joined))
+        result.append(Steps(before.steps, joined, Prepared()))
     return result
 
 
-def _transformed(fold, X):
+def _transformed(fold: Fold, X: Samples) -> Fold:
     """Fold of transformed samples: the training part above the held-out one."""
-    weight = None if fold.weight_train is None else np.concatenate([fold.weight_train, fold.weight_test])
-    data = Data(X, np.concatenate([fold.y_train, fold.y_test]), weight)
+    weight = None
+    if fold.weight_train is not None and fold.weight_test is not None:
+        weight = np.concatenate([fold.weight_train, fold.weight_test])
+    task = Task(X, np.concatenate([fold.y_train, fold.y_test]), weight)
     n_train = fold.train.shape[0]
-    return Fold(data, np.arange(n_train), np.arange(n_train, X.shape[0]))
+    return Fold(task, np.arange(n_train), np.arange(n_train, X.shape[0]))

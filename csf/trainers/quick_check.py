@@ -1,17 +1,21 @@
 """What a trainer must give back for a handful of rows, checked where it is registered."""
 
+from __future__ import annotations
+
 import warnings
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from csf.costs.weights import WeightRoute, weight_route
-from csf.samples.folds import Data, Fold, make_folds
+from csf._common.typing import Estimator
+from csf.costs.channel import CostChannel, cost_channel
+from csf.samples.folds import Fold, make_folds
+from csf.samples.task import Task
 from csf.scores.responses import respond, response_method
-from csf.trainers.base import Trainer, Training
+from csf.trainers.base import Maker, Trainer, Training
 from csf.trainers.generic import GenericTrainer, seeded
+from csf.trainers.prepared import Prepared
 
 __all__ = ["checked_trainers", "quick_check", "require_nearest", "scores_of"]
 
@@ -20,7 +24,7 @@ COSTS, SWAPPED = (4.0, 1.0), (1.0, 4.0)
 NEARER = 0.3
 
 
-def quick_check(maker: Callable[..., Any], base: Any) -> None:
+def quick_check(maker: Maker, base: Estimator) -> None:
     """Refuse a maker whose trainers cannot be right.
 
     Parameters
@@ -55,21 +59,21 @@ def quick_check(maker: Callable[..., Any], base: Any) -> None:
     """
     base = seeded(base, np.random.RandomState(0))
     try:
-        route = weight_route(base)
+        channel = cost_channel(base)
     except ValueError:  # takes no weights, so that no search will ever train it
         return
     fold = _small_fold()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        made = checked_trainers(maker, base, [fold], route)
+        made = checked_trainers(maker, base, [fold], channel)
         if made is None or type(made[0]) is GenericTrainer:
             return
         training = _trained(made[0])
-        _require_answers(made[0], training, base, fold, route)
+        _require_answers(made[0], training, base, fold, channel)
 
 
 def checked_trainers(
-    maker: Callable[..., Any], base: Any, folds: list[Fold], route: WeightRoute, normalize: str = "none"
+    maker: Maker, base: Estimator, folds: list[Fold], channel: CostChannel, normalize: str = "none"
 ) -> list[Trainer] | None:
     """Trainers of a maker, which must be one for each fold.
 
@@ -81,7 +85,7 @@ def checked_trainers(
         Unfitted base.
     folds : list of Fold
         Folds of the same data.
-    route : WeightRoute
+    channel : CostChannel
         How costs reach the base.
     normalize : {"none", "mean"}, default="none"
         See `csf.costs.weights.cost_sample_weight`.
@@ -99,7 +103,7 @@ def checked_trainers(
         If it fails, or their number is another one.
     """
     try:
-        made = maker(base, folds, route, normalize, {})
+        made = maker(base, folds, channel, normalize, Prepared())
     except Exception as error:
         raise ValueError(f"the maker fails for {base!r} on {folds[0].y_train.size} rows: {error!r}") from error
     if made is None:
@@ -174,7 +178,7 @@ def _small_fold() -> Fold:
     rng = np.random.default_rng(0)
     y = np.tile([0, 0, 1, 0, 1], 12)
     X = rng.random((y.size, 3)) + 0.4 * y[:, None] * [1.0, 0.5, 0.0]
-    return make_folds(Data(X, y), [(np.arange(40), np.arange(40, 60))])[0]
+    return make_folds(Task(X, y), [(np.arange(40), np.arange(40, 60))])[0]
 
 
 def _trained(trainer: Trainer) -> Training:
@@ -187,8 +191,8 @@ def _trained(trainer: Trainer) -> Training:
     return training
 
 
-def _require_answers(trainer: Trainer, training: Training, base: Any, fold: Fold, route: WeightRoute) -> None:
-    name, generic = type(trainer).__name__, GenericTrainer(base, fold, route)
+def _require_answers(trainer: Trainer, training: Training, base: Estimator, fold: Fold, channel: CostChannel) -> None:
+    name, generic = type(trainer).__name__, GenericTrainer(base, fold, channel)
     answers = {
         text: scores_of(generic, generic.fit(costs), "test")
         for text, costs in (("right", COSTS), ("for swapped costs", SWAPPED), ("for equal costs", (1.0, 1.0)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import MutableMapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +16,13 @@ from csf.trainers.generic import GenericTrainer
 from csf.trainers.linear import linear_trainers
 from csf.trainers.one_vs_rest import linear_svc_trainers, one_vs_rest_trainers
 from csf.trainers.pipeline import pipeline_trainers
+from csf.trainers.prepared import Prepared
 from csf.trainers.quick_check import quick_check
 
 if TYPE_CHECKING:
-    from csf.costs.weights import WeightRoute
+    from csf.costs.channel import CostChannel
     from csf.samples.folds import Fold
-    from csf.trainers.base import Trainer
+    from csf.trainers.base import Maker, Trainer
 
 
 __all__ = ["ENGINES", "make_trainers", "register_trainer"]
@@ -32,9 +33,9 @@ ENGINES = ("auto", "generic")
 def make_trainers(
     base: Estimator,
     folds: list[Fold],
-    route: WeightRoute,
+    channel: CostChannel,
     normalize: str = "none",
-    shared: dict[str, Any] | None = None,
+    shared: MutableMapping[str, Any] | None = None,
     *,
     engine: str = "auto",
 ) -> list[Trainer]:
@@ -45,13 +46,13 @@ def make_trainers(
     base : estimator
         Unfitted classifier with its parameters set.
     folds : list of Fold
-        Folds of the same data.
-    route : WeightRoute
+        Folds of the same task.
+    channel : CostChannel
         How costs reach the base.
     normalize : {"none", "mean"}, default="none"
         See `csf.costs.weights.cost_sample_weight`.
-    shared : dict, default=None
-        What several settings on the same folds share; the same dict for all of them.
+    shared : Prepared or dict, default=None
+        What several settings on the same folds share; the same object for all of them. A dict keeps a `Prepared`.
     engine : {"auto", "generic"}, default="auto"
         ``"auto"`` takes the fast trainer registered for the base's exact type, where it serves the base;
         ``"generic"`` trains a clone of the base each time.
@@ -62,11 +63,11 @@ def make_trainers(
         In the order of the folds.
     """
     maker = _MAKERS.get(type(base)) if engine == "auto" else None
-    made = None if maker is None else maker(base, folds, route, normalize, {} if shared is None else shared)
-    return made or [GenericTrainer(base, fold, route, normalize) for fold in folds]
+    made = None if maker is None else maker(base, folds, channel, normalize, Prepared.of(shared))
+    return made or [GenericTrainer(base, fold, channel, normalize) for fold in folds]
 
 
-def register_trainer(base_type: type, maker: Callable[..., Any]) -> None:
+def register_trainer(base_type: type, maker: Maker) -> None:
     """Have bases of one type trained by a trainer of your own.
 
     Parameters
@@ -74,8 +75,10 @@ def register_trainer(base_type: type, maker: Callable[..., Any]) -> None:
     base_type : type
         Exact type of the base; subclasses may learn something else and are not served.
     maker : callable
-        ``maker(base, folds, route, normalize, shared)`` returns a list of `Trainer`, one for each fold, or ``None``
-        where it cannot serve this base.
+        ``maker(base, folds, channel, normalize, prepared)``, called with positions alone, returns a list of `Trainer`,
+        one for each fold, or ``None`` where it cannot serve this base. ``folds`` are `csf.samples.Fold`, ``channel``
+        is the `csf.costs.CostChannel` by which costs reach the base, and ``prepared`` the `csf.trainers.Prepared` in
+        which the maker may keep, as in a dict, what all settings on the same samples can share.
 
     Raises
     ------
@@ -93,7 +96,7 @@ def register_trainer(base_type: type, maker: Callable[..., Any]) -> None:
     Examples
     --------
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> register_trainer(GaussianNB, lambda base, folds, route, normalize, shared: None)
+    >>> register_trainer(GaussianNB, lambda base, folds, channel, normalize, prepared: None)
     """
     if not isinstance(base_type, type):
         raise TypeError(f"base_type must be the type of the base, such as LinearSVC, got {base_type!r}")
@@ -106,7 +109,7 @@ def register_trainer(base_type: type, maker: Callable[..., Any]) -> None:
     _MAKERS[base_type] = maker
 
 
-_MAKERS = {
+_MAKERS: dict[type, Maker] = {
     LinearSVC: linear_svc_trainers,
     LogisticRegression: linear_trainers,
     OneVsRestClassifier: one_vs_rest_trainers,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Starts"]
+__all__ = ["Known", "Starts", "WarmStarts"]
 
 # As many states are kept for one fold, and as many are handed over. A handful of solutions spans the later ones well.
 _KEPT, _GIVEN = 24, 6
@@ -15,12 +15,30 @@ _KEPT, _GIVEN = 24, 6
 _BYTES, _FEWEST = 1 << 26, 3
 
 
-class Starts:
+class Known(NamedTuple):
+    """A state, and where it belongs.
+
+    Parameters
+    ----------
+    family : str
+        Trainings that can use it.
+    position : tuple of float
+        Where it lies among them.
+    state : object
+        The state.
+    """
+
+    family: str
+    position: tuple[float, ...]
+    state: object
+
+
+class WarmStarts:
     """Latest states of one fold, by family and position.
 
     Examples
     --------
-    >>> starts = Starts()
+    >>> starts = WarmStarts()
     >>> for level in (0.1, 0.5, 0.9):
     ...     starts.add("svm", (level,), f"state of {level}")
     >>> starts.nearest("svm", (0.6,))[0]
@@ -28,14 +46,15 @@ class Starts:
     """
 
     def __init__(self) -> None:
-        self._known, self._sizes = [], []
+        self._known: list[Known] = []
+        self._sizes: list[int] = []
 
     @property
-    def known(self) -> Any:
-        """All of them as tuples of family, position and state, the latest last."""
+    def known(self) -> tuple[Known, ...]:
+        """All of them, the latest last."""
         return tuple(self._known)
 
-    def add(self, family: str, position: tuple[float, float], state: object) -> None:
+    def add(self, family: str, position: tuple[float, ...], state: object) -> None:
         """Keep a state; the oldest ones go when there are too many, or too large ones.
 
         Parameters
@@ -47,14 +66,14 @@ class Starts:
         state : object
             The state.
         """
-        self._known.append((family, position, state))
+        self._known.append(Known(family, position, state))
         self._sizes.append(_size(state))
         kept = min(_KEPT, len(self._known))
         while kept > _FEWEST and sum(self._sizes[-kept:]) > _BYTES:
             kept -= 1
         del self._known[:-kept], self._sizes[:-kept]
 
-    def nearest(self, family: str, position: tuple[float, float]) -> list[Any]:
+    def nearest(self, family: str, position: tuple[float, ...]) -> list[Any]:
         """States to start from.
 
         Parameters
@@ -69,15 +88,19 @@ class Starts:
         list
             At most six states, the nearest first; of equally near ones the latest.
         """
-        known = [(where, state) for name, where, state in reversed(self._known) if name == family]
-        away = [sum(abs(a - b) for a, b in zip(where, position, strict=True)) for where, _ in known]
-        return [known[i][1] for i in sorted(range(len(known)), key=away.__getitem__)[:_GIVEN]]
+        known = [each for each in reversed(self._known) if each.family == family]
+        away = [sum(abs(a - b) for a, b in zip(each.position, position, strict=True)) for each in known]
+        return [known[i].state for i in sorted(range(len(known)), key=away.__getitem__)[:_GIVEN]]
 
 
-def _size(state):
+def _size(state: object) -> int:
     """Bytes of the arrays in a state."""
     if isinstance(state, np.ndarray):
         return state.nbytes
     if is_dataclass(state):
         return sum(_size(getattr(state, field.name)) for field in fields(state))
     return sum(map(_size, state)) if isinstance(state, (tuple, list)) else 0
+
+
+# The earlier name.
+Starts = WarmStarts

@@ -6,14 +6,14 @@ from sklearn.exceptions import FitFailedWarning
 
 from csf import Study
 from csf.metrics import FBeta
-from csf.samples.folds import Data, make_folds
+from csf.samples import Task, make_folds
 from csf.scores.responses import Response
-from csf.search.loop import Runner
+from csf.search.loop import SearchLoop
 from csf.strategies import Cone
 from csf.trainers import Trainer, Training
 
 Y = np.tile([0, 1, 0, 0], 6)
-FOLDS = make_folds(Data(np.zeros((24, 1)), Y), [(np.arange(12), np.arange(12, 24)), (np.arange(12, 24), np.arange(12))])
+FOLDS = make_folds(Task(np.zeros((24, 1)), Y), [(np.arange(12), np.arange(12, 24)), (np.arange(12, 24), np.arange(12))])
 
 
 class Noted(Trainer):
@@ -37,7 +37,7 @@ class Noted(Trainer):
 
 
 def runner_of(families, *, strategy="cone", n_trials=3, names=None, **options):
-    """Runner with one setting for each family, and the list of what its trainers are asked for."""
+    """SearchLoop with one setting for each family, and the list of what its trainers are asked for."""
     log = []
     names = [f"setting {i}" for i in range(len(families))] if names is None else names
     trainers = [
@@ -46,7 +46,7 @@ def runner_of(families, *, strategy="cone", n_trials=3, names=None, **options):
     ]
     studies = [Study(FBeta(), strategy, pos=0.25, n_trials=n_trials) for _ in families]
     fixed = {"tune": True, "on_train": False, "raise_errors": False}
-    return Runner(studies=studies, trainers=trainers, folds=FOLDS, **(fixed | options)), log
+    return SearchLoop(studies=studies, trainers=trainers, folds=FOLDS, **(fixed | options)), log
 
 
 def started_from(log, name):
@@ -71,9 +71,9 @@ def test_settings_of_one_family_start_from_each_other():
 
 def test_trainers_without_states_start_anew_and_run_all_proposals_at_once(monkeypatch):
     waves = []
-    original = Runner._run_wave
+    original = SearchLoop._run_wave
     monkeypatch.setattr(
-        Runner, "_run_wave", lambda self, batch, *rest: waves.append(len(batch)) or original(self, batch, *rest)
+        SearchLoop, "_run_wave", lambda self, batch, *rest: waves.append(len(batch)) or original(self, batch, *rest)
     )
     runner, log = runner_of([None, None], strategy=Cone(batch_size=3), n_trials=6)
     runner.run()

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch, Study, Trial
-from csf.search.results import cv_results, report
+from csf.search.results import cv_results, summary
 from csf.trials import best_trial
 
 SETTINGS = [{"C": 1.0, "kernel": "rbf"}, {"C": 2.0}]
@@ -100,7 +100,7 @@ def test_other_causes_are_told_in_a_line_each():
     study = Study(pos=0.25)
     study.trials = failed
     with pytest.raises(ValueError, match=r"^all 3 trials failed: no memory\nothers: no time$"):
-        report([study], [{}], 2, metric=study.metric, pos=0.25, bound="support")
+        summary([study], [{}], 2)
 
 
 def test_a_winner_far_from_its_optimum_is_told():

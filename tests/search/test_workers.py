@@ -20,8 +20,9 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
-from csf.samples.folds import Data, make_folds
+from csf.samples import Task, make_folds
 from csf.scores.responses import Response
+from csf.search.tasks import FoldTask
 from csf.search.workers import Workers
 from csf.trainers import Trainer, Training
 
@@ -82,15 +83,14 @@ def where_arrays_lie(kind, releases_gil, backend):
 
     Seer.releases_gil = releases_gil
     X, y = data(kind, n=10_000, d=30)
-    folds = make_folds(Data(X, y), [(np.arange(2, 9_998), np.array([0, 9_999])), (np.arange(9_998), np.arange(2))])
+    folds = make_folds(Task(X, y), [(np.arange(2, 9_998), np.array([0, 9_999])), (np.arange(9_998), np.arange(2))])
     trainers = [[Seer(fold.X_train) for fold in folds]]
-    options = {"tune": False, "on_train": False, "raise_errors": True}
     seen = [set(), set()]
     choice = nullcontext() if backend is None else parallel_config(backend=backend)
     with choice, Workers(trainers, folds, 2) as workers:
         for _ in range(6):
-            tasks = [(0, fold, (1.0, 1.0), ()) for fold in (0, 1)]
-            for fold, result in enumerate(workers.run(tasks, **options)):
+            tasks = [FoldTask(0, fold, (1.0, 1.0), tune=False) for fold in (0, 1)]
+            for fold, result in enumerate(workers.run(tasks, raise_errors=True)):
                 seen[fold].add(result.state)
     return seen
 

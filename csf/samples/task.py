@@ -1,0 +1,70 @@
+"""What the user gave, in one record for everything that reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from csf._common.typing import Array, IntArray, Samples
+from csf.samples.labels import Labels
+
+__all__ = ["Task"]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Samples, their codes and weights, and whatever else trainings are given.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Samples.
+    codes : ndarray of int, shape (n_samples,)
+        Targets: 0 where there is nothing to find, 1 for the positive class or 1, 2, … for several.
+    weight : ndarray of shape (n_samples,), default=None
+        The user's weights.
+    fit_params : mapping, default={}
+        Further arguments of the base's ``fit``.
+    labels : Labels, default=None
+        The user's labels of the codes; ``None`` for problems that are made of codes.
+    """
+
+    X: Samples
+    codes: IntArray
+    weight: Array | None = None
+    fit_params: Mapping[str, Any] = field(default_factory=dict)
+    labels: Labels | None = None
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return self.codes.shape[0]
+
+    @property
+    def user_labels(self) -> Labels:
+        """The user's labels, or the codes where there are no others."""
+        return Labels(np.unique(self.codes), 0) if self.labels is None else self.labels
+
+    @property
+    def several(self) -> bool:
+        """Whether there are several classes to find."""
+        return bool(self.codes.max() > 1)
+
+    # Trainers and pickles that were made for the earlier names go on working.
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        earlier = {"y": "codes", "sample_weight": "weight"}
+        vars(self).update({earlier.get(name, name): value for name, value in state.items()})
+
+    @property
+    def y(self) -> IntArray:
+        """The codes, under an earlier name."""
+        return self.codes
+
+    @property
+    def sample_weight(self) -> Array | None:
+        """The weights, under an earlier name."""
+        return self.weight

@@ -1,0 +1,69 @@
+"""Where a fitted search predicts: a process of its own that needs neither compiled loops nor drawings."""
+
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+import csf
+from csf import CostSearch, MacroCostSearch
+from csf.thresholding import PlugInClassifier
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(80, 3))
+Y = (X[:, 0] + RNG.normal(size=80) > 0.8).astype(int)
+SHORT = {"n_trials": 2, "cv": 2}
+MODELS = {
+    "SVM": CostSearch(LinearSVC(), **SHORT),
+    "logistic regression": CostSearch(LogisticRegression(), "gmean", min_gain=0.5, **SHORT),
+    "pipeline": CostSearch(make_pipeline(StandardScaler(), LogisticRegression()), **SHORT),
+    "tree": CostSearch(DecisionTreeClassifier(max_depth=2, random_state=0), **SHORT),
+    "macro": MacroCostSearch(CostSearch(LogisticRegression(), **SHORT)),
+    "plug-in": PlugInClassifier(LogisticRegression(), cv=2),
+}
+LOAD = """
+import pickle, sys
+from pathlib import Path
+
+folder = Path(sys.argv[1])
+models, X, expected = pickle.loads((folder / "models.pickle").read_bytes())
+for name, model in models.items():
+    assert (model.predict(X) == expected[name]).all(), name
+loaded = {name.partition(".")[0] for name in sys.modules}
+print(*sorted(loaded & {"numba", "llvmlite", "shapely", "matplotlib", "tqdm"}))
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Fitted models in a file."""
+    where = tmp_path_factory.mktemp("models")
+    fitted = {name: model.fit(X, Y) for name, model in MODELS.items()}
+    expected = {name: model.predict(X) for name, model in fitted.items()}
+    (where / "models.pickle").write_bytes(pickle.dumps((fitted, X, expected)))
+    return where
+
+
+def test_loading_and_predicting_load_nothing_heavy(folder):
+    out = subprocess.run(
+        [sys.executable, "-c", LOAD, str(folder)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONPATH": str(Path(csf.__file__).parents[1])},
+    )
+    assert out.stdout.split() == []
+
+
+def test_a_bar_is_loaded_where_it_is_shown(capfd):
+    CostSearch(LogisticRegression(), verbose=1, **SHORT).fit(X, Y)
+    assert "2/2" in capfd.readouterr().err
