@@ -11,6 +11,7 @@ from sklearn.datasets import dump_svmlight_file
 from csf import (
     ErrorProfile,
     Study,
+    bounds,
     hull,
     labels,
     metrics,
@@ -113,6 +114,10 @@ def bound(thing):
         sane(bound.region().is_valid, "region is not valid")
 
     return function(thing, arguments, call)
+
+
+def call_upper_bound(*, trials, metric, pos, bound):
+    in_range(bounds.upper_bound(trials, metric, pos=pos, bound=bound), get_metric(metric), pos, "upper_bound")
 
 
 def metric(thing, **good):
