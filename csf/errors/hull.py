@@ -16,6 +16,10 @@ from csf._validation import floats
 __all__ = ["Hull"]
 
 
+# Shares are at most 1; what is far beyond has no costs that a float can hold.
+_LARGEST = 1e150
+
+
 class Hull:
     """Lower-left convex hull of error profiles: everything that can be cheapest for some costs >= 0.
 
@@ -46,6 +50,9 @@ class Hull:
             raise ValueError(f"points must have shape (n_points, 2) with n_points >= 1, got {points.shape}")
         if not np.isfinite(points).all():
             raise ValueError(f"points must be finite, got {points[~np.isfinite(points).all(axis=1)][0].tolist()}")
+        large = (np.abs(points) > _LARGEST).any(axis=1)
+        if large.any():
+            raise ValueError(f"points must be shares of all samples, got {points[large][0].tolist()}")
         self.points = _lower_left(points + 0.0)  # no negative zeros: they would be equal and hash differently
         self.points.setflags(write=False)
 

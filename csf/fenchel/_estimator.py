@@ -15,6 +15,7 @@ from csf._common.typing import Array, Samples
 from csf._common.warn import warn
 from csf._validation import check_binary_target, check_class_totals, check_count, check_weights
 from csf.fenchel.rewards import RewardProblem
+from csf.scores.linear import linear_scores
 
 __all__ = ["NUMBERS", "LinearAlternation", "history"]
 
@@ -44,7 +45,7 @@ class LinearAlternation(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **NUMBERS)
-        return np.asarray(X @ self.coef_[0]).ravel() + self.intercept_[0]
+        return linear_scores(X, self.coef_[0], self.intercept_[0])
 
     def predict(self, X: Samples) -> Array:
         """Class of each sample.

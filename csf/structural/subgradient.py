@@ -7,6 +7,7 @@ import numpy as np
 from csf._validation import check_count
 from csf.online.base import check_positive
 from csf.structural._batch import BatchLearner
+from csf.structural._limits import check_moderate
 
 __all__ = ["ProjectedSubgradient"]
 
@@ -108,10 +109,10 @@ class ProjectedSubgradient(BatchLearner):
         self.pos_label = pos_label
 
     def _check_parameters(self):
-        for name in ("radius", "tol"):
-            check_positive(getattr(self, name), name)
+        check_positive(self.tol, "tol")
+        check_moderate(self.radius, "radius")
         if self.eta is not None:
-            check_positive(self.eta, "eta")
+            check_moderate(self.eta, "eta")
         check_count(self.max_iter, "max_iter")
         check_count(self.patience, "patience")
 

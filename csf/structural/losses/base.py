@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from csf.metrics import get_metric
-from csf.online.base import check_positive
+from csf.structural._limits import check_moderate
 
 __all__ = ["ClassScores", "Tangent", "StructuralLoss"]
 
@@ -192,7 +192,7 @@ class Labelled(StructuralLoss):
 
     def _check_kappa(self):
         if self.kappa is not None:
-            check_positive(self.kappa, "kappa")
+            check_moderate(self.kappa, "kappa")
 
     def _kappas(self, scores):
         """Factors of the linear part for one positive and one negative."""

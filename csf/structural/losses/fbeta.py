@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from csf.metrics import FBeta
-from csf.online.base import check_positive
+from csf.structural._limits import check_moderate
 from csf.structural.losses._kernels import fbeta_tangent
 from csf.structural.losses.base import Labelled, Tangent
 
@@ -51,7 +51,7 @@ class FBetaLoss(Labelled):
     kappa: float | None = None
 
     def __post_init__(self):
-        check_positive(self.beta, "beta")
+        check_moderate(self.beta, "beta")
         self._check_kappa()
 
     @property
