@@ -106,6 +106,7 @@ class Runner:
         except KeyboardInterrupt:
             if self._untold is not None:
                 self._record()
+                self._save()
             if not self._n_complete():
                 raise
             warn("the search was interrupted; it goes on with the trials that were finished")

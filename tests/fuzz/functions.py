@@ -36,9 +36,8 @@ def truth(rng, **more):
 
 def in_range(value, metric, pos, what):
     lo, hi = metric.range(pos)
-    if isinstance(metric, LinearFractional):  # levels worth aiming at start above the worst value of some
-        with np.errstate(all="ignore"):
-            lo = np.fmin(lo, metric.value(pos, 1.0 - pos, pos=pos))
+    with np.errstate(all="ignore"):  # levels worth aiming at start above the worst value of some metrics
+        lo = np.fmin(lo, metric.value(pos, 1.0 - pos, pos=pos))
     slack = 1e-9 * max(1.0, abs(lo), abs(hi))
     sane(np.isfinite(value), f"{what} is {value}")
     sane((np.asarray(value) >= lo - slack) & (np.asarray(value) <= hi + slack), f"{what}={value} not in [{lo}, {hi}]")
