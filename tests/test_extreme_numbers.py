@@ -118,7 +118,7 @@ def test_scores_of_huge_features_are_infinite_or_refused(model):
 
 @pytest.mark.parametrize("pos", [5e-324, 1e-300, 1e-16])
 def test_a_share_that_rounding_loses_has_no_costs(pos):
-    with pytest.raises(ValueError, match="pos gives the positive class .* is lost in the rounding of the larger one"):
+    with pytest.raises(ValueError, match=r"pos gives the positive class .* is lost in the rounding of the larger one"):
         Study("f1", pos=pos)
 
 
@@ -128,5 +128,5 @@ def test_points_of_a_hull_are_shares():
 
 
 def test_probabilities_that_leave_a_class_no_weight_are_named():
-    with pytest.raises(ValueError, match="^proba gives the positive class 1e-300 and the negative class 3 in total"):
+    with pytest.raises(ValueError, match=r"^proba gives the positive class 1e-300 and the negative class 3 in total"):
         probability_curve([0.0, 1e-300, 0.0])
