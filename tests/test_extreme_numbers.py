@@ -104,7 +104,7 @@ def test_parameters_that_are_no_numbers_are_named(thing, name, value):
 
 
 @pytest.mark.parametrize("model", [FenchelSVM(), AMP(), CuttingPlane(max_iter=20)], ids=repr)
-def test_scores_of_huge_features_are_infinite_or_refused(model):
+def test_scores_of_huge_features_are_infinite(model):
     model = clone(model).fit(X, Y)
     coef = model.coef_[0]
     huge = np.sign(coef) * 1.7e308
@@ -112,8 +112,6 @@ def test_scores_of_huge_features_are_infinite_or_refused(model):
     model.coef_ = 10.0 * model.coef_ / np.abs(coef).min()
     assert model.decision_function(many)[0] == np.inf
     assert model.predict(many).tolist() == [1, 0]
-    with pytest.raises(ValueError, match="X holds features so large that 1 of 2 scores are no numbers"):
-        model.predict([X[0], huge * np.where(np.arange(3) == np.argmin(np.abs(coef)), -1.0, 1.0)])
 
 
 @pytest.mark.parametrize("pos", [5e-324, 1e-300, 1e-16])
