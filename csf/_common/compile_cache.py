@@ -168,5 +168,5 @@ class _Cache(FunctionCache):
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep compiled code, if there is room."""
-        with suppress(OSError):
+        with suppress(Exception):  # numba at times has no object code to give
             super().save_overload(sig, data)

@@ -65,9 +65,9 @@ def _silent(*values, **options):
 
 
 def _one_line(error):
-    """First line of a message, and the last one, which says what went wrong where a traceback is quoted."""
+    """First line of a message, and the last one where it says more: what went wrong, where a traceback is quoted."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return " ".join(dict.fromkeys([lines[0], lines[-1]])) if lines else ""
+    return " ".join([*lines[:1], *(line for line in lines[-1:] if line not in lines[0])])
 
 
 def _show_warning(message, category, filename, lineno, file=None, line=None):

@@ -15,6 +15,10 @@ from csf._validation import floats
 __all__ = ["Hull"]
 
 
+# Shares are at most 1; what is far beyond has no costs that a float can hold.
+_LARGEST = 1e150
+
+
 class Hull:
     """Lower-left convex hull of error profiles: everything that can be cheapest for some costs >= 0.
 
@@ -45,6 +49,9 @@ class Hull:
             raise ValueError(f"points must have shape (n_points, 2) with n_points >= 1, got {given.shape}")
         if not np.isfinite(given).all():
             raise ValueError(f"points must be finite, got {given[~np.isfinite(given).all(axis=1)][0].tolist()}")
+        large = (np.abs(given) > _LARGEST).any(axis=1)
+        if large.any():
+            raise ValueError(f"points must be shares of all samples, got {given[large][0].tolist()}")
         self.points: Array = _lower_left(given + 0.0)  # no negative zeros: they would be equal and hash differently
         self.points.setflags(write=False)
 

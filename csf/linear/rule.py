@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.typing import Array, Label, Samples
+from csf.scores.linear import linear_scores
 from csf.scores.responses import margin
 
 __all__ = ["LinearRule", "TwoClassRule", "check_intercept", "check_positive"]
@@ -107,7 +108,7 @@ class LinearRule(TwoClassRule):
 
     def _scores(self, X: Samples) -> Array:
         """Linear scores of checked samples."""
-        return np.asarray(X @ self.coef_[0]).ravel() + self.intercept_[0]
+        return linear_scores(X, self.coef_[0], self.intercept_[0])
 
 
 def check_positive(value: Any, name: str) -> float:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from numbers import Real
 
+from csf._validation import check_number
 from csf.metrics.base import Coefficients, LinearFractional
 
 __all__ = ["FBeta"]
@@ -51,10 +52,11 @@ class FBeta(LinearFractional):
     beta: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (self.beta > 0 and math.isfinite(self.beta) and self.beta < _LARGEST):
+        if isinstance(self.beta, Real) and not 0 < self.beta < _LARGEST:
             raise ValueError(
                 f"beta must be positive and finite, got {self.beta!r}; accepted: numbers below {_LARGEST:g}"
             )
+        check_number(self.beta, "beta", positive=True)
 
     @property
     def name(self) -> str:

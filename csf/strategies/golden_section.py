@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from csf._validation import check_number
 from csf.metrics import LinearFractional, Metric
 from csf.strategies.base import SAME, Strategy
 from csf.trials import Trial
@@ -46,6 +47,9 @@ class GoldenSection(Strategy):
     """
 
     tol: float = 1e-3
+
+    def __post_init__(self) -> None:
+        check_number(self.tol, "tol")
 
     def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | None:
         """The inner level of the interval left that was not tried, see `Strategy.propose`."""

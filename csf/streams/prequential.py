@@ -200,6 +200,8 @@ def _predictions(learner: Estimator, X: Samples) -> Array | None:
 
 def _positive(learner: Estimator, y: Array, pos_label: Label) -> Label:
     if pos_label is not None:
+        if np.ndim(pos_label) != 0:
+            raise TypeError(f"pos_label must be one of the labels, got {pos_label!r}")
         return pos_label
     if hasattr(learner, "pos_label_"):
         return learner.pos_label_

@@ -11,8 +11,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.typing import Array, Samples
 from csf._validation import check_binary_target
-from csf.online.base import NUMBERS, check_positive
+from csf.online.base import NUMBERS
+from csf.scores.linear import linear_scores
 from csf.scores.responses import margin
+from csf.structural._limits import check_moderate
 from csf.structural._problem import StructuralProblem, longest_scale
 from csf.structural._rows import rows_of
 from csf.structural._threshold import check_tuning, choose_threshold
@@ -81,7 +83,7 @@ class BatchLearner(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **NUMBERS)
         sign = self._orientation()
-        score = sign * (np.asarray(X @ self.coef_[0]).ravel() + self.intercept_[0])
+        score = sign * linear_scores(X, self.coef_[0], self.intercept_[0])
         return margin(score, self._cut, sign > 0)
 
     def predict(self, X: Samples) -> Array:
@@ -107,7 +109,7 @@ class BatchLearner(ClassifierMixin, BaseEstimator):
         check_tuning(get_loss(self.loss), self.tune_threshold)
         if not isinstance(self.fit_intercept, bool | np.bool_):
             raise TypeError(f"fit_intercept must be True or False, got {self.fit_intercept!r}")
-        check_positive(self.intercept_scaling, "intercept_scaling")
+        check_moderate(self.intercept_scaling, "intercept_scaling")
         self._check_parameters()
 
     def _watch(self, objective, best, last):

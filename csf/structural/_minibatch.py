@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.typing import Samples
 from csf._validation import check_choice, check_count
-from csf.online.base import NUMBERS, check_positive
+from csf.online.base import NUMBERS
 from csf.online.rows import canonical
+from csf.structural._limits import check_moderate
 from csf.structural._online import StructuralOnlineClassifier
 from csf.structural._problem import longest_scale
 from csf.structural._rows import rows_of, split_classes, stack_rows
@@ -121,7 +122,7 @@ class MiniBatchLearner(StructuralOnlineClassifier):
         super()._check_parameters()
         check_count(self.buffer_size, "buffer_size", minimum=2)
         if self.eta is not None:
-            check_positive(self.eta, "eta")
+            check_moderate(self.eta, "eta")
         check_choice(self.averaging, "averaging", POWERS)
 
     def _start(self, n_features):

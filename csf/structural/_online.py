@@ -7,7 +7,8 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from csf.online.base import LinearOnlineClassifier, check_positive
+from csf.online.base import LinearOnlineClassifier
+from csf.structural._limits import check_moderate
 from csf.structural._threshold import check_tuning
 from csf.structural.losses import get_loss
 
@@ -40,7 +41,8 @@ class StructuralOnlineClassifier(LinearOnlineClassifier):
 
     def _check_parameters(self):
         check_tuning(get_loss(self.loss), self.tune_threshold)
-        check_positive(self.radius, "radius")
+        check_moderate(self.radius, "radius")
+        check_moderate(self.intercept_scaling, "intercept_scaling")
 
     def _start(self, n_features):
         self._loss = get_loss(self.loss)

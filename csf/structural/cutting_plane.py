@@ -139,7 +139,7 @@ class CuttingPlane(BatchLearner):
 
     def _solve(self, problem):
         solver = CuttingPlaneSolver(problem, drop_after=self.drop_after)
-        best, last, steps = solver.solve(self.C, eps=self.eps, max_iter=self.max_iter, watch=self._report)
+        best, last, steps = solver.solve(float(self.C), eps=self.eps, max_iter=self.max_iter, watch=self._report)
         self.objective_, self.bound_ = steps[-1].objective, steps[-1].bound
         self.gap_ = (self.objective_ - self.bound_) / max(1.0, self.C)
         self.n_iter_ = self.n_updates_ = len(steps)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from csf._common.typing import Label, RandomState_, Samples
 from csf._validation import check_count
 from csf.online.base import check_positive
+from csf.structural._limits import check_moderate
 from csf.structural._online import StructuralOnlineClassifier
 from csf.structural._problem import StructuralProblem
 from csf.structural._rows import rows_of, stack_rows
@@ -180,7 +181,7 @@ class FTRL(StructuralOnlineClassifier):
     def _check_parameters(self):
         super()._check_parameters()
         if self.eta is not None:
-            check_positive(self.eta, "eta")
+            check_moderate(self.eta, "eta")
         check_positive(self.eps, "eps")
         check_count(self.max_planes, "max_planes")
         if isinstance(self.refit, str):

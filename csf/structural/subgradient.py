@@ -12,6 +12,7 @@ from csf._common.typing import Label
 from csf._validation import check_count
 from csf.online.base import check_positive
 from csf.structural._batch import BatchLearner
+from csf.structural._limits import check_moderate
 
 if TYPE_CHECKING:
     from csf.structural.losses.base import StructuralLoss
@@ -121,10 +122,10 @@ class ProjectedSubgradient(BatchLearner):
         self.pos_label = pos_label
 
     def _check_parameters(self):
-        for name in ("radius", "tol"):
-            check_positive(getattr(self, name), name)
+        check_positive(self.tol, "tol")
+        check_moderate(self.radius, "radius")
         if self.eta is not None:
-            check_positive(self.eta, "eta")
+            check_moderate(self.eta, "eta")
         check_count(self.max_iter, "max_iter")
         check_count(self.patience, "patience")
 

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack
 from numpy.typing import ArrayLike
 
 from csf._common.typing import Label, PathLike
-from csf._validation import check_binary_target, check_count, check_fraction, check_number, check_scores, check_weights
+from csf._validation import (
+    check_binary_target,
+    check_class_totals,
+    check_count,
+    check_fraction,
+    check_number,
+    check_scores,
+    check_weights,
+)
 from csf.bounds import upper_bound
 from csf.errors.profile import ErrorProfile
 from csf.metrics import get_metric
@@ -87,6 +95,7 @@ class Study:
         self.strategy = self._given.with_budget(self.n_trials)
         self.strategy.check_metric(self.metric)
         self.pos = check_fraction(pos, "pos")
+        check_class_totals(self.pos, 1.0 - self.pos, "pos")
         if tol is not None:
             check_number(tol, "tol")
         self.tol = tol

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Costs, Estimator
 from csf._sklearn import clone
+from csf._validation import check_count, generator
 from csf.costs.channel import WeightRoute, weight_route
 from csf.samples.folds import Data, Fold, make_folds
 from csf.scores.responses import natural_threshold, respond, response_method
@@ -109,8 +110,11 @@ def check_trainer(maker: Maker, base: Estimator, *, n_classes: int = 2, random_s
         ...
     AssertionError: GaussianNB(), _costs_reach_the_objective: the answer for costs (4.0, 1.0) is as near to that ...
     """
+    rng = generator(check_count(random_state, "random_state", minimum=0))
+    if not 2 <= check_count(n_classes, "n_classes", minimum=2) <= N_FEATURES + 1:
+        raise ValueError(f"n_classes must be an int from 2 to {N_FEATURES + 1}, got {n_classes!r}")
     base = seeded(base, np.random.RandomState(random_state))
-    case = _case(maker, base, n_classes, np.random.default_rng(random_state))
+    case = _case(maker, base, n_classes, rng)
     for law in LAWS:
         try:
             with warnings.catch_warnings():

@@ -98,7 +98,8 @@ def probability_curve(
     for name, mass in (("positive", as_pos), ("negative", as_neg)):
         if not (mass > 0).any():
             raise ValueError(f"the {name} class weighs nothing; both classes are needed")
-    check_class_totals(as_pos.sum(), as_neg.sum())
+    owner = "proba" if target is None else "target"
+    check_class_totals(as_pos.sum(), as_neg.sum(), owner if sample_weight is None else f"sample_weight times {owner}")
     is_pos = np.repeat([True, False], proba.shape[0])
     return sweep(is_pos, np.concatenate((proba, proba)), np.concatenate((as_pos, as_neg)))
 

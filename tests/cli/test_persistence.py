@@ -164,5 +164,7 @@ def test_a_damaged_model_is_an_error_of_one_line(tmp_path):
     path = tmp_path / "m.skops"
     save_model(path, fitted(), FEATURES)
     rewritten(path, json.dumps("CostSearch"), json.dumps("NoSuchSearch"))
-    with pytest.raises(CliError, match=r"holds types that a crafted file could misuse: csf\.search\.NoSuchSearch"):
+    with pytest.raises(
+        CliError, match=r"holds types that a crafted file could misuse: csf\.search\.estimator\.NoSuchSearch"
+    ):
         load_model(path)

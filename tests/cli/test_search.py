@@ -209,7 +209,8 @@ def test_all_results_as_json(ok, tmp_path):
     assert trial["params"]["classifier__C"] == winner["params"]["classifier__C"]
     assert report["held_out"][0]["method"] == "csf, cone"
     params = trial.pop("params")
-    assert params["t"] == Trial.from_dict(trial).t
+    # Numbers are numbers in the report; records of trials write thresholds, which may be infinite, as text.
+    assert params["t"] == Trial.from_dict(trial | {"threshold": repr(trial["threshold"])}).t
 
 
 def test_a_search_goes_on_from_its_checkpoint(ok, table, tmp_path):
@@ -261,8 +262,8 @@ def test_all_trials_failing_is_one_line(run):
     code, _, err = run("search", "iris:1", *QUICK, "--param", "C=-1")
     assert code == 2
     last = err.splitlines()[-1]
-    assert last.startswith("csf: error: all 3 trials failed; the first error was: ")
-    assert "'C' parameter of LinearSVC must be" in last
+    assert last.startswith("csf: error: all 3 trials failed: ")
+    assert last.count("'C' parameter of LinearSVC must be") == 1
 
 
 def test_missing_extras_are_named_before_the_search(error_of, table, tmp_path, monkeypatch):

@@ -196,6 +196,15 @@ def test_folder_that_cannot_be_written_costs_nothing_but_time(kept, tmp_path, mo
     assert kept()(1.0) == 3.0
 
 
+def test_code_that_numba_cannot_give_is_used_and_not_kept(kept, tmp_path, monkeypatch):
+    def fail(self, sig, data):
+        raise RuntimeError("no compiled object yet")
+
+    monkeypatch.setattr(compile_cache.FunctionCache, "save_overload", fail)
+    assert kept()(1.0) == 3.0
+    assert list(tmp_path.rglob("*.nb?")) == []
+
+
 def test_other_packages_keep_their_own_places():
     before = numba.config.CACHE_DIR
     compile_cache.compiled(plain)

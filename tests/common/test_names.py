@@ -38,7 +38,7 @@ def test_metrics_that_were_meant(given, meant):
         get_loss(given)
 
 
-@pytest.mark.parametrize("given", ["roc_auc", "rmse", "log_loss", "", "x"])
+@pytest.mark.parametrize("given", ["roc_auc", "brier", "log_loss", "", "x"])
 def test_nothing_is_offered_for_something_else(given):
     with pytest.raises(ValueError, match=r"or a Metric object$"):
         get_metric(given)

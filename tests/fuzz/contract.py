@@ -96,7 +96,8 @@ def _blame(error, arguments, mutated):
         return text, re.sub(r"\W+", " ", str(error).partition(" ")[0])
     if not isinstance(error, ALLOWED) or isinstance(error, UnicodeError):
         return text, place
-    if str(Path(__file__).parent) in frames[-1].filename:
+    last = Path(frames[-1].filename)
+    if last.parent == Path(__file__).parent and not last.name.startswith("test_"):
         return f"the target itself fails, {text}", place
     if not mutated:
         return f"a good call fails, {text}", place

@@ -79,6 +79,9 @@ def _check_predictions(model, X):
         score = model.decision_function(X)
         sane(np.isfinite(score) | _overflows(X), f"decision_function is not finite: {score}")
         sane(~np.isnan(score), f"decision_function is NaN: {score}")
+    if hasattr(model, "threshold_curve") and model.classes_.size == 2 and n > 1:
+        curve = model.threshold_curve(X, model.classes_[np.arange(n) % 2])
+        sane(~np.isnan(curve.thresholds) & (curve.fn <= curve.pos), f"threshold_curve {curve}")
 
 
 def _overflows(X):

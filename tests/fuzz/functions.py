@@ -11,6 +11,7 @@ from sklearn.datasets import dump_svmlight_file
 from csf import (
     ErrorProfile,
     Study,
+    bounds,
     hull,
     labels,
     metrics,
@@ -35,6 +36,8 @@ def truth(rng, **more):
 
 def in_range(value, metric, pos, what):
     lo, hi = metric.range(pos)
+    with np.errstate(all="ignore"):  # levels worth aiming at start above the worst value of some metrics
+        lo = np.fmin(lo, metric.value(pos, 1.0 - pos, pos=pos))
     slack = 1e-9 * max(1.0, abs(lo), abs(hi))
     sane(np.isfinite(value), f"{what} is {value}")
     sane((np.asarray(value) >= lo - slack) & (np.asarray(value) <= hi + slack), f"{what}={value} not in [{lo}, {hi}]")
@@ -113,6 +116,10 @@ def bound(thing):
         sane(bound.region().is_valid, "region is not valid")
 
     return function(thing, arguments, call)
+
+
+def call_upper_bound(*, trials, metric, pos, bound):
+    in_range(bounds.upper_bound(trials, metric, pos=pos, bound=bound), get_metric(metric), pos, "upper_bound")
 
 
 def metric(thing, **good):
@@ -308,7 +315,7 @@ def check(thing, name, good, **more):
 
     def call(**arguments):
         with contextlib.suppress(AssertionError):
-            thing(arguments.pop(name), **arguments)
+            thing(**arguments)
 
     return function(thing, lambda rng: {name: good, "random_state": 0} | more, call)
 

@@ -29,6 +29,7 @@ from fuzz.functions import (
     call_study,
     call_threshold_curve,
     call_told,
+    call_upper_bound,
     check,
     gain_arguments,
     loss,
@@ -41,6 +42,7 @@ from fuzz.functions import (
     truth,
 )
 from fuzz.target import data, function
+from sklearn.svm import LinearSVC
 
 from csf import (
     ErrorProfile,
@@ -60,11 +62,13 @@ from csf import (
 from csf.bounds import BOUNDS
 from csf.metrics import get_metric
 from csf.online import OnlineLogistic
+from csf.trainers import make_trainers
 
 __all__ = ["FUNCTIONS"]
 
 METRICS_OF_TABLES = {
-    **{name: {} for name in ("BalancedAccuracy", "FalseNegativeRate", "FalsePositiveRate", "HMean", "Jaccard")},
+    **{name: {} for name in ("BalancedAccuracy", "CohenKappa", "FalseNegativeRate", "FalsePositiveRate", "HMean")},
+    **{name: {} for name in ("FowlkesMallows", "Informedness", "Jaccard", "MCC")},
     **{name: {} for name in ("MinRate", "Precision", "PredictedPositiveRate", "QMean", "Recall", "Specificity")},
     "FBeta": {"beta": 1.0},
     "GMean": {"eps": 1e-3},
@@ -77,6 +81,7 @@ STRATEGY_PARAMETERS = {
     "Bisection": {"tol": 1e-3},
     "Cone": {"depth": None, "eps": 0.0, "batch_size": 1},
     "Dinkelbach": {"tol": 1e-4},
+    "GoldenSection": {"tol": 1e-3},
     "Grid": {"size": None},
     "ImbalanceRatio": {},
     "NeutralFirst": {"strategy": strategies.Grid()},
@@ -108,6 +113,11 @@ FUNCTIONS = [
     single(bounds.get_bound, "bound", "support"),
     single(structural.get_loss, "loss", "pauc"),
     single(bounds.known_profiles, "trials", told_trials(np.random.default_rng(0)).trials),
+    function(
+        bounds.upper_bound,
+        lambda rng: {"trials": told_trials(rng).trials, "metric": get_metric("f1"), "pos": 0.3, "bound": "support"},
+        call_upper_bound,
+    ),
     function(
         metrics.Constraint, lambda rng: {"quantity": metrics.Recall(), "side": ">=", "level": 0.5}, call_constraint
     ),
@@ -189,4 +199,5 @@ FUNCTIONS = [
     check(testing.check_metric, "metric", get_metric("f1")),
     check(testing.check_strategy, "strategy", strategies.Cone(), metric="f1", n_trials=3),
     check(testing.check_online, "learner", OnlineLogistic(random_state=0)),
+    check(testing.check_trainer, "base", LinearSVC(random_state=0), maker=make_trainers, n_classes=2),
 ]

@@ -20,6 +20,7 @@ QUIET = ("csf.cli", "csf.experiments", "tests.benchmarks", "csf.plots", "csf.tra
 # Modules outside packages that have public functions of raw arguments.
 LOOSE = ("csf.errors.hull", "csf.samples.labels", "csf.errors.profile", "csf.search.gain_rule", "csf.samples.splits")
 RECORD, BASE = "holds what csf computed", "abstract"
+INNER = "a part of searches, which check what comes in"
 EXEMPT = {
     "csf.Trial": RECORD,
     "csf.bounds.Cone": RECORD,
@@ -32,7 +33,20 @@ EXEMPT = {
     "csf.thresholding.Cut": RECORD,
     "csf.thresholding.Mixture": RECORD,
     "csf.thresholding.ThresholdCurve": RECORD,
-    "csf.samples.labels.Labels": RECORD,
+    "csf.samples.Data": RECORD,
+    "csf.samples.Fold": RECORD,
+    "csf.samples.Labels": RECORD,
+    "csf.samples.BaseRoutingMixin": INNER,
+    "csf.samples.bound_share": INNER,
+    "csf.samples.make_folds": INNER,
+    "csf.costs.OneVsRestRoute": RECORD,
+    "csf.costs.WeightRoute": RECORD,
+    "csf.costs.assembled": INNER,
+    "csf.costs.check_class_weight": INNER,
+    "csf.costs.cost_sample_weight": INNER,
+    "csf.costs.one_vs_rest_route": INNER,
+    "csf.costs.problem_costs": INNER,
+    "csf.costs.weight_route": INNER,
     "csf.search.gain_rule.Choice": RECORD,
     "csf.bounds.Bound": BASE,
     "csf.metrics.Metric": BASE,
@@ -56,11 +70,12 @@ EXEMPT = {
 def public_names():
     """Classes and functions of csf, its public packages and a few modules, by their full name, none twice."""
     packages = [module.name for module in pkgutil.walk_packages(csf.__path__, "csf.") if module.ispkg]
+    packages = [name for name in packages if "._" not in name]
     quiet = re.compile("|".join(f"{re.escape(name)}(\\.|$)" for name in QUIET))
     found = {}
     for name in ["csf", *(name for name in packages if not quiet.match(name)), *LOOSE]:
         module = importlib.import_module(name)
-        for part in module.__all__:
+        for part in getattr(module, "__all__", ()):
             thing = getattr(module, part)
             if inspect.isclass(thing) or inspect.isfunction(thing):
                 found.setdefault(thing, f"{name}.{part}")

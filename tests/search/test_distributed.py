@@ -33,11 +33,22 @@ BASES = {
 }
 
 
+# Any free port: the usual one may be taken, by another cluster of these tests already.
+LOCAL = {"threads_per_worker": 1, "processes": True, "dashboard_address": "127.0.0.1:0"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_starts():
+    """Workers are forked from a process that has imported everything: those that die are soon there again."""
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        distributed.utils.get_mp_context().set_forkserver_preload(["distributed", "csf", "sklearn.tree", "numba"])
+        yield
+
+
 @pytest.fixture(scope="module")
-def client():
+def client(quick_starts):
     """Client of a cluster of three processes; joblib sends its work there."""
-    options = {"n_workers": 3, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
-    cluster = distributed.LocalCluster(**options)
+    cluster = distributed.LocalCluster(n_workers=3, **LOCAL)
     with cluster, distributed.Client(cluster) as client, parallel_config(backend="dask"):
         yield client
 
@@ -206,10 +217,9 @@ def test_a_training_that_kills_its_workers_has_failed_and_no_other(data):
     options = {"strategy": "grid", "n_trials": 4, "cv": [(np.arange(300), np.arange(300, 400))], "refit": False}
     with pytest.warns(FitFailedWarning, match="too heavy"):
         whole = CostSearch(deadly(refuse), **options).fit(X, y)
-    local = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
-        distributed.LocalCluster(**local) as cluster,
+        distributed.LocalCluster(n_workers=2, **LOCAL) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
         parallel_config(backend="dask", client=client),
         pytest.warns(FitFailedWarning, match="KilledWorker: Attempted to run task"),

@@ -7,8 +7,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch
+from csf import CostSearch, Study
 from csf.search.gain_rule import GainRule
+from csf.search.loop import Runner
+from csf.search.memory import Memory
 from csf.strategies import Grid, NeutralFirst, get_strategy
 from csf.testing import check_strategy
 
@@ -110,6 +112,57 @@ def test_a_resumed_search_knows_what_the_finished_trials_decided(tmp_path):
     assert (again.best_index_, again.gain_) == (resumed.best_index_, pytest.approx(resumed.gain_))
     with pytest.raises(ValueError, match="belongs to another search"):
         searched(data, n_trials=6, checkpoint=path, min_gain=None)
+
+
+def strike(monkeypatch, owner, name, at, *, after=False):
+    """Ctrl-C in the ``at``-th call of a method, once: before its work or after it."""
+    work, calls = getattr(owner, name), []
+
+    def struck(self, *args, **kwargs):
+        calls.append(None)
+        result = work(self, *args, **kwargs) if after or len(calls) != at else None
+        if len(calls) == at:
+            raise KeyboardInterrupt
+        return result
+
+    monkeypatch.setattr(owner, name, struck)
+
+
+def knowledge(search):
+    return search.trials_, search.best_index_, search.gain_, search.gain_error_
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize(("owner", "name"), [(Study, "record"), (Runner, "_note"), (GainRule, "add")])
+def test_ctrl_c_between_a_record_and_its_decisions_loses_neither(tmp_path, monkeypatch, owner, name, after):
+    """The trial that is being told counts with what it decides, in the result and in the file."""
+    data, path = problem(1), tmp_path / "search.json"
+    whole = searched(data, n_trials=6)
+    with monkeypatch.context() as patch:
+        strike(patch, owner, name, 3, after=after)
+        with pytest.warns(UserWarning, match="the search was interrupted"):
+            partial = searched(data, n_trials=6, checkpoint=path)
+    three = searched(data, n_trials=6, callbacks=[lambda study, trial: trial.number == 2])
+    np.testing.assert_equal(knowledge(partial), knowledge(three))
+
+    told = []
+    resumed = searched(data, n_trials=6, checkpoint=path, callbacks=[lambda study, trial: told.append(trial.number)])
+    np.testing.assert_equal(knowledge(resumed), knowledge(whole))
+    assert told == [3, 4, 5]
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize(("owner", "name"), [(Memory, "restore"), (Runner, "_next_batch")])
+def test_ctrl_c_while_a_search_resumes_loses_nothing(tmp_path, monkeypatch, owner, name, after):
+    data, path = problem(1), tmp_path / "search.json"
+    whole = searched(data, n_trials=6)
+    stopped = searched(data, n_trials=6, checkpoint=path, callbacks=[lambda study, trial: trial.number == 2])
+    with monkeypatch.context() as patch:
+        strike(patch, owner, name, 1, after=after)
+        with pytest.warns(UserWarning, match="the search was interrupted"):
+            partial = searched(data, n_trials=6, checkpoint=path)
+    np.testing.assert_equal(knowledge(partial), knowledge(stopped))
+    np.testing.assert_equal(knowledge(searched(data, n_trials=6, checkpoint=path)), knowledge(whole))
 
 
 def test_nothing_is_left_of_an_earlier_fit():

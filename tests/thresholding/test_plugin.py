@@ -411,7 +411,7 @@ def test_a_constraint_that_cannot_hold(data):
     [
         ({"metric": "auc"}, ValueError, "unknown metric 'auc'"),
         ({"metric": 1}, TypeError, "metric must be a name"),
-        ({"constraint": "precision > 1"}, ValueError, "the side must be >= or <=, got '>'"),
+        ({"constraint": "precision > 1"}, ValueError, "the side must be >= or <=, got '>'; write >="),
         ({"constraint": 3}, TypeError, "constraint must be"),
         ({"calibration": "beta"}, ValueError, "calibration must be one of"),
         ({"response_method": "predict"}, ValueError, "response_method must be one of"),

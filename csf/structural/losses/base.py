@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from csf._common.typing import Array, BoolArray
 from csf.metrics import get_metric
-from csf.online.base import check_positive
+from csf.structural._limits import check_moderate
 
 __all__ = ["ClassScores", "Tangent", "StructuralLoss"]
 
@@ -196,7 +196,7 @@ class Labelled(StructuralLoss):
 
     def _check_kappa(self):
         if self.kappa is not None:
-            check_positive(self.kappa, "kappa")
+            check_moderate(self.kappa, "kappa")
 
     def _kappas(self, scores):
         """Factors of the linear part for one positive and one negative."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from csf.metrics import FBeta
-from csf.online.base import check_positive
+from csf.structural._limits import check_moderate
 from csf.structural.losses._kernels import fbeta_tangent
 from csf.structural.losses.base import Labelled, Tangent
 
@@ -58,7 +58,7 @@ class FBetaLoss(Labelled):
     kappa: float | None = None
 
     def __post_init__(self) -> None:
-        check_positive(self.beta, "beta")
+        check_moderate(self.beta, "beta")
         self._check_kappa()
 
     @property
