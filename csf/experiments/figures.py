@@ -148,7 +148,7 @@ def progress_rows(
             fields = account.trained(cache, grid.trials[0].setting, trial.costs).fields(tune=False)
             study.record(trial, setting=grid.trials[0].setting, **fields)
         for approach, trials, bound in (("grid", study.trials, PARAMBATH), ("cone", cone.trials[:size], CONES)):
-            best = max(trial.value for trial in trials)
+            best = max(trial.value for trial in trials if trial.value is not None)
             possible = get_bound(bound)(trials, context.metric, pos=cache.pos, eps=0.0).best_possible()
             rows.append({"approach": approach, "models": size, "attained": best, "bound": float(possible)})
     return rows

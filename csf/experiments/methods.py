@@ -246,7 +246,9 @@ class Search(Method):
             The best one, or the best one with equal costs where the gain of the best is too small.
         """
         if self.min_gain is None:
-            return best_trial(trials)
+            best = best_trial(trials)
+            assert best is not None  # trials of this cache never fail
+            return best
         rule = GainRule(cache.metric, cache.is_pos, samples=cache.samples, min_gain=self.min_gain)
         trials = sorted(trials, key=lambda trial: trial.number)
         for at, trial in enumerate(trials):

@@ -233,10 +233,10 @@ class TrainingCache:
                 result.raise_error()
             # What is chosen is judged by held-out samples alone, whatever guides the strategy.
             held_out = [replace(result, train_outcome=None) for result in results]
-            own, tuned = (pooled_outcome(self.metric, self.folds, held_out, tune=tune) for tune in (False, True))
+            own, tuned = (dict(pooled_outcome(self.metric, self.folds, held_out, tune=tune)) for tune in (False, True))
             guides = None
             if self.on_train:
-                fields = pooled_outcome(self.metric, self.folds, results, tune=False)
+                fields = dict(pooled_outcome(self.metric, self.folds, results, tune=False))
                 guides = {name: fields[name] for name in _GUIDES}
             score, lost = (np.concatenate([getattr(r, name) for r in results]) for name in ("score", "lost"))
             seconds = time.perf_counter() - start

@@ -52,7 +52,9 @@ def cone_data(
     t = np.array([trial.t for trial in told])
     levels = np.union1d(np.linspace(lo, hi, GRID), t)
     winner = best_trial(told)
-    regions = limit.polygons() if hasattr(limit, "polygons") else [limit.region()]
+    assert winner is not None  # some trial is complete
+    parts = getattr(limit, "polygons", None)
+    regions = [limit.region()] if parts is None else parts()
     return {
         "t": t,
         "value": np.array([trial.value for trial in told]),

@@ -154,9 +154,11 @@ class BoundEpsilonDisplay:
             linear = isinstance(study.metric, LinearFractional)
             bounds = ("parambath", "envelope", "diagonal", "support") if linear else ("support",)
         known = known_profiles(told)
+        assert known is not None  # some trial is complete
         evidence = max(
             trial.c_fn * trial.profile.fn + trial.c_fp * trial.profile.fp - known.cheapest(*trial.costs)
             for trial in told
+            if trial.profile is not None
         )
         if eps is None:
             eps = np.linspace(0.0, max(1.25 * evidence, 0.05 * study.pos), 41)
@@ -169,7 +171,9 @@ class BoundEpsilonDisplay:
             ),
             names=[bound_title(bound) for bound in bounds],
             evidence=max(float(evidence), 0.0),
-            attained=max([trial.attained for trial in told if trial.feasible], default=np.nan),
+            attained=max(
+                [trial.attained for trial in told if trial.feasible and trial.attained is not None], default=np.nan
+            ),
             n_samples=n_samples,
             metric_name=study.metric.name,
             span=study.metric.range(study.pos),

@@ -175,15 +175,16 @@ class ErrorProfileDisplay:
         if not told:
             raise ValueError("there is no complete trial to draw; tell the study its first results")
         bound = SupportLineBound(told, study.metric, pos=study.pos, eps=eps)
-        profiles = np.array([(trial.profile.fn, trial.profile.fp) for trial in told])
+        profiles = np.array([(trial.profile.fn, trial.profile.fp) for trial in told if trial.profile is not None])
         costs = np.array([trial.costs for trial in told])
         least = (costs * profiles).sum(axis=1) - bound.excess()
         grid_fn, grid_fp = np.linspace(0.0, study.pos, GRID), np.linspace(0.0, 1.0 - study.pos, GRID)
-        winner = best_trial(told)
+        winner, known = best_trial(told), known_profiles(told)
+        assert winner is not None and known is not None  # some trial is complete
         return cls(
             profiles=profiles,
             lines=np.array([_ends(c, rhs, study.pos) for c, rhs in zip(costs, least)]),
-            known=known_profiles(told).points,
+            known=known.points,
             possible=bound.chain_,
             grid_fn=grid_fn,
             grid_fp=grid_fp,

@@ -89,7 +89,7 @@ class Fold:
     @cached_property
     def fit_params(self) -> dict[str, Any]:
         """Arguments of the base's ``fit``; those with one entry a sample are sliced."""
-        return slice_params(self.task.fit_params, self.train, self.task.n_samples)
+        return slice_params(dict(self.task.fit_params), self.train, self.task.n_samples)
 
     @cached_property
     def sliced(self) -> Fold:

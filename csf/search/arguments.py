@@ -50,7 +50,7 @@ def check_arguments(search: Estimator) -> None:
     check_n_jobs(search.n_jobs)
     if error_score != "raise" and not (isinstance(error_score, float) and np.isnan(error_score)):
         raise ValueError(f"error_score must be 'raise' or nan, got {error_score!r}")
-    if gain is not None and not (isinstance(gain, Real) and 0.0 <= gain < np.inf):
+    if gain is not None and not (isinstance(gain, Real) and 0.0 <= float(gain) < np.inf):
         raise ValueError(f"min_gain must be a number of standard errors >= 0, or None, got {gain!r}")
     if search.param_grid is not None:
         try:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from csf._common.typing import Costs, Estimator
 from csf._sklearn import clone
 from csf._validation import check_count, generator
-from csf.costs.channel import WeightRoute, weight_route
+from csf.costs.channel import CostChannel, cost_channel
 from csf.samples.folds import Data, Fold, make_folds
 from csf.scores.responses import natural_threshold, respond, response_method
 from csf.testing._require import require
@@ -36,7 +36,7 @@ class _Case:
 
     maker: Maker
     base: Estimator
-    route: WeightRoute
+    route: CostChannel
     X: np.ndarray
     y: np.ndarray
     weight: np.ndarray | None = None
@@ -132,7 +132,7 @@ def _case(maker: Maker, base: Estimator, n_classes: int, rng: np.random.Generato
         X[y == code, code - 1] += 0.5
     order = rng.permutation(N_ROWS)
     splits = tuple((part[:n], part[n:]) for n, part in zip(N_TRAIN, (order, order[::-1])))
-    return _Case(maker, base, weight_route(base), X, y, splits=splits)
+    return _Case(maker, base, cost_channel(base), X, y, splits=splits)
 
 
 def _trained(trainer: Trainer, costs: Costs, starts: tuple[Any, ...] = ()) -> Training:
