@@ -180,7 +180,8 @@ class ErrorProfileDisplay:
         least = (costs * profiles).sum(axis=1) - bound.excess()
         grid_fn, grid_fp = np.linspace(0.0, study.pos, GRID), np.linspace(0.0, 1.0 - study.pos, GRID)
         winner, known = best_trial(told), known_profiles(told)
-        assert winner is not None and known is not None  # some trial is complete
+        assert winner is not None  # some trial is complete
+        assert known is not None
         return cls(
             profiles=profiles,
             lines=np.array([_ends(c, rhs, study.pos) for c, rhs in zip(costs, least)]),
