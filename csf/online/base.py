@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import math
-import numbers
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from csf._common.typing import Array, Samples
-from csf._validation import check_binary_target, check_count
+from csf._common.typing import Samples
+from csf._validation import check_binary_target, check_bool, check_count
+from csf.linear.rule import LinearRule, TwoClassRule, check_intercept
 from csf.online.rows import canonical, linear_scores, power_of_two_above, rows, shorten, within_range
-from csf.scores.responses import margin
 
 __all__ = ["LinearOnlineClassifier", "OnlineClassifier"]
 
@@ -30,7 +27,7 @@ WARM_UP = 1000
 _LARGEST_CONSTANT = 1e100
 
 
-class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
+class OnlineClassifier(TwoClassRule):
     """Base of classifiers of two classes that learn from one example after the other.
 
     A subclass has the parameters ``passes``, ``shuffle``, ``pos_label`` and ``random_state``. It writes
@@ -104,31 +101,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
         self._learn(X, y)
         return self
 
-    def predict(self, X: Samples) -> Array:
-        """Class of each sample.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels out of ``classes_``.
-        """
-        score = self.decision_function(X)
-        return self.classes_[(score > 0.0).astype(int)]
-
     @property
     def history_(self) -> Any:
         """Dict of arrays: ``n_seen`` (1, 2, 4, 8, ...) and what the learner tells of itself after so many rows."""
         check_is_fitted(self)
         return {name: np.array([row[name] for row in self._records]) for name in ("n_seen", *self._numbers())}
-
-    @abstractmethod
-    def decision_function(self, X: Samples) -> Any:
-        """Score of each sample, above 0 exactly where ``predict`` gives ``classes_[1]``."""
 
     @abstractmethod
     def _check_parameters(self):
@@ -148,8 +125,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _check_common_parameters(self):
         check_count(self.passes, "passes")
-        if not isinstance(self.shuffle, bool | np.bool_):
-            raise TypeError(f"shuffle must be True or False, got {self.shuffle!r}")
+        check_bool(self.shuffle, "shuffle")
         self._check_parameters()
 
     def _begin(self, labels, n_features, *, n_expected=None, rng=None):
@@ -225,14 +201,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
             vars(self).update(before)
             raise
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags
 
-
-class LinearOnlineClassifier(OnlineClassifier):
+class LinearOnlineClassifier(LinearRule, OnlineClassifier):
     """Base of online classifiers with one vector of weights.
 
     Beside those of `OnlineClassifier`, a subclass has the parameters ``fit_intercept`` and ``intercept_scaling``,
@@ -246,7 +216,8 @@ class LinearOnlineClassifier(OnlineClassifier):
     that are too long arrive shortened. Scores are positive for ``s > 0``.
     """
 
-    # Least score of a prediction of the positive class.
+    _sample_checks = NUMBERS
+    # A score of 0 is negative, whichever label comes last.
     _cut = np.nextafter(0.0, np.inf)
 
     def _constant(self):
@@ -270,24 +241,6 @@ class LinearOnlineClassifier(OnlineClassifier):
         constant = self._weights()[0][-1] * self.intercept_scaling if self.fit_intercept else 0.0
         return np.array([self._orientation() * constant])
 
-    def decision_function(self, X: Samples) -> Array:
-        """Signed score of each sample; above 0 exactly where ``predict`` gives ``classes_[1]``.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Scores.
-        """
-        check_is_fitted(self)
-        sign = self._orientation()
-        score = sign * self._scores(validate_data(self, X, reset=False, **NUMBERS))
-        return margin(score, self._cut, sign > 0)
-
     @abstractmethod
     def _weights(self):
         """Weights to predict with, and those of the last step."""
@@ -301,13 +254,9 @@ class LinearOnlineClassifier(OnlineClassifier):
         w = self._weights()[which][: self.n_features_in_]
         return (self._orientation() * self.x_scale_ * w)[None, :]
 
-    def _orientation(self):
-        return 1.0 if self.pos_label_ == self.classes_[1] else -1.0
-
     def _check_common_parameters(self):
-        if not isinstance(self.fit_intercept, bool | np.bool_):
-            raise TypeError(f"fit_intercept must be True or False, got {self.fit_intercept!r}")
-        if check_positive(self.intercept_scaling, "intercept_scaling") > _LARGEST_CONSTANT:
+        check_intercept(self.fit_intercept, self.intercept_scaling)
+        if float(self.intercept_scaling) > _LARGEST_CONSTANT:
             raise ValueError(
                 f"intercept_scaling must be at most {_LARGEST_CONSTANT:g}, got {self.intercept_scaling!r}: its square "
                 "leaves the range of numbers; values near the lengths of rows are usual"
@@ -337,15 +286,6 @@ class LinearOnlineClassifier(OnlineClassifier):
         if start < n_rows:
             results += super()._take(shorten(rows(X, start, n_rows), norm[start:], 1.0 / self.x_scale_), y[start:])
         return results
-
-
-def check_positive(value: Any, name: str) -> Any:
-    """Check that ``value`` is a finite number > 0 and return it as float."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a positive number, got {value!r}")
-    if not (value > 0 and math.isfinite(value)):
-        raise ValueError(f"{name} must be positive and finite, got {value!r}")
-    return float(value)
 
 
 def _random_state(seed):

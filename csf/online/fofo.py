@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from csf._common.compiled import njit
 from csf._common.typing import Estimator, Label, RandomState_
 from csf._validation import check_count
-from csf.online.base import check_positive
+from csf.linear.rule import check_positive
 from csf.online.posterior import PosteriorThreshold
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from csf._common.compiled import njit
 from csf._common.typing import Array, Label, RandomState_, Samples
 from csf._validation import check_choice
+from csf.linear.rule import check_positive
 from csf.online._belief import Belief, Pricing, believe
 from csf.online._steps import check_step
-from csf.online.base import NUMBERS, LinearOnlineClassifier, check_positive
+from csf.online.base import NUMBERS, LinearOnlineClassifier
 from csf.online.emitted import EmittedPredictions, count_predictions
 
 __all__ = ["OnlineLogistic"]

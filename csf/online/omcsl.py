@@ -9,7 +9,8 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Label, RandomState_
-from csf._validation import check_choice, check_count
+from csf._validation import check_bool, check_choice, check_count
+from csf.linear.rule import check_positive
 from csf.metrics import FBeta, Jaccard, get_metric
 from csf.online._experts import (
     AREA_PR,
@@ -30,7 +31,7 @@ from csf.online._experts import (
     omcsl_csr,
     omcsl_dense,
 )
-from csf.online.base import LinearOnlineClassifier, check_positive
+from csf.online.base import LinearOnlineClassifier
 from csf.online.emitted import EmittedPredictions, value_of_counts
 
 if TYPE_CHECKING:
@@ -197,8 +198,7 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
         if self.gamma != "sqrt":
             check_positive(self.gamma, "gamma")
         check_choice(self.loss, "loss", LOSSES)
-        if not isinstance(self.average, bool | np.bool_):
-            raise TypeError(f"average must be True or False, got {self.average!r}")
+        check_bool(self.average, "average")
 
     def _ranks(self):
         return isinstance(self.metric, str) and self.metric in RANKINGS

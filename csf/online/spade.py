@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Label, RandomState_
 from csf._validation import check_choice, check_count, check_fraction
+from csf.linear.rule import check_positive
 from csf.metrics import Concave, GMean, HMean, LinearFractional, MinRate, QMean, get_metric
 from csf.online._aim import AimedLearner
 from csf.online._ascent import (
@@ -30,7 +31,7 @@ from csf.online._ascent import (
     initial_scalars,
 )
 from csf.online._steps import check_step
-from csf.online.base import LinearOnlineClassifier, check_positive
+from csf.online.base import LinearOnlineClassifier
 
 __all__ = ["SPADE"]
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Label, RandomState_
 from csf._validation import check_choice, check_count
+from csf.linear.rule import check_positive
 from csf.metrics import Concave, LinearFractional, get_metric
 from csf.online._aim import AimedLearner
 from csf.online._ascent import (
@@ -34,7 +35,7 @@ from csf.online._ascent import (
     tally_dense,
 )
 from csf.online._steps import check_step
-from csf.online.base import LinearOnlineClassifier, check_positive
+from csf.online.base import LinearOnlineClassifier
 from csf.online.rows import rows
 
 __all__ = ["STAMP"]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
-from csf._common.typing import Array, Samples
+from csf._common.typing import Samples
 from csf._validation import check_binary_target
-from csf.online.base import NUMBERS, check_positive
-from csf.scores.responses import margin
+from csf.linear.rule import LinearRule, check_intercept
+from csf.online.base import NUMBERS
 from csf.structural._problem import StructuralProblem, longest_scale
 from csf.structural._rows import rows_of
 from csf.structural._threshold import check_tuning, choose_threshold
@@ -21,13 +20,15 @@ from csf.structural.losses import get_loss
 __all__ = ["BatchLearner"]
 
 
-class BatchLearner(ClassifierMixin, BaseEstimator):
+class BatchLearner(LinearRule):
     """Base of learners of a whole training set.
 
     Subclasses have the parameters ``loss``, ``fit_intercept``, ``intercept_scaling``,
     ``tune_threshold`` and ``pos_label``. They write
     ``_check_parameters()`` and ``_solve(problem)``: best and last weights of a `StructuralProblem`.
     """
+
+    _sample_checks = NUMBERS
 
     def fit(self, X: Samples, y: ArrayLike) -> Self:
         """Train.
@@ -65,56 +66,10 @@ class BatchLearner(ClassifierMixin, BaseEstimator):
         self.n_seen_ = X.shape[0]
         return self
 
-    def decision_function(self, X: Samples) -> Array:
-        """Signed distance of each score from the threshold; above 0 where ``predict`` gives ``classes_[1]``.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Scores.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **NUMBERS)
-        sign = self._orientation()
-        score = sign * (np.asarray(X @ self.coef_[0]).ravel() + self.intercept_[0])
-        return margin(score, self._cut, sign > 0)
-
-    def predict(self, X: Samples) -> Array:
-        """Class of each sample.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels out of ``classes_``.
-        """
-        score = self.decision_function(X)
-        return self.classes_[(score > 0.0).astype(int)]
-
-    def _orientation(self):
-        return 1.0 if self.pos_label_ == self.classes_[1] else -1.0
-
     def _check_common_parameters(self):
         check_tuning(get_loss(self.loss), self.tune_threshold)
-        if not isinstance(self.fit_intercept, bool | np.bool_):
-            raise TypeError(f"fit_intercept must be True or False, got {self.fit_intercept!r}")
-        check_positive(self.intercept_scaling, "intercept_scaling")
+        check_intercept(self.fit_intercept, self.intercept_scaling)
         self._check_parameters()
 
     def _watch(self, objective, best, last):
         """Called after each iteration; does nothing but serve those who measure."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.typing import Samples
 from csf._validation import check_choice, check_count
-from csf.online.base import NUMBERS, check_positive
+from csf.linear.rule import check_positive
+from csf.online.base import NUMBERS
 from csf.online.rows import canonical
 from csf.structural._online import StructuralOnlineClassifier
 from csf.structural._problem import longest_scale

@@ -7,7 +7,8 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from csf.online.base import LinearOnlineClassifier, check_positive
+from csf.linear.rule import check_positive
+from csf.online.base import LinearOnlineClassifier
 from csf.structural._threshold import check_tuning
 from csf.structural.losses import get_loss
 

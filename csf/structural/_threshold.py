@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from csf._validation import check_bool
 from csf.metrics import get_metric
 from csf.thresholding import sweep
 
@@ -14,8 +15,7 @@ __all__ = ["check_tuning", "choose_threshold"]
 
 def check_tuning(loss: Any, tune_threshold: Any) -> None:
     """Check the parameter ``tune_threshold`` of a learner."""
-    if not isinstance(tune_threshold, bool | np.bool_):
-        raise TypeError(f"tune_threshold must be True or False, got {tune_threshold!r}")
+    check_bool(tune_threshold, "tune_threshold")
     if tune_threshold and not loss.ranking and loss.metric is None:
         raise ValueError(f"tune_threshold=True needs a loss with a metric to be tuned, got {loss!r}; leave it False")
 

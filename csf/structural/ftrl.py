@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from csf._common.typing import Label, RandomState_, Samples
 from csf._validation import check_count
-from csf.online.base import check_positive
+from csf.linear.rule import check_positive
 from csf.structural._online import StructuralOnlineClassifier
 from csf.structural._problem import StructuralProblem
 from csf.structural._rows import rows_of, stack_rows

@@ -10,7 +10,7 @@ import numpy as np
 
 from csf._common.typing import Label
 from csf._validation import check_count
-from csf.online.base import check_positive
+from csf.linear.rule import check_positive
 from csf.structural._batch import BatchLearner
 
 if TYPE_CHECKING:

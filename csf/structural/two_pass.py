@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.typing import Label, RandomState_, Samples
-from csf._validation import check_count
+from csf._validation import check_bool, check_count
 from csf.structural._minibatch import MiniBatchLearner, Waiting
 from csf.structural._reservoir import Reservoir
 from csf.structural._rows import rows_of
@@ -176,8 +176,7 @@ class TwoPassMiniBatch(MiniBatchLearner):
     def _check_parameters(self):
         super()._check_parameters()
         check_count(self.reservoir_size, "reservoir_size")
-        if not isinstance(self.reweight, bool | np.bool_):
-            raise TypeError(f"reweight must be True or False, got {self.reweight!r}")
+        check_bool(self.reweight, "reweight")
 
     def _start(self, n_features):
         super()._start(n_features)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.typing import Array, BoolArray
+from csf.linear.rule import check_positive
 from csf.metrics import get_metric
-from csf.online.base import check_positive
 
 __all__ = ["ClassScores", "Tangent", "StructuralLoss"]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from csf.linear.rule import check_positive
 from csf.metrics import FBeta
-from csf.online.base import check_positive
 from csf.structural.losses._kernels import fbeta_tangent
 from csf.structural.losses.base import Labelled, Tangent
 
