@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from csf._common.typing import Samples
+from csf._common.typing import Array, FloatArray, Label, RandomState_, Samples
 from csf._validation import check_binary_target, check_bool, check_count
 from csf.linear.rule import LinearRule, TwoClassRule, check_intercept
 from csf.online.rows import canonical, linear_scores, power_of_two_above, rows, shorten, within_range
@@ -42,6 +43,17 @@ class OnlineClassifier(TwoClassRule):
     in chunks of any size: cuts between chunks leave no trace.
     """
 
+    passes: int
+    shuffle: bool
+    pos_label: Label
+    random_state: RandomState_
+    n_features_in_: int
+    n_seen_: int
+
+    _rng: np.random.Generator
+    _n_expected: int | None
+    _records: list[dict[str, Any]]
+
     def fit(self, X: Samples, y: ArrayLike) -> Self:
         """Forget everything and learn ``passes`` times over the samples, in a new random order each time.
 
@@ -59,11 +71,10 @@ class OnlineClassifier(TwoClassRule):
         """
         with self._unchanged_on_error():
             self._check_common_parameters()
-            X, y = validate_data(self, X, y, **NUMBERS)
-            X = canonical(X)
-            self._begin(y, X.shape[1], n_expected=self.passes * y.size)
-            y = self._signs(y)
-        self._go_through(X, y)
+            X, labels = self._checked(X, y)
+            self._begin(labels, X.shape[1], n_expected=self.passes * labels.size)
+            signs = self._signs(labels)
+        self._go_through(X, signs)
         return self
 
     def partial_fit(self, X: Samples, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
@@ -88,47 +99,58 @@ class OnlineClassifier(TwoClassRule):
         first = not hasattr(self, "classes_")
         with self._unchanged_on_error():
             self._check_common_parameters()
-            X, y = validate_data(self, X, y, reset=first, **NUMBERS)
-            X = canonical(X)
+            X, labels = self._checked(X, y, reset=first)
             if first:
-                self._begin(_first_labels(y, classes), X.shape[1])
+                self._begin(_first_labels(labels, classes), X.shape[1])
             elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
                 raise ValueError(
                     f"classes={np.unique(classes).tolist()} differ from those of the first call, "
                     f"{self.classes_.tolist()}; use a new estimator for other labels"
                 )
-            y = self._signs(y)
-        self._learn(X, y)
+            signs = self._signs(labels)
+        self._learn(X, signs)
         return self
 
     @property
-    def history_(self) -> Any:
+    def history_(self) -> dict[str, Array]:
         """Dict of arrays: ``n_seen`` (1, 2, 4, 8, ...) and what the learner tells of itself after so many rows."""
         check_is_fitted(self)
         return {name: np.array([row[name] for row in self._records]) for name in ("n_seen", *self._numbers())}
 
     @abstractmethod
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         """Raise for a bad parameter."""
 
     @abstractmethod
-    def _start(self, n_features):
+    def _start(self, n_features: int) -> None:
         """Make a fresh state."""
 
     @abstractmethod
-    def _step(self, X, y):
+    def _step(self, X: Samples, y: FloatArray) -> Any:
         """Learn rows in order."""
 
-    def _numbers(self):
+    def _numbers(self) -> dict[str, Any]:
         """Numbers for the history."""
         return {}
 
-    def _check_common_parameters(self):
+    def _checked(self, X: Samples, y: Any, *, reset: bool = True) -> tuple[Samples, Array]:
+        """Checked samples and labels."""
+        X, y = validate_data(self, X, y, reset=reset, **NUMBERS)
+        return canonical(X), y
+
+    def _check_common_parameters(self) -> None:
         check_count(self.passes, "passes")
         check_bool(self.shuffle, "shuffle")
         self._check_parameters()
 
-    def _begin(self, labels, n_features, *, n_expected=None, rng=None):
+    def _begin(
+        self,
+        labels: Any,
+        n_features: int,
+        *,
+        n_expected: int | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
         """Fresh state for these labels; ``n_expected`` examples will come, ``None`` where nobody knows."""
         if n_expected is not None and _distinct(labels).shape[0] == 1:
             raise ValueError(
@@ -143,13 +165,13 @@ class OnlineClassifier(TwoClassRule):
         self._records = []
         self._start(n_features)
 
-    def _adopt(self, classes, n_features, rng):
+    def _adopt(self, classes: Array, n_features: int, rng: np.random.Generator) -> None:
         """Begin inside another estimator, which has checked labels and features and has a generator."""
         self._check_common_parameters()
         self.n_features_in_ = n_features
         self._begin(classes, n_features, rng=rng)
 
-    def _signs(self, y):
+    def _signs(self, y: Array) -> FloatArray:
         """Labels as +1.0 for the positive class and -1.0 for the other."""
         is_pos, is_last = y == self.pos_label_, y == self.classes_[1]
         known = is_pos | is_last | (y == self.classes_[0])
@@ -158,18 +180,18 @@ class OnlineClassifier(TwoClassRule):
             raise ValueError(f"y holds unseen labels {unseen[:5]}; the labels are {self.classes_.tolist()}")
         return np.where(is_pos, 1.0, -1.0)
 
-    def _go_through(self, X, y):
+    def _go_through(self, X: Samples, y: FloatArray) -> None:
         """All passes over checked samples."""
         for _ in range(self.passes):
             self._pass_over(X, y)
 
-    def _pass_over(self, X, y):
+    def _pass_over(self, X: Samples, y: FloatArray) -> None:
         order = self._rng.permutation(y.size) if self.shuffle else None
         for start in range(0, y.size, BLOCK):
             block = slice(start, start + BLOCK) if order is None else order[start : start + BLOCK]
             self._learn(X[block], y[block])
 
-    def _learn(self, X, y):
+    def _learn(self, X: Samples, y: FloatArray) -> list[Any]:
         """Learn checked rows; the history gets its entries where they are due. List of what the steps return."""
         results, start, n_rows = [], 0, y.size
         while start < n_rows:
@@ -181,17 +203,17 @@ class OnlineClassifier(TwoClassRule):
             start = stop
         return results
 
-    def _piece(self, n_left):
+    def _piece(self, n_left: int) -> int:
         """Rows to take at a time, ``n_left`` before the history is due."""
         return n_left
 
-    def _take(self, X, y):
+    def _take(self, X: Samples, y: FloatArray) -> list[Any]:
         result = self._step(X, y)
         self.n_seen_ += y.size
         return [result]
 
     @contextmanager
-    def _unchanged_on_error(self):
+    def _unchanged_on_error(self) -> Iterator[None]:
         """Take back what checks and a first start have set, if one of them fails."""
         before = dict(vars(self))
         try:
@@ -216,45 +238,49 @@ class LinearOnlineClassifier(LinearRule, OnlineClassifier):
     that are too long arrive shortened. Scores are positive for ``s > 0``.
     """
 
+    fit_intercept: bool
+    intercept_scaling: float
+    x_scale_: float
+
     _sample_checks = NUMBERS
     # A score of 0 is negative, whichever label comes last.
     _cut = np.nextafter(0.0, np.inf)
 
-    def _constant(self):
+    def _constant(self) -> float:
         """Value of the constant feature that stands for the intercept; 0 without one."""
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
 
     @property
-    def coef_(self) -> Any:
+    def coef_(self) -> Array:
         """Coefficients of the score for ``classes_[1]``, of shape (1, n_features)."""
         return self._coef(0)
 
     @property
-    def coef_last_(self) -> Any:
+    def coef_last_(self) -> Array:
         """As ``coef_``, but those of the last step, not averaged."""
         return self._coef(1)
 
     @property
-    def intercept_(self) -> Any:
+    def intercept_(self) -> Array:
         """Intercept of the score for ``classes_[1]``, of shape (1,)."""
         check_is_fitted(self)
         constant = self._weights()[0][-1] * self.intercept_scaling if self.fit_intercept else 0.0
         return np.array([self._orientation() * constant])
 
     @abstractmethod
-    def _weights(self):
+    def _weights(self) -> tuple[Array, Array]:
         """Weights to predict with, and those of the last step."""
 
-    def _scores(self, X):
+    def _scores(self, X: Samples) -> Array:
         """Linear scores of checked rows."""
         return linear_scores(X, self.coef_[0], self.intercept_[0])
 
-    def _coef(self, which):
+    def _coef(self, which: int) -> Array:
         check_is_fitted(self)
         w = self._weights()[which][: self.n_features_in_]
         return (self._orientation() * self.x_scale_ * w)[None, :]
 
-    def _check_common_parameters(self):
+    def _check_common_parameters(self) -> None:
         check_intercept(self.fit_intercept, self.intercept_scaling)
         if float(self.intercept_scaling) > _LARGEST_CONSTANT:
             raise ValueError(
@@ -263,12 +289,12 @@ class LinearOnlineClassifier(LinearRule, OnlineClassifier):
             )
         super()._check_common_parameters()
 
-    def _begin(self, labels, n_features, **options):
+    def _begin(self, labels: Any, n_features: int, **options: Any) -> None:
         self.x_scale_ = 1.0
         self._longest = 0.0
         super()._begin(labels, n_features, **options)
 
-    def _take(self, X, y):
+    def _take(self, X: Samples, y: FloatArray) -> list[Any]:
         """Hand on rows in pieces of one scale, or as they are to steps that need none."""
         if getattr(self, "step", "paper") == "adaptive":
             return super()._take(X, y)
@@ -288,7 +314,7 @@ class LinearOnlineClassifier(LinearRule, OnlineClassifier):
         return results
 
 
-def _random_state(seed):
+def _random_state(seed: RandomState_) -> np.random.RandomState:
     """Generator of a seed."""
     try:
         return check_random_state(seed)
@@ -298,7 +324,7 @@ def _random_state(seed):
         ) from None
 
 
-def _distinct(labels):
+def _distinct(labels: Any) -> Array:
     """Sorted distinct labels."""
     try:
         return np.unique(labels)
@@ -309,7 +335,7 @@ def _distinct(labels):
         ) from None
 
 
-def _first_labels(y, classes):
+def _first_labels(y: Array, classes: ArrayLike | None) -> ArrayLike:
     """Labels to start with."""
     if classes is not None:
         return classes

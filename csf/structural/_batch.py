@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Self
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
-from csf._common.typing import Samples
+from csf._common.typing import Array, BoolArray, Label, Samples
 from csf._validation import check_binary_target
 from csf.linear.rule import LinearRule, check_intercept
 from csf.online.base import NUMBERS
@@ -16,6 +17,9 @@ from csf.structural._problem import StructuralProblem, longest_scale
 from csf.structural._rows import rows_of
 from csf.structural._threshold import check_tuning, choose_threshold
 from csf.structural.losses import get_loss
+
+if TYPE_CHECKING:
+    from csf.structural.losses.base import StructuralLoss
 
 __all__ = ["BatchLearner"]
 
@@ -27,6 +31,17 @@ class BatchLearner(LinearRule):
     ``tune_threshold`` and ``pos_label``. They write
     ``_check_parameters()`` and ``_solve(problem)``: best and last weights of a `StructuralProblem`.
     """
+
+    loss: str | StructuralLoss
+    fit_intercept: bool
+    intercept_scaling: float
+    tune_threshold: bool
+    pos_label: Label
+    n_features_in_: int
+    n_seen_: int
+    x_scale_: float
+    coef_last_: Array
+    threshold_: float
 
     _sample_checks = NUMBERS
 
@@ -46,8 +61,7 @@ class BatchLearner(LinearRule):
             Itself.
         """
         self._check_common_parameters()
-        X, y = validate_data(self, X, y, **NUMBERS)
-        self.classes_, is_pos, self.pos_label_ = check_binary_target(y, self.pos_label)
+        X, is_pos = self._check_data(X, y)
         loss = get_loss(self.loss)
         loss.check()
         constant = float(self.intercept_scaling) if self.fit_intercept else 0.0
@@ -66,10 +80,24 @@ class BatchLearner(LinearRule):
         self.n_seen_ = X.shape[0]
         return self
 
-    def _check_common_parameters(self):
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Raise for a bad parameter."""
+
+    @abstractmethod
+    def _solve(self, problem: StructuralProblem) -> tuple[Array, Array]:
+        """Best and last weights."""
+
+    def _check_data(self, X: Samples, y: Any) -> tuple[Samples, BoolArray]:
+        """Checked samples, and which are positive; sets ``classes_`` and ``pos_label_``."""
+        X, y = validate_data(self, X, y, **NUMBERS)
+        self.classes_, is_pos, self.pos_label_ = check_binary_target(y, self.pos_label)
+        return X, is_pos
+
+    def _check_common_parameters(self) -> None:
         check_tuning(get_loss(self.loss), self.tune_threshold)
         check_intercept(self.fit_intercept, self.intercept_scaling)
         self._check_parameters()
 
-    def _watch(self, objective, best, last):
+    def _watch(self, objective: float, best: Array, last: Array) -> None:
         """Called after each iteration; does nothing but serve those who measure."""
