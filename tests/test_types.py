@@ -48,6 +48,8 @@ def gaps_of_class(kind):
             continue
         for name, member in vars(base).items():
             function = function_of(member)
+            if getattr(kind, "_is_protocol", False) and name == "__init__":
+                continue  # written by Python
             if function is not None and (not name.startswith("_") or name == "__init__"):
                 gaps = gaps_of(function[0], of_self=function[1])
                 found += [f"{kind.__name__}.{name}: {', '.join(gaps)}"] if gaps else []

@@ -53,7 +53,15 @@ class Certified(Protocol):
 
 
 class Solver(Protocol):
-    """What every solver offers: its data are arranged once, and solved for any weights."""
+    """What every solver offers: its data are arranged once, and solved for any weights.
+
+    Examples
+    --------
+    >>> from csf.linear import Rows, SquaredHinge
+    >>> solver: Solver = SquaredHinge(Rows(np.array([[0.0], [1.0], [3.0]])), np.array([-1.0, -1.0, 1.0]))
+    >>> solver.solve(np.full(3, 10.0), tol=1e-9).w
+    array([ 0.89, -1.74])
+    """
 
     def solve(
         self, weight: Array, *, tol: float, atol: float = ..., starts: Sequence[Any] = ..., max_iter: int = ...

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from csf._common.typing import Array, Samples
+from csf._common.typing import Array, Costs, FloatArray, Samples
 from csf.online._belief import Belief, Pricing, believe
 from csf.online._recent import RecentScores, bins_of, next_due, posterior_at
+from csf.online.base import LinearOnlineClassifier
 from csf.online.rows import rows
 
 if TYPE_CHECKING:
+    from csf.errors.profile import ErrorProfile
     from csf.metrics.base import Metric
 
+    PricesOf: TypeAlias = Callable[[float, ErrorProfile], Costs]
 
 __all__ = ["Aim", "AimedLearner"]
 
@@ -35,10 +39,11 @@ class Aim:
 
     def __init__(self, belief: Belief, window: int | None = None) -> None:
         self.belief, self.recent = belief, RecentScores(window)
-        self.place, self.pricing = None, Pricing()
+        self.place: int | None = None
+        self.pricing = Pricing()
         self.window, self._due = window, next_due(0)
 
-    def learn(self, X: Samples, y: Array, n_seen: int, metric: Metric, prices_of: Callable[..., Any]) -> None:
+    def learn(self, X: Samples, y: Array, n_seen: int, metric: Metric, prices_of: PricesOf) -> None:
         """Learn rows in order.
 
         Parameters
@@ -66,14 +71,14 @@ class Aim:
             start = stop
 
     @property
-    def threshold(self) -> Any:
+    def threshold(self) -> float:
         """Log-odds from which on the positive class is predicted; 0 until both classes have come."""
         if self.place is None:
             return 0.0
         posterior = max(posterior_at(self.place), np.finfo(float).tiny)
         return float(np.log(posterior) - np.log1p(-posterior))
 
-    def _look(self, metric, prices_of):
+    def _look(self, metric: Metric, prices_of: PricesOf) -> None:
         """Move the aim to the best cut for the recent scores."""
         best = self.recent.best(metric)
         if best is not None:
@@ -82,24 +87,39 @@ class Aim:
             self.pricing = Pricing.of(*np.clip(prices, max(prices) / _FAR, None))
 
 
-class AimedLearner:
+class AimedLearner(LinearOnlineClassifier):
     """What STAMP and SPADE share with ``step="adaptive"``.
 
-    They have the parameters ``prior`` and ``window``, and write ``_prices(value, profile)``.
+    They have the parameters ``step``, ``prior`` and ``window``, and write ``_check_metric()`` and
+    ``_prices(value, profile)``.
     """
 
+    step: Literal["adaptive", "paper"]
+    prior: float
+    window: int | None
+
+    _aim: Aim
+
     @property
-    def threshold_(self) -> Any:
+    def threshold_(self) -> float:
         """Score from which on the positive class is predicted."""
         return self._aim.threshold if self.step == "adaptive" else 0.0
 
     @property
-    def _cut(self):
+    def _cut(self) -> float:
         return self._aim.threshold if self.step == "adaptive" else np.nextafter(0.0, np.inf)
 
-    def _start_aim(self, n_features):
+    @abstractmethod
+    def _check_metric(self) -> Metric:
+        """The metric; raises where it is none for these steps."""
+
+    @abstractmethod
+    def _prices(self, value: float, profile: ErrorProfile) -> Costs:
+        """Prices of a false negative and a false positive, from the value and the error profile at the best cut."""
+
+    def _start_aim(self, n_features: int) -> None:
         belief = Belief(n_features, prior=self.prior, constant=self._constant(), window=self.window)
         self._aim = Aim(belief, self.window)
 
-    def _learn_aimed(self, X, y):
+    def _learn_aimed(self, X: Samples, y: FloatArray) -> None:
         self._aim.learn(X, y, self.n_seen_, self._check_metric(), self._prices)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from csf._common.compiled import njit
-from csf._common.typing import Samples
+from csf._common.typing import Array, Samples
 
 __all__ = [
     "REWARDS",
@@ -61,7 +61,7 @@ class Options(NamedTuple):
     gain: float  # 0: uniform averages
 
 
-def initial_scalars() -> Any:
+def initial_scalars() -> Array:
     """Scalars of weights that are all 0, before the first step."""
     scalars = np.zeros(MEAN_NEG + 1)
     scalars[[A, P, Q]] = 1.0

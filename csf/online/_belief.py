@@ -13,13 +13,12 @@ operations a feature and example.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from csf._common.typing import Samples
+from csf._common.typing import Array, FloatArray, Samples
 from csf.online._gaussian import INTERCEPT, MEAN, UNIT, VARIANCE, WIDER, diagonal, full_csr, full_dense
 
 __all__ = ["Belief", "Pricing", "believe"]
@@ -36,7 +35,7 @@ class Pricing(NamedTuple):
     offset: float = 0.0
 
     @classmethod
-    def of(cls, pos: float, neg: Any) -> Any:
+    def of(cls, pos: float, neg: float) -> Pricing:
         """Weights for two positive prices.
 
         Their ratio is the fourth root of that of the prices, their product 1; the rest is left to the cut. Weights in
@@ -75,7 +74,7 @@ class Belief:
             self.table = np.zeros((n, 4))
             self.table[:, VARIANCE], self.table[-1, UNIT] = variance, constant
 
-    def weights(self) -> Any:
+    def weights(self) -> tuple[Array, Array]:
         """Weights that predict, with what has been gathered, and those of the last step."""
         if not self.full:
             last = self.table[:, MEAN] / np.where(self.table[:, UNIT] > 0.0, self.table[:, UNIT], np.inf)
@@ -85,7 +84,7 @@ class Belief:
         return latest / scale, self.mean / scale
 
 
-def believe(belief: Any, X: Samples, y: ArrayLike, t: float, pricing: Any, proba: Any) -> None:
+def believe(belief: Belief, X: Samples, y: FloatArray, t: int, pricing: Pricing, proba: FloatArray) -> None:
     """Write the posterior of each row, then learn it; ``t`` rows came before."""
     b, options = belief, (belief.prior, belief.window, *pricing)
     if b.full:

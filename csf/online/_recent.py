@@ -7,12 +7,12 @@ count more. The counts tell how often the positive class came at each score, wha
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from csf._common.compiled import njit
-from csf._common.typing import BoolArray
+from csf._common.typing import BoolArray, FloatArray, IntArray
 from csf.errors.profile import ErrorProfile
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _BELOW_ONE = 1.0 - np.finfo(np.float64).epsneg
 WEIGHT, SEEN = range(2)
 
 
-def next_due(n_seen: Any, window: Any = None) -> Any:
+def next_due(n_seen: int, window: int | None = None) -> int:
     """Number of examples after which what follows from the counts is worked out again: an eighth more."""
     return n_seen + 1 + min(n_seen, window or n_seen) // 8
 
@@ -52,19 +52,19 @@ class RecentScores:
         self.counts = np.zeros((2, _N_BINS))
         self.scalars = np.array([1.0, 0.0])
 
-    def add(self, bins: Any, is_pos: BoolArray) -> None:
+    def add(self, bins: IntArray, is_pos: BoolArray) -> None:
         """Count posteriors by their bins, in order, with their labels."""
         count_scores(bins, is_pos, self.counts, self.scalars, self.window)
 
-    def has_both_classes(self) -> Any:
+    def has_both_classes(self) -> bool:
         """Whether both classes have come."""
         return bool(self.counts.any(axis=1).all())
 
-    def shares(self) -> Any:
+    def shares(self) -> FloatArray:
         """Share of positives by bin, which rises with the score; 0 until both classes have come."""
         return pooled_shares(self.counts) if self.has_both_classes() else np.zeros(_N_BINS)
 
-    def best(self, metric: Metric) -> tuple[Any, ...] | None:
+    def best(self, metric: Metric) -> tuple[float, ErrorProfile, int] | None:
         """Best cut for a metric.
 
         Parameters
@@ -93,7 +93,7 @@ class RecentScores:
         return float(values[k]), ErrorProfile((tp[0] - tp[k]) / total, fp[k] / total, pos), place
 
 
-def posterior_at(place: Any) -> Any:
+def posterior_at(place: int) -> float:
     """Posterior at the lower edge of a bin; 0 at the lowest, and beyond the highest the last number below 1."""
     if place == 0:
         return 0.0

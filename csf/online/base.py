@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import math
-import numbers
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from csf._common.typing import Array, Samples
-from csf._validation import check_binary_target, check_count
+from csf._common.typing import Array, FloatArray, Label, RandomState_, Samples
+from csf._validation import check_binary_target, check_bool, check_count
+from csf.linear.rule import LinearRule, TwoClassRule, check_intercept
 from csf.online.rows import canonical, linear_scores, power_of_two_above, rows, shorten, within_range
-from csf.scores.responses import margin
 
 __all__ = ["LinearOnlineClassifier", "OnlineClassifier"]
 
@@ -30,7 +28,7 @@ WARM_UP = 1000
 _LARGEST_CONSTANT = 1e100
 
 
-class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
+class OnlineClassifier(TwoClassRule):
     """Base of classifiers of two classes that learn from one example after the other.
 
     A subclass has the parameters ``passes``, ``shuffle``, ``pos_label`` and ``random_state``. It writes
@@ -44,6 +42,17 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
     The state consists of arrays, numbers and the generator, so that it can be pickled at any time. Rows may come
     in chunks of any size: cuts between chunks leave no trace.
     """
+
+    passes: int
+    shuffle: bool
+    pos_label: Label
+    random_state: RandomState_
+    n_features_in_: int
+    n_seen_: int
+
+    _rng: np.random.Generator
+    _n_expected: int | None
+    _records: list[dict[str, Any]]
 
     def fit(self, X: Samples, y: ArrayLike) -> Self:
         """Forget everything and learn ``passes`` times over the samples, in a new random order each time.
@@ -62,11 +71,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
         """
         with self._unchanged_on_error():
             self._check_common_parameters()
-            X, y = validate_data(self, X, y, **NUMBERS)
-            X = canonical(X)
-            self._begin(y, X.shape[1], n_expected=self.passes * y.size)
-            y = self._signs(y)
-        self._go_through(X, y)
+            X, labels = self._checked(X, y)
+            self._begin(labels, X.shape[1], n_expected=self.passes * labels.size)
+            signs = self._signs(labels)
+        self._go_through(X, signs)
         return self
 
     def partial_fit(self, X: Samples, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
@@ -91,68 +99,58 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
         first = not hasattr(self, "classes_")
         with self._unchanged_on_error():
             self._check_common_parameters()
-            X, y = validate_data(self, X, y, reset=first, **NUMBERS)
-            X = canonical(X)
+            X, labels = self._checked(X, y, reset=first)
             if first:
-                self._begin(_first_labels(y, classes), X.shape[1])
+                self._begin(_first_labels(labels, classes), X.shape[1])
             elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
                 raise ValueError(
                     f"classes={np.unique(classes).tolist()} differ from those of the first call, "
                     f"{self.classes_.tolist()}; use a new estimator for other labels"
                 )
-            y = self._signs(y)
-        self._learn(X, y)
+            signs = self._signs(labels)
+        self._learn(X, signs)
         return self
 
-    def predict(self, X: Samples) -> Array:
-        """Class of each sample.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels out of ``classes_``.
-        """
-        score = self.decision_function(X)
-        return self.classes_[(score > 0.0).astype(int)]
-
     @property
-    def history_(self) -> Any:
+    def history_(self) -> dict[str, Array]:
         """Dict of arrays: ``n_seen`` (1, 2, 4, 8, ...) and what the learner tells of itself after so many rows."""
         check_is_fitted(self)
         return {name: np.array([row[name] for row in self._records]) for name in ("n_seen", *self._numbers())}
 
     @abstractmethod
-    def decision_function(self, X: Samples) -> Any:
-        """Score of each sample, above 0 exactly where ``predict`` gives ``classes_[1]``."""
-
-    @abstractmethod
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         """Raise for a bad parameter."""
 
     @abstractmethod
-    def _start(self, n_features):
+    def _start(self, n_features: int) -> None:
         """Make a fresh state."""
 
     @abstractmethod
-    def _step(self, X, y):
+    def _step(self, X: Samples, y: FloatArray) -> Any:
         """Learn rows in order."""
 
-    def _numbers(self):
+    def _numbers(self) -> dict[str, Any]:
         """Numbers for the history."""
         return {}
 
-    def _check_common_parameters(self):
+    def _checked(self, X: Samples, y: Any, *, reset: bool = True) -> tuple[Samples, Array]:
+        """Checked samples and labels."""
+        X, y = validate_data(self, X, y, reset=reset, **NUMBERS)
+        return canonical(X), y
+
+    def _check_common_parameters(self) -> None:
         check_count(self.passes, "passes")
-        if not isinstance(self.shuffle, bool | np.bool_):
-            raise TypeError(f"shuffle must be True or False, got {self.shuffle!r}")
+        check_bool(self.shuffle, "shuffle")
         self._check_parameters()
 
-    def _begin(self, labels, n_features, *, n_expected=None, rng=None):
+    def _begin(
+        self,
+        labels: Any,
+        n_features: int,
+        *,
+        n_expected: int | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
         """Fresh state for these labels; ``n_expected`` examples will come, ``None`` where nobody knows."""
         if n_expected is not None and _distinct(labels).shape[0] == 1:
             raise ValueError(
@@ -167,13 +165,13 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
         self._records = []
         self._start(n_features)
 
-    def _adopt(self, classes, n_features, rng):
+    def _adopt(self, classes: Array, n_features: int, rng: np.random.Generator) -> None:
         """Begin inside another estimator, which has checked labels and features and has a generator."""
         self._check_common_parameters()
         self.n_features_in_ = n_features
         self._begin(classes, n_features, rng=rng)
 
-    def _signs(self, y):
+    def _signs(self, y: Array) -> FloatArray:
         """Labels as +1.0 for the positive class and -1.0 for the other."""
         is_pos, is_last = y == self.pos_label_, y == self.classes_[1]
         known = is_pos | is_last | (y == self.classes_[0])
@@ -182,18 +180,18 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
             raise ValueError(f"y holds unseen labels {unseen[:5]}; the labels are {self.classes_.tolist()}")
         return np.where(is_pos, 1.0, -1.0)
 
-    def _go_through(self, X, y):
+    def _go_through(self, X: Samples, y: FloatArray) -> None:
         """All passes over checked samples."""
         for _ in range(self.passes):
             self._pass_over(X, y)
 
-    def _pass_over(self, X, y):
+    def _pass_over(self, X: Samples, y: FloatArray) -> None:
         order = self._rng.permutation(y.size) if self.shuffle else None
         for start in range(0, y.size, BLOCK):
             block = slice(start, start + BLOCK) if order is None else order[start : start + BLOCK]
             self._learn(X[block], y[block])
 
-    def _learn(self, X, y):
+    def _learn(self, X: Samples, y: FloatArray) -> list[Any]:
         """Learn checked rows; the history gets its entries where they are due. List of what the steps return."""
         results, start, n_rows = [], 0, y.size
         while start < n_rows:
@@ -205,17 +203,17 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
             start = stop
         return results
 
-    def _piece(self, n_left):
+    def _piece(self, n_left: int) -> int:
         """Rows to take at a time, ``n_left`` before the history is due."""
         return n_left
 
-    def _take(self, X, y):
+    def _take(self, X: Samples, y: FloatArray) -> list[Any]:
         result = self._step(X, y)
         self.n_seen_ += y.size
         return [result]
 
     @contextmanager
-    def _unchanged_on_error(self):
+    def _unchanged_on_error(self) -> Iterator[None]:
         """Take back what checks and a first start have set, if one of them fails."""
         before = dict(vars(self))
         try:
@@ -225,14 +223,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
             vars(self).update(before)
             raise
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags
 
-
-class LinearOnlineClassifier(OnlineClassifier):
+class LinearOnlineClassifier(LinearRule, OnlineClassifier):
     """Base of online classifiers with one vector of weights.
 
     Beside those of `OnlineClassifier`, a subclass has the parameters ``fit_intercept`` and ``intercept_scaling``,
@@ -246,80 +238,63 @@ class LinearOnlineClassifier(OnlineClassifier):
     that are too long arrive shortened. Scores are positive for ``s > 0``.
     """
 
-    # Least score of a prediction of the positive class.
+    fit_intercept: bool
+    intercept_scaling: float
+    x_scale_: float
+
+    _sample_checks = NUMBERS
+    # A score of 0 is negative, whichever label comes last.
     _cut = np.nextafter(0.0, np.inf)
 
-    def _constant(self):
+    def _constant(self) -> float:
         """Value of the constant feature that stands for the intercept; 0 without one."""
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
 
     @property
-    def coef_(self) -> Any:
+    def coef_(self) -> Array:
         """Coefficients of the score for ``classes_[1]``, of shape (1, n_features)."""
         return self._coef(0)
 
     @property
-    def coef_last_(self) -> Any:
+    def coef_last_(self) -> Array:
         """As ``coef_``, but those of the last step, not averaged."""
         return self._coef(1)
 
     @property
-    def intercept_(self) -> Any:
+    def intercept_(self) -> Array:
         """Intercept of the score for ``classes_[1]``, of shape (1,)."""
         check_is_fitted(self)
         constant = self._weights()[0][-1] * self.intercept_scaling if self.fit_intercept else 0.0
         return np.array([self._orientation() * constant])
 
-    def decision_function(self, X: Samples) -> Array:
-        """Signed score of each sample; above 0 exactly where ``predict`` gives ``classes_[1]``.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Scores.
-        """
-        check_is_fitted(self)
-        sign = self._orientation()
-        score = sign * self._scores(validate_data(self, X, reset=False, **NUMBERS))
-        return margin(score, self._cut, sign > 0)
-
     @abstractmethod
-    def _weights(self):
+    def _weights(self) -> tuple[Array, Array]:
         """Weights to predict with, and those of the last step."""
 
-    def _scores(self, X):
+    def _scores(self, X: Samples) -> Array:
         """Linear scores of checked rows."""
         return linear_scores(X, self.coef_[0], self.intercept_[0])
 
-    def _coef(self, which):
+    def _coef(self, which: int) -> Array:
         check_is_fitted(self)
         w = self._weights()[which][: self.n_features_in_]
         return (self._orientation() * self.x_scale_ * w)[None, :]
 
-    def _orientation(self):
-        return 1.0 if self.pos_label_ == self.classes_[1] else -1.0
-
-    def _check_common_parameters(self):
-        if not isinstance(self.fit_intercept, bool | np.bool_):
-            raise TypeError(f"fit_intercept must be True or False, got {self.fit_intercept!r}")
-        if check_positive(self.intercept_scaling, "intercept_scaling") > _LARGEST_CONSTANT:
+    def _check_common_parameters(self) -> None:
+        check_intercept(self.fit_intercept, self.intercept_scaling)
+        if float(self.intercept_scaling) > _LARGEST_CONSTANT:
             raise ValueError(
                 f"intercept_scaling must be at most {_LARGEST_CONSTANT:g}, got {self.intercept_scaling!r}: its square "
                 "leaves the range of numbers; values near the lengths of rows are usual"
             )
         super()._check_common_parameters()
 
-    def _begin(self, labels, n_features, **options):
+    def _begin(self, labels: Any, n_features: int, **options: Any) -> None:
         self.x_scale_ = 1.0
         self._longest = 0.0
         super()._begin(labels, n_features, **options)
 
-    def _take(self, X, y):
+    def _take(self, X: Samples, y: FloatArray) -> list[Any]:
         """Hand on rows in pieces of one scale, or as they are to steps that need none."""
         if getattr(self, "step", "paper") == "adaptive":
             return super()._take(X, y)
@@ -339,16 +314,7 @@ class LinearOnlineClassifier(OnlineClassifier):
         return results
 
 
-def check_positive(value: Any, name: str) -> Any:
-    """Check that ``value`` is a finite number > 0 and return it as float."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a positive number, got {value!r}")
-    if not (value > 0 and math.isfinite(value)):
-        raise ValueError(f"{name} must be positive and finite, got {value!r}")
-    return float(value)
-
-
-def _random_state(seed):
+def _random_state(seed: RandomState_) -> np.random.RandomState:
     """Generator of a seed."""
     try:
         return check_random_state(seed)
@@ -358,7 +324,7 @@ def _random_state(seed):
         ) from None
 
 
-def _distinct(labels):
+def _distinct(labels: Any) -> Array:
     """Sorted distinct labels."""
     try:
         return np.unique(labels)
@@ -369,7 +335,7 @@ def _distinct(labels):
         ) from None
 
 
-def _first_labels(y, classes):
+def _first_labels(y: Array, classes: ArrayLike | None) -> ArrayLike:
     """Labels to start with."""
     if classes is not None:
         return classes

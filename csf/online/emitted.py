@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.compiled import njit
-from csf._common.typing import Values
+from csf._common.typing import IntArray
 from csf.errors.profile import ErrorProfile
 
 if TYPE_CHECKING:
@@ -20,22 +20,24 @@ __all__ = ["EmittedPredictions", "count_predictions"]
 class EmittedPredictions:
     """Counts of emitted predictions, for learners that keep them in ``self._counts``: tp, fp, fn, tn."""
 
+    _counts: IntArray
+
     @property
-    def online_counts_(self) -> Any:
+    def online_counts_(self) -> dict[str, int]:
         """Dict with ``tp``, ``fp``, ``fn`` and ``tn`` of all predictions emitted so far."""
         check_is_fitted(self)
         return dict(zip(("tp", "fp", "fn", "tn"), self._counts.tolist()))
 
     @property
-    def online_profile_(self) -> Any:
+    def online_profile_(self) -> ErrorProfile:
         """Error profile of all predictions emitted so far; raises ValueError until both classes have been seen."""
         return ErrorProfile.from_counts(**self.online_counts_)
 
-    def _numbers(self):
+    def _numbers(self) -> dict[str, Any]:
         return self.online_counts_
 
 
-def value_of_counts(metric: Metric, *, tp: Any, fp: Values, fn: Values, tn: Any) -> Any:
+def value_of_counts(metric: Metric, *, tp: int, fp: int, fn: int, tn: int) -> float:
     """Linear-fractional metric of counts, also where one class is absent; 0 where it is 0 / 0."""
     total = max(tp + fp + fn + tn, 1)
     return metric.value(fn / total, fp / total, pos=(tp + fn) / total)

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.compiled import njit
-from csf._common.typing import Estimator, Label, RandomState_
+from csf._common.typing import BoolArray, Estimator, FloatArray, Label, RandomState_
 from csf._validation import check_count
-from csf.online.base import check_positive
+from csf.linear.rule import check_positive
 from csf.online.posterior import PosteriorThreshold
 
 if TYPE_CHECKING:
@@ -166,33 +166,33 @@ class FOFO(PosteriorThreshold):
         self.pos_label = pos_label
         self.random_state = random_state
 
-    def _level(self):
+    def _level(self) -> float:
         return float(self._state[_MEAN])
 
     @property
-    def pos_share_(self) -> Any:
+    def pos_share_(self) -> float:
         """Share of positives seen so far."""
         check_is_fitted(self)
         return float(self._state[_POS])
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.step_scale is not None:
             check_positive(self.step_scale, "step_scale")
         if self.horizon is not None:
             check_count(self.horizon, "horizon")
 
-    def _numbers(self):
+    def _numbers(self) -> dict[str, Any]:
         return {"threshold": self.threshold_, **super()._numbers()}
 
-    def _start_threshold(self):
+    def _start_threshold(self) -> None:
         highest = 1.0 / (1.0 + self._squared_beta())
         horizon = self._n_expected if self.horizon is None else self.horizon
         self._longest = 0.0 if horizon is not None and self.window is None else float(self.window or math.inf)
         block = horizon if self._longest == 0.0 else min(FIRST_BLOCK, self._longest)
         self._state = np.array([0.0, 0.0, 0.0, 0.0, 0.0, highest, block, 0.0, 1.0, 0.0])
 
-    def _move_threshold(self, proba, is_pos):
+    def _move_threshold(self, proba: FloatArray, is_pos: BoolArray) -> None:
         usual = 1.0 if self.step == "paper" else 3.0
         step_scale = usual if self.step_scale is None else float(self.step_scale)
         options = (self._squared_beta(), step_scale, self._longest)

@@ -11,11 +11,12 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.compiled import njit
-from csf._common.typing import Array, Label, RandomState_, Samples
+from csf._common.typing import Array, FloatArray, Label, RandomState_, Samples
 from csf._validation import check_choice
+from csf.linear.rule import check_positive
 from csf.online._belief import Belief, Pricing, believe
 from csf.online._steps import check_step
-from csf.online.base import NUMBERS, LinearOnlineClassifier, check_positive
+from csf.online.base import NUMBERS, LinearOnlineClassifier
 from csf.online.emitted import EmittedPredictions, count_predictions
 
 __all__ = ["OnlineLogistic"]
@@ -275,6 +276,8 @@ class OnlineLogistic(EmittedPredictions, LinearOnlineClassifier):
     0.886
     """
 
+    threshold_: float
+
     # Probability 1/2 is positive.
     _cut = 0.0
 
@@ -312,7 +315,7 @@ class OnlineLogistic(EmittedPredictions, LinearOnlineClassifier):
         self.random_state = random_state
 
     @property
-    def n_updates_(self) -> Any:
+    def n_updates_(self) -> int:
         """Steps made: one for each example."""
         check_is_fitted(self)
         return self.n_seen_
@@ -335,7 +338,7 @@ class OnlineLogistic(EmittedPredictions, LinearOnlineClassifier):
         last = np.exp(-np.logaddexp(0.0, -score)).clip(_LEAST_PROBA, 1.0 - _LEAST_PROBA)
         return np.column_stack([1.0 - last, last])
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         check_step(self, of_paper=("eta0", "alpha", "radius", "averaging", "gain"))
         check_positive(self.prior, "prior")
         if self.step == "adaptive":
@@ -347,11 +350,12 @@ class OnlineLogistic(EmittedPredictions, LinearOnlineClassifier):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, numbers.Real):
                 raise TypeError(f"{name} must be a number >= 0, got {value!r}")
-            if not 0.0 <= value < math.inf:
+            number: Any = value
+            if not 0.0 <= number < math.inf:
                 raise ValueError(f"{name} must be finite and >= 0, got {value!r}")
         check_choice(self.averaging, "averaging", AVERAGING)
 
-    def _start(self, n_features):
+    def _start(self, n_features: int) -> None:
         self.threshold_ = 0.5
         self._counts = np.zeros(4, dtype=np.int64)
         if self.step == "adaptive":
@@ -361,7 +365,7 @@ class OnlineLogistic(EmittedPredictions, LinearOnlineClassifier):
         self._v, self._u = np.zeros((2, n_features + 1))
         self._scalars = np.array([1.0, 1.0, 1.0, 0.0])
 
-    def _step(self, X, y):
+    def _step(self, X: Samples, y: FloatArray) -> FloatArray:
         proba = np.empty(y.size)
         if self.step == "adaptive":
             believe(self._belief, X, y, self.n_seen_, Pricing(), proba)
@@ -370,28 +374,19 @@ class OnlineLogistic(EmittedPredictions, LinearOnlineClassifier):
         radius = math.inf if self.radius is None else float(self.radius)
         averaging = AVERAGING.index(self.averaging)
         options = (float(self.eta0), float(self.alpha), radius, averaging, float(self.gain))
-        state = (
-            self.x_scale_,
-            self._constant(),
-            self._v,
-            self._u,
-            self._scalars,
-            self.n_seen_,
-            options,
-            self._counts,
-            proba,
-        )
+        state = (self.x_scale_, self._constant(), self._v, self._u, self._scalars)
+        rest = (self.n_seen_, options, self._counts, proba)
         if issparse(X):
-            logistic_csr(X.data, X.indices, X.indptr, y, *state)
+            logistic_csr(X.data, X.indices, X.indptr, y, *state, *rest)
         else:
-            logistic_dense(X, y, *state)
+            logistic_dense(X, y, *state, *rest)
         return proba
 
-    def _predict_then_learn(self, X, y):
+    def _predict_then_learn(self, X: Samples, y: FloatArray) -> FloatArray:
         """Probability of the positive class in each checked row before it is learnt, which it then is."""
         return np.concatenate(self._learn(X, y))
 
-    def _weights(self):
+    def _weights(self) -> tuple[Array, Array]:
         if self.step == "adaptive":
             return self._belief.weights()
         a, p, q, _ = self._scalars

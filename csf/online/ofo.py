@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numbers
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from csf._common.compiled import njit
-from csf._common.typing import Estimator, Label, RandomState_
+from csf._common.typing import BoolArray, Estimator, FloatArray, Label, RandomState_
 from csf.online.posterior import PosteriorThreshold
 
 if TYPE_CHECKING:
@@ -153,10 +153,10 @@ class OFO(PosteriorThreshold):
 
     _of_paper = ("prior", "forgetting")
 
-    def _level(self):
+    def _level(self) -> float:
         return float(self._state[_THRESHOLD])
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         super()._check_parameters()
         if isinstance(self.forgetting, bool) or not isinstance(self.forgetting, numbers.Real):
             raise TypeError(f"forgetting must be a number in (0, 1], got {self.forgetting!r}")
@@ -170,15 +170,15 @@ class OFO(PosteriorThreshold):
         if not (0.0 <= b < np.inf and 0.0 <= a <= b * highest * (1.0 + 1e-12)):
             raise ValueError(f"prior must be (a, b) with 0 <= a <= {highest:g} * b, got {self.prior!r}")
 
-    def _numbers(self):
+    def _numbers(self) -> dict[str, Any]:
         return {"threshold": self.threshold_, **super()._numbers()}
 
-    def _start_threshold(self):
+    def _start_threshold(self) -> None:
         a, b = map(float, self.prior)
         first = 0.0 if self.step == "paper" else 1.0 / (1.0 + self._squared_beta())
         self._state = np.array([a, b, a / b if b > 0.0 else first])
 
-    def _move_threshold(self, proba, is_pos):
+    def _move_threshold(self, proba: FloatArray, is_pos: BoolArray) -> None:
         if self.step == "adaptive":
             n_before = int(self._counts.sum())
             window = float(self.window or np.inf)

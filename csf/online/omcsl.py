@@ -8,8 +8,9 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from csf._common.typing import Label, RandomState_
-from csf._validation import check_choice, check_count
+from csf._common.typing import Array, FloatArray, Label, RandomState_, Samples
+from csf._validation import check_bool, check_choice, check_count
+from csf.linear.rule import check_positive
 from csf.metrics import FBeta, Jaccard, get_metric
 from csf.online._experts import (
     AREA_PR,
@@ -30,7 +31,7 @@ from csf.online._experts import (
     omcsl_csr,
     omcsl_dense,
 )
-from csf.online.base import LinearOnlineClassifier, check_positive
+from csf.online.base import LinearOnlineClassifier
 from csf.online.emitted import EmittedPredictions, value_of_counts
 
 if TYPE_CHECKING:
@@ -120,6 +121,9 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
     (0.545, 0.578)
     """
 
+    threshold_: float
+    levels_: Array
+
     def __init__(
         self,
         metric: str | Metric = "f1",
@@ -154,7 +158,7 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
         self.random_state = random_state
 
     @property
-    def online_value_(self) -> Any:
+    def online_value_(self) -> float:
         """Metric of the predictions, or scores, emitted so far; 0 while that has no value."""
         check_is_fitted(self)
         if self._ranks():
@@ -162,13 +166,13 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
         return value_of_counts(get_metric(self.metric), **self.online_counts_)
 
     @property
-    def expert_values_(self) -> Any:
+    def expert_values_(self) -> Array:
         """Metric of the predictions that each expert has made so far, of shape (n_experts,)."""
         check_is_fitted(self)
         return self._state[VALUE].copy()
 
     @property
-    def best_expert_(self) -> Any:
+    def best_expert_(self) -> int:
         """Index of the expert of the final model."""
         check_is_fitted(self)
         if self._ranks():
@@ -179,12 +183,12 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
         return int(np.argmax(tp / np.maximum(below, 1e-300)))
 
     @property
-    def n_updates_(self) -> Any:
+    def n_updates_(self) -> int:
         """Steps of each expert: one for each example."""
         check_is_fitted(self)
         return self.n_seen_
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         if not self._ranks() and not isinstance(get_metric(self.metric), FBeta | Jaccard):
             raise TypeError(
                 "OMCSL serves F-beta and Jaccard ('f1', 'f2', 'jaccard', ...), 'auroc' and 'auprc', got "
@@ -197,26 +201,25 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
         if self.gamma != "sqrt":
             check_positive(self.gamma, "gamma")
         check_choice(self.loss, "loss", LOSSES)
-        if not isinstance(self.average, bool | np.bool_):
-            raise TypeError(f"average must be True or False, got {self.average!r}")
+        check_bool(self.average, "average")
 
-    def _ranks(self):
+    def _ranks(self) -> bool:
         return isinstance(self.metric, str) and self.metric in RANKINGS
 
-    def _aim(self):
+    def _aim(self) -> Metric:
         """Metric whose levels the experts aim at."""
         return FBeta() if self._ranks() else get_metric(self.metric)
 
-    def _squared_beta(self):
+    def _squared_beta(self) -> float:
         return float(getattr(self._aim(), "beta", 1.0)) ** 2
 
-    def _areas(self, hist):
+    def _areas(self, hist: FloatArray) -> FloatArray:
         """Value of each column of histograms of two classes."""
         values = np.empty(hist.shape[2])
         areas(hist[0], hist[1], self.metric == "auprc", values)
         return values
 
-    def _start(self, n_features):
+    def _start(self, n_features: int) -> None:
         k = self.n_experts
         self.threshold_ = 0.0
         self.levels_ = 1.0 - np.arange(1, k + 1) / (k + 1)
@@ -227,16 +230,16 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
         self._hist = np.zeros((3, 2, self.n_bins if self._ranks() else 0, k + 1))
         self._counts = np.zeros(4, dtype=np.int64)
 
-    def _costs(self):
+    def _costs(self) -> FloatArray:
         """Costs of a negative (first row) and a positive (second row) for each expert; they sum to 1."""
         metric = self._aim()
         c_fn, c_fp = np.array([metric.cost_weights(level, pos=0.5) for level in self.levels_]).T
         return np.array([c_fp, c_fn]) / (c_fp + c_fn)
 
-    def _step(self, X, y):
+    def _step(self, X: Samples, y: FloatArray) -> None:
         gamma = 0.0 if self.gamma == "sqrt" else float(self.gamma)
         labels = JACCARD if isinstance(self._aim(), Jaccard) else F_BETA
-        measure = RANKINGS[self.metric] if self._ranks() else labels
+        measure = RANKINGS.get(self.metric, labels) if isinstance(self.metric, str) else labels
         numbers_ = float(self.eta0), float(self.radius), gamma, self.loss == "hinge", self._squared_beta()
         options = (*numbers_, measure, bool(self.average))
         state = (self.x_scale_, self._constant(), self._V, self._U, self._state, self._pos, self._hist)
@@ -246,11 +249,11 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
         else:
             omcsl_dense(X, y, *state, *rest)
 
-    def _weights(self):
+    def _weights(self) -> tuple[Array, Array]:
         k = self.best_expert_
         a, p, q = self._state[:3, k]
         last = a * self._V[:, k]
         return (p * self._V[:, k] + q * self._U[:, k] if self.average else last), last
 
-    def _numbers(self):
+    def _numbers(self) -> dict[str, Any]:
         return {"best_expert": self.best_expert_, **super()._numbers()}

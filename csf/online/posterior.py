@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy.special import logit
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from csf._common.typing import Array, Samples
+from csf._common.typing import Array, BoolArray, Estimator, FloatArray, IntArray, Samples
 from csf._sklearn import clone
 from csf._validation import check_count
 from csf.metrics import FBeta, Jaccard, get_metric
@@ -18,6 +19,9 @@ from csf.online.base import NUMBERS, OnlineClassifier
 from csf.online.emitted import EmittedPredictions, value_of_counts
 from csf.online.logistic import OnlineLogistic
 from csf.scores.responses import margin, positive_score
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
 
 __all__ = ["PosteriorThreshold"]
 
@@ -38,10 +42,17 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
     reach a prediction for their own example.
     """
 
-    _of_paper = ()
+    metric: str | Metric
+    posterior: Estimator
+    step: Literal["adaptive", "paper"]
+    window: int | None
+    batch_size: int
+    posterior_: Estimator
+
+    _of_paper: tuple[str, ...] = ()
 
     @property
-    def threshold_(self) -> Any:
+    def threshold_(self) -> float:
         """Threshold for the probability of the positive class, from the learner."""
         check_is_fitted(self)
         if self.step == "paper":
@@ -49,36 +60,36 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
         return posterior_at(int(np.searchsorted(self._shares, self._level())))
 
     @property
-    def level_(self) -> Any:
+    def level_(self) -> float:
         """Share of positives from which on a group of like examples is predicted positive."""
         check_is_fitted(self)
         return self._level()
 
     @property
-    def online_value_(self) -> Any:
+    def online_value_(self) -> float:
         """Metric of the predictions emitted so far."""
         return value_of_counts(get_metric(self.metric), **self.online_counts_)
 
     @property
-    def coef_(self) -> Any:
+    def coef_(self) -> Array:
         """Coefficients of the learner, where it has some."""
         check_is_fitted(self)
         return self.posterior_.coef_
 
     @property
-    def intercept_(self) -> Any:
+    def intercept_(self) -> Array:
         """Intercept of the learner, where it has one."""
         check_is_fitted(self)
         return self.posterior_.intercept_
 
     @property
-    def coef_last_(self) -> Any:
+    def coef_last_(self) -> Array:
         """Coefficients of the learner's last step, where it averages them."""
         check_is_fitted(self)
         return self.posterior_.coef_last_
 
     @property
-    def n_updates_(self) -> Any:
+    def n_updates_(self) -> int:
         """Updates of the threshold: one for each example."""
         check_is_fitted(self)
         return self.n_seen_
@@ -120,13 +131,25 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
         last = margin(proba, threshold, is_last) > 0.0
         return np.where(last, np.maximum(distance, _TINY), np.minimum(distance, 0.0))
 
-    def _posteriors(self, X):
+    @abstractmethod
+    def _level(self) -> float:
+        """Posterior from which on the positive class is predicted."""
+
+    @abstractmethod
+    def _start_threshold(self) -> None:
+        """Make a fresh state."""
+
+    @abstractmethod
+    def _move_threshold(self, proba: FloatArray, is_pos: BoolArray) -> None:
+        """Emit predictions for examples in order, and move the threshold after each."""
+
+    def _posteriors(self, X: Samples) -> FloatArray:
         """Probabilities of the positive class."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **NUMBERS)
         return positive_score(self.posterior_, X, self.pos_label_, ("predict_proba",))
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         if hasattr(self.metric, "partial_fit"):
             name = type(self).__name__
             raise TypeError(
@@ -147,16 +170,16 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
         check_count(self.batch_size, "batch_size")
         check_step(self, of_paper=self._of_paper)
 
-    def _wrapped(self):
+    def _wrapped(self) -> str:
         """How to give a model of river."""
         is_river = hasattr(self.posterior, "learn_one")
         return f"RiverClassifier({type(self.posterior).__name__}(...))" if is_river else "RiverClassifier(model)"
 
-    def _squared_beta(self):
+    def _squared_beta(self) -> float:
         """Squared beta of the metric; Jaccard has the threshold of F1."""
         return float(getattr(get_metric(self.metric), "beta", 1.0)) ** 2
 
-    def _start(self, n_features):
+    def _start(self, n_features: int) -> None:
         own = OnlineLogistic(step=self.step, window=self.window)
         self.posterior_ = own if self.posterior is None else clone(self.posterior)
         if self._learner_predicts_first():
@@ -167,13 +190,13 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
             self._shares = self._recent.shares()
         self._start_threshold()
 
-    def _learner_predicts_first(self):
+    def _learner_predicts_first(self) -> bool:
         return hasattr(self.posterior_, "_predict_then_learn")
 
-    def _piece(self, n_left):
+    def _piece(self, n_left: int) -> int:
         return n_left if self._learner_predicts_first() else self.batch_size
 
-    def _step(self, X, y):
+    def _step(self, X: Samples, y: FloatArray) -> None:
         if self._learner_predicts_first():
             proba = self.posterior_._predict_then_learn(X, y)
         elif self.n_seen_:
@@ -187,7 +210,7 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
         else:
             self._follow(bins_of(proba), y > 0.0)
 
-    def _follow(self, bins, is_pos):
+    def _follow(self, bins: IntArray, is_pos: BoolArray) -> None:
         """Move the threshold by what recent examples say about posteriors in these bins."""
         start = 0
         while start < bins.size:
@@ -200,7 +223,7 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
                 self._shares = self._recent.shares()
             start = stop
 
-    def _labels(self, y):
+    def _labels(self, y: FloatArray) -> Array:
         """Labels of signs."""
         negative = self.classes_[0] if self.pos_label_ == self.classes_[1] else self.classes_[1]
         return np.where(y > 0.0, self.pos_label_, negative)

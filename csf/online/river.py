@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from csf._common.typing import Array, Estimator, Label, RandomState_, Samples
+from csf._common.typing import Array, Estimator, FloatArray, Label, RandomState_, Samples
 from csf.online.base import NUMBERS, OnlineClassifier
 from csf.scores.responses import margin
 
@@ -63,6 +65,9 @@ class RiverClassifier(OnlineClassifier):
     0.914
     """
 
+    model_: Estimator
+    threshold_: float
+
     def __init__(
         self,
         model: Estimator = None,
@@ -110,38 +115,38 @@ class RiverClassifier(OnlineClassifier):
         """
         return margin(self._posteriors(X), self.threshold_, self.pos_label_ == self.classes_[1])
 
-    def _posteriors(self, X):
+    def _posteriors(self, X: Samples) -> FloatArray:
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **NUMBERS)
         return np.array([self._posterior(row) for row in _dicts(X)])
 
-    def _posterior(self, row):
+    def _posterior(self, row: dict[int, float]) -> float:
         """Probability of True; 1/2 where the model does not know."""
         proba = self.model_.predict_proba_one(row)
         return float(proba.get(True, 1.0 - proba[False] if False in proba else 0.5))
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         for method in ("learn_one", "predict_proba_one"):
             if self.model is not None and not hasattr(self.model, method):
                 raise TypeError(f"model must be a classifier of river with {method}, got {self.model!r}")
 
-    def _start(self, n_features):
+    def _start(self, n_features: int) -> None:
         self.threshold_ = 0.5
         self.model_ = _default_model() if self.model is None else copy.deepcopy(self.model)
 
-    def _step(self, X, y):
+    def _step(self, X: Samples, y: FloatArray) -> FloatArray:
         proba = np.empty(y.size)
         for i, (row, positive) in enumerate(zip(_dicts(X), (y > 0.0).tolist())):
             proba[i] = self._posterior(row)
             self.model_.learn_one(row, positive)
         return proba
 
-    def _predict_then_learn(self, X, y):
+    def _predict_then_learn(self, X: Samples, y: FloatArray) -> FloatArray:
         """Probability of the positive class in each checked row before it is learnt, which it then is."""
         return np.concatenate(self._learn(X, y))
 
 
-def _dicts(X):
+def _dicts(X: Samples) -> Iterator[dict[int, float]]:
     """Rows as dicts, one after the other."""
     if not issparse(X):
         for row in X:
@@ -151,7 +156,7 @@ def _dicts(X):
         yield dict(zip(X.indices[start:stop].tolist(), X.data[start:stop].tolist()))
 
 
-def _default_model():
+def _default_model() -> Any:
     try:
         from river.linear_model import LogisticRegression
     except ImportError as error:

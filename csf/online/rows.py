@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
 from csf._common.compiled import njit
-from csf._common.typing import Samples
+from csf._common.typing import Array, FloatArray, Samples
 
 __all__ = ["canonical", "lengths", "linear_scores", "power_of_two_above", "rows", "shorten", "within_range"]
 
@@ -19,7 +18,7 @@ _LONGEST = 2.0**1000
 _SMALL = 2.0**-520
 
 
-def canonical(X: Samples) -> Any:
+def canonical(X: Samples) -> Samples:
     """Sparse rows with sorted columns, each at most once; anything else as it is."""
     if issparse(X) and not X.has_canonical_format:
         X = X.copy()
@@ -27,12 +26,12 @@ def canonical(X: Samples) -> Any:
     return X
 
 
-def rows(X: Samples, start: Any, stop: Any) -> Any:
+def rows(X: Samples, start: int, stop: int) -> Samples:
     """Rows from ``start`` to ``stop``, without a copy where that is all of them."""
     return X if start == 0 and stop == X.shape[0] else X[start:stop]
 
 
-def linear_scores(X: Samples, coef: Any, intercept: Any) -> Any:
+def linear_scores(X: Samples, coef: Array, intercept: float) -> FloatArray:
     """Scores of rows; sums that leave the range of numbers are as large as numbers go, with the right sign."""
     with np.errstate(over="ignore", invalid="ignore"):
         scores = np.asarray(X @ coef, dtype=np.float64).ravel() + intercept
@@ -44,13 +43,13 @@ def linear_scores(X: Samples, coef: Any, intercept: Any) -> Any:
     return scores
 
 
-def lengths(X: Samples) -> Any:
+def lengths(X: Samples) -> FloatArray:
     """Euclidean length of each row, at most 2**1000."""
     out = csr_lengths(X.data, X.indptr) if issparse(X) else dense_lengths(X)
     return np.minimum(out, _LONGEST)
 
 
-def within_range(X: Samples) -> Any:
+def within_range(X: Samples) -> tuple[Samples, FloatArray]:
     """Rows and their lengths, below 2**1000; in rows that are longer each value counts as 2**960 at most."""
     length = lengths(X)
     far = np.flatnonzero(length >= _LONGEST)
@@ -63,7 +62,7 @@ def within_range(X: Samples) -> Any:
     return X, length
 
 
-def shorten(X: Samples, length: Any, limit: Any) -> Any:
+def shorten(X: Samples, length: FloatArray, limit: float) -> Samples:
     """Rows, the longer ones of which are shrunk to length ``limit``; a copy if there is one."""
     if not (length > limit).any():
         return X
@@ -75,7 +74,7 @@ def shorten(X: Samples, length: Any, limit: Any) -> Any:
     return X
 
 
-def power_of_two_above(length: Any) -> Any:
+def power_of_two_above(length: float) -> float:
     """Least power of two, from 2**-1000 on, that is not below ``length``."""
     fraction, exponent = math.frexp(length)
     return math.ldexp(1.0, max(exponent - (fraction == 0.5), -1000))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from csf._common.typing import Label, RandomState_
+from csf._common.typing import Array, BoolArray, Costs, FloatArray, Label, RandomState_, Samples
 from csf._validation import check_choice, check_count, check_fraction
+from csf.linear.rule import check_positive
 from csf.metrics import Concave, GMean, HMean, LinearFractional, MinRate, QMean, get_metric
 from csf.online._aim import AimedLearner
 from csf.online._ascent import (
@@ -30,7 +31,9 @@ from csf.online._ascent import (
     initial_scalars,
 )
 from csf.online._steps import check_step
-from csf.online.base import LinearOnlineClassifier, check_positive
+
+if TYPE_CHECKING:
+    from csf.errors.profile import ErrorProfile
 
 __all__ = ["SPADE"]
 
@@ -48,7 +51,7 @@ _HELD_OUT, _LEAST_RISE = 0.1, 1e-4
 _OF_PAPER = ("eta0", "dual_eta0", "radius", "reward", "sampling", "dual", "memory", "eps", "gain", "pos")
 
 
-class SPADE(AimedLearner, LinearOnlineClassifier):
+class SPADE(AimedLearner):
     r"""Linear classifier for G-, H-, Q-mean and the smaller rate, one step an example.
 
     Each example moves the weights up its reward, at the current price of its class, and the prices of the two
@@ -181,6 +184,8 @@ class SPADE(AimedLearner, LinearOnlineClassifier):
     0.924
     """
 
+    validation_scores_: Array
+
     def __init__(
         self,
         metric: str | Concave = "qmean",
@@ -229,20 +234,20 @@ class SPADE(AimedLearner, LinearOnlineClassifier):
         self.random_state = random_state
 
     @property
-    def dual_(self) -> Any:
+    def dual_(self) -> tuple[float, float]:
         """Last prices of the two rates, ``(alpha, beta)``."""
         check_is_fitted(self)
         return float(self._scalars[ALPHA]), float(self._scalars[BETA])
 
     @property
-    def n_updates_(self) -> Any:
+    def n_updates_(self) -> int:
         """Steps made."""
         check_is_fitted(self)
         if self.step == "adaptive":
             return self.n_seen_
         return int(self._scalars[N_STEPS])
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         check_step(self, of_paper=_OF_PAPER)
         self._check_metric()
         check_positive(self.prior, "prior")
@@ -258,12 +263,13 @@ class SPADE(AimedLearner, LinearOnlineClassifier):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, numbers.Real):
                 raise TypeError(f"{name} must be a number in {interval}, got {value!r}")
-            if not least <= value <= (1.0 if name == "memory" else np.finfo(float).max):
+            number: Any = value
+            if not least <= number <= (1.0 if name == "memory" else np.finfo(float).max):
                 raise ValueError(f"{name} must be a number in {interval}, got {value!r}")
         if self.pos is not None:
             check_fraction(self.pos, "pos")
 
-    def _check_metric(self):
+    def _check_metric(self) -> Concave:
         metric = get_metric(self.metric)
         if not isinstance(metric, Concave):
             other = "STAMP" if isinstance(metric, LinearFractional) else "csf.CostSearch"
@@ -277,7 +283,7 @@ class SPADE(AimedLearner, LinearOnlineClassifier):
             )
         return metric
 
-    def _begin(self, labels, n_features, **options):
+    def _begin(self, labels: Any, n_features: int, **options: Any) -> None:
         super()._begin(labels, n_features, **options)
         in_fit = self._n_expected is not None
         if self.patience is not None and in_fit and min(np.unique(labels, return_counts=True)[1]) < 2:
@@ -286,7 +292,7 @@ class SPADE(AimedLearner, LinearOnlineClassifier):
                 "more, or patience=None"
             )
 
-    def _go_through(self, X, y):
+    def _go_through(self, X: Samples, y: FloatArray) -> None:
         if self.patience is None:
             super()._go_through(X, y)
             return
@@ -303,7 +309,7 @@ class SPADE(AimedLearner, LinearOnlineClassifier):
                 break
         self.validation_scores_ = np.array(values)
 
-    def _held_out(self, y):
+    def _held_out(self, y: FloatArray) -> BoolArray:
         """Boolean array: a random tenth of each class, and one sample at least."""
         held_out = np.zeros(y.size, dtype=bool)
         for sign in (1.0, -1.0):
@@ -311,12 +317,12 @@ class SPADE(AimedLearner, LinearOnlineClassifier):
             held_out[self._rng.permutation(places)[: math.ceil(_HELD_OUT * places.size)]] = True
         return held_out
 
-    def _score(self, X, y):
+    def _score(self, X: Samples, y: FloatArray) -> float:
         """Metric of predictions for signed labels."""
         is_right = (self._orientation() * self._scores(X) >= self._cut) == (y > 0.0)
         return float(self._check_metric().link(is_right[y > 0.0].mean(), is_right[y < 0.0].mean()))
 
-    def _start(self, n_features):
+    def _start(self, n_features: int) -> None:
         if self.step == "adaptive":
             self._start_aim(n_features)
         self.validation_scores_ = np.empty(0)
@@ -324,13 +330,13 @@ class SPADE(AimedLearner, LinearOnlineClassifier):
         self._scalars = initial_scalars()
         self._scalars[[ALPHA, BETA]] = self._check_metric().initial_dual
 
-    def _prices(self, value, profile):
+    def _prices(self, value: float, profile: ErrorProfile) -> Costs:
         """Prices of both errors where the metric is, by its dual there."""
         dual = self._check_metric().dual(profile.tpr, profile.tnr)
         self._scalars[[ALPHA, BETA]] = dual
         return dual[0] / profile.pos, dual[1] / (1.0 - profile.pos)
 
-    def _options(self):
+    def _options(self) -> Options:
         metric = self._check_metric()
         return Options(
             measure=MEASURES[type(metric)],
@@ -346,18 +352,18 @@ class SPADE(AimedLearner, LinearOnlineClassifier):
             gain=float(self.gain),
         )
 
-    def _step(self, X, y):
+    def _step(self, X: Samples, y: FloatArray) -> None:
         if self.step == "adaptive":
             self._learn_aimed(X, y)
             return
         uniform = self._rng.random(y.size if self.sampling == "balanced" else 0)
         ascend(X, y, self.x_scale_, self._constant(), self._v, self._u, self._scalars, uniform, self._options())
 
-    def _weights(self):
+    def _weights(self) -> tuple[Array, Array]:
         if self.step == "adaptive":
             return self._aim.belief.weights()
         s = self._scalars
         return s[P] * self._v + s[Q] * self._u, s[A] * self._v
 
-    def _numbers(self):
+    def _numbers(self) -> dict[str, Any]:
         return {"alpha": self._scalars[ALPHA], "beta": self._scalars[BETA]}

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from csf._common.typing import Label, RandomState_
+from csf._common.typing import Array, Costs, FloatArray, Label, RandomState_, Samples
 from csf._validation import check_choice, check_count
+from csf.linear.rule import check_positive
 from csf.metrics import Concave, LinearFractional, get_metric
 from csf.online._aim import AimedLearner
 from csf.online._ascent import (
@@ -34,8 +35,10 @@ from csf.online._ascent import (
     tally_dense,
 )
 from csf.online._steps import check_step
-from csf.online.base import LinearOnlineClassifier, check_positive
 from csf.online.rows import rows
+
+if TYPE_CHECKING:
+    from csf.errors.profile import ErrorProfile
 
 __all__ = ["STAMP"]
 
@@ -50,7 +53,7 @@ _LEAST_DENOMINATOR = 1e-6
 _OF_PAPER = ("eta0", "radius", "reward", "level", "start_level", "model_stage", "challenge_stage", "growth")
 
 
-class STAMP(AimedLearner, LinearOnlineClassifier):
+class STAMP(AimedLearner):
     r"""Linear classifier for F-beta, Jaccard and other ratios of the errors, one step an example.
 
     Steps aim at the present level of the metric, and the level that they reach on new examples becomes the next aim. As
@@ -165,6 +168,8 @@ class STAMP(AimedLearner, LinearOnlineClassifier):
     0.645
     """
 
+    level_: float
+
     def __init__(
         self,
         metric: str | LinearFractional = "f1",
@@ -207,20 +212,20 @@ class STAMP(AimedLearner, LinearOnlineClassifier):
         self.random_state = random_state
 
     @property
-    def levels_(self) -> Any:
+    def levels_(self) -> Array:
         """Level after each complete epoch, of shape (n_epochs,)."""
         check_is_fitted(self)
         return np.array(self._levels)
 
     @property
-    def n_updates_(self) -> Any:
+    def n_updates_(self) -> int:
         """Steps made."""
         check_is_fitted(self)
         if self.step == "adaptive":
             return self.n_seen_
         return self._n_earlier_steps + int(self._scalars[N_STEPS])
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         check_step(self, of_paper=_OF_PAPER)
         metric = self._check_metric()
         check_positive(self.prior, "prior")
@@ -240,7 +245,7 @@ class STAMP(AimedLearner, LinearOnlineClassifier):
         if not lo <= self.start_level <= hi:
             raise ValueError(f"start_level must be a number in [{lo:g}, {hi:g}], got {self.start_level!r}")
 
-    def _check_metric(self):
+    def _check_metric(self) -> LinearFractional:
         metric = get_metric(self.metric)
         if not isinstance(metric, LinearFractional):
             other = "SPADE" if isinstance(metric, Concave) else "csf.CostSearch"
@@ -251,7 +256,7 @@ class STAMP(AimedLearner, LinearOnlineClassifier):
         metric.require_falling("STAMP", pos=0.5)
         return metric
 
-    def _start(self, n_features):
+    def _start(self, n_features: int) -> None:
         if self.step == "adaptive":
             self._start_aim(n_features)
         self._v, self._u = np.zeros((2, n_features + 1))
@@ -263,7 +268,7 @@ class STAMP(AimedLearner, LinearOnlineClassifier):
         self.level_ = float(self.start_level)
         self._begin_model_stage()
 
-    def _step(self, X, y):
+    def _step(self, X: Samples, y: FloatArray) -> None:
         if self.step == "adaptive":
             self._learn_aimed(X, y)
             return
@@ -282,7 +287,7 @@ class STAMP(AimedLearner, LinearOnlineClassifier):
             if self._in_stage == self._stage_length():
                 self._end_stage()
 
-    def _prices(self, value, profile):
+    def _prices(self, value: float, profile: ErrorProfile) -> Costs:
         """Prices of both errors at a level, which is the present one from now on."""
         lo, hi = self._check_metric().range(profile.pos)
         self.level_ = float(np.clip(value, lo, hi - _BELOW_TOP * (hi - lo)))
@@ -290,18 +295,18 @@ class STAMP(AimedLearner, LinearOnlineClassifier):
         self._epoch += 1
         return self._check_metric().cost_weights(self.level_, pos=profile.pos)
 
-    def _stage_length(self):
+    def _stage_length(self) -> int:
         first = self.model_stage if self._learning else self.challenge_stage
         exponent = math.log2(first) + self._epoch * math.log2(self.growth)
         return int(first * float(self.growth) ** self._epoch) if exponent < 60.0 else 2**60
 
-    def _begin_model_stage(self):
+    def _begin_model_stage(self) -> None:
         """Prices of the two classes at the present level; the steps of the average begin anew."""
         self._learning, self._in_stage = True, 0
         pos = (self._n_pos + 0.5) / (self._n_met + 1.0)
         self._scalars[[ALPHA, BETA]] = self._check_metric().cost_weights(self.level_, pos=pos)
 
-    def _ascend(self, X, y):
+    def _ascend(self, X: Samples, y: FloatArray) -> None:
         options = Options(
             measure=FIXED,
             reward=REWARDS.index(self.reward),
@@ -317,14 +322,14 @@ class STAMP(AimedLearner, LinearOnlineClassifier):
         )
         ascend(X, y, self.x_scale_, self._constant(), self._v, self._u, self._scalars, np.empty(0), options)
 
-    def _challenge(self, X, y):
+    def _challenge(self, X: Samples, y: FloatArray) -> None:
         state = (y, self.x_scale_, self._constant(), self._complete, REWARDS.index(self.reward), self._tally)
         if issparse(X):
             tally_csr(X.data, X.indices, X.indptr, *state)
         else:
             tally_dense(X, *state)
 
-    def _end_stage(self):
+    def _end_stage(self) -> None:
         if self._learning:
             s = self._scalars
             self._complete = s[P] * self._v + s[Q] * self._u
@@ -339,7 +344,7 @@ class STAMP(AimedLearner, LinearOnlineClassifier):
             self._epoch += 1
             self._begin_model_stage()
 
-    def _reached(self):
+    def _reached(self) -> float:
         """Level that the challenge stage measured; the present one where that has no value."""
         tp, fp, fn, tn = self._tally[: TN + 1]
         if tp + fn == 0.0 or fp + tn == 0.0:
@@ -353,13 +358,13 @@ class STAMP(AimedLearner, LinearOnlineClassifier):
         level = next((level for level in levels if level is not None), self.level_)
         return float(np.clip(level, ends[0], ends[1] - _BELOW_TOP * (ends[1] - ends[0])))
 
-    def _value(self, fn, fp, pos, least=_LEAST_DENOMINATOR):
+    def _value(self, fn: float, fp: float, pos: float, least: float = _LEAST_DENOMINATOR) -> float | None:
         """Metric of errors, which may leave the box; None where its denominator, 1 without any hit, is too small."""
         metric = self._check_metric()
         denominator = metric.denominator(fn, fp, pos=pos) / metric.denominator(pos, 1.0 - pos, pos=pos)
         return metric.value(fn, fp, pos=pos) if denominator > least else None
 
-    def _weights(self):
+    def _weights(self) -> tuple[Array, Array]:
         if self.step == "adaptive":
             return self._aim.belief.weights()
         s = self._scalars
@@ -368,5 +373,5 @@ class STAMP(AimedLearner, LinearOnlineClassifier):
             return self._complete, last
         return s[P] * self._v + s[Q] * self._u, last
 
-    def _numbers(self):
+    def _numbers(self) -> dict[str, Any]:
         return {"level": self.level_, "epochs": self._epoch}

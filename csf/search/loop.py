@@ -138,7 +138,7 @@ class SearchLoop:
             # Ctrl-C asks for what there is, not for an error: hours of trials must not be lost.
             if self._untold is not None:
                 self._record(self._untold)
-                self._save()
+            self._save()
             if not self._n_complete():
                 raise
             warn("the search was interrupted; it goes on with the trials that were finished")

@@ -2,34 +2,49 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
-from csf._common.typing import Array, Samples
+from csf._common.typing import Array, BoolArray, Label, Samples
 from csf._validation import check_binary_target
+from csf.linear.rule import LinearRule, check_intercept
 from csf.online.base import NUMBERS
-from csf.scores.linear import linear_scores
-from csf.scores.responses import margin
 from csf.structural._limits import check_moderate
 from csf.structural._problem import StructuralProblem, longest_scale
 from csf.structural._rows import rows_of
 from csf.structural._threshold import check_tuning, choose_threshold
 from csf.structural.losses import get_loss
 
+if TYPE_CHECKING:
+    from csf.structural.losses.base import StructuralLoss
+
 __all__ = ["BatchLearner"]
 
 
-class BatchLearner(ClassifierMixin, BaseEstimator):
+class BatchLearner(LinearRule):
     """Base of learners of a whole training set.
 
     Subclasses have the parameters ``loss``, ``fit_intercept``, ``intercept_scaling``,
     ``tune_threshold`` and ``pos_label``. They write
     ``_check_parameters()`` and ``_solve(problem)``: best and last weights of a `StructuralProblem`.
     """
+
+    loss: str | StructuralLoss
+    fit_intercept: bool
+    intercept_scaling: float
+    tune_threshold: bool
+    pos_label: Label
+    n_features_in_: int
+    n_seen_: int
+    x_scale_: float
+    coef_last_: Array
+    threshold_: float
+
+    _sample_checks = NUMBERS
 
     def fit(self, X: Samples, y: ArrayLike) -> Self:
         """Train.
@@ -47,8 +62,7 @@ class BatchLearner(ClassifierMixin, BaseEstimator):
             Itself.
         """
         self._check_common_parameters()
-        X, y = validate_data(self, X, y, **NUMBERS)
-        self.classes_, is_pos, self.pos_label_ = check_binary_target(y, self.pos_label)
+        X, is_pos = self._check_data(X, y)
         loss = get_loss(self.loss)
         loss.check()
         constant = float(self.intercept_scaling) if self.fit_intercept else 0.0
@@ -67,56 +81,25 @@ class BatchLearner(ClassifierMixin, BaseEstimator):
         self.n_seen_ = X.shape[0]
         return self
 
-    def decision_function(self, X: Samples) -> Array:
-        """Signed distance of each score from the threshold; above 0 where ``predict`` gives ``classes_[1]``.
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Raise for a bad parameter."""
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
+    @abstractmethod
+    def _solve(self, problem: StructuralProblem) -> tuple[Array, Array]:
+        """Best and last weights."""
 
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Scores.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **NUMBERS)
-        sign = self._orientation()
-        score = sign * linear_scores(X, self.coef_[0], self.intercept_[0])
-        return margin(score, self._cut, sign > 0)
+    def _check_data(self, X: Samples, y: Any) -> tuple[Samples, BoolArray]:
+        """Checked samples, and which are positive; sets ``classes_`` and ``pos_label_``."""
+        X, y = validate_data(self, X, y, **NUMBERS)
+        self.classes_, is_pos, self.pos_label_ = check_binary_target(y, self.pos_label)
+        return X, is_pos
 
-    def predict(self, X: Samples) -> Array:
-        """Class of each sample.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels out of ``classes_``.
-        """
-        score = self.decision_function(X)
-        return self.classes_[(score > 0.0).astype(int)]
-
-    def _orientation(self):
-        return 1.0 if self.pos_label_ == self.classes_[1] else -1.0
-
-    def _check_common_parameters(self):
+    def _check_common_parameters(self) -> None:
         check_tuning(get_loss(self.loss), self.tune_threshold)
-        if not isinstance(self.fit_intercept, bool | np.bool_):
-            raise TypeError(f"fit_intercept must be True or False, got {self.fit_intercept!r}")
+        check_intercept(self.fit_intercept, self.intercept_scaling)
         check_moderate(self.intercept_scaling, "intercept_scaling")
         self._check_parameters()
 
-    def _watch(self, objective, best, last):
+    def _watch(self, objective: float, best: Array, last: Array) -> None:
         """Called after each iteration; does nothing but serve those who measure."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags

@@ -1,6 +1,10 @@
 """Limits of parameters that are squared, or multiply what is."""
 
-from csf.online.base import check_positive
+from __future__ import annotations
+
+from typing import Any
+
+from csf.linear.rule import check_positive
 
 __all__ = ["check_moderate"]
 
@@ -8,7 +12,7 @@ __all__ = ["check_moderate"]
 _SMALLEST, _LARGEST = 1e-70, 1e70
 
 
-def check_moderate(value, name):
+def check_moderate(value: Any, name: str) -> float:
     """Check that ``value`` is a number > 0 whose square neither overflows nor vanishes, and return it as float."""
     value = check_positive(value, name)
     if not _SMALLEST <= value <= _LARGEST:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, Self
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from csf._common.typing import Samples
+from csf._common.typing import Array, BoolArray, FloatArray, IntArray, Samples
 from csf._validation import check_choice, check_count
-from csf.online.base import NUMBERS
-from csf.online.rows import canonical
 from csf.structural._limits import check_moderate
 from csf.structural._online import StructuralOnlineClassifier
 from csf.structural._problem import longest_scale
@@ -21,6 +20,12 @@ from csf.structural._rows import rows_of, split_classes, stack_rows
 from csf.structural._threshold import choose_threshold
 from csf.structural._weights import AveragedWeights
 from csf.structural.losses import ClassScores
+
+if TYPE_CHECKING:
+    from csf.structural._rows import Rows
+
+    # Rows and their signs.
+    Part: TypeAlias = tuple[Rows, FloatArray]
 
 __all__ = ["MiniBatchLearner", "Waiting"]
 
@@ -38,8 +43,15 @@ class MiniBatchLearner(StructuralOnlineClassifier):
     say which rows go through buffers) and ``_use(rows, sign)`` (learn from a buffer), which calls ``_descend``.
     """
 
+    buffer_size: int
+    eta: float | None
+    averaging: str
+    n_skipped_: int
+
+    _buffer: tuple[Sequence[Part], tuple[float, float] | None] | None
+
     @property
-    def n_updates_(self) -> Any:
+    def n_updates_(self) -> int:
         """Steps made: one for each buffer that was used."""
         check_is_fitted(self)
         return self._w.n_steps
@@ -63,12 +75,11 @@ class MiniBatchLearner(StructuralOnlineClassifier):
         """
         with self._unchanged_on_error():
             self._check_common_parameters()
-            X, y = validate_data(self, X, y, **NUMBERS)
-            X = canonical(X)
+            X, labels = self._checked(X, y)
             scale = longest_scale(X)
-            self._begin(y, X.shape[1], n_expected=self.passes * y.size)
+            self._begin(labels, X.shape[1], n_expected=self.passes * labels.size)
             self.x_scale_, self._longest = scale, 1.0 / scale
-            sign = self._signs(y)
+            sign = self._signs(labels)
         rows = rows_of(X)
         self._learn_passes(rows, sign)
         if self._chooses:
@@ -78,14 +89,14 @@ class MiniBatchLearner(StructuralOnlineClassifier):
         return self
 
     @abstractmethod
-    def _buffered(self, rows, sign):
+    def _buffered(self, rows: Rows, sign: FloatArray) -> BoolArray:
         """Boolean array: which rows of a training set go through buffers."""
 
     @abstractmethod
-    def _use(self, rows, sign):
+    def _use(self, rows: Rows, sign: FloatArray) -> None:
         """Learn from a buffer."""
 
-    def _learn_passes(self, rows, sign):
+    def _learn_passes(self, rows: Rows, sign: FloatArray) -> None:
         """Buffers of a training set, pass after pass; what is left of a pass begins the next."""
         buffered, n_rows = self._buffered(rows, sign), sign.size
         rest = (np.empty(0, dtype=np.int64),) * 2
@@ -104,54 +115,54 @@ class MiniBatchLearner(StructuralOnlineClassifier):
         self._record(self.passes * n_rows)
         self.n_seen_ = self.passes * n_rows
 
-    def _use_after(self, n_seen, rows, sign):
+    def _use_after(self, n_seen: int, rows: Rows, sign: FloatArray) -> None:
         """Learn from a buffer whose last row is number ``n_seen``."""
         self._record(n_seen - 1)
         self._use(rows, sign)
         self.n_seen_ = n_seen
         self._record(n_seen)
 
-    def _record(self, n_seen):
+    def _record(self, n_seen: int) -> None:
         """Entries of the history that are due up to some number of rows, with the numbers as they are."""
         due = 1 << len(self._records)
         while due <= n_seen:
             self._records.append({"n_seen": due, **self._numbers()})
             due *= 2
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         super()._check_parameters()
         check_count(self.buffer_size, "buffer_size", minimum=2)
         if self.eta is not None:
             check_moderate(self.eta, "eta")
         check_choice(self.averaging, "averaging", POWERS)
 
-    def _start(self, n_features):
+    def _start(self, n_features: int) -> None:
         super()._start(n_features)
-        known = self._n_expected is not None
-        self._size = min(self.buffer_size, self._n_expected // self.passes) if known else self.buffer_size
+        expected = self._n_expected
+        self._size = self.buffer_size if expected is None else min(self.buffer_size, expected // self.passes)
         self._w = AveragedWeights(n_features + bool(self.fit_intercept), POWERS[self.averaging])
         self._squares, self._buffer = 0.0, None
         self._last_loss = math.nan
         self.n_skipped_ = 0
 
-    def _take(self, X, y):
+    def _take(self, X: Samples, y: FloatArray) -> list[Any]:
         results = super()._take(X, y)
         self._own_buffer()
         return results
 
-    def _own_buffer(self):
+    def _own_buffer(self) -> None:
         """Hold on to a copy of the last buffer instead of the data it is part of, which may be large, and change."""
         if self._buffer is not None:
             parts, shares = self._buffer
             self._buffer = [(rows.copy(), sign.copy()) for rows, sign in parts], shares
 
-    def _numbers(self):
+    def _numbers(self) -> dict[str, Any]:
         return {"n_updates": self._w.n_steps, "loss": self._last_loss}
 
-    def _weights(self):
+    def _weights(self) -> tuple[Array, Array]:
         return self._w.average(), self._w.last()
 
-    def _descend(self, parts, shares=None):
+    def _descend(self, parts: Sequence[Part], shares: tuple[float, float] | None = None) -> bool:
         """One step. ``parts`` are pairs of rows and signs; ``shares`` are those of one positive and one negative.
 
         Returns whether there was one: without one of the classes there is none.
@@ -160,7 +171,8 @@ class MiniBatchLearner(StructuralOnlineClassifier):
         if not (scores.pos.size and scores.neg.size):
             return False
         tangent = self._loss.class_tangent(scores)
-        slopes, constant, start, moved = tangent.slope[places], self._constant(), 0, []
+        slopes, constant, start = tangent.slope[places], self._constant(), 0
+        moved: list[tuple[Rows, Array]] = []
         for rows, sign in parts:
             moved.append((rows, slopes[start : start + sign.size]))
             self._squares += self._w.add(*moved[-1], self.x_scale_, constant)
@@ -171,13 +183,13 @@ class MiniBatchLearner(StructuralOnlineClassifier):
             self._threshold, self._buffer = None, (parts, shares)
         return True
 
-    def _step_size(self):
+    def _step_size(self) -> float:
         """Factor of the next subgradient."""
         if self.eta is not None:
             return self.eta / math.sqrt(self._w.n_steps + 1)
         return LONGEST_STEP * self.radius / math.sqrt(self._squares) if self._squares > 0.0 else 0.0
 
-    def _choose_threshold(self):
+    def _choose_threshold(self) -> float:
         """Threshold on the last buffer; nothing is positive before the first."""
         if self._buffer is None:
             return math.inf
@@ -186,7 +198,9 @@ class MiniBatchLearner(StructuralOnlineClassifier):
         scores, _ = self._split(parts, lambda rows, *how: rows.scores(average, *how), shares)
         return choose_threshold(self._loss, scores)
 
-    def _split(self, parts, scores_of, shares):
+    def _split(
+        self, parts: Sequence[Part], scores_of: Callable[..., FloatArray], shares: tuple[float, float] | None
+    ) -> tuple[ClassScores, IntArray]:
         """Scores by class, and the place of each row in them."""
         constant = self._constant()
         score = [scores_of(rows, self.x_scale_, constant) for rows, _ in parts]
@@ -202,10 +216,10 @@ class Waiting:
     """Rows that wait until a buffer is full."""
 
     def __init__(self) -> None:
-        self._parts = []
+        self._parts: list[Part] = []
         self.n_rows = 0
 
-    def fill(self, size: Any, rows: Any, sign: Any) -> Any:
+    def fill(self, size: int, rows: Rows, sign: FloatArray) -> Iterator[Part]:
         """Yield full buffers as pairs of rows and signs, and keep a copy of what remains."""
         start = 0
         if self._parts and self.n_rows + sign.size >= size:
@@ -220,6 +234,6 @@ class Waiting:
         if start < sign.size:
             self._keep(rows.take(slice(start, None)), sign[start:])
 
-    def _keep(self, rows, sign):
+    def _keep(self, rows: Rows, sign: FloatArray) -> None:
         self._parts.append((rows.copy(), sign.copy()))
         self.n_rows += sign.size

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -11,6 +11,9 @@ from csf.online.base import LinearOnlineClassifier
 from csf.structural._limits import check_moderate
 from csf.structural._threshold import check_tuning
 from csf.structural.losses import get_loss
+
+if TYPE_CHECKING:
+    from csf.structural.losses.base import StructuralLoss
 
 __all__ = ["StructuralOnlineClassifier"]
 
@@ -22,8 +25,15 @@ class StructuralOnlineClassifier(LinearOnlineClassifier):
     ``None`` where it has to be chosen anew; ``self._chooses`` tells whether it is chosen at all.
     """
 
+    loss: str | StructuralLoss
+    radius: float
+    tune_threshold: bool
+
+    _loss: StructuralLoss
+    _threshold: float | None
+
     @property
-    def threshold_(self) -> Any:
+    def threshold_(self) -> float:
         """Threshold of the scores of positives: 0, tuned, or for ranking losses the cut that finds their share."""
         check_is_fitted(self)
         if self._threshold is None:
@@ -31,20 +41,20 @@ class StructuralOnlineClassifier(LinearOnlineClassifier):
         return self._threshold
 
     @property
-    def _cut(self):
+    def _cut(self) -> float | None:
         """Least score of a prediction of the positive class."""
         return self.threshold_ if self._chooses else LinearOnlineClassifier._cut
 
     @abstractmethod
-    def _choose_threshold(self):
+    def _choose_threshold(self) -> float:
         """Threshold, where it is chosen."""
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         check_tuning(get_loss(self.loss), self.tune_threshold)
         check_moderate(self.radius, "radius")
         check_moderate(self.intercept_scaling, "intercept_scaling")
 
-    def _start(self, n_features):
+    def _start(self, n_features: int) -> None:
         self._loss = get_loss(self.loss)
         self._loss.check()
         self._chooses = self._loss.ranking or self.tune_threshold

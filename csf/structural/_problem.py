@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from csf._common.typing import BoolArray, Samples
+from csf._common.typing import Array, BoolArray, Samples
 from csf.online.rows import lengths, power_of_two_above
 from csf.structural.losses import ClassScores
 
 if TYPE_CHECKING:
-    from csf.structural._rows import DenseRows, SparseRows
+    from csf.structural._rows import Rows
+    from csf.structural.losses.base import Tangent
 
 
 __all__ = ["Plane", "StructuralProblem"]
@@ -23,7 +24,7 @@ class Plane(NamedTuple):
 
     value: float
     offset: float
-    gradient: np.ndarray
+    gradient: Array
 
 
 class StructuralProblem:
@@ -47,9 +48,9 @@ class StructuralProblem:
 
     def __init__(
         self,
-        rows: DenseRows | SparseRows,
+        rows: Rows,
         is_pos: BoolArray,
-        tangent_of: Callable[..., Any],
+        tangent_of: Callable[[ClassScores], Tangent],
         *,
         n_features: int,
         constant: float,
@@ -62,16 +63,16 @@ class StructuralProblem:
         self.n_weights = n_features + (constant > 0.0)
         self.x_scale = x_scale
 
-    def scores(self, w: Any) -> Any:
+    def scores(self, w: Array) -> ClassScores:
         """Scores of the rows, by class."""
         score = self._rows.scores(w, self.x_scale, self._constant)
         return ClassScores.equal(score[: self.n_pos], score[self.n_pos :])
 
-    def value(self, w: Any) -> Any:
+    def value(self, w: Array) -> float:
         """Loss at some weights."""
         return self._tangent_of(self.scores(w)).value
 
-    def plane(self, w: Any) -> Any:
+    def plane(self, w: Array) -> Plane:
         """Tangent plane at some weights."""
         tangent = self._tangent_of(self.scores(w))
         gradient = np.zeros(self.n_weights)
@@ -79,7 +80,7 @@ class StructuralProblem:
         return Plane(tangent.value, tangent.offset, gradient)
 
 
-def longest_scale(X: Samples) -> Any:
+def longest_scale(X: Samples) -> float:
     """Largest power of two that makes no row of ``X`` longer than 1 (1 if all are 0)."""
     longest = float(lengths(X).max(initial=0.0))
     return 1.0 / power_of_two_above(longest) if longest > 0.0 else 1.0

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from csf._common.typing import FloatArray
 from csf.structural._rows import stack_rows
+
+if TYPE_CHECKING:
+    from csf.structural._rows import Rows
 
 __all__ = ["Reservoir"]
 
@@ -22,11 +26,11 @@ class Reservoir:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.rows = None
+        self.rows: Rows | None = None
         self.n_kept = 0
         self.n_seen = 0
 
-    def add(self, rows: Any, random: Any) -> None:
+    def add(self, rows: Rows, random: FloatArray) -> None:
         """Add rows, given a uniform random number in [0, 1) for each."""
         number = self.n_seen + np.arange(1, random.size + 1)
         place = np.where(number <= self.size, number - 1, (random * number).astype(np.int64))

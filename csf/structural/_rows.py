@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 from csf._common.compiled import njit
-from csf._common.typing import Array, IntArray, Samples
+from csf._common.typing import Array, FloatArray, IntArray, Samples
 
 __all__ = ["DenseRows", "SparseRows", "rows_of", "split_classes", "stack_rows"]
 
 
-def rows_of(X: Samples) -> Any:
+def rows_of(X: Samples) -> Rows:
     """All rows of an array or a CSR matrix."""
     if sparse.issparse(X):
-        return SparseRows(X.data, X.indices, X.indptr[:-1], X.indptr[1:])
+        return _sparse_rows(X)
     return DenseRows(X, np.arange(X.shape[0]))
+
+
+def _sparse_rows(X: Any) -> SparseRows:
+    return SparseRows(X.data, X.indices, X.indptr[:-1], X.indptr[1:])
 
 
 class DenseRows:
@@ -37,31 +42,32 @@ class DenseRows:
     def __len__(self) -> int:
         return self.at.shape[0]
 
-    def take(self, places: Any) -> Any:
+    def take(self, places: IntArray | slice) -> DenseRows:
         """Some of these rows: an array of places or a slice."""
         return DenseRows(self.X, self.at[places])
 
-    def copy(self) -> Any:
+    def copy(self) -> DenseRows:
         """The same rows in memory of their own."""
-        return rows_of(self.X[self.at])
+        X = self.X[self.at]
+        return DenseRows(X, np.arange(X.shape[0]))
 
-    def to_csr(self) -> Any:
+    def to_csr(self) -> SparseRows:
         """The same rows, sparse."""
-        return rows_of(sparse.csr_array(self.X[self.at]))
+        return _sparse_rows(sparse.csr_array(self.X[self.at]))
 
-    def scores(self, w: Any, x_scale: Any, constant: Any) -> Any:
+    def scores(self, w: Array, x_scale: float, constant: float) -> FloatArray:
         """Products of scaled rows with ``w``, whose last entry belongs to a constant feature where it is positive."""
         out = np.empty(len(self))
         _scores_dense(self.X, self.at, w, x_scale, constant, out)
         return out
 
-    def add(self, slopes: Any, x_scale: Any, constant: Any, out: Any) -> Any:
+    def add(self, slopes: Array, x_scale: float, constant: float, out: Array) -> float:
         """Add the sum of scaled rows, each times its slope, to ``out``; returns what its squared length gains."""
         return _add_dense(self.X, self.at, slopes, x_scale, constant, out)
 
-    def touch(self, kernel: Any, slopes: Any, *arguments: Any) -> None:
+    def touch(self, kernels: tuple[Any, Any], slopes: Array, *arguments: Any) -> None:
         """Call one of a pair of kernels, for all entries or for those of rows with a slope."""
-        kernel[0](*arguments)
+        kernels[0](*arguments)
 
 
 class SparseRows:
@@ -81,11 +87,11 @@ class SparseRows:
     def __len__(self) -> int:
         return self.starts.shape[0]
 
-    def take(self, places: Any) -> Any:
+    def take(self, places: IntArray | slice) -> SparseRows:
         """Some of these rows: an array of places or a slice."""
         return SparseRows(self.data, self.indices, self.starts[places], self.stops[places])
 
-    def copy(self) -> Any:
+    def copy(self) -> SparseRows:
         """The same rows in memory of their own."""
         lengths = self.stops - self.starts
         stops = np.cumsum(lengths)
@@ -93,31 +99,35 @@ class SparseRows:
         at = np.repeat(self.starts - starts, lengths) + np.arange(lengths.sum())
         return SparseRows(self.data[at], self.indices[at], starts, stops)
 
-    def to_csr(self) -> Any:
+    def to_csr(self) -> SparseRows:
         """The same rows."""
         return self
 
-    def scores(self, w: Any, x_scale: Any, constant: Any) -> Any:
+    def scores(self, w: Array, x_scale: float, constant: float) -> FloatArray:
         """Products of scaled rows with ``w``, whose last entry belongs to a constant feature where it is positive."""
         out = np.empty(len(self))
         _scores_csr(self.data, self.indices, self.starts, self.stops, w, x_scale, constant, out)
         return out
 
-    def add(self, slopes: Any, x_scale: Any, constant: Any, out: Any) -> Any:
+    def add(self, slopes: Array, x_scale: float, constant: float, out: Array) -> float:
         """Add the sum of scaled rows, each times its slope, to ``out``; returns what its squared length gains."""
         return _add_csr(self.data, self.indices, self.starts, self.stops, slopes, x_scale, constant, out)
 
-    def touch(self, kernel: Any, slopes: Any, *arguments: Any) -> None:
+    def touch(self, kernels: tuple[Any, Any], slopes: Array, *arguments: Any) -> None:
         """Call one of a pair of kernels, for all entries or for those of rows with a slope."""
-        kernel[1](self.indices, self.starts, self.stops, slopes, *arguments)
+        kernels[1](self.indices, self.starts, self.stops, slopes, *arguments)
 
 
-def stack_rows(parts: Any) -> Any:
+Rows: TypeAlias = DenseRows | SparseRows
+
+
+def stack_rows(parts: Sequence[Rows]) -> Rows:
     """Copy of the rows of all parts; sparse if one of them is."""
     if len(parts) == 1:
         return parts[0].copy()
-    if all(isinstance(part, DenseRows) for part in parts):
-        return rows_of(np.concatenate([part.X[part.at] for part in parts]))
+    dense = [part for part in parts if isinstance(part, DenseRows)]
+    if len(dense) == len(parts):
+        return rows_of(np.concatenate([part.X[part.at] for part in dense]))
     parts = [part.to_csr().copy() for part in parts]
     before = np.cumsum([0] + [part.data.shape[0] for part in parts[:-1]])
     return SparseRows(

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from csf._common.typing import Array
 from csf._common.warn import warn
 from csf.structural._simplex_qp import solve_simplex_qp
 
 if TYPE_CHECKING:
-    from csf.structural._problem import StructuralProblem
+    from csf.structural._problem import Plane, StructuralProblem
 
 
 __all__ = ["Bounds", "CuttingPlaneSolver", "warn_of_weak_results"]
@@ -51,7 +52,9 @@ class CuttingPlaneSolver:
         self._idle = np.zeros(1, dtype=np.int64)
         self._size = 1
 
-    def solve(self, C: float, *, eps: float, max_iter: int, watch: Callable[..., Any] | None = None) -> tuple[Any, ...]:
+    def solve(
+        self, C: float, *, eps: float, max_iter: int, watch: Callable[[Bounds, Array, Array], Any] | None = None
+    ) -> tuple[Array, Array, list[Bounds]]:
         """Solve for one ``C``.
 
         Parameters
@@ -71,12 +74,14 @@ class CuttingPlaneSolver:
             Best weights, weights of the model's minimum, and the list of `Bounds`.
         """
         tol = eps * max(1.0, C)
-        steps, best, objective, bound = [], None, np.inf, 0.0
+        steps: list[Bounds] = []
+        objective, bound = np.inf, 0.0
+        best: Any = None
         w, lower = self._model_minimum(C, _INNER * tol)
         while True:
             bound = max(bound, lower)
             plane = self._problem.plane(w)
-            value = 0.5 * (w @ w) + C * max(plane.value, 0.0)
+            value: Any = 0.5 * (w @ w) + C * max(plane.value, 0.0)
             # the minimum of the model is preferred to an earlier point where both are good enough
             if value < objective or value - bound <= tol:
                 best, objective = w, value
@@ -88,7 +93,7 @@ class CuttingPlaneSolver:
             self._add(plane)
             w, lower = self._model_minimum(C, _INNER * tol)
 
-    def _model_minimum(self, C, tol):
+    def _model_minimum(self, C: float, tol: float) -> tuple[Array, float]:
         """Minimum of the model: weights, and the value, which is a lower bound."""
         size = self._size
         alpha, gram, offsets = C * self._alpha[:size], self._gram[:size, :size], self._offsets[:size]
@@ -100,7 +105,7 @@ class CuttingPlaneSolver:
         self._idle[used] = 0
         return w, float(alpha @ offsets - 0.5 * (w @ w))
 
-    def _add(self, plane):
+    def _add(self, plane: Plane) -> None:
         """Add a plane, in the place of one that has been idle for long if there is any."""
         slot = int(np.argmax(self._idle[: self._size]))
         if slot == 0 or self._idle[slot] < self._drop_after:
@@ -112,7 +117,7 @@ class CuttingPlaneSolver:
         row = self._planes[: self._size] @ plane.gradient
         self._gram[slot, : self._size] = self._gram[: self._size, slot] = row
 
-    def _grow(self):
+    def _grow(self) -> None:
         more = max(16, self._offsets.shape[0])
         self._planes = np.pad(self._planes, ((0, more), (0, 0)))
         self._gram = np.pad(self._gram, (0, more))

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from csf._validation import check_bool
 from csf.metrics import get_metric
 from csf.thresholding import sweep
+
+if TYPE_CHECKING:
+    from csf.structural.losses.base import ClassScores, StructuralLoss
 
 __all__ = ["check_tuning", "choose_threshold"]
 
 
-def check_tuning(loss: Any, tune_threshold: Any) -> None:
+def check_tuning(loss: StructuralLoss, tune_threshold: Any) -> None:
     """Check the parameter ``tune_threshold`` of a learner."""
-    if not isinstance(tune_threshold, bool | np.bool_):
-        raise TypeError(f"tune_threshold must be True or False, got {tune_threshold!r}")
+    check_bool(tune_threshold, "tune_threshold")
     if tune_threshold and not loss.ranking and loss.metric is None:
         raise ValueError(f"tune_threshold=True needs a loss with a metric to be tuned, got {loss!r}; leave it False")
 
 
-def choose_threshold(loss: Any, scores: Any) -> Any:
+def choose_threshold(loss: StructuralLoss, scores: ClassScores) -> float:
     """Threshold of scores: the share of positives for a loss that only ranks, else the best for its metric."""
     score = np.concatenate([scores.pos, scores.neg])
     share = np.repeat([scores.share_pos, scores.share_neg], [scores.pos.shape[0], scores.neg.shape[0]])
     if not loss.ranking:
+        assert loss.metric is not None  # checked with the parameters
         is_pos = np.arange(score.shape[0]) < scores.pos.shape[0]
         return float(sweep(is_pos, score, share).best(get_metric(loss.metric)).threshold)
     order = np.argsort(-score, kind="stable")

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from csf._common.compiled import njit
+from csf._common.typing import Array, FloatArray
+
+if TYPE_CHECKING:
+    from csf.structural._rows import Rows
 
 __all__ = ["AveragedWeights"]
 
@@ -36,26 +41,26 @@ class AveragedWeights:
         self.n_steps = 0
         self._gradient = np.zeros(n_weights)  # of the step that is being made, else 0
 
-    def scores(self, rows: Any, x_scale: Any, constant: Any) -> Any:
+    def scores(self, rows: Rows, x_scale: float, constant: float) -> FloatArray:
         """Scores of rows by the last weights."""
         return self.scalars[A] * rows.scores(self.v, x_scale, constant)
 
-    def add(self, rows: Any, slopes: Any, x_scale: Any, constant: Any) -> Any:
+    def add(self, rows: Rows, slopes: Array, x_scale: float, constant: float) -> float:
         """Add the sum of scaled rows, each times its slope, to the gradient; returns what its squared length gains."""
         return rows.add(slopes, x_scale, constant, self._gradient)
 
-    def step(self, parts: Any, eta: Any, radius: Any) -> None:
+    def step(self, parts: Sequence[tuple[Rows, Array]], eta: float, radius: float) -> None:
         """Go down the gradient, whose rows and slopes are ``parts``; shorten to the radius; add to the average."""
         for rows, slopes in parts:
             rows.touch((_move_all, _move_touched), slopes, self._gradient, eta, self.v, self.u, self.scalars)
         self.n_steps += 1
         _end_step(self.v, self.u, self.scalars, radius, float(self.n_steps) ** self._power)
 
-    def last(self) -> Any:
+    def last(self) -> Array:
         """Weights of the last step."""
         return self.scalars[A] * self.v
 
-    def average(self) -> Any:
+    def average(self) -> Array:
         """Average of the weights after each step."""
         return (self.scalars[S] * self.v - self.u) / max(self.scalars[PARTS], 1.0)
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from csf._common.typing import Label
+from csf._common.typing import Array, Label
 from csf._validation import check_count
-from csf.online.base import check_positive
+from csf.linear.rule import check_positive
 from csf.structural._batch import BatchLearner
-from csf.structural._solver import CuttingPlaneSolver, warn_of_weak_results
+from csf.structural._solver import Bounds, CuttingPlaneSolver, warn_of_weak_results
 
 if TYPE_CHECKING:
+    from csf.structural._problem import StructuralProblem
     from csf.structural.losses.base import StructuralLoss
 
 
@@ -106,6 +107,13 @@ class CuttingPlane(BatchLearner):
     (0.905, True)
     """
 
+    objective_: float
+    bound_: float
+    gap_: float
+    n_iter_: int
+    n_updates_: int
+    history_: dict[str, Array]
+
     def __init__(
         self,
         loss: str | StructuralLoss = "prbep",
@@ -131,13 +139,13 @@ class CuttingPlane(BatchLearner):
         self.pos_label = pos_label
         self.verbose = verbose
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         check_positive(self.C, "C")
         check_positive(self.eps, "eps")
         check_count(self.max_iter, "max_iter")
         check_count(self.drop_after, "drop_after")
 
-    def _solve(self, problem):
+    def _solve(self, problem: StructuralProblem) -> tuple[Array, Array]:
         solver = CuttingPlaneSolver(problem, drop_after=self.drop_after)
         best, last, steps = solver.solve(float(self.C), eps=self.eps, max_iter=self.max_iter, watch=self._report)
         self.objective_, self.bound_ = steps[-1].objective, steps[-1].bound
@@ -148,7 +156,7 @@ class CuttingPlane(BatchLearner):
         warn_of_weak_results(steps, steps[0].objective, self.C, eps=self.eps, advice=advice)
         return best, last
 
-    def _report(self, step, best, last):
+    def _report(self, step: Bounds, best: Array, last: Array) -> None:
         if self.verbose:
             print("  ".join(f"{name} {number:.6g}" for name, number in step._asdict().items()))
         self._watch(step.objective, best, last)

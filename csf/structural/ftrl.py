@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from csf._common.typing import Label, RandomState_, Samples
+from csf._common.typing import Array, FloatArray, Label, RandomState_, Samples
 from csf._validation import check_count
-from csf.online.base import check_positive
+from csf.linear.rule import check_positive
 from csf.structural._limits import check_moderate
 from csf.structural._online import StructuralOnlineClassifier
 from csf.structural._problem import StructuralProblem
@@ -20,6 +20,7 @@ from csf.structural._solver import Bounds, CuttingPlaneSolver, warn_of_weak_resu
 from csf.structural._threshold import choose_threshold
 
 if TYPE_CHECKING:
+    from csf.structural._rows import Rows
     from csf.structural.losses.base import StructuralLoss
 
 
@@ -126,6 +127,9 @@ class FTRL(StructuralOnlineClassifier):
     # A leader sees each example once.
     passes = 1
 
+    penalty_: float
+    n_updates_: int
+
     def __init__(
         self,
         loss: str | StructuralLoss = "prbep",
@@ -178,7 +182,7 @@ class FTRL(StructuralOnlineClassifier):
         warn_of_weak_results(steps, at_zero, C, eps=self.eps, advice=advice)
         return self
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.eta is not None:
             check_moderate(self.eta, "eta")
@@ -192,15 +196,15 @@ class FTRL(StructuralOnlineClassifier):
         else:
             check_count(self.refit, "refit")
 
-    def _start(self, n_features):
+    def _start(self, n_features: int) -> None:
         super()._start(n_features)
         self._w = np.zeros(n_features + bool(self.fit_intercept))
-        self._kept = []
+        self._kept: list[tuple[Rows, FloatArray]] = []
         self._n_fitted = 0
-        self._due = self.refit if isinstance(self.refit, numbers.Integral) else 1
+        self._due = 1 if isinstance(self.refit, str) else self.refit
         self.penalty_, self.n_updates_ = 0.0, 0
 
-    def _step(self, X, y):
+    def _step(self, X: Samples, y: FloatArray) -> None:
         rows, start, stop = rows_of(X), 0, self._due - self.n_seen_
         while stop <= y.size:
             self._keep(rows, y, start, stop)
@@ -208,11 +212,11 @@ class FTRL(StructuralOnlineClassifier):
             start, stop = stop, self._due - self.n_seen_
         self._keep(rows, y, start, y.size)
 
-    def _keep(self, rows, y, start, stop):
+    def _keep(self, rows: Rows, y: FloatArray, start: int, stop: int) -> None:
         if start < stop:
             self._kept.append((rows.take(slice(start, stop)).copy(), y[start:stop].copy()))
 
-    def _refit(self):
+    def _refit(self) -> None:
         """Charge the penalty of the examples since the last time, and follow the leader of all."""
         rows, sign = stack_rows([rows for rows, _ in self._kept]), np.concatenate([sign for _, sign in self._kept])
         self._kept = [(rows, sign)]
@@ -228,12 +232,12 @@ class FTRL(StructuralOnlineClassifier):
         if self._chooses:
             self._threshold = choose_threshold(self._loss, problem.scores(self._w))
 
-    def _next(self, n_rows):
-        if isinstance(self.refit, numbers.Integral):
+    def _next(self, n_rows: int) -> int:
+        if not isinstance(self.refit, str):
             return n_rows - n_rows % self.refit + self.refit
         return n_rows + 1 if self.refit == "every" else max(n_rows + 1, math.ceil(_GROWTH * n_rows))
 
-    def _problem(self, rows, sign, n_rows):
+    def _problem(self, rows: Rows, sign: FloatArray, n_rows: int) -> tuple[StructuralProblem | None, float]:
         """Problem of the first rows and the factor of its loss; ``None`` while one class is missing."""
         is_pos = sign[:n_rows] > 0.0
         n_pos = int(np.count_nonzero(is_pos))
@@ -243,12 +247,12 @@ class FTRL(StructuralOnlineClassifier):
         how = {"constant": self._constant(), "x_scale": self.x_scale_, "n_features": self.n_features_in_}
         return StructuralProblem(rows.take(slice(0, n_rows)), is_pos, loss.class_tangent, **how), factor
 
-    def _total(self, rows, sign, n_rows):
+    def _total(self, rows: Rows, sign: FloatArray, n_rows: int) -> float:
         """Loss of the first rows at the present weights, as a sum."""
         problem, factor = self._problem(rows, sign, n_rows)
         return 0.0 if problem is None else factor * max(problem.value(self._w), 0.0)
 
-    def _minimise(self, problem, factor, n_rows):
+    def _minimise(self, problem: StructuralProblem, factor: float, n_rows: int) -> Array:
         """Regularised minimum in the ball."""
         eta = _LIPSCHITZ * math.sqrt(2.0 * n_rows) / self.radius if self.eta is None else self.eta
         solver, C = CuttingPlaneSolver(problem), factor / eta
@@ -260,43 +264,47 @@ class FTRL(StructuralOnlineClassifier):
         self._last_solution = [*steps[:-1], bounds], math.inf, C  # weights are held back: zero is worse
         return w
 
-    def _minimise_on_ball(self, solver, problem, C):
+    def _minimise_on_ball(
+        self, solver: CuttingPlaneSolver, problem: StructuralProblem, C: float
+    ) -> tuple[Array, Bounds]:
         """Best weights of the length of the radius, and bounds of the objective.
 
         A larger regulariser shortens the weights, so that halving finds the one that the ball amounts to. What it
         adds is at most that of the longest weights: each minimum with it bounds those in the ball from below.
         """
         radius, tol = self.radius, self.eps * max(1.0, C)
-        best, objective, bound, low, high = None, math.inf, 0.0, 0.0, C
-        ends = [np.zeros(problem.n_weights), None]
+        best: Any = None
+        objective, bound, low, high = math.inf, 0.0, 0.0, C
+        short: Array = np.zeros(problem.n_weights)
+        long: Array | None = None
         for _ in range(_MOST_HALVINGS):
             middle = 0.5 * (low + high)
             more = C / middle  # times the regulariser
             inner = _INNER * tol / (more * max(1.0, middle))
             w, _, steps = solver.solve(middle, eps=inner, max_iter=self.max_planes)
             bound = max(bound, more * steps[-1].bound - 0.5 * (more - 1.0) * radius**2)
-            length = float(np.linalg.norm(w))
-            ends[int(length > radius)] = w
-            low, high = (low, middle) if length > radius else (middle, high)
-            for point in _on_sphere(ends, radius):
-                value = 0.5 * point @ point + C * max(problem.value(point), 0.0)
+            if float(np.linalg.norm(w)) > radius:
+                long, high = w, middle
+            else:
+                short, low = w, middle
+            for point in _on_sphere(short, long, radius):
+                value: Any = 0.5 * point @ point + C * max(problem.value(point), 0.0)
                 if value < objective:
                     best, objective = point, value
             if objective - bound <= tol or not low < 0.5 * (low + high) < high:
                 break
         return best, Bounds(objective, min(bound, objective), len(steps))
 
-    def _choose_threshold(self):
+    def _choose_threshold(self) -> float:
         """Nothing is positive before the first minimisation."""
         return math.inf
 
-    def _weights(self):
+    def _weights(self) -> tuple[Array, Array]:
         return self._w, self._w
 
 
-def _on_sphere(ends, radius):
+def _on_sphere(short: Array, long: Array | None, radius: float) -> list[Array]:
     """Weights of the length of the radius near the shorter and the longer ones: these, cut off, and those between."""
-    short, long = ends
     points = [short] if long is None else [short, long * (radius / np.linalg.norm(long))]
     if long is not None:
         move = long - short

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from csf._common.typing import Label, RandomState_
+from csf._common.typing import BoolArray, FloatArray, Label, RandomState_, Samples
 from csf.structural._minibatch import MiniBatchLearner, Waiting
 from csf.structural._rows import rows_of
 
 if TYPE_CHECKING:
+    from csf.structural._rows import Rows
     from csf.structural.losses.base import StructuralLoss
 
 
@@ -126,16 +127,16 @@ class OnePassMiniBatch(MiniBatchLearner):
         self.pos_label = pos_label
         self.random_state = random_state
 
-    def _start(self, n_features):
+    def _start(self, n_features: int) -> None:
         super()._start(n_features)
         self._waiting = Waiting()
 
-    def _step(self, X, y):
+    def _step(self, X: Samples, y: FloatArray) -> None:
         for rows, sign in self._waiting.fill(self._size, rows_of(X), y):
             self._use(rows, sign)
 
-    def _buffered(self, rows, sign):
+    def _buffered(self, rows: Rows, sign: FloatArray) -> BoolArray:
         return np.ones(sign.size, dtype=bool)
 
-    def _use(self, rows, sign):
+    def _use(self, rows: Rows, sign: FloatArray) -> None:
         self.n_skipped_ += not self._descend([(rows, sign)])

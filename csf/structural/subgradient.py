@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from csf._common.typing import Label
+from csf._common.typing import Array, Label
+from csf._common.warn import warn
 from csf._validation import check_count
-from csf.online.base import check_positive
+from csf.linear.rule import check_positive
 from csf.structural._batch import BatchLearner
 from csf.structural._limits import check_moderate
 
 if TYPE_CHECKING:
+    from csf.structural._problem import StructuralProblem
     from csf.structural.losses.base import StructuralLoss
 
 
@@ -96,6 +97,11 @@ class ProjectedSubgradient(BatchLearner):
     0.9
     """
 
+    loss_: float
+    n_iter_: int
+    n_updates_: int
+    history_: dict[str, Array]
+
     def __init__(
         self,
         loss: str | StructuralLoss = "pauc",
@@ -121,7 +127,7 @@ class ProjectedSubgradient(BatchLearner):
         self.tune_threshold = tune_threshold
         self.pos_label = pos_label
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         check_positive(self.tol, "tol")
         check_moderate(self.radius, "radius")
         if self.eta is not None:
@@ -129,10 +135,11 @@ class ProjectedSubgradient(BatchLearner):
         check_count(self.max_iter, "max_iter")
         check_count(self.patience, "patience")
 
-    def _solve(self, problem):
+    def _solve(self, problem: StructuralProblem) -> tuple[Array, Array]:
         zero = np.zeros(problem.n_weights)
         first = problem.plane(zero)
-        losses, best, last, length = [first.value], (math.inf, zero), zero, np.linalg.norm(first.gradient)
+        losses, best, last = [first.value], (math.inf, zero), zero
+        length: Any = np.linalg.norm(first.gradient)
         for shorter in _FACTORS if self.eta is None else (1.0,):
             if length == 0.0 or len(losses) > self.max_iter:
                 break
@@ -148,7 +155,9 @@ class ProjectedSubgradient(BatchLearner):
         self.history_ = {"loss": np.array(losses)}
         return best[1], last
 
-    def _descend(self, problem, eta, losses, best):
+    def _descend(
+        self, problem: StructuralProblem, eta: float, losses: list[float], best: tuple[float, Array]
+    ) -> tuple[tuple[float, Array], Array]:
         """Steps from zero weights until the loss no longer falls. Return the best loss and weights, and the last."""
         w, fallen, last_fall, t = np.zeros(problem.n_weights), losses[0], 0, 0
         plane = problem.plane(w)
@@ -167,11 +176,9 @@ class ProjectedSubgradient(BatchLearner):
             self._watch(min(losses), best[1], w)
         return best, w
 
-    def _warn_of_zero(self, at_zero):
-        warnings.warn(
+    def _warn_of_zero(self, at_zero: float) -> None:
+        warn(
             f"no step lowered the loss of {at_zero:.4g} at zero weights, however short; the weights are those of the "
             "least loss among the steps made, and may say little. Use a looser loss (a larger beta for partial AUC), "
             "or OnePassMiniBatch",
-            UserWarning,
-            stacklevel=4,
         )

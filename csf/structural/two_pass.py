@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from csf._common.typing import Label, RandomState_, Samples
-from csf._validation import check_count
+from csf._common.typing import BoolArray, FloatArray, Label, RandomState_, Samples
+from csf._validation import check_bool, check_count
 from csf.structural._minibatch import MiniBatchLearner, Waiting
 from csf.structural._reservoir import Reservoir
 from csf.structural._rows import rows_of
 
 if TYPE_CHECKING:
+    from csf.structural._rows import Rows
     from csf.structural.losses.base import StructuralLoss
 
 
@@ -173,19 +174,18 @@ class TwoPassMiniBatch(MiniBatchLearner):
         finally:
             vars(self).pop("_collecting", None)
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         super()._check_parameters()
         check_count(self.reservoir_size, "reservoir_size")
-        if not isinstance(self.reweight, bool | np.bool_):
-            raise TypeError(f"reweight must be True or False, got {self.reweight!r}")
+        check_bool(self.reweight, "reweight")
 
-    def _start(self, n_features):
+    def _start(self, n_features: int) -> None:
         super()._start(n_features)
         self._waiting = Waiting()
-        self._samples = None
-        self._rare = None
+        self._samples: dict[float, Reservoir] | None = None
+        self._rare: float | None = None
 
-    def _step(self, X, y):
+    def _step(self, X: Samples, y: FloatArray) -> None:
         rows = rows_of(X)
         if hasattr(self, "_collecting"):
             if self._samples is None:
@@ -201,13 +201,13 @@ class TwoPassMiniBatch(MiniBatchLearner):
         else:
             self._learn_all(rows, y)
 
-    def _learn_common(self, rows, y):
+    def _learn_common(self, rows: Rows, y: FloatArray) -> None:
         """Steps of rows of the common class; the others are in the sample already."""
         common = np.flatnonzero(y != self._rare)
         for part in self._waiting.fill(self._size, rows.take(common), y[common]):
             self._use(*part)
 
-    def _learn_all(self, rows, y):
+    def _learn_all(self, rows: Rows, y: FloatArray) -> None:
         """Let the sample grow, up to the row that fills a buffer, and make the step of that buffer."""
         random, common, start = self._rng.random(y.size), np.flatnonzero(y != self._rare), 0
         while start < y.size:
@@ -219,20 +219,21 @@ class TwoPassMiniBatch(MiniBatchLearner):
             self._learn_common(part, sign)
             start = stop
 
-    def _choose_rare(self):
+    def _choose_rare(self) -> None:
         """Which class is kept, and what of it."""
-        self._collected_before = self._samples is not None
-        if not self._collected_before:
+        samples = self._samples
+        self._collected_before = samples is not None
+        if samples is None:
             self._rare, self._sample, self._n_common = 1.0, Reservoir(self.reservoir_size), 0
             return
-        rare = min((1.0, -1.0), key=lambda sign: self._samples[sign].n_seen)
-        if self._samples[rare].n_seen == 0:
+        rare = min((1.0, -1.0), key=lambda sign: samples[sign].n_seen)
+        if samples[rare].n_seen == 0:
             raise ValueError("collect has met one class only; call it with the other class too, or use a new estimator")
-        self._rare, self._sample, self._n_common = rare, self._samples[rare], self._samples[-rare].n_seen
+        self._rare, self._sample, self._n_common = rare, samples[rare], samples[-rare].n_seen
         self._size = min(self._size, self._n_common)
         self._samples = None
 
-    def _buffered(self, rows, sign):
+    def _buffered(self, rows: Rows, sign: FloatArray) -> BoolArray:
         """Sample the rare class at once: as uniform as one row after the other."""
         n_pos = np.count_nonzero(sign > 0)
         self._rare = 1.0 if 2 * n_pos <= sign.size else -1.0
@@ -245,21 +246,21 @@ class TwoPassMiniBatch(MiniBatchLearner):
         self._size = min(self._size, self._n_common)
         return sign != self._rare
 
-    def _use(self, rows, sign):
-        n_kept, n_rare = self._sample.n_kept, self._sample.n_seen
-        if n_kept == 0:
+    def _use(self, rows: Rows, sign: FloatArray) -> None:
+        kept, n_kept, n_rare = self._sample.rows, self._sample.n_kept, self._sample.n_seen
+        if kept is None or n_kept == 0:
             self.n_skipped_ += 1
             return
         shares = None
         if self.reweight:
             pos = n_rare / (n_rare + self._n_common)
             shares = pos / n_kept, (1.0 - pos) / sign.size
-            if self._rare < 0:
-                shares = shares[::-1]
-        self._descend([(self._sample.rows, np.full(n_kept, self._rare)), (rows, sign)], shares)
+            if self._rare == -1.0:
+                shares = shares[1], shares[0]
+        self._descend([(kept, np.full(n_kept, self._rare)), (rows, sign)], shares)
 
 
-def _add(sample, rows, chosen, random):
+def _add(sample: Reservoir, rows: Rows, chosen: BoolArray, random: FloatArray) -> None:
     places = np.flatnonzero(chosen)
     if places.size:
         sample.add(rows.take(places), random[places])

@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 
 from csf import CostSearch, Study
 from csf.search.gain_rule import GainRule
-from csf.search.loop import Runner
+from csf.search.loop import SearchLoop
 from csf.search.memory import Memory
 from csf.strategies import Grid, NeutralFirst, get_strategy
 from csf.testing import check_strategy
@@ -133,7 +133,7 @@ def knowledge(search):
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize(("owner", "name"), [(Study, "record"), (Runner, "_note"), (GainRule, "add")])
+@pytest.mark.parametrize(("owner", "name"), [(Study, "record"), (SearchLoop, "_record"), (GainRule, "add")])
 def test_ctrl_c_between_a_record_and_its_decisions_loses_neither(tmp_path, monkeypatch, owner, name, after):
     """The trial that is being told counts with what it decides, in the result and in the file."""
     data, path = problem(1), tmp_path / "search.json"
@@ -152,7 +152,7 @@ def test_ctrl_c_between_a_record_and_its_decisions_loses_neither(tmp_path, monke
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize(("owner", "name"), [(Memory, "restore"), (Runner, "_next_batch")])
+@pytest.mark.parametrize(("owner", "name"), [(Memory, "restore"), (SearchLoop, "_next_batch")])
 def test_ctrl_c_while_a_search_resumes_loses_nothing(tmp_path, monkeypatch, owner, name, after):
     data, path = problem(1), tmp_path / "search.json"
     whole = searched(data, n_trials=6)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from csf._common.typing import Array, BoolArray
+from csf._common.typing import Array, BoolArray, FloatArray
 from csf.metrics import get_metric
 from csf.structural._limits import check_moderate
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
 
 __all__ = ["ClassScores", "Tangent", "StructuralLoss"]
 
@@ -25,7 +28,7 @@ class Tangent(NamedTuple):
 
     value: float
     offset: float
-    slope: np.ndarray
+    slope: Array
 
 
 class ClassScores(NamedTuple):
@@ -34,13 +37,13 @@ class ClassScores(NamedTuple):
     Shares sum to 1 over the samples. They differ where the classes are sampled at different rates.
     """
 
-    pos: np.ndarray
-    neg: np.ndarray
+    pos: Array
+    neg: Array
     share_pos: float
     share_neg: float
 
     @classmethod
-    def equal(cls, pos: float, neg: Any) -> Any:
+    def equal(cls, pos: Array, neg: Array) -> ClassScores:
         """All samples stand for the same share."""
         share = 1.0 / (pos.shape[0] + neg.shape[0])
         return cls(pos, neg, share, share)
@@ -78,9 +81,9 @@ class StructuralLoss(ABC):
     """
 
     # Whether only the order of the scores counts; a learner then has to choose a threshold.
-    ranking = False
+    ranking: bool = False
     # Metric of the labels ``score > 0``, as a name or object; a loss that only ranks has none.
-    metric = None
+    metric: str | Metric | None = None
 
     @abstractmethod
     def class_tangent(self, scores: ClassScores) -> Tangent:
@@ -114,7 +117,8 @@ class StructuralLoss(ABC):
         """
         n, found = is_pos.shape[0], score > 0.0
         fn, fp = np.count_nonzero(is_pos & ~found) / n, np.count_nonzero(found & ~is_pos) / n
-        return float(get_metric(self.metric).value(fn, fp, pos=np.count_nonzero(is_pos) / n))
+        metric = get_metric(cast("str | Metric", self.metric))
+        return float(metric.value(fn, fp, pos=np.count_nonzero(is_pos) / n))
 
     def total(self, n_pos: int, n_neg: int) -> tuple[StructuralLoss, float]:
         """The loss as a sum over samples, which grows with their number: what `FTRL` lowers.
@@ -184,21 +188,23 @@ class StructuralLoss(ABC):
 class Labelled(StructuralLoss):
     """Base of losses that are a maximum over labellings; they have the parameter ``kappa``."""
 
+    kappa: float | None
+
     def total(self, n_pos: int, n_neg: int) -> tuple[StructuralLoss, float]:
         """Factors of samples in the sum are 1 (``kappa`` times the samples), see `StructuralLoss.total`."""
         factor = self._count(n_pos, n_neg)
         unit = 1.0 if self.kappa is None else self.kappa * (n_pos + n_neg)
-        return replace(self, kappa=unit / factor), factor
+        return replace(cast(Any, self), kappa=unit / factor), factor
 
-    def _count(self, n_pos, n_neg):
+    def _count(self, n_pos: int, n_neg: int) -> float:
         """What a loss of 1 counts."""
         return float(n_pos + n_neg)
 
-    def _check_kappa(self):
+    def _check_kappa(self) -> None:
         if self.kappa is not None:
             check_moderate(self.kappa, "kappa")
 
-    def _kappas(self, scores):
+    def _kappas(self, scores: ClassScores) -> tuple[float, float]:
         """Factors of the linear part for one positive and one negative."""
         if self.kappa is None:
             return scores.share_pos, scores.share_neg
@@ -206,7 +212,7 @@ class Labelled(StructuralLoss):
         return self.kappa * n_samples * scores.share_pos, self.kappa * n_samples * scores.share_neg
 
 
-def largest(score: Array, count: Any) -> Any:
+def largest(score: Array, count: int) -> Array:
     """The ``count`` largest scores, or all if they are fewer, rising."""
     n = score.shape[0]
     if count < n:
@@ -214,12 +220,12 @@ def largest(score: Array, count: Any) -> Any:
     return np.sort(score)
 
 
-def whole_count(share: Any, n_samples: Any) -> Any:
+def whole_count(share: float, n_samples: float) -> int:
     """Least whole number that is not below ``share * n_samples``, but for rounding."""
     return math.ceil(share * n_samples * (1.0 - 1e-12))
 
 
-def _check_scores(score, is_pos):
+def _check_scores(score: ArrayLike, is_pos: ArrayLike) -> tuple[FloatArray, BoolArray]:
     score, is_pos = np.asarray(score, dtype=np.float64), np.asarray(is_pos)
     if is_pos.dtype != bool:
         raise TypeError(f"is_pos must be an array of bool, got dtype {is_pos.dtype}; write y == pos_label")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -62,7 +62,7 @@ class FBetaLoss(Labelled):
         self._check_kappa()
 
     @property
-    def metric(self) -> Any:
+    def metric(self) -> FBeta:
         """F-beta."""
         return FBeta(self.beta)
 

@@ -87,7 +87,7 @@ class PrecisionAtK(Labelled):
                 f"PrecisionAtK(k={self.k!r}) is no upper bound of 1 - precision unless k is the share of positives",
             )
 
-    def _count(self, n_pos, n_neg):
+    def _count(self, n_pos: int, n_neg: int) -> float:
         """Samples selected: the sum counts those that are negative."""
         return float(n_pos if self.k is None else whole_count(self.k, n_pos + n_neg))
 
@@ -103,7 +103,7 @@ class PrecisionAtK(Labelled):
         )
         return Tangent(delta + linear, delta, slope)
 
-    def _top(self, scores):
+    def _top(self, scores: ClassScores) -> float:
         """Share of the data to select."""
         n_pos, n_neg = scores.pos.shape[0], scores.neg.shape[0]
         if self.k is None:

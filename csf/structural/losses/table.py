@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from csf._common.typing import Array
 from csf.metrics import Metric, get_metric
 from csf.structural.losses._kernels import table_tangent
 from csf.structural.losses.base import Labelled, Tangent
@@ -23,7 +24,7 @@ _MOST_CELLS = 10_000_000
 
 
 @lru_cache(maxsize=1)
-def _losses(metric, n_pos, n_neg, share_pos, share_neg):
+def _losses(metric: Metric, n_pos: int, n_neg: int, share_pos: float, share_neg: float) -> Array:
     """1 - metric for ``a`` positives (rows) and ``b`` negatives (columns) labelled positive."""
     fn = np.minimum(share_pos * np.arange(n_pos, -1, -1.0), share_pos * n_pos)[:, None]
     fp = (share_neg * np.arange(n_neg + 1.0))[None, :]

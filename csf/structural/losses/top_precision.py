@@ -80,7 +80,7 @@ class TopPrecision(Labelled):
         delta, linear = top_precision_tangent(pos, neg, np.sort(pos), largest(neg, size), size, kappa, slope)
         return Tangent(delta + linear, delta, slope)
 
-    def _count(self, n_pos, n_neg):
+    def _count(self, n_pos: int, n_neg: int) -> float:
         """Samples selected: the sum counts those that are negative."""
         return float(min(whole_count(self.k, n_pos + n_neg), n_pos))
 
