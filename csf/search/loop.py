@@ -127,9 +127,11 @@ class SearchLoop:
         total = sum(study.n_trials for study in self.studies)
         done = sum(trial.state != "pending" for study in self.studies for trial in study.trials)
         progress = Progress(total=total, done=done, shown=bool(self.verbose))
+        resumed = False
         try:
             with progress, Workers(self.trainers, self.folds, self.n_jobs) as workers:
                 self._resume(workers)
+                resumed = True
                 while batch := self._next_batch():
                     for wave in self._waves(batch):
                         if self._run_wave(wave, workers, progress):
@@ -138,7 +140,9 @@ class SearchLoop:
             # Ctrl-C asks for what there is, not for an error: hours of trials must not be lost.
             if self._untold is not None:
                 self._record(self._untold)
-            self._save()
+            # Before that, the file knows more than this search does.
+            if resumed:
+                self._save()
             if not self._n_complete():
                 raise
             warn("the search was interrupted; it goes on with the trials that were finished")
