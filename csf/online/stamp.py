@@ -165,7 +165,7 @@ class STAMP(AimedLearner):
     >>> X, y = make_classification(4000, weights=[0.9], flip_y=0.02, random_state=0)
     >>> model = STAMP("f1", random_state=0).fit(X, y)
     >>> model.level_
-    0.645
+    0.641
     """
 
     level_: float
