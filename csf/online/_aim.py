@@ -12,7 +12,6 @@ from csf._common.typing import Array, Costs, FloatArray, Samples
 from csf.online._belief import Belief, Pricing, believe
 from csf.online._recent import RecentScores, bins_of, next_due, posterior_at
 from csf.online.base import LinearOnlineClassifier
-from csf.online.rows import rows
 
 if TYPE_CHECKING:
     from csf.errors.profile import ErrorProfile
@@ -63,7 +62,7 @@ class Aim:
         while start < y.size:
             stop = min(y.size, self._due - n_seen)
             proba = np.empty(stop - start)
-            believe(self.belief, rows(X, start, stop), y[start:stop], n_seen + start, self.pricing, proba)
+            believe(self.belief, X, y, n_seen + start, self.pricing, proba, start)
             self.recent.add(bins_of(proba), y[start:stop] > 0.0)
             if n_seen + stop == self._due:
                 self._due = next_due(self._due, self.window)

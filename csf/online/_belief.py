@@ -84,16 +84,26 @@ class Belief:
         return latest / scale, self.mean / scale
 
 
-def believe(belief: Belief, X: Samples, y: FloatArray, t: int, pricing: Pricing, proba: FloatArray) -> None:
-    """Write the posterior of each row, then learn it; ``t`` rows came before."""
-    b, options = belief, (belief.prior, belief.window, *pricing)
+def believe(
+    belief: Belief, X: Samples, y: FloatArray, t: int, pricing: Pricing, proba: FloatArray, start: int = 0
+) -> None:
+    """Write the posterior of each row from ``start`` on, as many as ``proba`` holds, then learn it.
+
+    ``t`` rows came before these.
+    """
+    b, options, stop = belief, (belief.prior, belief.window, *pricing), start + proba.size
+    # sparse rows are read where they are: slices of sparse matrices are slow
+    part, ends = slice(start, stop), slice(start, stop + 1)
     if b.full:
-        state = (y, b.mean, b.spread, b.gradient, b.scale, b.scalars, t, options, proba)
-        full_csr(X.data, X.indices, X.indptr, *state) if issparse(X) else full_dense(X, *state)
-    else:
-        state = (y, b.table, t, options, proba)
+        state = (y[part], b.mean, b.spread, b.gradient, b.scale, b.scalars, t, options, proba)
         if issparse(X):
-            diagonal(X.data, X.indices, X.indptr, *state)
+            full_csr(X.data, X.indices, X.indptr[ends], *state)
         else:
-            columns = np.tile(np.arange(X.shape[1], dtype=np.int32), X.shape[0])
-            diagonal(X.ravel(), columns, np.arange(X.shape[0] + 1) * X.shape[1], *state)
+            full_dense(X[part], *state)
+    else:
+        state = (y[part], b.table, t, options, proba)
+        if issparse(X):
+            diagonal(X.data, X.indices, X.indptr[ends], *state)
+        else:
+            columns = np.tile(np.arange(X.shape[1], dtype=np.int32), proba.size)
+            diagonal(X[part].ravel(), columns, np.arange(proba.size + 1) * X.shape[1], *state)

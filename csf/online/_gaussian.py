@@ -215,6 +215,19 @@ def _scaled(row, inverse, mean, x):
     return score, n_larger
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def _scaled_csr(values, columns, inverse, mean, x):
+    """`_scaled` for the entries of a sparse row."""
+    score, n_larger = 0.0, 0
+    for e in range(values.shape[0]):
+        j = np.uint64(columns[e])  # unsigned: no check for negative indices
+        value = values[e] * inverse[j]
+        x[j] = value
+        score += value * mean[j]
+        n_larger += abs(value) > _GROWN
+    return score, n_larger
+
+
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def _add(gradient, step, x):
     for j in range(x.shape[0]):
@@ -269,32 +282,32 @@ def full_csr(data, indices, indptr, y, mean, spread, gradient, scale, s, t, opti
     inverse, x, along = _inverse(scale), np.zeros(n), np.empty(n)
     x[last] = 1.0 if scale[last] > 0.0 else 0.0
     for i in range(indptr.shape[0] - 1):
-        is_pos, score = y[i] > 0.0, 0.0
-        for e in range(indptr[i], indptr[i + 1]):
-            j = indices[e]
-            if abs(data[e] * inverse[j]) > _GROWN:
-                _widen(spread, s, options[0])
-                _enlarge(mean, spread, gradient, scale, j, abs(np.float64(data[e])), options[0])
-                inverse[j] = 1.0 / scale[j]
-        for e in range(indptr[i], indptr[i + 1]):
-            j = indices[e]
-            x[j] = data[e] * inverse[j]
-            score += x[j] * mean[j]
+        values, columns, is_pos = data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]], y[i] > 0.0
+        score, n_larger = _scaled_csr(values, columns, inverse, mean, x)
+        if n_larger > 0:
+            for e in range(values.shape[0]):
+                j = columns[e]
+                if abs(x[j]) > _GROWN:
+                    _widen(spread, s, options[0])
+                    _enlarge(mean, spread, gradient, scale, j, abs(np.float64(values[e])), options[0])
+                    inverse[j] = 1.0 / scale[j]
+            score, _ = _scaled_csr(values, columns, inverse, mean, x)
         score += mean[last] * x[last]
         proba[i] = _sigmoid(score)
         # which examples are moderated must not depend on their labels
         is_early = t + i < max(_ALONE, _ALONE_EACH * n)
         gathers, step = _gathers(score, proba[i], is_pos, is_early, s, options)
         if gathers:
-            for e in range(indptr[i], indptr[i + 1]):
-                gradient[indices[e]] += step * x[indices[e]]
+            for e in range(values.shape[0]):
+                j = np.uint64(columns[e])
+                gradient[j] += step * x[j]
             gradient[last] += step * x[last]
             _use_gathered(x, mean, spread, gradient, s, options, along)
         else:
             factor = _learn_alone(x, score, is_pos, mean, spread, gradient, s, options, along)
             proba[i] = _sigmoid(factor * score) if is_early else proba[i]
-        for e in range(indptr[i], indptr[i + 1]):
-            x[indices[e]] = 0.0
+        for e in range(values.shape[0]):
+            x[np.uint64(columns[e])] = 0.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -78,19 +78,14 @@ class RecentScores:
             Value, error profile, and place of the cut among the edges; the one with fewest positives of equals. None
             until both classes have come.
         """
-        if not self.has_both_classes():
+        places, fp, tp = sums_above(self.counts)
+        if fp[0] == 0.0 or tp[0] == 0.0:
             return None
-        # at or above each edge where something was counted, and above all
-        met = np.flatnonzero(self.counts[0] + self.counts[1])
-        above = np.zeros((2, met.size + 1))
-        above[:, :-1] = np.cumsum(self.counts[:, met[::-1]], axis=1)[:, ::-1]
-        fp, tp = above
         total = tp[0] + fp[0]
         pos = tp[0] / total
         values = metric.value((tp[0] - tp) / total, fp / total, pos=pos)
-        k = met.size - int(np.argmax(values[::-1]))
-        place = int(met[k]) if k < met.size else _N_BINS
-        return float(values[k]), ErrorProfile((tp[0] - tp[k]) / total, fp[k] / total, pos), place
+        k = places.size - 1 - int(np.argmax(values[::-1]))
+        return float(values[k]), ErrorProfile((tp[0] - tp[k]) / total, fp[k] / total, pos), int(places[k])
 
 
 def posterior_at(place: int) -> float:
@@ -122,6 +117,21 @@ def count_scores(bins, is_pos, counts, s, window):
             counts /= weight
             weight = 1.0
     s[WEIGHT], s[SEEN] = weight, seen
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sums_above(counts):
+    """Bins where something was counted, and the place above all; negatives and positives at or above each of them."""
+    n, size = counts.shape[1], 0
+    for b in range(n):
+        size += counts[0, b] + counts[1, b] != 0.0
+    places, fp, tp = np.empty(size + 1, dtype=np.int64), np.zeros(size + 1), np.zeros(size + 1)
+    places[size] = n
+    for b in range(n - 1, -1, -1):
+        if counts[0, b] + counts[1, b] != 0.0:
+            size -= 1
+            places[size], fp[size], tp[size] = b, fp[size + 1] + counts[0, b], tp[size + 1] + counts[1, b]
+    return places, fp, tp
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -59,6 +59,17 @@ def test_every_step_is_that_of_the_literal_belief(is_full, kind, pricing):
     np.testing.assert_allclose(belief.weights()[0], steps[-1][1], rtol=1e-6, atol=1e-12)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+def test_parts_of_a_chunk_are_learnt_in_place(is_full, kind):
+    X, y = stream()
+    Z, belief, proba = kind(X), Belief(X.shape[1], prior=1.0, constant=1.0), np.empty(y.size)
+    for start in range(0, y.size, 90):
+        believe(belief, Z, y, start, Pricing(), proba[start : start + 90], start)
+    sliced, expected = learnt(Z, y, sizes=(90,), full=is_full)
+    np.testing.assert_array_equal(proba, expected)
+    np.testing.assert_array_equal(belief.weights(), sliced.weights())
+
+
 def test_compiled_and_plain_python_agree(is_full):
     X, y = stream(1150)  # some of them gathered
     compiled, proba = learnt(X, y, full=is_full)
