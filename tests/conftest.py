@@ -2,6 +2,7 @@
 
 import os
 import random
+import signal
 import sys
 import zlib
 from pathlib import Path
@@ -11,6 +12,10 @@ import pytest
 from hypothesis import settings
 
 os.environ["MPLBACKEND"] = "Agg"
+
+# Started in the background of a script, Python ignores Ctrl-C, and tests of it would test nothing.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Oracles and builders are imported by name, whatever directory the tests start from.
 sys.path.insert(0, str(Path(__file__).parent))

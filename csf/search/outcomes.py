@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import time
 import traceback
 from collections.abc import Sequence
@@ -76,8 +77,14 @@ class FoldResult:
     duality_gap: float | None = None
 
     @classmethod
-    def failed(cls, error: BaseException) -> Self:
-        """Result of a training that raised an error."""
+    def failed(cls, error: BaseException, around: BaseException | None = None) -> Self:
+        """Result of a training that raised an error; what was being handled ``around`` it is none of its causes."""
+        first, seen = error, {id(error)}
+        while first.__context__ not in (None, around) and id(first.__context__) not in seen:
+            first = first.__context__
+            seen.add(id(first))
+        if first.__context__ is around:
+            first.__context__ = None
         return cls(error="".join(traceback.format_exception(error)), cause=Cause(error))
 
     def raise_error(self) -> None:
@@ -144,6 +151,7 @@ def run_fold(
     FoldResult
         Predictions, or the error: whatever the base raises, and answers that cannot be its own.
     """
+    around = sys.exc_info()[1]
     try:
         start = time.perf_counter()
         training = trainer.fit(costs, starts)
@@ -164,7 +172,7 @@ def run_fold(
         )
     except Exception as error:
         # Whether an error ends the search is decided at home, in the order of the tasks.
-        return FoldResult.failed(error)
+        return FoldResult.failed(error, around)
 
 
 def _answer(trainer: Trainer, training: Training, part: str, fold: Fold, tune: bool) -> Response:

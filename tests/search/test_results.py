@@ -95,6 +95,18 @@ def test_where_all_trials_fail_the_cause_comes_first_and_once():
     assert str(caught.value).count("More of this elsewhere") == 2  # in the line that raises and in its text
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning")
+def test_what_is_being_handled_around_a_search_is_no_cause_of_its_failures():
+    X, y = np.zeros((40, 2)), np.arange(40) % 4 == 0
+    search = CostSearch(Refused(), strategy="grid", n_trials=2, cv=2)
+    try:
+        raise LookupError("an earlier matter")
+    except LookupError:
+        with pytest.raises(TypeError, match=r"^all 2 trials failed") as caught:
+            search.fit(X, y * 1)
+    assert "earlier matter" not in str(caught.value)
+
+
 def test_other_causes_are_told_in_a_line_each():
     failed = [replace(trials()[3], error=error) for error in ("no memory", "no time\nat all", "no memory")]
     study = Study(pos=0.25)
