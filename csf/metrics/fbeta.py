@@ -52,7 +52,7 @@ class FBeta(LinearFractional):
     beta: float = 1.0
 
     def __post_init__(self) -> None:
-        if isinstance(self.beta, Real) and not 0 < self.beta < _LARGEST:
+        if isinstance(self.beta, Real) and not 0 < float(self.beta) < _LARGEST:
             raise ValueError(
                 f"beta must be positive and finite, got {self.beta!r}; accepted: numbers below {_LARGEST:g}"
             )

@@ -56,7 +56,7 @@ def _check_fitted(model):
     if isinstance(model, CostSearch):
         lo, hi = get_metric(model.metric).range(float(np.mean([s.pos for s in model.studies_])))
         sane(lo - 1e-9 <= model.best_score_ <= hi + 1e-9, f"best_score_={model.best_score_} outside [{lo}, {hi}]")
-        sane(model.gap_ >= 0.0, f"gap_={model.gap_}")
+        sane(model.gap_ >= 0.0 or not model.feasible_, f"gap_={model.gap_}")
         if model.bound_on == "validation":
             best = max(study.best_trial.attained for study in model.studies_ if study.best_trial is not None)
             unbounded = metrics.get_constraint(model.constraint) is not None

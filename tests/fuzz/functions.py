@@ -175,7 +175,7 @@ def call_study(*, y_true, y_pred, y_score, sample_weight, pos_label, trial, **op
     study = Study(**options)
     asked = study.ask()
     study.tell(
-        asked if trial == "asked" else trial,
+        asked if isinstance(trial, str) and trial == "asked" else trial,
         y_true,
         y_pred,
         y_score=y_score,
