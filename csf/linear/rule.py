@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.typing import Array, Label, Samples
+from csf._validation import check_bool
 from csf.scores.linear import linear_scores
 from csf.scores.responses import margin
 
@@ -123,6 +124,5 @@ def check_positive(value: Any, name: str) -> float:
 
 def check_intercept(fit_intercept: Any, intercept_scaling: Any) -> None:
     """Check the two parameters of the constant feature."""
-    if not isinstance(fit_intercept, bool | np.bool_):
-        raise TypeError(f"fit_intercept must be True or False, got {fit_intercept!r}")
+    check_bool(fit_intercept, "fit_intercept")
     check_positive(intercept_scaling, "intercept_scaling")
