@@ -3,10 +3,20 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from csf import ErrorProfile, Trial
+from csf import CostSearch, ErrorProfile, Trial
 from csf.errors.hull import Hull
 from csf.metrics import FBeta
 from csf.trials import outcome
+
+# What the papers do, without the defaults that make the plain call good; quick, and the same from version to version.
+PAPER = {"strategy": "cone", "param_grid": None, "cv": 5, "threshold": "tune", "normalize": "none"}
+
+
+def paper_search(base, *args, **options):
+    """CostSearch of the papers: cone trials of the base as it is, five plain folds, the best cut."""
+    names = ("metric", "strategy")
+    return CostSearch(base, **(PAPER | dict(zip(names, args)) | options))
+
 
 # Shares of positives, rare ones included.
 shares = st.floats(0.01, 0.99) | st.sampled_from([1e-6, 1e-3, 0.5, 1.0 - 1e-3])

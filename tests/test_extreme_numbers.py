@@ -4,10 +4,11 @@ import re
 
 import numpy as np
 import pytest
+from builders import paper_search
 from sklearn.base import clone
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch, Study
+from csf import Study
 from csf.errors import Hull
 from csf.fenchel import AMP, FenchelSVM
 from csf.metrics import FBeta
@@ -49,7 +50,7 @@ def test_the_base_is_a_classifier(base):
 def test_weights_that_overflow_are_named():
     weight = np.full(60, 1e308)
     with pytest.raises(ValueError, match="sample_weight adds up to more than a float can hold; its largest is 1e"):
-        CostSearch(LinearSVC()).fit(X, Y, sample_weight=weight)
+        paper_search(LinearSVC()).fit(X, Y, sample_weight=weight)
     with pytest.raises(ValueError, match="sample_weight adds up to more than a float can hold"):
         threshold_curve(Y, X[:, 0], sample_weight=weight)
 
@@ -57,7 +58,7 @@ def test_weights_that_overflow_are_named():
 def test_a_class_that_is_lost_in_rounding_is_named():
     with pytest.raises(ValueError, match="the smaller one is lost in the rounding of the larger one"):
         probability_curve([0.2, 0.8], [0.0, 1.0], sample_weight=[1e-300, 1e300])
-    for use in (CostSearch(LinearSVC()).fit, FenchelSVM().fit):
+    for use in (paper_search(LinearSVC()).fit, FenchelSVM().fit):
         with pytest.raises(ValueError, match="the smaller one is lost in the rounding of the larger one"):
             use(X, Y, sample_weight=np.where(Y == 1, 1e-300, 1e300 / 60))
     with pytest.raises(ValueError, match="the smaller one is lost in the rounding of the larger one"):

@@ -12,16 +12,17 @@ from sklearn.model_selection import ParameterGrid
 from csf._common.names import did_you_mean
 from csf._common.typing import Estimator
 from csf._sklearn import clone
-from csf._validation import check_choice, check_n_jobs, check_path, check_seed
+from csf._validation import check_choice, check_n_jobs, check_number, check_path, check_seed
 from csf.costs.one_vs_rest import WEIGHTINGS
 from csf.costs.weights import NORMALIZATIONS
 from csf.scores.responses import response_method
+from csf.search.defaults import AUTO
 from csf.trainers import ENGINES
 
 __all__ = ["check_arguments", "with_setting"]
 
 CHOICES = {
-    "threshold": ("tune", None),
+    "threshold": ("stable", "tune", None),
     "normalize": NORMALIZATIONS,
     "bound_on": ("validation", "train"),
     "engine": ENGINES,
@@ -52,7 +53,9 @@ def check_arguments(search: Estimator) -> None:
         raise ValueError(f"error_score must be 'raise' or nan, got {error_score!r}")
     if gain is not None and not (isinstance(gain, Real) and 0.0 <= float(gain) < np.inf):
         raise ValueError(f"min_gain must be a number of standard errors >= 0, or None, got {gain!r}")
-    if search.param_grid is not None:
+    if isinstance(search.param_grid, str):
+        check_choice(search.param_grid, "param_grid", (AUTO,))
+    elif search.param_grid is not None:
         try:
             empty = not len(ParameterGrid(search.param_grid))
         except (TypeError, ValueError) as error:
@@ -63,10 +66,12 @@ def check_arguments(search: Estimator) -> None:
     if not isinstance(search.callbacks, (list, tuple, NoneType)) or not all(map(callable, search.callbacks or ())):
         raise TypeError(f"callbacks must be a list of functions f(study, trial) or None, got {search.callbacks!r}")
     check_path(search.checkpoint, "checkpoint")
-    if search.threshold == "tune" and response_method(base) is None:
+    if search.time_limit is not None:
+        check_number(search.time_limit, "time_limit", positive=True)
+    if search.threshold is not None and response_method(base) is None:
         raise ValueError(
-            f"threshold='tune' needs decision_function or predict_proba, and {type(base).__name__} has neither; use "
-            "threshold=None"
+            f"threshold={search.threshold!r} needs decision_function or predict_proba, and {type(base).__name__} has "
+            "neither; use threshold=None"
         )
 
 

@@ -19,6 +19,7 @@ from csf.samples.labels import read_labels
 from csf.samples.routing import BaseRoutingMixin
 from csf.samples.task import Task
 from csf.search.arguments import check_arguments
+from csf.search.deadline import Deadline
 from csf.search.fitted import SearchResults
 from csf.search.loop import SearchLoop
 from csf.search.outcomes import warn_of_one_side
@@ -52,8 +53,10 @@ class CostSearch(
 
     Metrics such as F-beta, Jaccard or the G-mean cannot be summed over examples, so no classifier optimises them
     directly. For each level t that such a metric can take there are class costs a(t) for which plain weighted
-    training aims at that level. ``CostSearch`` trains the base classifier at a few levels, chosen by a strategy,
-    tunes the threshold of each model on pooled out-of-fold scores, and trains the winner once more on everything.
+    training aims at that level. ``CostSearch`` trains the base classifier at a few of these costs, chosen by a
+    strategy, tunes the threshold of each model on pooled out-of-fold scores, and trains the winner once more on
+    everything. Without further arguments it also searches the C of linear models, and repeats the folds where positives
+    are few.
 
     Parameters
     ----------
@@ -65,21 +68,27 @@ class CostSearch(
     metric : str or Metric, default="f1"
         What is maximised: ``"f1"``, ``"f2"``, ``"f0.5"``, ``"jaccard"``, ``"gmean"``, ... (``csf.metrics.METRICS``)
         or an object.
-    strategy : str, Strategy or callable, default="cone"
-        Where to train next: ``"cone"``, ``"grid"``, ... (``csf.strategies.STRATEGIES``), an object, or a function
+    strategy : str, Strategy or callable, default="ladder"
+        Where to train next: ``"ladder"`` (equal costs, then ratios up to the one that balances the classes),
+        ``"cone"``, ``"grid"``, ... (``csf.strategies.STRATEGIES``), an object, or a function
         ``f(trials, *, metric, pos)``.
     n_trials : int, default=10
-        Largest number of levels to train at, for each setting of ``param_grid``.
-    param_grid : dict or list of dict, default=None
-        Parameters of the base to search together with the costs, e.g. ``{"C": [0.1, 1, 10]}``.
+        Largest number of levels to train at, for each setting of ``param_grid``; the ladder has 6.
+    param_grid : dict, list of dict, "auto" or None, default="auto"
+        Parameters of the base to search together with the costs, e.g. ``{"C": [0.1, 1, 10]}``. ``"auto"`` searches the
+        C of `LinearSVC` and `LogisticRegression` (in pipelines and OneVsRestClassifier too) over multiples of the
+        base's own, and nothing of other bases; ``None`` keeps the base as it is.
     constraint : str or Constraint, default=None
         What the classifier must satisfy, e.g. ``"precision >= 0.8"`` or ``"fpr <= 0.01"``.
-    threshold : {"tune", None}, default="tune"
-        ``"tune"`` chooses the cut of the score that maximises the metric; ``None`` keeps the base's own decision.
-    cv : int, float, splitter, iterable or "prefit", default=5
+    threshold : {"stable", "tune", None}, default="stable"
+        ``"tune"`` chooses the cut of the score that maximises the metric. ``"stable"`` takes the mean of the best cuts
+        of bootstrap draws, and as the winner the trial that is best on average over them; under a constraint it is the
+        same as ``"tune"``. ``None`` keeps the base's own decision.
+    cv : int, float, splitter, iterable, "prefit" or None, default=None
         Stratified folds, a held-out share in (0, 1), a splitter, or the splits. Predictions of all folds are pooled
-        before the metric is computed; with few positives, repeated folds (`RepeatedStratifiedKFold`) choose better.
-        ``"prefit"`` takes the base as it is and only tunes the threshold on the data.
+        before the metric is computed. ``None`` means 5 shuffled folds, three times over where the rarest class has less
+        than 1000 samples and the engine is fast. ``"prefit"`` takes the base as it is and only tunes the threshold on
+        the data.
     refit : bool, default=True
         Train the winner on all data; needed to predict.
     n_jobs : int, default=None
@@ -94,9 +103,10 @@ class CostSearch(
     weighting : {"class", "one-vs-rest"}, default="class"
         ``"class"`` weights a sample by the cost of its class. ``"one-vs-rest"``, for a OneVsRestClassifier, weights it
         in each problem by itself: ``c_fn`` if it is of the class to be found there, else ``c_fp``. See Notes.
-    normalize : {"none", "mean"}, default="none"
+    normalize : {"mean", "none"}, default="mean"
         ``"mean"`` scales the weights of each training to the mean of the given sample weights (1 without them), so that
-        the regularisation stays the same at all levels: that of the base trained without costs.
+        the regularisation stays the same at all levels: that of the base trained without costs. ``"none"`` takes the
+        costs as they are, as the papers do.
     sample_weight_name : str, default=None
         Argument of the base's ``fit`` for the weights, such as ``"clf__sample_weight"``; found by itself otherwise.
     min_gain : float, default=None
@@ -110,8 +120,11 @@ class CostSearch(
         as in the papers (a flexible base that fits them perfectly leaves nothing to search there).
     tol : float, default=None
         Stop when the bound is within this of the best value, in units of the metric; ``None`` uses all trials.
+    time_limit : float, default=None
+        Seconds after which the search ends with the trials that it has. It stops while there is time left for the last
+        training; the first trial, of equal costs, is always finished.
     random_state : int, RandomState or None, default=None
-        Seed of a float ``cv`` and of every ``random_state`` that the base leaves unset.
+        Seed of a ``cv`` that is a float or ``None``, and of every ``random_state`` that the base leaves unset.
     verbose : int, default=0
         1 shows a progress bar.
     error_score : "raise" or nan, default=nan
@@ -212,25 +225,26 @@ class CostSearch(
         self,
         base: Estimator,
         metric: str | Metric = "f1",
-        strategy: str | Strategy | Callable[..., Any] = "cone",
+        strategy: str | Strategy | Callable[..., Any] = "ladder",
         *,
         n_trials: int = 10,
-        param_grid: dict[str, Any] | list[dict[str, Any]] | None = None,
+        param_grid: dict[str, Any] | list[dict[str, Any]] | Literal["auto"] | None = "auto",
         constraint: str | Constraint | None = None,
-        threshold: Literal["tune"] | None = "tune",
-        cv: Any = 5,
+        threshold: Literal["stable", "tune"] | None = "stable",
+        cv: Any = None,
         refit: bool = True,
         n_jobs: int | None = None,
         engine: Literal["auto", "generic"] = "auto",
         pos_label: Label = None,
         null_class: Label = None,
         weighting: Literal["class", "one-vs-rest"] = "class",
-        normalize: Literal["none", "mean"] = "none",
+        normalize: Literal["none", "mean"] = "mean",
         sample_weight_name: str | None = None,
         min_gain: float | None = None,
         bound: Bound = "support",
         bound_on: Literal["validation", "train"] = "validation",
         tol: float | None = None,
+        time_limit: float | None = None,
         random_state: RandomState_ = None,
         verbose: int = 0,
         error_score: str | float = np.nan,
@@ -257,6 +271,7 @@ class CostSearch(
         self.bound: Bound = bound
         self.bound_on = bound_on
         self.tol = tol
+        self.time_limit = time_limit
         self.random_state = random_state
         self.verbose = verbose
         self.error_score = error_score
@@ -301,6 +316,7 @@ class CostSearch(
     ) -> CostSearch:
         """`fit` with what other searches on the same samples and splits prepared."""
         check_arguments(self)
+        deadline = None if self.time_limit is None else Deadline(self.time_limit)
         self._forget()
         X, y = check_samples(X, y)
         labels, codes = read_labels(y, pos_label=self.pos_label, null_class=self.null_class)
@@ -309,10 +325,10 @@ class CostSearch(
         if is_prefit(self.base, self.cv):
             self._tune_prefit(aim_of(self), task)
         else:
-            self._search(aim_of(self), task, prepared)
+            self._search(aim_of(self), task, prepared, deadline)
         return self
 
-    def _search(self, metric: Metric, task: Task, prepared: Prepared) -> None:
+    def _search(self, metric: Metric, task: Task, prepared: Prepared, deadline: Deadline | None) -> None:
         fit_params, split_params = self._route(task.fit_params)
         plan = make_plan(self, metric, replace(task, fit_params=fit_params), split_params, prepared)
         self.studies_ = plan.studies
@@ -321,7 +337,7 @@ class CostSearch(
             studies=plan.studies,
             trainers=[plan.setup.trainers(base, plan.folds) for base in plan.bases],
             folds=plan.folds,
-            tune=self.threshold == "tune",
+            tune=self.threshold is not None,
             on_train=self.bound_on == "train",
             raise_errors=self.error_score == "raise",
             n_jobs=self.n_jobs,
@@ -330,6 +346,7 @@ class CostSearch(
             context=context,
             verbose=self.verbose,
             min_gain=self.min_gain,
+            deadline=deadline,
         )
         stopped = loop.run()
         chosen = loop.choose()
@@ -351,11 +368,11 @@ class CostSearch(
         known = np.asarray(getattr(estimator, "classes_", np.arange(labels.classes.size)))
         self._adopt(estimator, known, labels.decode(known))
         self.refit_time_ = time.perf_counter() - start
-        answer = trainer.predict(training, "train", tune=self.threshold == "tune")
+        answer = trainer.predict(training, "train", tune=self.threshold is not None)
         warn_of_one_side(plan.studies[0].metric, winner, answer)
 
     def _tune_prefit(self, metric: Metric, task: Task) -> None:
-        found = prefit_study(self.base, metric, task, tune=self.threshold == "tune", bound=self.bound)
+        found = prefit_study(self.base, metric, task, tune=self.threshold is not None, bound=self.bound)
         self.studies_ = [found.study]
         stopped = "the base was fitted before: only its threshold was tuned"
         self._report(metric, summary(self.studies_, [{}], 0, stopped=stopped))

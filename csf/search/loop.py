@@ -14,6 +14,7 @@ from sklearn.exceptions import FitFailedWarning
 from csf._common.warn import warn
 from csf._sklearn import NoCallbackContext
 from csf.search.checkpoint import Checkpoint
+from csf.search.deadline import Deadline
 from csf.search.gain_rule import GainRule
 from csf.search.memory import Memory
 from csf.search.outcomes import FoldResult, decisions, pooled_outcome
@@ -88,6 +89,8 @@ class SearchLoop:
     min_gain : float, default=None
         Standard errors by which a trial has to beat those with equal costs, see
         `csf.search.gain_rule.GainRule`; ``None`` takes the best trial as it is.
+    deadline : Deadline, default=None
+        When it has to be over.
     """
 
     studies: list[Study]
@@ -102,6 +105,7 @@ class SearchLoop:
     context: Any = field(default_factory=NoCallbackContext)
     verbose: int = 0
     min_gain: float | None = None
+    deadline: Deadline | None = None
 
     def __post_init__(self) -> None:
         self._memory = Memory(self.trainers)
@@ -132,10 +136,12 @@ class SearchLoop:
             with progress, Workers(self.trainers, self.folds, self.n_jobs) as workers:
                 self._resume(workers)
                 resumed = True
+                if self.deadline is not None:
+                    self.deadline.begin()
                 while batch := self._next_batch():
                     for wave in self._waves(batch):
-                        if self._run_wave(wave, workers, progress):
-                            return "a callback ended the search"
+                        if reason := self._run_wave(wave, workers, progress):
+                            return reason
         except KeyboardInterrupt:
             # Ctrl-C asks for what there is, not for an error: hours of trials must not be lost.
             if self._untold is not None:
@@ -219,29 +225,31 @@ class SearchLoop:
             for fold in range(len(self.folds))
         ]
 
-    def _run_wave(self, batch: list[tuple[int, Trial]], workers: Workers, progress: Progress) -> bool:
-        """Train a wave and tell its results; whether a callback ends the search."""
+    def _run_wave(self, batch: list[tuple[int, Trial]], workers: Workers, progress: Progress) -> str | None:
+        """Train a wave and tell its results; why the search ends, if it does."""
         tasks = self._tasks(batch, on_train=self.on_train)
-        # Closed at once where a callback ends the search, so that no worker goes on with what nobody waits for.
+        # Closed at once where the search ends, so that no worker goes on with what nobody waits for.
         with closing(workers.run(tasks, raise_errors=self.raise_errors)) as results:
             return self._settle(batch, results, progress)
 
-    def _settle(self, batch: list[tuple[int, Trial]], results: Iterator[FoldResult], progress: Progress) -> bool:
-        """Tell the results of a wave, trial by trial; whether a callback ends the search."""
-        stop = False
+    def _settle(self, batch: list[tuple[int, Trial]], results: Iterator[FoldResult], progress: Progress) -> str | None:
+        """Tell the results of a wave, trial by trial; why the search ends, if it does."""
         for setting, trial in batch:
             task = self.context.subcontext(task_name=f"trial-{setting}-{trial.number}")
             task.begin()
-            trial = self._tell(setting, trial, [next(results) for _ in self.folds])
-            stop |= task.end()
+            folds = [next(results) for _ in self.folds]
+            trial = self._tell(setting, trial, folds)
+            stop = task.end()
             # Before callbacks, which may raise anything.
             self._save()
             progress.step(self._best)
             for callback in self.callbacks:
                 stop |= bool(callback(self.studies[setting], trial))
             if stop:
-                break
-        return stop
+                return "a callback ended the search"
+            if self.deadline is not None and self.deadline.passes([result.fit_time for result in folds]):
+                return f"the time limit of {self.deadline.seconds:g} s was reached"
+        return None
 
     def _tell(self, setting: int, trial: Trial, results: list[FoldResult]) -> Trial:
         self._memory.add(setting, trial, results)

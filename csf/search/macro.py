@@ -20,6 +20,7 @@ from csf.errors.profile import ErrorProfile
 from csf.metrics import get_metric
 from csf.samples.features import Features
 from csf.samples.splits import resolve_splits
+from csf.search.defaults import has_fast_solver, open_cv
 from csf.search.estimator import CostSearch
 from csf.search.prefit import is_prefit
 from csf.thresholding._calibration import fit_calibrator
@@ -149,10 +150,14 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         X, y = check_samples(X, y)
         y, self.classes_ = check_labels(y)
         weight = check_weights(sample_weight, y.shape[0])
-        state = check_random_state(self.search.random_state)
+        seed = self.search.random_state
+        state = None if seed is None else check_random_state(seed)
         groups = {"groups": fit_params["groups"]} if "groups" in fit_params else {}
-        splits = resolve_splits(self.search.cv, X, y, random_state=state, split_params=groups)
-        seed = None if self.search.random_state is None else int(state.randint(np.iinfo(np.int32).max))
+        cv = self.search.cv
+        if cv is None:
+            cv = open_cv(y, fast=has_fast_solver(self.search.base, self.search.engine), random_state=state)
+        splits = resolve_splits(cv, X, y, random_state=state, split_params=groups)
+        seed = None if state is None else int(state.randint(np.iinfo(np.int32).max))
         each = clone(self.search).set_params(cv=splits, random_state=seed)
         rest = {name: value for name, value in fit_params.items() if name != "groups"}
         # The first class prepares the samples; the others, which may run at the same time, find all of it there.

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state
 
 from csf._common.typing import Estimator, IntArray
@@ -17,6 +16,7 @@ from csf.samples.folds import Fold, bound_share, make_folds
 from csf.samples.splits import resolve_splits
 from csf.search.arguments import with_setting
 from csf.search.checkpoint import Checkpoint
+from csf.search.defaults import has_fast_solver, open_cv, settings_of
 from csf.strategies import NeutralFirst, get_strategy
 from csf.study import Study
 from csf.trainers import make_trainers, seeded
@@ -137,11 +137,14 @@ def make_plan(search: Estimator, metric: Metric, task: Task, split_params: dict[
     base = seeded(search.base, random_state)
     labels = task.user_labels
     check_class_weight(base, labels.classes.size)
-    settings = list(ParameterGrid(search.param_grid)) if search.param_grid is not None else [{}]
+    settings = settings_of(search.param_grid, base, search.engine)
     bases = [with_setting(base, setting) for setting in settings]
     # Splitters stratify by the user's labels, as they do everywhere else.
     y = labels.decode(task.codes)
-    splits = resolve_splits(search.cv, task.X, y, random_state=random_state, split_params=split_params)
+    cv = search.cv
+    if cv is None:
+        cv = open_cv(y, fast=has_fast_solver(base, search.engine), random_state=random_state)
+    splits = resolve_splits(cv, task.X, y, random_state=random_state, split_params=split_params)
     folds = make_folds(task, splits)
     pos = bound_share(folds, on_train=search.bound_on == "train")
     # The gain rule compares with equal costs, so these have to be among the trials.

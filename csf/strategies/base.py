@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from csf.trials import Trial
 
 
-__all__ = ["Proposal", "Strategy", "balanced_level", "tried_levels"]
+__all__ = ["Proposal", "Strategy", "balanced_level", "level_of_costs", "tried_levels"]
 
 # Levels closer than this share of the range count as the same level.
 SAME = 1e-9
@@ -113,8 +113,35 @@ def tried_levels(trials: Sequence[Trial]) -> list[float]:
     return sorted(trial.t for trial in trials if trial.t is not None)
 
 
+def level_of_costs(metric: Metric, c_fn: float, c_fp: float, *, pos: float) -> float | None:
+    """Level of a metric at which costs have a given ratio, or ``None``.
+
+    Parameters
+    ----------
+    metric : Metric
+        The metric.
+    c_fn, c_fp : float
+        Costs, of which the ratio counts.
+    pos : float
+        Share of positives.
+
+    Returns
+    -------
+    float or None
+        The level; ``None`` where no level inside the range has these costs.
+    """
+    lo, hi = metric.range(pos)
+    (a_fn, a_fp), (b_fn, b_fp) = (metric.cost_weights(t, pos=pos) for t in (lo, hi))
+    # Costs are affine in t, so this difference is too, and crosses zero at most once.
+    at_lo, at_hi = a_fn * c_fp - a_fp * c_fn, b_fn * c_fp - b_fp * c_fn
+    if at_lo == at_hi:
+        return None
+    share = at_lo / (at_lo - at_hi)
+    return lo + share * (hi - lo) if 0.0 < share < 1.0 else None
+
+
 def balanced_level(metric: Metric, *, pos: float) -> float | None:
-    """Level at which the costs balance the classes, ``c_fn : c_fp = (1 - pos) : pos``, or ``None``.
+    """Level at which the costs balance the classes, ``c_fn : c_fp = (1 - pos) : pos``; see `level_of_costs`.
 
     Parameters
     ----------
@@ -128,11 +155,4 @@ def balanced_level(metric: Metric, *, pos: float) -> float | None:
     float or None
         The level; ``None`` where no level inside the range has these costs.
     """
-    lo, hi = metric.range(pos)
-    (a_fn, a_fp), (b_fn, b_fp) = (metric.cost_weights(t, pos=pos) for t in (lo, hi))
-    # Costs are affine in t, so pos * c_fn - neg * c_fp is too, and crosses zero at most once.
-    at_lo, at_hi = pos * a_fn - (1 - pos) * a_fp, pos * b_fn - (1 - pos) * b_fp
-    if at_lo == at_hi:
-        return None
-    share = at_lo / (at_lo - at_hi)
-    return lo + share * (hi - lo) if 0.0 < share < 1.0 else None
+    return level_of_costs(metric, 1.0 - pos, pos, pos=pos)

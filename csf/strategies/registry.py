@@ -13,6 +13,7 @@ from csf.strategies.function import FunctionStrategy
 from csf.strategies.golden_section import GoldenSection
 from csf.strategies.grid import Grid
 from csf.strategies.imbalance_ratio import ImbalanceRatio
+from csf.strategies.ladder import Ladder
 from csf.strategies.support import Support
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "GoldenSection",
     "Grid",
     "ImbalanceRatio",
+    "Ladder",
     "Support",
     "get_strategy",
 ]
@@ -36,6 +38,7 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "imbalance_ratio": ImbalanceRatio,
     "support": Support,
     "golden_section": GoldenSection,
+    "ladder": Ladder,
 }
 
 

@@ -4,10 +4,10 @@ import csv
 
 import numpy as np
 import pytest
+from builders import paper_search
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from csf import CostSearch
 from csf.cli.compare import FitCounter
 from csf.strategies import STRATEGIES
 
@@ -55,9 +55,9 @@ def test_fits_in_other_processes_are_counted(ok):
 def test_a_counted_base_is_the_same_base(tmp_path):
     X, y = np.random.default_rng(0).normal(size=(80, 2)), np.arange(80) % 4 == 0
     options = {"n_trials": 2, "cv": 2, "engine": "generic"}
-    plain = CostSearch(make_pipeline(LogisticRegression()), **options).fit(X, y.astype(int))
+    plain = paper_search(make_pipeline(LogisticRegression()), **options).fit(X, y.astype(int))
     counter = FitCounter(str(tmp_path / "fits"))
-    counted = CostSearch(make_pipeline(counter, LogisticRegression()), **options).fit(X, y.astype(int))
+    counted = paper_search(make_pipeline(counter, LogisticRegression()), **options).fit(X, y.astype(int))
     assert counted.trials_ == plain.trials_
     assert (tmp_path / "fits").stat().st_size == 5
 

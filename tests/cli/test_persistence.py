@@ -6,6 +6,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from builders import paper_search
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -15,7 +16,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch
 from csf.cli.data import Features
 from csf.cli.errors import CliError
 from csf.cli.models import make_base
@@ -32,7 +32,7 @@ FEATURES = Features("dense", X.shape[1])
 
 def fitted(**options):
     base = options.pop("base", None) or make_base("linear-svc", FEATURES)
-    return CostSearch(base, **({"n_trials": 2, "cv": 2, "pos_label": 0} | options)).fit(X, Y)
+    return paper_search(base, **({"n_trials": 2, "cv": 2, "pos_label": 0} | options)).fit(X, Y)
 
 
 def test_a_model_comes_back_as_it_was(tmp_path):
@@ -76,7 +76,7 @@ def test_trees_need_trust_because_crafted_ones_can_crash(tmp_path):
 
 def test_foreign_code_is_not_run(tmp_path):
     base = make_pipeline(FunctionTransformer(np.savetxt), LinearSVC(dual=False))
-    search = CostSearch(base, n_trials=1, cv=2)
+    search = paper_search(base, n_trials=1, cv=2)
     save_model(tmp_path / "m.skops", search, FEATURES)
     with pytest.raises(CliError, match=r"holds types that a crafted file could misuse: numpy\.savetxt\. If you know"):
         load_model(tmp_path / "m.skops")
@@ -84,14 +84,14 @@ def test_foreign_code_is_not_run(tmp_path):
 
 def test_trust_in_one_type_is_no_trust_in_another(tmp_path):
     base = make_pipeline(FunctionTransformer(np.savetxt), LinearSVC(dual=False))
-    save_model(tmp_path / "m.skops", CostSearch(base), FEATURES)
+    save_model(tmp_path / "m.skops", paper_search(base), FEATURES)
     with pytest.raises(CliError, match=r"could misuse: numpy\.savetxt\. .* add --trust numpy\.savetxt$"):
         load_model(tmp_path / "m.skops", ["numpy.loadtxt"])
 
 
 def test_what_skops_cannot_store_is_an_error_of_one_line(tmp_path):
     with pytest.raises(CliError, match=r"^cannot save this model: .*Birch"):
-        save_model(tmp_path / "m.skops", CostSearch(Birch()), FEATURES)
+        save_model(tmp_path / "m.skops", paper_search(Birch()), FEATURES)
 
 
 @given(

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from builders import paper_search
 from sklearn.linear_model import SGDClassifier
 from sklearn.svm import LinearSVC
 
 import csf
-from csf import CostSearch, Study
+from csf import Study
 from csf._common import files
 from csf._common.files import read_record, replaced, write_json, write_record
 from csf.cli.data import Features
@@ -172,7 +173,7 @@ def test_a_limit_of_the_size_of_files_leaves_the_old_file(old):
 
 def search_of_two_trials():
     X = np.linspace(-1.0, 1.0, 40)[:, None]
-    return CostSearch(LinearSVC(), n_trials=2, cv=2).fit(X, (X[:, 0] > 0.5).astype(int))
+    return paper_search(LinearSVC(), n_trials=2, cv=2).fit(X, (X[:, 0] > 0.5).astype(int))
 
 
 def model(folder):

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from builders import paper_search
 from numba import njit
 from scipy import sparse
 from sklearn.frozen import FrozenEstimator
@@ -21,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch, Study
+from csf import Study
 from csf._common.identity import describe, fingerprint
 from csf.metrics import CustomMetric, FBeta, Metric
 from csf.strategies import Cone, Grid
@@ -356,7 +357,7 @@ def test_a_checkpoint_of_another_search_is_refused(data, tmp_path, name):
     path = tmp_path / "c.json"
 
     def search(k):
-        return CostSearch(**({"base": LinearSVC(), "n_trials": 1, "cv": 2, "checkpoint": path} | PAIRS[name](k)))
+        return paper_search(**({"base": LinearSVC(), "n_trials": 1, "cv": 2, "checkpoint": path} | PAIRS[name](k)))
 
     first = search(1.0).fit(*data)
     assert search(1.0).fit(*data).trials_ == first.trials_
@@ -368,8 +369,8 @@ def test_a_checkpoint_of_another_search_is_refused(data, tmp_path, name):
 
 def test_names_and_objects_are_the_same_search(data, tmp_path):
     options = {"n_trials": 1, "cv": 2, "checkpoint": tmp_path / "c.json"}
-    first = CostSearch(LinearSVC(), "f1", "cone", **options).fit(*data)
-    assert CostSearch(LinearSVC(), FBeta(), Cone(), n_jobs=2, **options).fit(*data).trials_ == first.trials_
+    first = paper_search(LinearSVC(), "f1", "cone", **options).fit(*data)
+    assert paper_search(LinearSVC(), FBeta(), Cone(), n_jobs=2, **options).fit(*data).trials_ == first.trials_
 
 
 @pytest.mark.parametrize(

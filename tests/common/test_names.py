@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from builders import paper_search
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch, MacroCostSearch
+from csf import MacroCostSearch
 from csf._common.names import did_you_mean
 from csf._validation import check_choice
 from csf.bounds import get_bound
@@ -61,11 +62,11 @@ def test_every_metric_is_found_in_other_spellings(name):
         (get_loss, "PRBEP", "'prbep'"),
         (lambda name: check_choice(name, "threshold", ("tune", None)), "tuned", "'tune'"),
         (lambda name: check_choice(name, "threshold", ("tune", None)), "None", "None"),
-        (lambda name: CostSearch(LinearSVC(), engine=name).fit(X, Y), "Auto", "'auto'"),
-        (lambda name: CostSearch(LinearSVC(), bound_on=name).fit(X, Y), "training", "'train'"),
-        (lambda name: CostSearch(LinearSVC(), pos_label=name).fit(X, Y.astype(int)), "1", "1"),
-        (lambda name: CostSearch(LinearSVC(), pos_label=name).fit(X, np.where(Y, "yes", "no")), "Yes", "'yes'"),
-        (lambda name: CostSearch(LinearSVC(), null_class=name).fit(X, np.arange(40) % 4), "2", "2"),
+        (lambda name: paper_search(LinearSVC(), engine=name).fit(X, Y), "Auto", "'auto'"),
+        (lambda name: paper_search(LinearSVC(), bound_on=name).fit(X, Y), "training", "'train'"),
+        (lambda name: paper_search(LinearSVC(), pos_label=name).fit(X, Y.astype(int)), "1", "1"),
+        (lambda name: paper_search(LinearSVC(), pos_label=name).fit(X, np.where(Y, "yes", "no")), "Yes", "'yes'"),
+        (lambda name: paper_search(LinearSVC(), null_class=name).fit(X, np.arange(40) % 4), "2", "2"),
         (
             lambda name: PlugInClassifier(LinearSVC(), response_method=name).fit(X, Y),
             "predict-proba",
@@ -89,14 +90,14 @@ def test_other_names_that_were_meant(look_up, given, meant):
     ],
 )
 def test_parameters_that_were_meant(base, name, meant):
-    search = CostSearch(base, param_grid={name: [0.1, 1.0]})
+    search = paper_search(base, param_grid={name: [0.1, 1.0]})
     with pytest.raises(ValueError, match=rf"Invalid parameter '{name}' for .*; it has .*Did you mean '{meant}'\?$"):
         search.fit(X, Y)
 
 
 def test_parameters_of_a_step_that_the_setting_brings_are_taken():
     base = make_pipeline(StandardScaler(), LinearSVC())
-    search = CostSearch(
+    search = paper_search(
         base, param_grid={"linearsvc": [LogisticRegression()], "linearsvc__l1_ratio": [0.0]}, n_trials=1
     )
     assert search.fit(X, Y).best_params_["linearsvc__l1_ratio"] == 0.0
@@ -128,7 +129,7 @@ class Dask:
     ],
 )
 @pytest.mark.parametrize(
-    "model", [CostSearch(LinearSVC()), MacroCostSearch(CostSearch(LinearSVC())), PlugInClassifier(LinearSVC())]
+    "model", [paper_search(LinearSVC()), MacroCostSearch(paper_search(LinearSVC())), PlugInClassifier(LinearSVC())]
 )
 def test_data_that_are_not_in_memory_are_refused(model, given, text):
     with pytest.raises(TypeError, match=rf"X must be in memory, got a .*{text}"):
@@ -141,5 +142,5 @@ def test_lazy_frames_of_polars_are_refused():
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"a": X[:, 0], "b": X[:, 1]})
     with pytest.raises(TypeError, match=r"got a polars LazyFrame, .*; give X\.collect\(\)"):
-        CostSearch(LinearSVC()).fit(frame.lazy(), Y)
-    assert CostSearch(LinearSVC(), n_trials=1).fit(frame, Y).n_features_in_ == 2
+        paper_search(LinearSVC()).fit(frame.lazy(), Y)
+    assert paper_search(LinearSVC(), n_trials=1).fit(frame, Y).n_features_in_ == 2

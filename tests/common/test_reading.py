@@ -9,10 +9,10 @@ import zlib
 import numpy as np
 import pandas as pd
 import pytest
+from builders import paper_search
 from scipy import sparse
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch
 from csf._common.reading import read_arrays, reading
 from csf.cli.data import ReadOptions, read_dataset
 from csf.cli.data.dataset import Features
@@ -67,7 +67,7 @@ def csr(path):
 def model(path):
     pytest.importorskip("skops")
     X = RNG.normal(size=(40, 2))
-    save_model(path, CostSearch(LinearSVC(), n_trials=1, cv=2).fit(X, X[:, 0] > 0), Features("dense", 2))
+    save_model(path, paper_search(LinearSVC(), n_trials=1, cv=2).fit(X, X[:, 0] > 0), Features("dense", 2))
     return path.read_bytes()
 
 

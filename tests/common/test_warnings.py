@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from builders import paper_search
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
@@ -16,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import csf
-from csf import CostSearch, MacroCostSearch
+from csf import MacroCostSearch
 from csf._common.warn import warn
 from csf.cli.data import read_dataset
 from csf.cli.data.dataset import ReadOptions
@@ -29,8 +30,8 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 3))
 Y = (RNG.random(90) < 0.3).astype(int)
 FAST = {"n_trials": 2, "cv": 2}
-BALANCED = CostSearch(LogisticRegression(class_weight="balanced"), **FAST)
-STRICT = CostSearch(LinearSVC(), constraint="precision >= 0.99", **FAST)
+BALANCED = paper_search(LogisticRegression(class_weight="balanced"), **FAST)
+STRICT = paper_search(LinearSVC(), constraint="precision >= 0.99", **FAST)
 
 
 class Moody(LinearSVC):
@@ -66,12 +67,12 @@ class Drifting(ClassifierMixin, BaseEstimator):
 
 def interrupted():
     Stopped.left = 6
-    CostSearch(Stopped(), n_trials=8, cv=2).fit(X, Y)
+    paper_search(Stopped(), n_trials=8, cv=2).fit(X, Y)
 
 
 def far_from_optimal():
     Z = sparse.csr_array(RNG.poisson(0.3, size=(400, 700)) * RNG.lognormal(3.0, 2.0, size=(400, 1)))
-    CostSearch(LinearSVC(C=1e6, max_iter=1), refit=False, **FAST).fit(Z, (RNG.random(400) < 0.3).astype(int))
+    paper_search(LinearSVC(C=1e6, max_iter=1), refit=False, **FAST).fit(Z, (RNG.random(400) < 0.3).astype(int))
 
 
 def table(folder):
@@ -88,15 +89,15 @@ WARNINGS = {
     "class_weight": (lambda _: BALANCED.fit(X, Y), "which multiplies the searched costs"),
     "infeasible": (lambda _: STRICT.fit(X, Y), "no trial satisfies"),
     "two workers": (
-        lambda _: CostSearch(Moody(), strategy="grid", n_trials=5, cv=2, n_jobs=2).fit(X, Y),
+        lambda _: paper_search(Moody(), strategy="grid", n_trials=5, cv=2, n_jobs=2).fit(X, Y),
         "is left out",
     ),
-    "failed": (lambda _: CostSearch(Moody(), strategy="grid", n_trials=5, cv=2).fit(X, Y), "is left out"),
+    "failed": (lambda _: paper_search(Moody(), strategy="grid", n_trials=5, cv=2).fit(X, Y), "is left out"),
     "interrupted": (lambda _: interrupted(), "was interrupted"),
-    "lost": (lambda _: CostSearch(Drifting(), **FAST).fit(X, X[:, 0] > 0), "of its samples positive"),
+    "lost": (lambda _: paper_search(Drifting(), **FAST).fit(X, X[:, 0] > 0), "of its samples positive"),
     "gap": (lambda _: far_from_optimal(), "above its optimum"),
-    "column": (lambda _: CostSearch(LinearSVC(), **FAST).fit(X, Y[:, None]), "column-vector y"),
-    "frame of y": (lambda _: CostSearch(LinearSVC(), **FAST).fit(X, Y[:, None].tolist()), "column-vector y"),
+    "column": (lambda _: paper_search(LinearSVC(), **FAST).fit(X, Y[:, None]), "column-vector y"),
+    "frame of y": (lambda _: paper_search(LinearSVC(), **FAST).fit(X, Y[:, None].tolist()), "column-vector y"),
     "pipeline": (lambda _: make_pipeline(StandardScaler(), BALANCED).fit(X, Y), "multiplies the searched"),
     "grid search": (lambda _: GridSearchCV(BALANCED, {"n_trials": [1]}, cv=2).fit(X, Y), "multiplies the searched"),
     "cross validation": (lambda _: cross_val_score(BALANCED, X, Y, cv=2), "multiplies the searched"),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from builders import paper_search
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
@@ -13,7 +14,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch
 from csf.costs import weight_route
 from csf.costs.one_vs_rest import one_vs_rest_route, problem_costs, problem_probabilities
 
@@ -55,7 +55,7 @@ def test_two_classes_have_one_problem():
 def test_pipelines_end_in_one(engine):
     base = make_pipeline(StandardScaler(), OneVsRestClassifier(LogisticRegression(tol=1e-9)))
     options = {"n_trials": 2, "cv": 3, "null_class": 0, "weighting": "one-vs-rest", "error_score": "raise"}
-    search = CostSearch(base, engine=engine, **options).fit(X, Y)
+    search = paper_search(base, engine=engine, **options).fit(X, Y)
     scaled = StandardScaler().fit_transform(X)
     route = one_vs_rest_route(base[-1])
     model = route.fit(clone(base[-1]), scaled, Y, search.best_cost_weights_)
@@ -70,7 +70,7 @@ def test_it_balances_problems_that_costs_of_classes_cannot():
     options = {"n_trials": 4, "cv": 3, "null_class": 0}
     base = OneVsRestClassifier(LinearSVC(loss="hinge"))
     by_class, by_problem = (
-        CostSearch(base, weighting=weighting, **options).fit(X, y) for weighting in ("class", "one-vs-rest")
+        paper_search(base, weighting=weighting, **options).fit(X, y) for weighting in ("class", "one-vs-rest")
     )
     assert by_problem.best_score_ > by_class.best_score_ + 0.02
 
@@ -84,7 +84,7 @@ def test_it_balances_problems_that_costs_of_classes_cannot():
 )
 def test_other_bases_are_refused(base, message):
     with pytest.raises(ValueError, match=message):
-        CostSearch(base, null_class=0, weighting="one-vs-rest").fit(X, Y)
+        paper_search(base, null_class=0, weighting="one-vs-rest").fit(X, Y)
 
 
 def test_arguments_of_fit_are_refused():
@@ -94,7 +94,7 @@ def test_arguments_of_fit_are_refused():
 
 
 def test_unknown_weighting():
-    search = CostSearch(LinearSVC(), null_class=0, weighting="each")
+    search = paper_search(LinearSVC(), null_class=0, weighting="each")
     with pytest.raises(ValueError, match=r"weighting must be one of \('class', 'one-vs-rest'\), got 'each'"):
         search.fit(X, Y)
 
@@ -116,7 +116,7 @@ def test_probabilities_have_the_costs_of_each_problem_taken_out(t, engine, steps
     plain = OneVsRestClassifier(LogisticRegression())
     base = make_pipeline(*steps, plain) if steps else plain
     options = {"n_trials": 1, "cv": 3, "null_class": 0, "weighting": "one-vs-rest", "error_score": "raise"}
-    search = CostSearch(base, strategy=lambda trials, **_: t, engine=engine, **options).fit(X, y)
+    search = paper_search(base, strategy=lambda trials, **_: t, engine=engine, **options).fit(X, y)
     proba = search.predict_proba(X_new)
     np.testing.assert_allclose(proba.sum(axis=1), 1.0)
     np.testing.assert_allclose(proba.mean(axis=0), np.bincount(y_new) / y_new.size, atol=0.012)
@@ -127,8 +127,8 @@ def test_probabilities_follow_the_labels():
     X, y = gaussians(3000, 0)
     options = {"strategy": lambda trials, **_: 0.05, "n_trials": 1, "cv": 3, "weighting": "one-vs-rest"}
     base = OneVsRestClassifier(LogisticRegression())
-    first = CostSearch(base, null_class=0, **options).fit(X, y)
-    second = CostSearch(base, null_class="none", **options).fit(X, np.array(["none", "a", "b"])[y])
+    first = paper_search(base, null_class=0, **options).fit(X, y)
+    second = paper_search(base, null_class="none", **options).fit(X, np.array(["none", "a", "b"])[y])
     np.testing.assert_allclose(second.predict_proba(X), first.predict_proba(X)[:, [1, 2, 0]])
 
 
@@ -136,8 +136,8 @@ def test_two_classes_have_one_factor():
     X, y = gaussians(2000, 0)
     options = {"strategy": lambda trials, **_: 0.05, "n_trials": 1, "cv": 3}
     base = OneVsRestClassifier(LogisticRegression())
-    by_class = CostSearch(base, **options).fit(X, (y > 0) * 1)
-    by_problem = CostSearch(base, weighting="one-vs-rest", null_class=0, **options).fit(X, (y > 0) * 1)
+    by_class = paper_search(base, **options).fit(X, (y > 0) * 1)
+    by_problem = paper_search(base, weighting="one-vs-rest", null_class=0, **options).fit(X, (y > 0) * 1)
     np.testing.assert_allclose(by_problem.predict_proba(X), by_class.predict_proba(X))
 
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from builders import paper_search
 from experiment_builders import small_set
 
-from csf import CostSearch
 from csf.bounds import ConeBound
 from csf.experiments.figures import budget_methods, make_figures, progress_rows, training_studies
 from csf.experiments.methods import METHODS
@@ -36,7 +36,7 @@ def test_budget_of_a_search_is_what_a_shorter_search_gives(plan, tmp_path):
     rows = run_cells(Plan(plan.data, chosen, plan.protocol, 1), tmp_path)
     split = plan.protocol.split(plan.data[0], 0)
     for row, n_trials in zip(rows, (2, 3), strict=True):
-        search = CostSearch(
+        search = paper_search(
             BASES["hinge"].estimator,
             n_trials=n_trials,
             param_grid={"C": plan.protocol.C},

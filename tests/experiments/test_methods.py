@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from builders import paper_search
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch
 from csf.experiments import DataSet
 from csf.experiments.methods import DEFAULT, METHODS, REFERENCE, Neutral, NeutralFirst, Search
 from csf.experiments.training_cache import BASES, SplitContext, TrainingCache
@@ -45,7 +45,7 @@ def cold(monkeypatch):
 @pytest.mark.parametrize("tune", [True, False])
 def test_searches_equal_cost_search(context, strategy, tune):
     split = context.split
-    search = CostSearch(
+    search = paper_search(
         LinearSVC(dual=False),
         strategy=strategy,
         n_trials=4,
@@ -66,7 +66,7 @@ def test_searches_equal_cost_search(context, strategy, tune):
 def test_repeated_folds_equal_cost_search_on_them(context):
     split = context.split
     options = {"strategy": "grid", "n_trials": 4, "param_grid": {"C": [0.25, 4.0]}, "cv": split.repeated(2)}
-    search = CostSearch(LinearSVC(dual=False), **options).fit(split.X, split.y)
+    search = paper_search(LinearSVC(dual=False), **options).fit(split.X, split.y)
     result = Search("svc", "grid", n_repeats=2).run(context)
     assert (result.chosen_value, result.C, result.t) == (
         search.best_score_,
@@ -80,7 +80,7 @@ def test_repeated_folds_equal_cost_search_on_them(context):
 @pytest.mark.usefixtures("cold")
 def test_paper_protocol_equals_cost_search_guided_by_training_data(data, paper):
     split = paper.split(data, 1)
-    search = CostSearch(
+    search = paper_search(
         BASES["hinge"].estimator,
         strategy="cone",
         n_trials=4,

@@ -8,10 +8,11 @@ import os
 
 import numpy as np
 import pytest
+from builders import paper_search
 from sklearn.datasets import make_classification
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch, Study
+from csf import Study
 from csf.search.checkpoint import Checkpoint
 
 pytestmark = pytest.mark.slow
@@ -111,7 +112,7 @@ def data():
 
 def search(path=None, **options):
     base = LinearSVC(loss="hinge", max_iter=100_000)
-    return CostSearch(base, n_trials=4, cv=2, param_grid={"C": [0.1, 1.0]}, checkpoint=path, **options)
+    return paper_search(base, n_trials=4, cv=2, param_grid={"C": [0.1, 1.0]}, checkpoint=path, **options)
 
 
 @pytest.fixture(scope="module")

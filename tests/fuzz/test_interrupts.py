@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from builders import paper_search
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.multiclass import OneVsRestClassifier
@@ -25,7 +26,6 @@ from sklearn.tree import DecisionTreeClassifier
 from tqdm import tqdm
 
 import csf
-from csf import CostSearch
 from csf.strategies import Cone
 from csf.streams import fit_stream, iter_arrays, load_stream
 
@@ -52,7 +52,7 @@ def made(name, **options):
     X, y = make_classification(
         300, 6, n_informative=4, n_classes=3 if several else 2, weights=[0.7, 0.2][: 1 + several], random_state=0
     )
-    return CostSearch(**({"n_trials": 5, "cv": 3} | SEARCHES[name] | options)), X, y
+    return paper_search(**({"n_trials": 5, "cv": 3} | SEARCHES[name] | options)), X, y
 
 
 def same(search, whole, *, partly=False):

@@ -2,10 +2,11 @@
 
 import matplotlib
 import pytest
+from builders import paper_search
 from sklearn.datasets import make_classification
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch, ErrorProfile, Study
+from csf import ErrorProfile, Study
 
 matplotlib.use("Agg")
 
@@ -40,23 +41,23 @@ def data():
 @pytest.fixture(scope="session")
 def search(data):
     """A fitted search on F1 whose bounds read the training part."""
-    return CostSearch(LinearSVC(dual=False), "f1", n_trials=6, cv=0.3, bound_on="train", random_state=0).fit(*data)
+    return paper_search(LinearSVC(dual=False), "f1", n_trials=6, cv=0.3, bound_on="train", random_state=0).fit(*data)
 
 
 @pytest.fixture(scope="session")
 def concave_search(data):
     """A fitted search on the G-mean, which has no levels."""
-    return CostSearch(LinearSVC(dual=False), "gmean", n_trials=4, cv=0.3, random_state=0).fit(*data)
+    return paper_search(LinearSVC(dual=False), "gmean", n_trials=4, cv=0.3, random_state=0).fit(*data)
 
 
 @pytest.fixture(scope="session")
 def grid_search(data):
     """A fitted search over two settings of the base."""
     options = {"n_trials": 3, "cv": 0.3, "random_state": 0, "param_grid": {"C": [1.0, 1e-4]}}
-    return CostSearch(LinearSVC(dual=False), "f1", **options).fit(*data)
+    return paper_search(LinearSVC(dual=False), "f1", **options).fit(*data)
 
 
 @pytest.fixture(scope="session")
 def unfitted():
     """A search before its ``fit``."""
-    return CostSearch(LinearSVC())
+    return paper_search(LinearSVC())

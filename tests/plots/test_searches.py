@@ -3,11 +3,12 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from builders import paper_search
 from sklearn.base import clone
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch, ErrorProfile, MacroCostSearch, Study
+from csf import ErrorProfile, MacroCostSearch, Study
 from csf.cli.search import _winner_text
 from csf.metrics import Constrained, Recall, get_constraint
 from csf.plots import (
@@ -25,7 +26,7 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 3))
 Y = (X[:, 0] + 0.7 * RNG.normal(size=400) > 1).astype(int)
 NOISE = RNG.integers(0, 2, size=(400, 3)).astype(float)
-SEARCH = CostSearch(LinearSVC(), metric="recall", constraint="precision >= 0.8", n_trials=4, cv=3)
+SEARCH = paper_search(LinearSVC(), metric="recall", constraint="precision >= 0.8", n_trials=4, cv=3)
 
 
 @pytest.fixture(autouse=True)
@@ -74,13 +75,13 @@ def test_labels_and_weights_reach_the_curve():
 
 def test_several_classes_are_cut_at_the_score_against_the_null_class():
     y = np.where(X[:, 0] > 1, 2, np.where(X[:, 1] > 1, 1, 0))
-    several = CostSearch(OneVsRestClassifier(LinearSVC()), null_class=0, n_trials=2, cv=3).fit(X, y)
+    several = paper_search(OneVsRestClassifier(LinearSVC()), null_class=0, n_trials=2, cv=3).fit(X, y)
     display = ThresholdCurveDisplay.from_estimator(several, X, y)
     assert display.value == pytest.approx(several.score(X, y))
 
 
 def test_a_constrained_rate_that_is_no_companion_is_drawn():
-    limited = CostSearch(LinearSVC(), constraint="fpr <= 0.05", n_trials=2, cv=3).fit(X, Y)
+    limited = paper_search(LinearSVC(), constraint="fpr <= 0.05", n_trials=2, cv=3).fit(X, Y)
     display = ThresholdCurveDisplay.from_estimator(limited, X, Y)
     assert list(display.companions) == ["precision", "recall", "predicted positive", "fpr"]
     assert "fpr <= 0.05" in display.label_.get_text()
@@ -101,7 +102,7 @@ def test_new_labels_are_refused(search):
 
 
 def test_other_objects_are_sent_to_where_they_are_drawn(search):
-    macro = MacroCostSearch(CostSearch(LinearSVC(), n_trials=1, cv=2)).fit(X, Y)
+    macro = MacroCostSearch(paper_search(LinearSVC(), n_trials=1, cv=2)).fit(X, Y)
     with pytest.raises(TypeError, match=r"from_estimator\(macro\.searches_\[k\], X, y == macro\.classes_\[k\]\)"):
         ThresholdCurveDisplay.from_estimator(macro, X, Y)
     for display in OF_TRIALS:

@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from builders import paper_search
 from joblib import parallel_config
 from scipy import sparse
 from sklearn.datasets import make_classification
@@ -16,8 +17,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
-
-from csf import CostSearch
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -72,7 +71,9 @@ def test_the_cluster_is_one(client):
 def test_the_cluster_changes_no_bit(client, data, base, kind):
     X, y = data
     X = sparse.csr_array(np.where(X > 0, X, 0.0)) if kind == "CSR" else X
-    search = CostSearch(BASES[base], n_trials=4, cv=3, param_grid={} if base in ("pipeline", "tree") else {"C": [1, 9]})
+    search = paper_search(
+        BASES[base], n_trials=4, cv=3, param_grid={} if base in ("pipeline", "tree") else {"C": [1, 9]}
+    )
     alone = at_home(search, X, y).trials_
     assert search.fit(X, y).trials_ == alone
 
@@ -96,7 +97,7 @@ def test_the_data_travel_once(client, sent, kind):
     X, y = make_classification(4000, 100, weights=[0.8], random_state=0)
     X = sparse.csr_array(np.where(X > 0, X, 0.0)) if kind == "CSR" else X
     size = X.nbytes if kind == "dense" else X.data.nbytes + X.indices.nbytes
-    search = CostSearch(LinearSVC(), n_trials=8, cv=3, param_grid={"C": [0.1, 1.0, 10.0]}).fit(X, y)
+    search = paper_search(LinearSVC(), n_trials=8, cv=3, param_grid={"C": [0.1, 1.0, 10.0]}).fit(X, y)
     assert search.n_trials_ == 24
     assert 1 <= sum(message > size for message in sent) <= 2
     # Besides there are the indices of the folds, and with each training its result.
@@ -105,7 +106,7 @@ def test_the_data_travel_once(client, sent, kind):
 
 def test_slices_of_other_bases_travel_once(client, sent):
     X, y = make_classification(4000, 100, weights=[0.8], random_state=0)
-    CostSearch(DecisionTreeClassifier(max_depth=2, random_state=0), n_trials=8, cv=3, refit=False).fit(X, y)
+    paper_search(DecisionTreeClassifier(max_depth=2, random_state=0), n_trials=8, cv=3, refit=False).fit(X, y)
     assert 1 <= sum(message > X.nbytes for message in sent) <= 2
     assert sum(sent) < 2 * 3.2 * X.nbytes + 24 * 8 * 4000
 
@@ -133,15 +134,15 @@ def kill_during(client, number, how_many):
 
 
 def test_the_search_survives_the_death_of_a_worker(client, data):
-    whole = CostSearch(LinearSVC(), n_trials=6, cv=3, engine="generic")
+    whole = paper_search(LinearSVC(), n_trials=6, cv=3, engine="generic")
     at_home(whole, *data)
-    search = CostSearch(slow_base(), n_trials=6, cv=3, callbacks=[kill_during(client, 1, 1)]).fit(*data)
+    search = paper_search(slow_base(), n_trials=6, cv=3, callbacks=[kill_during(client, 1, 1)]).fit(*data)
     assert search.trials_ == whole.trials_
 
 
 def test_the_search_survives_the_death_of_all_workers(client, data):
-    search = CostSearch(slow_base(), n_trials=6, cv=3, callbacks=[kill_during(client, 2, 3)]).fit(*data)
-    whole = CostSearch(LinearSVC(), n_trials=6, cv=3, engine="generic")
+    search = paper_search(slow_base(), n_trials=6, cv=3, callbacks=[kill_during(client, 2, 3)]).fit(*data)
+    whole = paper_search(LinearSVC(), n_trials=6, cv=3, engine="generic")
     assert search.trials_ == at_home(whole, *data).trials_
 
 
@@ -161,7 +162,7 @@ def upset(client, cluster, event):
 def test_workers_come_and_go_and_the_search_goes_on(client, data, base):
     """One worker left must train itself, not the client, which has no data; with none left the search waits."""
     X, y = data
-    search = CostSearch(BASES[base], strategy="grid", n_trials=12, cv=3, refit=False)
+    search = paper_search(BASES[base], strategy="grid", n_trials=12, cv=3, refit=False)
     alone = at_home(search, X, y).trials_
     plan, timers = ["kill", "one", "three", "kill all"], []
 
@@ -182,7 +183,7 @@ def test_workers_come_and_go_and_the_search_goes_on(client, data, base):
 def test_without_workers_the_search_waits_and_says_so(client, data, monkeypatch):
     X, y = data
     monkeypatch.setattr("csf.search.cluster._QUIET", 1.0)
-    search = CostSearch(LinearSVC(), strategy="grid", n_trials=3, cv=3, refit=False)
+    search = paper_search(LinearSVC(), strategy="grid", n_trials=3, cv=3, refit=False)
     alone = at_home(search, X, y).trials_
 
     def callback(study, trial):
@@ -216,7 +217,7 @@ def test_a_training_that_kills_its_workers_has_failed_and_no_other(data):
     X, y = data
     options = {"strategy": "grid", "n_trials": 4, "cv": [(np.arange(300), np.arange(300, 400))], "refit": False}
     with pytest.warns(FitFailedWarning, match="too heavy"):
-        whole = CostSearch(deadly(refuse), **options).fit(X, y)
+        whole = paper_search(deadly(refuse), **options).fit(X, y)
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
         distributed.LocalCluster(n_workers=2, **LOCAL) as cluster,
@@ -224,7 +225,7 @@ def test_a_training_that_kills_its_workers_has_failed_and_no_other(data):
         parallel_config(backend="dask", client=client),
         pytest.warns(FitFailedWarning, match="KilledWorker: Attempted to run task"),
     ):
-        search = CostSearch(deadly(lambda: os._exit(3)), **options).fit(X, y)
+        search = paper_search(deadly(lambda: os._exit(3)), **options).fit(X, y)
     assert [(t.state, t.score) for t in search.trials_] == [(t.state, t.score) for t in whole.trials_]
     assert [t.state for t in search.trials_] == ["failed"] + ["complete"] * 3
 
@@ -234,7 +235,7 @@ def test_ctrl_c_keeps_finished_trials(client, data, tmp_path):
         if trial.number == 1:
             threading.Timer(0.1, signal.raise_signal, (signal.SIGINT,)).start()
 
-    search = CostSearch(slow_base(), n_trials=8, cv=3, strategy="grid", checkpoint=tmp_path / "c.json")
+    search = paper_search(slow_base(), n_trials=8, cv=3, strategy="grid", checkpoint=tmp_path / "c.json")
     with pytest.warns(UserWarning, match="the search was interrupted"):
         search.set_params(callbacks=[interrupt]).fit(*data)
     assert 2 <= search.n_trials_ < 8
@@ -251,6 +252,6 @@ def test_errors_that_cannot_leave_their_worker_are_told(client, data):
         def fit(self, X, y, sample_weight=None):
             raise Needy("no memory", "at all")
 
-    search = CostSearch(Broken(), n_trials=2, cv=2, error_score="raise")
+    search = paper_search(Broken(), n_trials=2, cv=2, error_score="raise")
     with pytest.raises(RuntimeError, match=r"(?s)cannot leave it:\nTraceback.*no memory at all"):
         search.fit(*data)

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from builders import paper_search
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.exceptions import FitFailedWarning
@@ -19,7 +20,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from csf import CostSearch
 from csf.bounds import BOUNDS
 from csf.metrics import FBeta, Metric
 from csf.thresholding import sweep
@@ -33,7 +33,7 @@ def rare():
 
 def fitted(rare, **options):
     X, y = rare
-    return CostSearch(LinearSVC(), **({"n_trials": 5, "cv": 3} | options)).fit(X, y)
+    return paper_search(LinearSVC(), **({"n_trials": 5, "cv": 3} | options)).fit(X, y)
 
 
 def same(first, second):
@@ -44,7 +44,7 @@ def same(first, second):
 
 def test_the_defaults_need_nothing_but_a_base(rare):
     X, y = rare
-    search = CostSearch(base=LinearSVC()).fit(X, y)
+    search = paper_search(base=LinearSVC()).fit(X, y)
     assert search.n_trials_ == 10
     assert search.n_splits_ == 5
     assert search.best_cost_weights_ == pytest.approx((2 - search.best_t_, search.best_t_))
@@ -102,7 +102,7 @@ def test_threshold_none_takes_a_base_without_scores(rare):
             return self.model_.predict(X)
 
     X, y = rare
-    search = CostSearch(Labels(), n_trials=3, cv=3, threshold=None).fit(X, y)
+    search = paper_search(Labels(), n_trials=3, cv=3, threshold=None).fit(X, y)
     assert not hasattr(search, "decision_function")
     assert set(search.predict(X)) <= {0, 1}
 
@@ -118,7 +118,7 @@ def test_decision_is_positive_exactly_where_positive_is_predicted(rare, tie):
 
 def test_probabilities_have_the_costs_taken_out(rare):
     X, y = rare
-    search = CostSearch(LogisticRegression(), n_trials=3, cv=3).fit(X, y)
+    search = paper_search(LogisticRegression(), n_trials=3, cv=3).fit(X, y)
     weighted, plain = search.best_estimator_.predict_proba(X)[:, 1], search.predict_proba(X)[:, 1]
     c_fn, c_fp = search.best_cost_weights_
     np.testing.assert_allclose(plain / (1 - plain), weighted / (1 - weighted) * c_fp / c_fn)
@@ -127,16 +127,16 @@ def test_probabilities_have_the_costs_taken_out(rare):
 
 
 def test_methods_of_the_base_are_there_or_not():
-    assert not hasattr(CostSearch(LinearSVC()), "predict_proba")
-    assert hasattr(CostSearch(LogisticRegression()), "predict_proba")
-    assert hasattr(CostSearch(LinearSVC()), "decision_function")
+    assert not hasattr(paper_search(LinearSVC()), "predict_proba")
+    assert hasattr(paper_search(LogisticRegression()), "predict_proba")
+    assert hasattr(paper_search(LinearSVC()), "decision_function")
 
 
 def test_score_is_the_metric(rare):
     X, y = rare
     search = fitted(rare)
     assert search.score(X, y) == f1_score(y, search.predict(X))
-    assert cross_val_score(CostSearch(LinearSVC(), n_trials=2, cv=2), X, y, cv=2).shape == (2,)
+    assert cross_val_score(paper_search(LinearSVC(), n_trials=2, cv=2), X, y, cv=2).shape == (2,)
 
 
 @pytest.mark.parametrize("codes", [(-1, 1), ("no", "yes"), (False, True), (1.0, 0.0)])
@@ -144,7 +144,7 @@ def test_coding_of_the_labels_does_not_matter(rare, codes):
     X, y = rare
     coded = np.asarray(codes)[y]
     pos_label = codes[1] if codes in (("no", "yes"), (1.0, 0.0)) else None
-    first, second = fitted(rare), CostSearch(LinearSVC(), n_trials=5, cv=3, pos_label=pos_label).fit(X, coded)
+    first, second = fitted(rare), paper_search(LinearSVC(), n_trials=5, cv=3, pos_label=pos_label).fit(X, coded)
     same(first, second)
     np.testing.assert_array_equal(second.predict(X) == codes[1], first.predict(X) == 1)
     assert second.predict(X).dtype == coded.dtype
@@ -158,8 +158,8 @@ def test_order_of_rows_does_not_matter_with_the_same_folds(rare):
     order = np.random.default_rng(0).permutation(len(y))
     place = np.argsort(order)
     moved = [(place[train], place[test]) for train, test in splits]
-    first = CostSearch(LinearSVC(tol=1e-10), n_trials=4, cv=splits).fit(X, y)
-    second = CostSearch(LinearSVC(tol=1e-10), n_trials=4, cv=moved).fit(X[order], y[order])
+    first = paper_search(LinearSVC(tol=1e-10), n_trials=4, cv=splits).fit(X, y)
+    second = paper_search(LinearSVC(tol=1e-10), n_trials=4, cv=moved).fit(X[order], y[order])
     assert [t.t for t in first.trials_] == [t.t for t in second.trials_]
     np.testing.assert_allclose([t.score for t in first.trials_], [t.score for t in second.trials_], atol=1e-12)
     np.testing.assert_array_equal(first.predict(X), second.predict(X))
@@ -172,8 +172,8 @@ def test_weight_k_is_the_row_repeated_k_times(rare):
     rows = np.repeat(np.arange(len(y)), times)
     repeated = [(np.flatnonzero(np.isin(rows, train)), np.flatnonzero(np.isin(rows, test))) for train, test in splits]
     base = LogisticRegression(tol=1e-10, max_iter=5000)
-    first = CostSearch(base, n_trials=4, cv=splits).fit(X, y, sample_weight=times)
-    second = CostSearch(base, n_trials=4, cv=repeated).fit(X[rows], y[rows])
+    first = paper_search(base, n_trials=4, cv=splits).fit(X, y, sample_weight=times)
+    second = paper_search(base, n_trials=4, cv=repeated).fit(X[rows], y[rows])
     assert [t.t for t in first.trials_] == [t.t for t in second.trials_]
     np.testing.assert_allclose([t.score for t in first.trials_], [t.score for t in second.trials_], atol=1e-12)
     assert first.best_threshold_ == pytest.approx(second.best_threshold_, abs=1e-5)
@@ -189,9 +189,9 @@ def test_random_state_reaches_splits_and_base(rare):
     X, y = rare
     options = {"n_trials": 3, "cv": 0.3}
     base = make_pipeline(StandardScaler(), LinearSVC(dual=True, loss="hinge", max_iter=20_000))
-    first, second = (CostSearch(base, random_state=5, **options).fit(X, y) for _ in range(2))
+    first, second = (paper_search(base, random_state=5, **options).fit(X, y) for _ in range(2))
     assert first.trials_ == second.trials_
-    assert CostSearch(base, random_state=6, **options).fit(X, y).trials_ != first.trials_
+    assert paper_search(base, random_state=6, **options).fit(X, y).trials_ != first.trials_
 
 
 def test_sparse_lists_and_frames_equal_arrays(rare):
@@ -201,12 +201,12 @@ def test_sparse_lists_and_frames_equal_arrays(rare):
     names = [f"x{i}" for i in range(X.shape[1])]
     frame = pd.DataFrame(X, columns=names)
     for other in (X.tolist(), sp.coo_array(X), sp.csr_matrix(X), frame, pl.DataFrame(X, schema=names)):
-        search = CostSearch(LinearSVC(), n_trials=5, cv=3).fit(other, y)
+        search = paper_search(LinearSVC(), n_trials=5, cv=3).fit(other, y)
         np.testing.assert_allclose(search.best_estimator_.coef_, first.best_estimator_.coef_, atol=1e-6)
         assert search.best_t_ == first.best_t_
         np.testing.assert_array_equal(search.predict(other), first.predict(X))
         assert search.n_features_in_ == 8
-    search = CostSearch(LinearSVC(), n_trials=2, cv=3).fit(frame, pd.Series(y, name="target"))
+    search = paper_search(LinearSVC(), n_trials=2, cv=3).fit(frame, pd.Series(y, name="target"))
     assert list(search.feature_names_in_) == names
 
 
@@ -215,7 +215,7 @@ def test_param_grid_is_searched_together(rare):
     search = fitted(rare, param_grid={"C": [0.01, 1.0]}, n_trials=3)
     assert search.n_trials_ == 6
     assert len(search.studies_) == 2
-    single = [fitted(rare, n_trials=3), CostSearch(LinearSVC(C=0.01), n_trials=3, cv=3).fit(X, y)]
+    single = [fitted(rare, n_trials=3), paper_search(LinearSVC(C=0.01), n_trials=3, cv=3).fit(X, y)]
     assert search.best_score_ == max(s.best_score_ for s in single)
     assert search.best_params_["C"] == search.best_estimator_.C
     assert list(search.cv_results_["param_C"]) == [0.01] * 3 + [1.0] * 3
@@ -251,8 +251,8 @@ def test_prefit_tunes_the_threshold_only(rare, frozen, labels):
     X, y = rare
     named = np.asarray(labels)[y]
     base = LinearSVC().fit(X, named)
-    search = CostSearch(FrozenEstimator(base), pos_label=labels[1]) if frozen else None
-    search = search or CostSearch(base, cv="prefit", pos_label=labels[1])
+    search = paper_search(FrozenEstimator(base), pos_label=labels[1]) if frozen else None
+    search = search or paper_search(base, cv="prefit", pos_label=labels[1])
     search.fit(X, named)
     best = sweep(y == 1, base.decision_function(X)).best("f1")
     assert (search.best_score_, search.best_threshold_) == (best.value, best.threshold)
@@ -262,7 +262,7 @@ def test_prefit_tunes_the_threshold_only(rare, frozen, labels):
 
 def test_prefit_needs_a_fitted_base(rare):
     with pytest.raises(ValueError, match="not fitted yet"):
-        CostSearch(LinearSVC(), cv="prefit").fit(*rare)
+        paper_search(LinearSVC(), cv="prefit").fit(*rare)
 
 
 def test_refit_false_keeps_the_results_and_says_why_it_cannot_predict(rare):
@@ -275,7 +275,7 @@ def test_refit_false_keeps_the_results_and_says_why_it_cannot_predict(rare):
 def test_nothing_is_left_of_an_earlier_fit(rare):
     pd = pytest.importorskip("pandas")
     X, y = rare
-    search = CostSearch(LinearSVC(), n_trials=1, cv=2).fit(pd.DataFrame(X).add_prefix("x"), y)
+    search = paper_search(LinearSVC(), n_trials=1, cv=2).fit(pd.DataFrame(X).add_prefix("x"), y)
     search.set_params(refit=False).fit(X, y)
     for name in ("best_estimator_", "refit_time_", "n_features_in_", "feature_names_in_"):
         assert not hasattr(search, name)
@@ -292,7 +292,7 @@ def test_set_output_reaches_the_steps_of_the_base(rare):
             return super().fit(X, y, sample_weight=sample_weight)
 
     base = make_pipeline(StandardScaler(), Spy()).set_output(transform="pandas")
-    search = CostSearch(base, n_trials=1, cv=2).fit(pd.DataFrame(X).add_prefix("x"), y)
+    search = paper_search(base, n_trials=1, cv=2).fit(pd.DataFrame(X).add_prefix("x"), y)
     assert set(seen) == {pd.DataFrame}
     assert list(search.feature_names_in_)[:2] == ["x0", "x1"]
 
@@ -308,12 +308,12 @@ def test_clone_pickle_and_set_params(rare):
 
 def test_inside_pipelines_grid_searches_and_one_vs_rest(rare):
     X, y = rare
-    pipe = make_pipeline(StandardScaler(), CostSearch(LinearSVC(), n_trials=2, cv=2)).fit(X, y)
+    pipe = make_pipeline(StandardScaler(), paper_search(LinearSVC(), n_trials=2, cv=2)).fit(X, y)
     assert pipe.predict(X).shape == y.shape
-    grid = GridSearchCV(CostSearch(LinearSVC(), n_trials=2, cv=2), {"base__C": [0.1, 1.0]}, cv=2).fit(X, y)
+    grid = GridSearchCV(paper_search(LinearSVC(), n_trials=2, cv=2), {"base__C": [0.1, 1.0]}, cv=2).fit(X, y)
     assert grid.best_params_["base__C"] in (0.1, 1.0)
     multi = np.where(X[:, 0] > 1, 2, y)
-    one = OneVsRestClassifier(CostSearch(LinearSVC(), n_trials=2, cv=2)).fit(X, multi)
+    one = OneVsRestClassifier(paper_search(LinearSVC(), n_trials=2, cv=2)).fit(X, multi)
     assert set(one.predict(X)) == {0, 1, 2}
 
 
@@ -355,7 +355,7 @@ def test_constraint_is_kept_where_it_can_be(rare):
 def test_infeasible_constraint_gives_the_closest_and_a_warning(rare):
     X, y = rare
     noise = np.random.default_rng(0).normal(size=X.shape)
-    search = CostSearch(LinearSVC(), metric="recall", constraint="precision >= 0.99", n_trials=3, cv=3)
+    search = paper_search(LinearSVC(), metric="recall", constraint="precision >= 0.99", n_trials=3, cv=3)
     with pytest.warns(UserWarning, match=r"no trial satisfies precision >= 0\.99"):
         search.fit(noise, y)
     assert not search.feasible_
@@ -389,8 +389,8 @@ def test_training_profiles_leave_a_flexible_base_nothing_to_search(rare):
     X, y = rare
     options = {"n_trials": 4, "cv": 3, "tol": 1e-9, "threshold": None}
     tree = DecisionTreeClassifier(random_state=0)
-    assert CostSearch(tree, bound_on="train", **options).fit(X, y).n_trials_ == 1
-    assert CostSearch(tree, **options).fit(X, y).n_trials_ > 1
+    assert paper_search(tree, bound_on="train", **options).fit(X, y).n_trials_ == 1
+    assert paper_search(tree, **options).fit(X, y).n_trials_ > 1
 
 
 def test_failed_trials_are_recorded_and_left_out(rare):
@@ -401,7 +401,7 @@ def test_failed_trials_are_recorded_and_left_out(rare):
             return super().fit(X, y, sample_weight=sample_weight)
 
     X, y = rare
-    search = CostSearch(Moody(), strategy="grid", n_trials=5, cv=3)
+    search = paper_search(Moody(), strategy="grid", n_trials=5, cv=3)
     with pytest.warns(FitFailedWarning, match="too heavy"):
         search.fit(X, y)
     assert [t.state for t in search.trials_] == ["failed"] * 2 + ["complete"] * 3
@@ -415,7 +415,7 @@ def test_nan_scores_are_a_failure(rare):
         def decision_function(self, X):
             return np.full(len(X), np.nan)
 
-    search = CostSearch(Broken(), n_trials=2, cv=3)
+    search = paper_search(Broken(), n_trials=2, cv=3)
     with (
         pytest.warns(FitFailedWarning, match="failed and is left out"),
         pytest.raises(ValueError, match=r"all 2 trials failed(.|\n)*gave NaN scores"),
@@ -438,7 +438,7 @@ def test_callbacks_see_each_trial_and_can_stop(rare):
 
 def test_scikit_learn_callbacks(rare):
     callback = pytest.importorskip("sklearn.callback")
-    search = CostSearch(LinearSVC(), n_trials=3, cv=3)
+    search = paper_search(LinearSVC(), n_trials=3, cv=3)
     tasks = []
 
     class Recorder:
@@ -472,31 +472,31 @@ def test_metadata_routing(rare):
     groups = np.arange(len(y)) % 7
     base = make_pipeline(StandardScaler(), LinearSVC())
     # With routing the steps of a pipeline are fitted with each training, by the generic engine.
-    plain = CostSearch(base, n_trials=3, cv=3, engine="generic").fit(X, y, sample_weight=weight)
+    plain = paper_search(base, n_trials=3, cv=3, engine="generic").fit(X, y, sample_weight=weight)
     with sklearn.config_context(enable_metadata_routing=True):
         from sklearn.model_selection import StratifiedGroupKFold
 
-        routed = CostSearch(base, n_trials=3, cv=3).fit(X, y, sample_weight=weight)
+        routed = paper_search(base, n_trials=3, cv=3).fit(X, y, sample_weight=weight)
         assert routed.trials_ == plain.trials_
-        search = CostSearch(base, n_trials=2, cv=StratifiedGroupKFold(3)).fit(X, y, groups=groups)
+        search = paper_search(base, n_trials=2, cv=StratifiedGroupKFold(3)).fit(X, y, groups=groups)
         assert search.n_splits_ == 3
-        inner = CostSearch(base, n_trials=2, cv=2).set_fit_request(sample_weight=True)
+        inner = paper_search(base, n_trials=2, cv=2).set_fit_request(sample_weight=True)
         outer = GridSearchCV(inner.set_score_request(sample_weight=True), {"n_trials": [2]})
         assert outer.fit(X, y, sample_weight=weight).best_estimator_.n_trials_ == 2
-    direct = CostSearch(base, n_trials=2, cv=StratifiedGroupKFold(3), engine="generic").fit(X, y, groups=groups)
+    direct = paper_search(base, n_trials=2, cv=StratifiedGroupKFold(3), engine="generic").fit(X, y, groups=groups)
     assert direct.trials_ == search.trials_
 
 
 def test_html_repr_shows_the_base():
-    assert "LinearSVC" in CostSearch(LinearSVC())._repr_html_()
+    assert "LinearSVC" in paper_search(LinearSVC())._repr_html_()
 
 
 def test_breast_cancer_is_nearly_perfect():
     X, y = load_breast_cancer(return_X_y=True)
     base = make_pipeline(StandardScaler(), LogisticRegression())
-    assert CostSearch(base, metric=FBeta(2.0), n_trials=4, pos_label=0).fit(X, y).best_score_ > 0.96
+    assert paper_search(base, metric=FBeta(2.0), n_trials=4, pos_label=0).fit(X, y).best_score_ > 0.96
 
 
 def test_a_base_without_weights_is_refused(rare):
     with pytest.raises(ValueError, match="KNeighborsClassifier takes no weights"):
-        CostSearch(KNeighborsClassifier()).fit(*rare)
+        paper_search(KNeighborsClassifier()).fit(*rare)

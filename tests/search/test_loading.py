@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from builders import paper_search
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -15,7 +16,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import csf
-from csf import CostSearch, MacroCostSearch
+from csf import MacroCostSearch
 from csf.thresholding import PlugInClassifier
 
 RNG = np.random.default_rng(0)
@@ -23,11 +24,11 @@ X = RNG.normal(size=(80, 3))
 Y = (X[:, 0] + RNG.normal(size=80) > 0.8).astype(int)
 SHORT = {"n_trials": 2, "cv": 2}
 MODELS = {
-    "SVM": CostSearch(LinearSVC(), **SHORT),
-    "logistic regression": CostSearch(LogisticRegression(), "gmean", min_gain=0.5, **SHORT),
-    "pipeline": CostSearch(make_pipeline(StandardScaler(), LogisticRegression()), **SHORT),
-    "tree": CostSearch(DecisionTreeClassifier(max_depth=2, random_state=0), **SHORT),
-    "macro": MacroCostSearch(CostSearch(LogisticRegression(), **SHORT)),
+    "SVM": paper_search(LinearSVC(), **SHORT),
+    "logistic regression": paper_search(LogisticRegression(), "gmean", min_gain=0.5, **SHORT),
+    "pipeline": paper_search(make_pipeline(StandardScaler(), LogisticRegression()), **SHORT),
+    "tree": paper_search(DecisionTreeClassifier(max_depth=2, random_state=0), **SHORT),
+    "macro": MacroCostSearch(paper_search(LogisticRegression(), **SHORT)),
     "plug-in": PlugInClassifier(LogisticRegression(), cv=2),
 }
 LOAD = """
@@ -65,5 +66,5 @@ def test_loading_and_predicting_load_nothing_heavy(folder):
 
 
 def test_a_bar_is_loaded_where_it_is_shown(capfd):
-    CostSearch(LogisticRegression(), verbose=1, **SHORT).fit(X, Y)
+    paper_search(LogisticRegression(), verbose=1, **SHORT).fit(X, Y)
     assert "2/2" in capfd.readouterr().err

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from builders import paper_search
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
@@ -16,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from csf import CostSearch, ErrorProfile, MacroCostSearch
+from csf import ErrorProfile, MacroCostSearch
 from csf.metrics import get_metric
 
 NAMES = np.array(["tree", "bird", "stone"])
@@ -32,7 +33,7 @@ def data():
 
 def macro(base=None, n_jobs=None, **options):
     base = LinearSVC() if base is None else base
-    return MacroCostSearch(CostSearch(base, **({"n_trials": 3, "cv": 3} | options)), n_jobs=n_jobs)
+    return MacroCostSearch(paper_search(base, **({"n_trials": 3, "cv": 3} | options)), n_jobs=n_jobs)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,7 @@ def test_each_class_is_searched_as_if_it_were_alone(base, weighted, data):
     fitted = macro(base, n_jobs=2, metric="f2").fit(X, y, weight)
     splits = list(StratifiedKFold(3).split(X, y))
     for label, search in zip(fitted.classes_, fitted.searches_, strict=True):
-        alone = CostSearch(base, metric="f2", n_trials=3, cv=splits).fit(X, (y == label) * 1, weight)
+        alone = paper_search(base, metric="f2", n_trials=3, cv=splits).fit(X, (y == label) * 1, weight)
         assert search.trials_ == alone.trials_
         assert np.array_equal(search.decision_function(X), alone.decision_function(X))
     assert fitted.best_score_ == pytest.approx(np.mean([search.best_score_ for search in fitted.searches_]))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from builders import paper_search
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -10,8 +11,6 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import LinearSVC
-
-from csf import CostSearch
 
 
 def lightgbm():
@@ -64,7 +63,7 @@ def test_base_learns_costs_on_every_container(base, container, data):
     if container == "csr" and base in DENSE_ONLY:
         pytest.skip(f"{base} itself takes dense data only")
     X, y = CONTAINERS[container](data[0]), data[1]
-    search = CostSearch(BASES[base](), n_trials=2, cv=2, pos_label="yes", error_score="raise").fit(X, y)
+    search = paper_search(BASES[base](), n_trials=2, cv=2, pos_label="yes", error_score="raise").fit(X, y)
     assert [trial.state for trial in search.trials_] == ["complete"] * 2
     assert search.trials_[0].profile != search.trials_[1].profile  # the costs arrived
     assert search.best_score_ > 0.45
@@ -78,7 +77,9 @@ def test_seeds_make_a_search_repeatable(base, data):
     X, y = data
     made = BASES[base]()
     made.set_params(random_state=None)
-    first, second = (CostSearch(made, n_trials=2, cv=0.3, pos_label="yes", random_state=3).fit(X, y) for _ in range(2))
+    first, second = (
+        paper_search(made, n_trials=2, cv=0.3, pos_label="yes", random_state=3).fit(X, y) for _ in range(2)
+    )
     assert first.trials_ == second.trials_
     np.testing.assert_array_equal(first.decision_function(X), second.decision_function(X))
 
@@ -104,8 +105,8 @@ class ClassWeightOnly(ClassifierMixin, BaseEstimator):
 def test_class_weight_is_the_fall_back(data):
     X, y = data
     options = {"n_trials": 3, "cv": 3, "pos_label": "yes"}
-    first = CostSearch(ClassWeightOnly(), **options).fit(X, y)
-    second = CostSearch(LinearSVC(), **options).fit(X, y)
+    first = paper_search(ClassWeightOnly(), **options).fit(X, y)
+    second = paper_search(LinearSVC(), **options).fit(X, y)
     np.testing.assert_allclose([t.score for t in first.trials_], [t.score for t in second.trials_], atol=1e-9)
     np.testing.assert_allclose(first.decision_function(X), second.decision_function(X), atol=1e-4)
 
@@ -113,12 +114,12 @@ def test_class_weight_is_the_fall_back(data):
 def test_class_weight_cannot_carry_sample_weights(data):
     X, y = data
     with pytest.raises(ValueError, match="takes class_weight but no sample_weight"):
-        CostSearch(ClassWeightOnly(), pos_label="yes").fit(X, y, sample_weight=np.ones(len(y)))
+        paper_search(ClassWeightOnly(), pos_label="yes").fit(X, y, sample_weight=np.ones(len(y)))
 
 
 def test_class_weight_of_the_base_is_never_doubled_silently(data):
     X, y = data
-    search = CostSearch(LinearSVC(class_weight="balanced"), n_trials=1, cv=2, pos_label="yes")
+    search = paper_search(LinearSVC(class_weight="balanced"), n_trials=1, cv=2, pos_label="yes")
     with pytest.warns(UserWarning, match="class_weight='balanced', which multiplies the searched costs"):
         search.fit(X, y)
 
@@ -132,14 +133,14 @@ def test_normalised_weights_have_mean_one(data):
             seen.append(sample_weight.mean())
             return super().fit(X, y, sample_weight=sample_weight)
 
-    CostSearch(Spy(), n_trials=3, cv=2, pos_label="yes", normalize="mean").fit(X, y)
+    paper_search(Spy(), n_trials=3, cv=2, pos_label="yes", normalize="mean").fit(X, y)
     np.testing.assert_allclose(seen, 1.0)
 
 
 def test_base_is_not_touched(data):
     X, y = data
     base = LogisticRegression()
-    CostSearch(base, n_trials=1, cv=2, pos_label="yes", random_state=0).fit(X, y)
+    paper_search(base, n_trials=1, cv=2, pos_label="yes", random_state=0).fit(X, y)
     assert not hasattr(base, "coef_")
     assert base.random_state is None
 
@@ -154,6 +155,6 @@ def test_slices_are_made_once_not_per_trial(data):
             seen.append(X.__array_interface__["data"][0])
             return super().fit(X, y, sample_weight=sample_weight)
 
-    CostSearch(Spy(), n_trials=4, cv=2, pos_label="yes", refit=False).fit(X, y)
+    paper_search(Spy(), n_trials=4, cv=2, pos_label="yes", refit=False).fit(X, y)
     assert len(seen) == 8
     assert len(set(seen)) == 2

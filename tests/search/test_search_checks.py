@@ -1,6 +1,7 @@
 """scikit-learn's own checks on CostSearch, with several bases."""
 
 import pytest
+from builders import paper_search
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -8,8 +9,6 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn_checks import OTHER_LABELS_AND_WEIGHTS, SecondClassPositive, any_labels
-
-from csf import CostSearch
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -31,7 +30,7 @@ def expected_failures(search):
 
 
 @parametrize_with_checks(
-    [any_labels(CostSearch(base, n_trials=3, cv=3)) for base in (BASES[0], BASES[-1])],
+    [any_labels(paper_search(base, n_trials=3, cv=3)) for base in (BASES[0], BASES[-1])],
     expected_failed_checks=expected_failures,
 )
 def test_sklearn_checks(estimator, check):
@@ -40,8 +39,8 @@ def test_sklearn_checks(estimator, check):
 
 @pytest.mark.slow
 @parametrize_with_checks(
-    [CostSearch(base, n_trials=3, cv=3) for base in BASES]
-    + [any_labels(CostSearch(base, n_trials=3, cv=3)) for base in BASES[1:-1]],
+    [paper_search(base, n_trials=3, cv=3) for base in BASES]
+    + [any_labels(paper_search(base, n_trials=3, cv=3)) for base in BASES[1:-1]],
     expected_failed_checks=expected_failures,
 )
 def test_sklearn_checks_of_other_bases_and_two_usual_labels(estimator, check):
@@ -60,7 +59,7 @@ def test_sklearn_checks_of_other_bases_and_two_usual_labels(estimator, check):
     ],
 )
 def test_callbacks_and_checkpoint_are_checked(name, value):
-    search = CostSearch(LinearSVC(), **{name: value})
+    search = paper_search(LinearSVC(), **{name: value})
     with pytest.raises((TypeError, ValueError), match=f"{name} must be"):
         search.fit([[0.0], [1.0]] * 10, [0, 1] * 10)
 
@@ -68,4 +67,4 @@ def test_callbacks_and_checkpoint_are_checked(name, value):
 @pytest.mark.parametrize("grid", [0, "C", [1.0], {"C": 1.0}, [], ()])
 def test_the_grid_of_parameters_is_named(grid):
     with pytest.raises((TypeError, ValueError), match=r"param_grid=.* cannot be used: (Parameter|it holds no setting)"):
-        CostSearch(LinearSVC(), param_grid=grid).fit([[0.0], [1.0]] * 10, [0, 1] * 10)
+        paper_search(LinearSVC(), param_grid=grid).fit([[0.0], [1.0]] * 10, [0, 1] * 10)

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from builders import paper_search
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch, Study
+from csf import Study
 from csf.search.gain_rule import GainRule
 from csf.search.loop import SearchLoop
 from csf.search.memory import Memory
@@ -22,7 +23,7 @@ def problem(seed, weights=0.9, n=400):
 
 def searched(data, base=None, **options):
     base = LinearSVC() if base is None else base
-    return CostSearch(base, **({"n_trials": 5, "cv": 3, "min_gain": 0.5} | options)).fit(*data)
+    return paper_search(base, **({"n_trials": 5, "cv": 3, "min_gain": 0.5} | options)).fit(*data)
 
 
 def held_out_decisions(base, data, splits, costs, threshold, weight=None):
@@ -41,7 +42,7 @@ def test_the_winner_is_that_of_the_rule_on_all_held_out_decisions(min_gain, thre
     data = problem(1)
     weight = np.random.default_rng(0).uniform(0.5, 2.0, data[1].size)
     options = {"param_grid": {"C": [0.01, 1.0]}, "threshold": threshold, "engine": "generic"}
-    search = CostSearch(LinearSVC(), n_trials=4, cv=3, min_gain=min_gain, **options).fit(*data, weight)
+    search = paper_search(LinearSVC(), n_trials=4, cv=3, min_gain=min_gain, **options).fit(*data, weight)
     splits = list(StratifiedKFold(3).split(*data))
     order = np.concatenate([test for _, test in splits])
     rule = GainRule("f1", data[1][order] == 1, weight[order], min_gain=min_gain)

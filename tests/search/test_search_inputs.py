@@ -2,16 +2,15 @@
 
 import numpy as np
 import pytest
+from builders import paper_search
 from sklearn.svm import LinearSVC
-
-from csf import CostSearch
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 y = np.tile([0, 0, 0, 1], 10)
 
 
 def search(**options):
-    return CostSearch(**({"base": LinearSVC(), "n_trials": 2, "cv": 2} | options))
+    return paper_search(**({"base": LinearSVC(), "n_trials": 2, "cv": 2} | options))
 
 
 @pytest.mark.parametrize(

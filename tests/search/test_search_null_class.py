@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from builders import paper_search
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles.null_class import class_errors, f_beta, predictions
@@ -180,7 +181,7 @@ def test_every_strategy_and_bound_serves_a_class_of_multiclass_classifiers(strat
 @pytest.mark.parametrize("base", BASES)
 def test_every_base_is_searched(base, data):
     X, y = data
-    search = CostSearch(BASES[base](), n_trials=3, **NULL).fit(X, y)
+    search = paper_search(BASES[base](), n_trials=3, **NULL).fit(X, y)
     assert len({trial.profile for trial in search.trials_}) > 1  # the costs arrived
     assert 0.4 < search.best_score_ <= search.upper_bound_
     assert search.classes_.tolist() == sorted(NAMES)
@@ -204,7 +205,7 @@ def test_the_score_is_that_of_all_held_out_predictions_together(base, threshold,
     X, y = data
     weight = np.random.default_rng(0).uniform(0.5, 2.0, y.size) if weighted else np.ones(y.size)
     made = BASES[base]()
-    search = CostSearch(made, n_trials=3, threshold=threshold, **NULL).fit(X, y, weight if weighted else None)
+    search = paper_search(made, n_trials=3, threshold=threshold, **NULL).fit(X, y, weight if weighted else None)
     c_fn, c_fp = search.best_cost_weights_
     assert (c_fn, c_fp) == pytest.approx((2 - search.best_t_, search.best_t_))
     costs = weight * np.where(y == "none", c_fp, c_fn)
@@ -234,8 +235,8 @@ def test_two_classes_are_searched_as_ever(base, null, data):
     X, y = data
     y = np.where(y == "none", "no", "yes")
     pos_label = "yes" if null == "no" else "no"
-    first = CostSearch(base, n_trials=4, cv=3, null_class=null).fit(X, y)
-    second = CostSearch(base, n_trials=4, cv=3, pos_label=pos_label).fit(X, y)
+    first = paper_search(base, n_trials=4, cv=3, null_class=null).fit(X, y)
+    second = paper_search(base, n_trials=4, cv=3, pos_label=pos_label).fit(X, y)
     assert first.trials_ == second.trials_
     assert (first.best_threshold_, first.best_score_) == (second.best_threshold_, second.best_score_)
     assert first.pos_label_ == second.pos_label_ == pos_label
@@ -248,8 +249,8 @@ def test_two_classes_are_searched_as_ever(base, null, data):
 @pytest.mark.parametrize("null", NAMES)
 def test_any_class_may_be_the_null_class(null, data):
     X, y = data
-    search = CostSearch(LogisticRegression(), n_trials=3, cv=3, null_class=null).fit(X, y)
-    coded = CostSearch(LogisticRegression(), n_trials=3, cv=3, null_class=0)
+    search = paper_search(LogisticRegression(), n_trials=3, cv=3, null_class=null).fit(X, y)
+    coded = paper_search(LogisticRegression(), n_trials=3, cv=3, null_class=0)
     order = [null, *sorted(set(NAMES) - {null})]
     coded.fit(X, np.array([order.index(label) for label in y]))
     assert search.trials_ == coded.trials_
@@ -264,8 +265,8 @@ def test_rows_and_weights_are_the_same(data):
     rows = np.repeat(np.arange(y.size), times)
     repeated = [tuple(np.flatnonzero(np.isin(rows, part)) for part in split) for split in splits]
     base = LogisticRegression(tol=1e-10, max_iter=5000)
-    first = CostSearch(base, n_trials=4, cv=splits, null_class="none").fit(X, y, sample_weight=times)
-    second = CostSearch(base, n_trials=4, cv=repeated, null_class="none").fit(X[rows], y[rows])
+    first = paper_search(base, n_trials=4, cv=splits, null_class="none").fit(X, y, sample_weight=times)
+    second = paper_search(base, n_trials=4, cv=repeated, null_class="none").fit(X[rows], y[rows])
     assert [trial.t for trial in first.trials_] == [trial.t for trial in second.trials_]
     np.testing.assert_allclose([t.score for t in first.trials_], [t.score for t in second.trials_], atol=1e-12)
     assert first.upper_bound_ == pytest.approx(second.upper_bound_, abs=1e-9)
@@ -274,7 +275,7 @@ def test_rows_and_weights_are_the_same(data):
 def test_probabilities_have_the_costs_taken_out(data):
     """A softmax of weighted classes is that of the plain ones with odds times the ratio of their costs."""
     X, y = data
-    search = CostSearch(LogisticRegression(), n_trials=3, **NULL).fit(X, y)
+    search = paper_search(LogisticRegression(), n_trials=3, **NULL).fit(X, y)
     c_fn, c_fp = search.best_cost_weights_
     weighted = search.best_estimator_.predict_proba(X)  # codes: the null class comes first
     plain = search.predict_proba(X)[:, np.searchsorted(search.classes_, ["none", *sorted(NAMES[1:])])]
@@ -289,7 +290,7 @@ def test_probabilities_have_the_costs_taken_out(data):
 def test_other_metrics_read_the_same_two_numbers(metric, data):
     X, y = data
     constraint = "precision >= 0.5" if metric == "recall" else None
-    search = CostSearch(LogisticRegression(), metric=metric, constraint=constraint, n_trials=3, **NULL).fit(X, y)
+    search = paper_search(LogisticRegression(), metric=metric, constraint=constraint, n_trials=3, **NULL).fit(X, y)
     profile = ErrorProfile.from_classes(y, search.predict(X), null_class="none")
     assert search.score(X, y) == get_metric(metric).of(profile)
     assert search.best_score_ <= search.upper_bound_
@@ -298,7 +299,7 @@ def test_other_metrics_read_the_same_two_numbers(metric, data):
 
 def test_bounds_can_read_the_training_parts(data):
     X, y = data
-    search = CostSearch(OneVsRestClassifier(LinearSVC()), n_trials=3, bound_on="train", **NULL).fit(X, y)
+    search = paper_search(OneVsRestClassifier(LinearSVC()), n_trials=3, bound_on="train", **NULL).fit(X, y)
     assert search.trials_[0].profile.pos == pytest.approx((y != "none").mean(), abs=1e-9)
     assert search.upper_bound_ >= max(trial.attained for trial in search.trials_)
 
@@ -307,8 +308,8 @@ def test_bounds_can_read_the_training_parts(data):
 def test_containers(container, data):
     X, y = data
     options = {"n_trials": 2, **NULL}
-    first = CostSearch(OneVsRestClassifier(LinearSVC()), **options).fit(X, y)
-    second = CostSearch(OneVsRestClassifier(LinearSVC()), **options).fit(container(X), y.tolist())
+    first = paper_search(OneVsRestClassifier(LinearSVC()), **options).fit(X, y)
+    second = paper_search(OneVsRestClassifier(LinearSVC()), **options).fit(container(X), y.tolist())
     np.testing.assert_allclose(first.decision_function(X), second.decision_function(container(X)), atol=1e-6)
 
 
@@ -318,7 +319,7 @@ def test_prefit_tunes_the_threshold_only(frozen, coded, data):
     X, y = data
     order = ["none", *sorted(NAMES[1:])]
     base = LinearSVC().fit(X, np.array([order.index(label) for label in y]) if coded else y)
-    search = CostSearch(FrozenEstimator(base) if frozen else base, cv="prefit", null_class="none").fit(X, y)
+    search = paper_search(FrozenEstimator(base) if frozen else base, cv="prefit", null_class="none").fit(X, y)
     best = 0.0
     scores, labels = base.decision_function(X).tolist(), order if coded else base.classes_.tolist()
     for offset in np.append(np.linspace(-2, 2, 101), search.best_threshold_):
@@ -334,7 +335,7 @@ def test_a_class_that_a_training_part_lacks_is_never_found(data):
     y[:5] = "rare"
     splits = [(np.arange(5, y.size), np.arange(200)), (np.arange(150, y.size), np.arange(150))]
     for base in (LinearSVC(), LogisticRegression(), OneVsRestClassifier(LinearSVC())):
-        search = CostSearch(base, n_trials=2, **(NULL | {"cv": splits})).fit(X, y)
+        search = paper_search(base, n_trials=2, **(NULL | {"cv": splits})).fit(X, y)
         assert all(trial.profile.fn >= 5 / 350 for trial in search.trials_)
         assert "rare" in search.classes_
 
@@ -343,7 +344,7 @@ def test_a_training_part_without_the_null_class_is_refused(data):
     X, y = data
     found = np.flatnonzero(y != "none")
     splits = [(found, np.arange(y.size))]
-    search = CostSearch(HistGradientBoostingClassifier(random_state=0), n_trials=1, **(NULL | {"cv": splits}))
+    search = paper_search(HistGradientBoostingClassifier(random_state=0), n_trials=1, **(NULL | {"cv": splits}))
     with pytest.raises(ValueError, match=r"has learnt the classes \[1, 2, 3\] without 0, which means nothing to find"):
         search.fit(X, y)
 
@@ -362,7 +363,7 @@ def test_a_training_part_without_the_null_class_is_refused(data):
 )
 def test_bad_arguments(options, message, data):
     with pytest.raises(ValueError, match=message):
-        CostSearch(**({"base": LinearSVC()} | options)).fit(*data)
+        paper_search(**({"base": LinearSVC()} | options)).fit(*data)
 
 
 def test_scores_that_are_not_one_a_class_are_refused(data):
@@ -370,12 +371,12 @@ def test_scores_that_are_not_one_a_class_are_refused(data):
     with pytest.raises(
         ValueError, match=r"one score for each of its 4 classes, got shape .* use decision_function_shape"
     ):
-        CostSearch(base, n_trials=1, **NULL).fit(*data)
+        paper_search(base, n_trials=1, **NULL).fit(*data)
 
 
 def test_clone_pickle_and_grid_search(data):
     X, y = data
-    search = CostSearch(OneVsRestClassifier(LinearSVC()), n_trials=2, null_class="none", cv=2)
+    search = paper_search(OneVsRestClassifier(LinearSVC()), n_trials=2, null_class="none", cv=2)
     grid = GridSearchCV(search, {"base__estimator__C": [0.1, 1.0]}, cv=2).fit(X, y)
     copy = pickle.loads(pickle.dumps(grid.best_estimator_))
     assert np.array_equal(copy.predict(X), grid.predict(X))

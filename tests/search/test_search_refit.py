@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
+from builders import paper_search
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import LinearSVC
-
-from csf import CostSearch
 
 X = np.linspace(0.0, 1.0, 120)[:, None]
 Y = (np.arange(120) >= 90).astype(int)
@@ -30,7 +29,7 @@ class Drifting(ClassifierMixin, BaseEstimator):
 
 @pytest.mark.parametrize(("drift", "found"), [(1.0, "all"), (-1.0, "none")])
 def test_a_threshold_that_does_not_pass_on_is_said(drift, found):
-    search = CostSearch(Drifting(drift), n_trials=2)
+    search = paper_search(Drifting(drift), n_trials=2)
     with pytest.warns(UserWarning, match=f"finds {found} of its samples positive"):
         search.fit(X, Y)
     assert search.best_score_ > 0.9
@@ -39,5 +38,5 @@ def test_a_threshold_that_does_not_pass_on_is_said(drift, found):
 
 def test_a_winner_that_is_as_useless_on_held_out_data_is_not_news():
     constant = np.zeros_like(X)
-    search = CostSearch(LinearSVC(), n_trials=2).fit(constant, Y)
+    search = paper_search(LinearSVC(), n_trials=2).fit(constant, Y)
     assert np.unique(search.predict(constant)).size == 1

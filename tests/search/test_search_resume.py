@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+from builders import paper_search
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
@@ -17,7 +18,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch
 from csf.strategies import Cone
 
 SCRIPT = """
@@ -48,7 +48,7 @@ def data():
 
 
 def search(**options):
-    return CostSearch(LinearSVC(), **({"n_trials": 8, "cv": 2, "param_grid": {"C": [0.1, 1.0]}} | options))
+    return paper_search(LinearSVC(), **({"n_trials": 8, "cv": 2, "param_grid": {"C": [0.1, 1.0]}} | options))
 
 
 @pytest.mark.parametrize("strategy", ["cone", "grid", "cones"])
@@ -141,7 +141,7 @@ def linear_search(name, **options):
         X, y = make_classification(150, width, weights=[0.8], flip_y=0.2, random_state=0)
     prefix = "linearsvc__" if step else "estimator__" if several else ""
     options.setdefault("param_grid", {f"{prefix}C": [0.1, 1.0]})
-    return CostSearch(**options), X, y
+    return paper_search(**options), X, y
 
 
 @pytest.mark.parametrize("name", BASES)
@@ -234,10 +234,10 @@ class Interrupted(LinearSVC):
 
 def test_ctrl_c_keeps_the_finished_trials(data):
     Interrupted.left = 8
-    stopped = CostSearch(Interrupted(), n_trials=8, cv=2)
+    stopped = paper_search(Interrupted(), n_trials=8, cv=2)
     with pytest.warns(UserWarning, match="the search was interrupted"):
         stopped.fit(*data)
-    whole = CostSearch(LinearSVC(), n_trials=8, cv=2, engine="generic").fit(*data)
+    whole = paper_search(LinearSVC(), n_trials=8, cv=2, engine="generic").fit(*data)
     assert stopped.stop_reason_ == "interrupted"
     assert stopped.trials_ == whole.trials_[:3]
     assert stopped.predict(data[0]).shape == data[1].shape
@@ -246,4 +246,4 @@ def test_ctrl_c_keeps_the_finished_trials(data):
 def test_ctrl_c_before_the_first_result_is_raised(data):
     Interrupted.left = 2
     with pytest.raises(KeyboardInterrupt):
-        CostSearch(Interrupted(), n_trials=8, cv=2).fit(*data)
+        paper_search(Interrupted(), n_trials=8, cv=2).fit(*data)

@@ -8,6 +8,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
+from builders import paper_search
 from joblib import parallel_config
 from scipy import sparse
 from sklearn.base import clone
@@ -19,7 +20,6 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from csf import CostSearch
 from csf.samples import Task, make_folds
 from csf.scores.responses import Response
 from csf.search.tasks import FoldTask
@@ -46,9 +46,9 @@ def data(kind, n=300, d=6):
 def test_the_backend_changes_no_bit(base, kind, backend):
     X, y = data(kind)
     options = {"n_trials": 4, "cv": 3}
-    alone = CostSearch(BASES[base], **options).fit(X, y)
+    alone = paper_search(BASES[base], **options).fit(X, y)
     with parallel_config(backend=backend):
-        together = CostSearch(BASES[base], n_jobs=2, **options).fit(X, y)
+        together = paper_search(BASES[base], n_jobs=2, **options).fit(X, y)
     assert together.trials_ == alone.trials_
     assert [t.duality_gap for t in together.trials_] == [t.duality_gap for t in alone.trials_]
 
@@ -58,9 +58,9 @@ def test_the_backend_changes_no_bit(base, kind, backend):
 def test_processes_train_on_memory_maps_as_on_arrays(base, kind):
     """Arrays above a megabyte are mapped, read-only, for the workers."""
     X, y = data(kind, n=20_000, d=20)
-    alone = CostSearch(BASES[base], n_trials=2, cv=2, refit=False).fit(X, y)
+    alone = paper_search(BASES[base], n_trials=2, cv=2, refit=False).fit(X, y)
     with parallel_config(backend="loky"):
-        together = CostSearch(BASES[base], n_trials=2, cv=2, n_jobs=2, refit=False).fit(X, y)
+        together = paper_search(BASES[base], n_trials=2, cv=2, n_jobs=2, refit=False).fit(X, y)
     assert together.trials_ == alone.trials_
 
 
@@ -146,8 +146,8 @@ def test_a_training_that_kills_its_process_has_failed_and_no_other(reaction):
     X, y = data("dense")
     options = {"strategy": "grid", "n_trials": 4, "cv": 2, "refit": False}
     with pytest.warns(FitFailedWarning, match="too heavy"):
-        expected = CostSearch(moody_base(refuse, 1.7), **options).fit(X, y)
-    search = CostSearch(moody_base(reaction, 1.7), n_jobs=2, **options)
+        expected = paper_search(moody_base(refuse, 1.7), **options).fit(X, y)
+    search = paper_search(moody_base(reaction, 1.7), n_jobs=2, **options)
     with pytest.warns(
         FitFailedWarning, match=r"TerminatedWorkerError: A worker process .* was unexpectedly terminated"
     ):
@@ -159,7 +159,7 @@ def test_a_training_that_kills_its_process_has_failed_and_no_other(reaction):
 @pytest.mark.slow
 def test_a_single_training_that_kills_its_process_is_told():
     X, y = data("dense")
-    search = CostSearch(moody_base(lambda: os._exit(3), 0.0), n_trials=2, cv=0.3, n_jobs=2)
+    search = paper_search(moody_base(lambda: os._exit(3), 0.0), n_trials=2, cv=0.3, n_jobs=2)
     with (
         pytest.warns(FitFailedWarning, match="failed and is left out"),
         pytest.raises(ValueError, match=r"all 2 trials failed: .*TerminatedWorkerError"),
@@ -189,7 +189,7 @@ def raise_one_that_cannot_be_pickled():
 @pytest.mark.parametrize("reaction", [raise_one_that_cannot_be_unpickled, raise_one_that_cannot_be_pickled])
 def test_errors_that_cannot_leave_their_process_are_told(reaction):
     X, y = data("dense")
-    search = CostSearch(moody_base(reaction), strategy="grid", n_trials=3, cv=2, n_jobs=2, error_score="raise")
+    search = paper_search(moody_base(reaction), strategy="grid", n_trials=3, cv=2, n_jobs=2, error_score="raise")
     with (
         parallel_config(backend="loky"),
         pytest.raises(RuntimeError, match=r"(?s)cannot leave it:\nTraceback.*no memory"),
@@ -203,7 +203,7 @@ def test_errors_that_cannot_leave_their_process_are_told(reaction):
 
 def test_errors_of_other_processes_bring_their_traceback():
     X, y = data("dense")
-    search = CostSearch(moody_base(refuse), strategy="grid", n_trials=3, cv=2, n_jobs=2, error_score="raise")
+    search = paper_search(moody_base(refuse), strategy="grid", n_trials=3, cv=2, n_jobs=2, error_score="raise")
     with parallel_config(backend="loky"), pytest.raises(RuntimeError, match="too heavy") as caught:
         search.fit(X, y)
     assert str(caught.value) == "too heavy"
@@ -232,7 +232,7 @@ def test_ctrl_c_keeps_finished_trials(backend, base, tmp_path):
 
     X, y = data("dense")
     options = {"strategy": "grid", "n_trials": 8, "cv": 2, "checkpoint": tmp_path / "c.json", "n_jobs": 2}
-    search = CostSearch(Slow(**base.get_params()), callbacks=[interrupt], **options)
+    search = paper_search(Slow(**base.get_params()), callbacks=[interrupt], **options)
     start = time.perf_counter()
     with parallel_config(backend=backend), pytest.warns(UserWarning, match="the search was interrupted"):
         search.fit(X, y)
@@ -252,7 +252,7 @@ def test_errors_of_callbacks_pass_through(n_jobs):
         raise KeyError("mine")
 
     X, y = data("dense")
-    search = CostSearch(LinearSVC(), n_trials=3, cv=2, n_jobs=n_jobs, callbacks=[callback])
+    search = paper_search(LinearSVC(), n_trials=3, cv=2, n_jobs=n_jobs, callbacks=[callback])
     with pytest.raises(KeyError, match="mine"):
         search.fit(X, y)
     assert len(search.studies_[0].trials) == 1

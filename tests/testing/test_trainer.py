@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from builders import paper_search
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
@@ -10,7 +11,6 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from csf import CostSearch
 from csf.costs.weights import cost_sample_weight
 from csf.samples.folds import Data, Fold
 from csf.scores.responses import Response
@@ -369,7 +369,7 @@ def test_right_trainers_are_registered_and_serve_searches():
     register_trainer(GaussianNB, maker_of(OneMethod))
     X, y = make_classification(200, weights=[0.8], random_state=0)
     for base in (RidgeClassifier(), GaussianNB()):
-        fast, slow = (CostSearch(base, n_trials=4, cv=3, engine=engine).fit(X, y) for engine in ("auto", "generic"))
+        fast, slow = (paper_search(base, n_trials=4, cv=3, engine=engine).fit(X, y) for engine in ("auto", "generic"))
         assert type(fast.best_estimator_) is type(base)
         assert fast.best_score_ == pytest.approx(slow.best_score_, abs=1e-12)
         np.testing.assert_array_equal(fast.predict(X), slow.predict(X))

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import sklearn
+from builders import paper_search
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch
 from csf.thresholding import BisectionPlugIn, FrankWolfePlugIn, PlugInClassifier, RandomizedFrankWolfePlugIn
 
 X, Y = make_classification(200, weights=[0.8], random_state=0)
@@ -18,7 +18,7 @@ PLUG_INS = [BisectionPlugIn, FrankWolfePlugIn, PlugInClassifier, RandomizedFrank
 
 
 def search(base, **options):
-    return CostSearch(base, n_trials=2, **options)
+    return paper_search(base, n_trials=2, **options)
 
 
 @pytest.mark.parametrize("make", [search, *PLUG_INS])

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from builders import paper_search
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_classification
@@ -11,7 +12,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch
 from csf.costs import WeightRoute, cost_sample_weight
 from csf.samples.folds import Data, make_folds
 from csf.trainers import GenericTrainer, make_trainers
@@ -86,7 +86,7 @@ def test_models_are_those_of_the_generic_trainer(base, normalize, kind, weight):
 def test_the_final_estimator_is_whole(base):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X).add_prefix("x")
-    search = CostSearch(base, n_trials=2, cv=3).fit(frame, Y)
+    search = paper_search(base, n_trials=2, cv=3).fit(frame, Y)
     model = search.best_estimator_
     assert type(model) is type(base)
     assert list(model.feature_names_in_) == list(frame.columns)
@@ -102,7 +102,7 @@ def test_the_final_estimator_is_whole(base):
 
 
 def test_probabilities_of_the_final_estimator():
-    search = CostSearch(LogisticRegression(), n_trials=2, cv=3).fit(X, Y)
+    search = paper_search(LogisticRegression(), n_trials=2, cv=3).fit(X, Y)
     c_fn, c_fp = search.best_cost_weights_
     direct = LogisticRegression(tol=1e-8).fit(X, Y, sample_weight=np.where(Y == 1, c_fn, c_fp))
     np.testing.assert_allclose(search.best_estimator_.predict_proba(X), direct.predict_proba(X), atol=2e-3)
@@ -252,7 +252,7 @@ def test_settings_with_other_constant_features_do_not_start_from_each_other(grid
     data = rng.normal(size=(120, 600))
     y = (data[:, 0] + 0.5 * rng.normal(size=120) > 0.8).astype(int)
     base = LinearSVC(loss=loss, C=0.01)
-    search = CostSearch(base, n_trials=3, cv=2, param_grid=grid, refit=False).fit(data, y)
+    search = paper_search(base, n_trials=3, cv=2, param_grid=grid, refit=False).fit(data, y)
     for trial in search.trials_:
         (setting,) = (trial.setting,)
         (values,) = grid.values()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from builders import paper_search
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_classification
@@ -12,7 +13,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch
 from csf.costs import weight_route
 from csf.costs.one_vs_rest import one_vs_rest_route
 from csf.samples.folds import Data, Fold
@@ -168,7 +168,7 @@ def test_data_that_the_base_refuses_are_left_to_it():
 def test_searches_with_both_engines_agree(base):
     options = {"n_trials": 4, "cv": 3, "null_class": 0, "random_state": 0, "error_score": "raise"}
     names = {"base": BASES[base], "param_grid": {"C" if base == "alone" else "estimator__C": [0.1, 1.0]}}
-    first, second = (CostSearch(**names, engine=engine, **options).fit(X, Y) for engine in ("auto", "generic"))
+    first, second = (paper_search(**names, engine=engine, **options).fit(X, Y) for engine in ("auto", "generic"))
     far = 0.02 if base == "hinge" else 1e-9
     np.testing.assert_allclose([t.score for t in first.trials_], [t.score for t in second.trials_], atol=far)
     if base != "hinge":

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from builders import paper_search
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import make_column_transformer
@@ -17,7 +18,6 @@ from sklearn.random_projection import GaussianRandomProjection
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from csf import CostSearch
 from csf.costs import WeightRoute
 from csf.samples.folds import Data, make_folds
 from csf.trainers import GenericTrainer, make_trainers
@@ -87,7 +87,7 @@ def test_texts_become_scores():
     texts = [" ".join([*rng.choice(words, 5), *(["owl"] * y)]) for y in Y]
     base = make_pipeline(TfidfVectorizer(), LinearSVC())
     options = {"n_trials": 3, "cv": 3}
-    fast, generic = (CostSearch(base, engine=engine, **options).fit(texts, Y) for engine in ("auto", "generic"))
+    fast, generic = (paper_search(base, engine=engine, **options).fit(texts, Y) for engine in ("auto", "generic"))
     np.testing.assert_allclose([t.score for t in fast.trials_], [t.score for t in generic.trials_], atol=1e-9)
     np.testing.assert_array_equal(fast.predict(texts), generic.predict(texts))
     assert max(t.duality_gap for t in fast.trials_) <= 1e-6
@@ -125,7 +125,7 @@ def log(request):
 
 def test_steps_are_fitted_once_for_each_fold_and_for_the_last_training(log):
     base = make_pipeline(Counter(log), LinearSVC())
-    search = CostSearch(base, n_trials=6, cv=3).fit(X, Y)
+    search = paper_search(base, n_trials=6, cv=3).fit(X, Y)
     assert search.n_trials_ == 6
     fits = [number for what, number in LOGS[log] if what == "fit"]
     assert fits == [160, 160, 160, 240]
@@ -133,16 +133,16 @@ def test_steps_are_fitted_once_for_each_fold_and_for_the_last_training(log):
 
 def test_settings_of_the_last_step_share_the_others(log):
     base = make_pipeline(Counter(log), LinearSVC())
-    CostSearch(base, n_trials=2, cv=3, param_grid={"linearsvc__C": [0.1, 1.0, 10.0]}, refit=False).fit(X, Y)
+    paper_search(base, n_trials=2, cv=3, param_grid={"linearsvc__C": [0.1, 1.0, 10.0]}, refit=False).fit(X, Y)
     assert sum(what == "fit" for what, _ in LOGS[log]) == 3
 
 
 def test_settings_of_the_other_steps_do_not_share(log):
     base = make_pipeline(Counter(log), LinearSVC())
     grid = {"counter__shift": [0.0, 5.0], "linearsvc__C": [0.1, 1.0]}
-    search = CostSearch(base, n_trials=2, cv=3, param_grid=grid, refit=False).fit(X, Y)
+    search = paper_search(base, n_trials=2, cv=3, param_grid=grid, refit=False).fit(X, Y)
     assert sum(what == "fit" for what, _ in LOGS[log]) == 6
-    generic = CostSearch(base, n_trials=2, cv=3, param_grid=grid, refit=False, engine="generic").fit(X, Y)
+    generic = paper_search(base, n_trials=2, cv=3, param_grid=grid, refit=False, engine="generic").fit(X, Y)
     np.testing.assert_allclose([t.score for t in search.trials_], [t.score for t in generic.trials_], atol=1e-9)
 
 
@@ -165,14 +165,14 @@ def test_steps_left_to_chance_are_drawn_once():
     """Wide enough for solvers that start from scores: those of another projection would be wrong ones."""
     wide = np.column_stack([X, np.random.default_rng(0).normal(size=(240, 700))])
     base = make_pipeline(GaussianRandomProjection(600), LinearSVC(C=0.001, tol=1e-8))
-    search = CostSearch(base, n_trials=3, cv=3, param_grid={"linearsvc__C": [1e-3, 1e-2]}).fit(wide, Y)
+    search = paper_search(base, n_trials=3, cv=3, param_grid={"linearsvc__C": [1e-3, 1e-2]}).fit(wide, Y)
     assert max(t.duality_gap for t in search.trials_) <= 1e-6
     assert search.trials_[3].score == pytest.approx(search.trials_[0].score, abs=0.1)
 
 
 def test_the_given_steps_stay_unfitted():
     base = make_pipeline(StandardScaler(), LinearSVC())
-    search = CostSearch(base, n_trials=2, cv=3).fit(X, Y)
+    search = paper_search(base, n_trials=2, cv=3).fit(X, Y)
     assert not hasattr(base[0], "mean_")
     assert not hasattr(search.base[-1], "coef_")
     np.testing.assert_allclose(search.best_estimator_[0].mean_, X.mean(axis=0))
@@ -219,7 +219,7 @@ def test_errors_of_steps_are_recorded_with_each_trial():
         raise ArithmeticError("no such column")
 
     base = make_pipeline(FunctionTransformer(refuse), LogisticRegression())
-    search = CostSearch(base, n_trials=2, cv=3)
+    search = paper_search(base, n_trials=2, cv=3)
     with (
         pytest.warns(FitFailedWarning, match="no such column"),
         pytest.raises(ValueError, match=r"all 2 trials failed(.|\n)*no such column"),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from builders import paper_search
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -11,7 +12,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch
 from csf.costs import WeightRoute
 from csf.samples.folds import Data, make_folds
 from csf.trainers import ENGINES, GenericTrainer, make_trainers, register_trainer, registry
@@ -65,7 +65,7 @@ def test_a_trainer_of_ones_own_is_used_and_gets_its_states():
 
     register_trainer(GaussianNB, maker)
     Remembering.calls.clear()
-    search = CostSearch(GaussianNB(), n_trials=3, cv=2).fit(X, Y)
+    search = paper_search(GaussianNB(), n_trials=3, cv=2).fit(X, Y)
     costs = [trial.costs for trial in search.trials_]
     by_trial = [starts for _, starts in Remembering.calls[:6:2]]
     assert by_trial[0] == ()
@@ -73,14 +73,14 @@ def test_a_trainer_of_ones_own_is_used_and_gets_its_states():
     assert set(by_trial[2]) == set(costs[:2])
     assert [trial.duality_gap for trial in search.trials_] == [1e-5] * 3
     np.testing.assert_array_equal(
-        search.predict(X), CostSearch(GaussianNB(), n_trials=3, cv=2, engine="generic").fit(X, Y).predict(X)
+        search.predict(X), paper_search(GaussianNB(), n_trials=3, cv=2, engine="generic").fit(X, Y).predict(X)
     )
 
 
 def test_it_serves_the_last_step_of_a_pipeline_too():
     register_trainer(GaussianNB, lambda base, folds, *rest: [Remembering(base, fold, *rest[:2]) for fold in folds])
     Remembering.calls.clear()
-    CostSearch(make_pipeline(StandardScaler(), GaussianNB()), n_trials=2, cv=2).fit(X, Y)
+    paper_search(make_pipeline(StandardScaler(), GaussianNB()), n_trials=2, cv=2).fit(X, Y)
     assert len(Remembering.calls) == 5
 
 

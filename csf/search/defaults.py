@@ -1,0 +1,123 @@
+"""What a search does where its user leaves the choice to it: settings of the base, folds and their repeats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import ParameterGrid, RepeatedStratifiedKFold
+from sklearn.multiclass import OneVsRestClassifier
+
+from csf._common.typing import Array, Estimator
+from csf._sklearn import last_step, routing_enabled
+from csf.trainers.linear import linear_kind
+
+__all__ = ["AUTO", "has_fast_solver", "open_cv", "settings_of"]
+
+AUTO = "auto"
+
+# Multiples of the base's own C. It comes first: a search that has to stop early has tried it, and it wins ties.
+_MULTIPLES = [4.0**power for power in (0, 1, 2, 3, -1, -2, -3)]
+# Repeats of the folds where trainings are cheap and the rarest class has fewer samples than this.
+_REPEATS, _FEW = 3, 1000
+_FOLDS = 5
+
+
+def _solved(base: Estimator) -> tuple[str, Estimator] | None:
+    """Prefix and object of the linear model inside a base, if the engine solves that one."""
+    prefix, last = last_step(base)
+    if type(last) is OneVsRestClassifier:
+        prefix, last = f"{prefix}estimator__", last.estimator
+    return None if linear_kind(last) is None else (prefix, last)
+
+
+def has_fast_solver(base: Estimator, engine: str = "auto") -> bool:
+    """Whether trainings of a base start from earlier solutions, so that many of them cost little.
+
+    Parameters
+    ----------
+    base : estimator
+        Classifier or pipeline.
+    engine : {"auto", "generic"}, default="auto"
+        See `csf.trainers.make_trainers`.
+
+    Returns
+    -------
+    bool
+        As far as the base alone tells.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.svm import LinearSVC
+    >>> has_fast_solver(LinearSVC()), has_fast_solver(RandomForestClassifier())
+    (True, False)
+    """
+    return engine == AUTO and not routing_enabled() and _solved(base) is not None
+
+
+def settings_of(param_grid: Any, base: Estimator, engine: str = "auto") -> list[dict[str, Any]]:
+    """Settings of a base's parameters that a search tries.
+
+    Parameters
+    ----------
+    param_grid : dict, list of dict, "auto" or None
+        ``"auto"`` means C times 4^-3, ..., 4^3 for bases with a fast solver, and nothing for others.
+    base : estimator
+        Classifier or pipeline.
+    engine : {"auto", "generic"}, default="auto"
+        See `csf.trainers.make_trainers`.
+
+    Returns
+    -------
+    list of dict
+        At least one setting; of the automatic ones the base's own is the first.
+
+    Examples
+    --------
+    >>> from sklearn.svm import LinearSVC
+    >>> [setting["C"] for setting in settings_of("auto", LinearSVC(C=2.0))]
+    [2.0, 8.0, 32.0, 128.0, 0.5, 0.125, 0.03125]
+    """
+    if isinstance(param_grid, str):
+        found = _solved(base) if has_fast_solver(base, engine) else None
+        return [{}] if found is None else [{f"{found[0]}C": found[1].C * multiple} for multiple in _MULTIPLES]
+    return list(ParameterGrid(param_grid)) if param_grid is not None else [{}]
+
+
+def open_cv(y: Array, *, fast: bool, random_state: np.random.RandomState | None) -> RepeatedStratifiedKFold:
+    """Splitter of a search that was given none.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        Labels.
+    fast : bool
+        Whether trainings are cheap.
+    random_state : RandomState or None
+        Seed of the shuffling; ``None`` means 0, so that a search without a seed gives the same result each time.
+
+    Returns
+    -------
+    RepeatedStratifiedKFold
+        Five folds, fewer where a class has fewer samples. Of cheap trainings three repeats where the rarest class has
+        less than 1000 samples: with few positives one partition says little.
+
+    Raises
+    ------
+    ValueError
+        If a class has a single sample.
+
+    Examples
+    --------
+    >>> open_cv(np.repeat([0, 1], [80, 20]), fast=True, random_state=None).get_n_splits()
+    15
+    """
+    rarest = int(np.unique(y, return_counts=True)[1].min())
+    if rarest < 2:
+        raise ValueError(
+            "cv=None needs at least 2 samples of each class, the rarer one has n_samples=1; give splits, or more data"
+        )
+    repeats = _REPEATS if fast and rarest < _FEW else 1
+    seed = 0 if random_state is None else random_state.randint(np.iinfo(np.int32).max)
+    return RepeatedStratifiedKFold(n_splits=min(_FOLDS, rarest), n_repeats=repeats, random_state=seed)

@@ -1,0 +1,85 @@
+"""Cost ratios in equal steps, from equal costs to those that balance the classes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from csf._validation import check_count
+from csf.strategies.base import Proposal, Strategy, level_of_costs
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.trials import Trial
+
+
+__all__ = ["Ladder"]
+
+# Classes of nearly the same size leave no ratio to climb to; the top is then this far from equal costs.
+_LEAST_TOP = 3.0
+# Ratios of costs closer than this (relative) are the same rung.
+_SAME = 1e-9
+
+
+@dataclass(frozen=True)
+class Ladder(Strategy):
+    """Ratios ``c_fn : c_fp`` in equal steps of their logarithm, from 1 to the one that balances the classes.
+
+    Equal costs come first, then the rungs in an order in which each one is far from those before it, so that a search
+    that is ended early has seen the whole range. The rungs do not depend on the metric: with a tuned threshold, costs
+    act through the direction of the model, and for that their ratio is what counts. F-beta, Jaccard and the G-mean
+    have their best levels between these two ends.
+
+    Parameters
+    ----------
+    size : int, default=6
+        Number of rungs, equal costs and balancing ones among them.
+
+    Notes
+    -----
+    The top is at least 3 (at most 1/3 where positives are the majority). Costs add up to 2.
+
+    Examples
+    --------
+    >>> from csf.metrics import FBeta
+    >>> Ladder().propose([], metric=FBeta(), pos=0.2)
+    Proposal(t=None, c_fn=1.0, c_fp=1.0)
+    >>> [round(rung, 1) for rung in _order(6)]
+    [0.0, 1.0, 0.6, 0.8, 0.4, 0.2]
+    """
+
+    size: int = 6
+
+    def __post_init__(self) -> None:
+        check_count(self.size, "size")
+
+    def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
+        """First rung that was not tried, see `Strategy.propose`."""
+        tried = [math.log(trial.c_fn / trial.c_fp) for trial in trials if trial.c_fn > 0 and trial.c_fp > 0]
+        for rung in _order(self.size):
+            ratio = _top(pos) * rung
+            if all(abs(ratio - other) > _SAME * max(1.0, abs(ratio)) for other in tried):
+                c_fp = 2.0 / (1.0 + math.exp(ratio))
+                costs = 2.0 - c_fp, c_fp
+                return Proposal(level_of_costs(metric, *costs, pos=pos), *costs)
+        return None
+
+
+def _top(pos: float) -> float:
+    """Logarithm of the largest ratio."""
+    balance = math.log1p(-pos) - math.log(pos)
+    return math.copysign(max(abs(balance), math.log(_LEAST_TOP)), balance)
+
+
+def _order(size: int) -> list[float]:
+    """Rungs from 0 to 1: both ends, then always the one that is farthest from those before (the higher of equals)."""
+    rungs = [at / max(size - 1, 1) for at in range(size)]
+    order = rungs[:1]
+    left = rungs[1:]
+    while left:
+        rung = max(left, key=lambda at: (round(min(abs(at - other) for other in order), 9), at))
+        order.append(rung)
+        left.remove(rung)
+    return order
