@@ -24,6 +24,7 @@ ORDER = [
         "scores",
         "costs",
         "linear",
+        "resampling",
         "thresholding",
     ),
     *("trials", "bounds", "strategies", "study", "trainers", "search", "csf", "fenchel", "streams", "online"),

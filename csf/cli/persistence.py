@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import zipfile
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from csf.cli.data import Features
 from csf.cli.errors import CliError, require
 from csf.errors.hull import Hull
 from csf.metrics import rates
+from csf.resampling import Assessment
 
 if TYPE_CHECKING:
     from csf.search.estimator import CostSearch
@@ -36,7 +38,7 @@ _PLAIN = ("numpy.dtype", "collections.OrderedDict")
 
 def _trusted_types():
     """Full names of all types that a file may hold."""
-    parts = [csf.CostSearch, csf.ErrorProfile, csf.Study, csf.Trial, Hull]
+    parts = [Assessment, csf.CostSearch, csf.ErrorProfile, csf.Study, csf.Trial, Hull]
     for module in (metrics, rates, strategies):
         parts += [part for _, part in inspect.getmembers(module, inspect.isclass)]
     parts += strategies.STRATEGIES.values()
@@ -67,13 +69,22 @@ def save_model(path: PathLike, search: CostSearch, features: Features) -> None:
         "csf": csf.__version__,
         "sklearn": sklearn.__version__,
         "features": features.to_dict(),
-        "search": search,
+        "search": _without_scores(search),
     }
     try:
         with replaced(path, "wb") as file:
             skops.dump(content, file, compression=zipfile.ZIP_DEFLATED)
     except TypeError as error:
         raise CliError(f"cannot save this model: {error}") from error
+
+
+def _without_scores(search: CostSearch) -> CostSearch:
+    """The search with what its held-out scores say, without these."""
+    lean = copy.copy(search)
+    if hasattr(lean, "held_out_"):
+        lean.assess()
+        del lean.held_out_
+    return lean
 
 
 def required_trust(path: PathLike) -> list[str]:

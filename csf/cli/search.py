@@ -122,6 +122,8 @@ def _winner_text(search, problem):
     lines = [
         f"* costs c_fn = {c_fn:.4g}, c_fp = {c_fp:.4g}{parameters}; positive where the score is at least "
         f"{search.best_threshold_:.4g}",
+        f"  to expect on new data: {name} {search.corrected_score_:.4f}, 90 % interval "
+        f"[{search.score_interval_[0]:.4f}, {search.score_interval_[1]:.4f}]",
         f"  out-of-fold {name} {search.best_score_:.4f}, upper bound {search.upper_bound_:.4f} "
         f"({problem.options.bound}), gap {format_number(search.gap_)}; {search.stop_reason_}",
     ]
@@ -218,6 +220,9 @@ def _report(options, problem, search, results):
             "threshold": search.best_threshold_,
             "params": search.best_params_,
             "out_of_fold": search.best_score_,
+            "corrected": search.corrected_score_,
+            "score_interval": search.score_interval_,
+            "threshold_interval": search.threshold_interval_,
             "upper_bound": search.upper_bound_,
             "gap": search.gap_,
             "feasible": search.feasible_,

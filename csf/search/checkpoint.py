@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Checkpoint"]
 
 FORMAT = "csf-checkpoint"
-VERSION = 2
+VERSION = 3
 
 
 class Checkpoint:

@@ -15,6 +15,7 @@ from sklearn.utils import get_tags
 from csf._common.typing import Estimator, Label, PathLike, RandomState_, Samples
 from csf._sklearn import CallbackSupportMixin, open_callback_context, with_callbacks
 from csf._validation import check_class_weights, check_samples
+from csf.resampling import MAX_BYTES, AssessedMixin
 from csf.samples.labels import read_labels
 from csf.samples.routing import BaseRoutingMixin
 from csf.samples.task import Task
@@ -32,6 +33,7 @@ from csf.trainers import Prepared
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.metrics.constraint import Constraint
+    from csf.resampling import ScoreStore
     from csf.search.plan import Plan
     from csf.strategies.base import Strategy
     from csf.study.study import Bound
@@ -42,6 +44,7 @@ __all__ = ["CostSearch"]
 
 class CostSearch(
     SearchResults,
+    AssessedMixin,
     CutPredictorMixin,
     BaseRoutingMixin,
     CallbackSupportMixin,
@@ -146,8 +149,14 @@ class CostSearch(
     best_threshold_ : float
         Predict positive when the score of ``best_estimator_`` is at least this.
     best_score_ : float
-        Metric of the winner on the pooled held-out predictions. It is the largest of many and so a little
-        optimistic; judge the classifier on data that ``fit`` has not seen.
+        Metric of the winner on the pooled held-out predictions. It is the largest of many, over trials and thresholds,
+        and so optimistic: ``corrected_score_`` says what to expect.
+    corrected_score_ : float
+        Value of the metric to expect on new data: what choosing the trial and its threshold added is taken out, by
+        choosing again on two thirds of the held-out samples and judging on the others (see `csf.resampling`). Computed
+        when it is first asked for, like the intervals, from scores that ``fit`` kept.
+    score_interval_, threshold_interval_ : tuple of float
+        90 % intervals for that value and for the best threshold of the winner.
     best_params_ : dict
         Setting of ``param_grid`` that won.
     best_index_ : int
@@ -169,6 +178,8 @@ class CostSearch(
         error (NaN where it was not needed).
     trials_ : list of Trial
         Everything that was tried.
+    held_out_ : ScoreStore
+        Held-out scores of the trials, in 64 MB at most; of more the best trials are kept. See `csf.resampling`.
     studies_ : list of Study
         One for each setting of ``param_grid``.
     cv_results_ : dict of ndarray
@@ -312,9 +323,15 @@ class CostSearch(
         return self._fit(X, y, sample_weight, fit_params, Prepared())
 
     def _fit(
-        self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None, fit_params: dict[str, Any], prepared: Prepared
+        self,
+        X: Samples,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        fit_params: dict[str, Any],
+        prepared: Prepared,
+        max_bytes: int = MAX_BYTES,
     ) -> CostSearch:
-        """`fit` with what other searches on the same samples and splits prepared."""
+        """`fit` with what other searches on the same samples and splits prepared, and a share of their memory."""
         check_arguments(self)
         deadline = None if self.time_limit is None else Deadline(self.time_limit)
         self._forget()
@@ -325,10 +342,12 @@ class CostSearch(
         if is_prefit(self.base, self.cv):
             self._tune_prefit(aim_of(self), task)
         else:
-            self._search(aim_of(self), task, prepared, deadline)
+            self._search(aim_of(self), task, prepared, deadline, max_bytes)
         return self
 
-    def _search(self, metric: Metric, task: Task, prepared: Prepared, deadline: Deadline | None) -> None:
+    def _search(
+        self, metric: Metric, task: Task, prepared: Prepared, deadline: Deadline | None, max_bytes: int
+    ) -> None:
         fit_params, split_params = self._route(task.fit_params)
         plan = make_plan(self, metric, replace(task, fit_params=fit_params), split_params, prepared)
         self.studies_ = plan.studies
@@ -347,6 +366,7 @@ class CostSearch(
             verbose=self.verbose,
             min_gain=self.min_gain,
             deadline=deadline,
+            max_bytes=max_bytes,
         )
         stopped = loop.run()
         chosen = loop.choose()
@@ -354,9 +374,14 @@ class CostSearch(
         self._report(metric, summary(plan.studies, plan.settings, len(plan.splits), stopped=stopped, winner=trial))
         if chosen is not None:
             self.gain_, self.gain_error_ = chosen.gain, chosen.error
+        self._keep_winner(metric, loop.held_out)
         if self.refit:
             self._refit(plan)
         context.end()
+
+    def _keep_winner(self, metric: Metric, held_out: ScoreStore) -> None:
+        winner = self.trials_[self.best_index_]
+        self._keep_scores(held_out, metric, (winner.setting, winner.number), self.random_state)
 
     def _refit(self, plan: Plan) -> None:
         """Train the winner on everything."""
@@ -376,6 +401,7 @@ class CostSearch(
         self.studies_ = [found.study]
         stopped = "the base was fitted before: only its threshold was tuned"
         self._report(metric, summary(self.studies_, [{}], 0, stopped=stopped))
+        self._keep_winner(metric, found.held_out)
         self.refit_time_ = 0.0
         self._adopt(self.base, found.known, found.names)
 

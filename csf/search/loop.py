@@ -13,12 +13,14 @@ from sklearn.exceptions import FitFailedWarning
 
 from csf._common.warn import warn
 from csf._sklearn import NoCallbackContext
+from csf.resampling import MAX_BYTES, ScoreStore
 from csf.search.checkpoint import Checkpoint
 from csf.search.deadline import Deadline
 from csf.search.gain_rule import GainRule
 from csf.search.memory import Memory
-from csf.search.outcomes import FoldResult, decisions, pooled_outcome
+from csf.search.outcomes import FoldResult, decisions, keep_scores, pooled_lost, pooled_outcome
 from csf.search.progress import Progress
+from csf.search.score_file import ScoreFile
 from csf.search.tasks import FoldTask
 from csf.search.workers import Workers
 from csf.trials import CompleteFields, Trial, first_line
@@ -91,6 +93,13 @@ class SearchLoop:
         `csf.search.gain_rule.GainRule`; ``None`` takes the best trial as it is.
     deadline : Deadline, default=None
         When it has to be over.
+    max_bytes : int, default=67108864
+        Largest size of the held-out scores that are kept.
+
+    Attributes
+    ----------
+    held_out : ScoreStore
+        Held-out scores of the trials.
     """
 
     studies: list[Study]
@@ -106,16 +115,19 @@ class SearchLoop:
     verbose: int = 0
     min_gain: float | None = None
     deadline: Deadline | None = None
+    max_bytes: int = MAX_BYTES
 
     def __post_init__(self) -> None:
         self._memory = Memory(self.trainers)
         self._failures: Counter[str] = Counter()
         self._rule: GainRule | None = None
         self._untold: _Untold | None = None
+        y, samples = (np.concatenate(parts) for parts in zip(*((fold.y_test, fold.test) for fold in self.folds)))
+        weights = [fold.weight_test for fold in self.folds if fold.weight_test is not None]
+        weight = np.concatenate(weights) if weights else None
+        self.held_out = ScoreStore(y > 0, weight, samples=samples, max_bytes=self.max_bytes)
+        self._score_file = ScoreFile(self.held_out)
         if self.min_gain is not None:
-            y, samples = (np.concatenate(parts) for parts in zip(*((fold.y_test, fold.test) for fold in self.folds)))
-            weights = [fold.weight_test for fold in self.folds if fold.weight_test is not None]
-            weight = np.concatenate(weights) if weights else None
             self._rule = GainRule(self.studies[0].metric, y > 0, weight, samples=samples, min_gain=self.min_gain)
             if self.checkpoint is not None and self.checkpoint.kept is not None:
                 self._rule.restore(self.checkpoint.kept["rule"])
@@ -179,17 +191,21 @@ class SearchLoop:
         kept = None if self.checkpoint is None else self.checkpoint.kept
         if kept is None:
             return
-        # Solutions too large for the file: the trainings that gave them are repeated in their order, so that each
-        # starts from what it started from, and the trials to come are those of a search without the pause.
-        for setting, number in self._memory.restore(kept["memory"]):
+        # Solutions or scores too large for the file: the trainings that gave them are repeated in their order, so that
+        # each starts from what it started from, and the trials to come are those of a search without the pause.
+        scores_known = self._score_file.restore(kept["scores"])
+        for setting, number in self._memory.restore(kept["memory"], scores_known=scores_known):
             trial = self._trial(setting, number)
-            results = workers.run(self._tasks([(setting, trial)], on_train=False), raise_errors=False)
-            self._memory.add(setting, trial, list(results))
+            results = list(workers.run(self._tasks([(setting, trial)], on_train=False), raise_errors=False))
+            self._memory.add(setting, trial, results)
+            if trial.state == "complete" and not scores_known:
+                self._keep(setting, trial, results)
 
     def _save(self) -> None:
         if self.checkpoint is not None:
             rule = None if self._rule is None else self._rule.to_record()
-            self.checkpoint.save(self.studies, {"memory": self._memory.to_record(), "rule": rule})
+            scores = self._score_file.to_record()
+            self.checkpoint.save(self.studies, {"memory": self._memory.to_record(), "rule": rule, "scores": scores})
 
     def _trial(self, setting: int, number: int) -> Trial:
         return next(trial for trial in self.studies[setting].trials if trial.number == number)
@@ -277,11 +293,15 @@ class SearchLoop:
         if self._trial(setting, number).state == "pending":
             self.studies[setting].record(number, setting=setting, **untold.fields)
         trial = self._trial(setting, number)
+        self._keep(setting, trial, untold.results)
         if self._rule is not None:
             decided = decisions(untold.results, trial.threshold)
             self._rule.add((setting, number), decided, neutral=trial.c_fn == trial.c_fp)
         self._untold = None
         return trial
+
+    def _keep(self, setting: int, trial: Trial, results: list[FoldResult]) -> None:
+        keep_scores(self.held_out, (setting, trial.number), trial, results, pooled_lost(results))
 
     def _warn_of_more_failures(self) -> None:
         """Tell at the end how many trials failed like the first ones, where others did not."""

@@ -18,6 +18,7 @@ from csf._sklearn import clone
 from csf._validation import check_labels, check_n_jobs, check_samples, check_weights
 from csf.errors.profile import ErrorProfile
 from csf.metrics import get_metric
+from csf.resampling import MAX_BYTES, mean_assessment
 from csf.samples.features import Features
 from csf.samples.splits import resolve_splits
 from csf.search.defaults import has_fast_solver, open_cv
@@ -65,6 +66,12 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     best_score_ : float
         Mean of these: the macro average of the one-vs-rest decisions, by which a sample may have several classes or
         none. `predict` gives each sample one class, and its macro average (`score`) is another number.
+    corrected_scores_ : ndarray of shape (n_classes,)
+        Values to expect on new data, see `CostSearch`.
+    corrected_score_, score_interval_ : float, tuple of float
+        Mean of these, and a 90 % interval of it.
+    threshold_intervals_ : ndarray of shape (n_classes, 2)
+        90 % intervals of the thresholds.
     upper_bound_, gap_ : float
         Mean of the bounds of the searches and of their gaps (NaN where one is), see `CostSearch`.
     best_ts_, best_thresholds_ : ndarray of shape (n_classes,)
@@ -162,9 +169,10 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         rest = {name: value for name, value in fit_params.items() if name != "groups"}
         # The first class prepares the samples; the others, which may run at the same time, find all of it there.
         prepared = Prepared(labels=np.searchsorted(self.classes_, y))
-        first = _fit_one(each, X, y == self.classes_[0], weight, rest, prepared)
+        share = MAX_BYTES // self.classes_.size
+        first = _fit_one(each, X, y == self.classes_[0], weight, rest, prepared, share)
         others: Any = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_fit_one)(each, X, y == label, weight, rest, prepared) for label in self.classes_[1:]
+            delayed(_fit_one)(each, X, y == label, weight, rest, prepared, share) for label in self.classes_[1:]
         )
         self._report([first, *others])
         if self.search.refit:
@@ -210,6 +218,26 @@ class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         for name in ("n_features_in_", "feature_names_in_"):
             vars(self).pop(name, None)
         Features.of(searches[0]).put_on(self)
+
+    @property
+    def corrected_scores_(self) -> Array:
+        """Values to expect of the searches on new data, of shape (n_classes,)."""
+        return np.array([search.corrected_score_ for search in self.searches_])
+
+    @property
+    def corrected_score_(self) -> float:
+        """Mean of ``corrected_scores_``: what to expect of ``best_score_`` on new data."""
+        return mean_assessment([search.assess() for search in self.searches_]).corrected_score
+
+    @property
+    def score_interval_(self) -> tuple[float, float]:
+        """90 % interval for it."""
+        return mean_assessment([search.assess() for search in self.searches_]).score_interval
+
+    @property
+    def threshold_intervals_(self) -> Array:
+        """90 % intervals of the thresholds, of shape (n_classes, 2)."""
+        return np.array([search.threshold_interval_ for search in self.searches_])
 
     def predict(self, X: Samples) -> Array:
         """The class whose score exceeds its threshold by the most, in units of log-odds.
@@ -305,6 +333,7 @@ def _fit_one(
     weight: Array | None,
     fit_params: dict[str, Any],
     prepared: Prepared,
+    max_bytes: int,
 ) -> CostSearch:
     """Search of one class against the rest."""
-    return clone(search)._fit(X, is_class.astype(np.int64), weight, fit_params, prepared)
+    return clone(search)._fit(X, is_class.astype(np.int64), weight, fit_params, prepared, max_bytes)

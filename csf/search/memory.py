@@ -68,9 +68,9 @@ class Memory:
         results : list of FoldResult
             What each fold gave.
         """
+        self.order.append([setting, trial.number])
         if self.trainers[setting][0].family is None:
             return
-        self.order.append([setting, trial.number])
         for trainer, starts, result in zip(self.trainers[setting], self._starts, results):
             if result.state is not None and trainer.family is not None:
                 starts.add(trainer.family, trainer.position(trial.costs), result.state)
@@ -81,7 +81,7 @@ class Memory:
         Returns
         -------
         dict
-            The trials in the order in which they were kept, and the states: ``None`` where these cannot be written or
+            All trials in the order in which they were told, and the states: ``None`` where these cannot be written or
             are too large.
         """
         texts: dict[int, tuple[Known, list[Any]]] = {}
@@ -101,21 +101,23 @@ class Memory:
         states = [[texts[id(entry)][1] for entry in starts.known] for starts in self._starts]
         return {"order": self.order, "states": states if size <= _LARGEST else None}
 
-    def restore(self, record: dict[str, Any]) -> list[list[int]]:
+    def restore(self, record: dict[str, Any], *, scores_known: bool) -> list[list[int]]:
         """Take over the states of a file.
 
         Parameters
         ----------
         record : dict
             As `to_record` returns it.
+        scores_known : bool
+            Whether the file has the held-out scores too.
 
         Returns
         -------
         list of list of int
             Setting and number of the trials that have to be trained once more, in this order, for want of their
-            states.
+            states or scores.
         """
-        if record["states"] is None:
+        if record["states"] is None or not scores_known:
             return record["order"]
         for fold, (starts, entries) in enumerate(zip(self._starts, record["states"], strict=True)):
             for setting, position, state in entries:

@@ -22,6 +22,7 @@ from csf.trials import known_hull, outcome
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
+    from csf.resampling import ScoreStore, TrialKey
     from csf.samples.folds import Fold
     from csf.scores.responses import Response
     from csf.trainers.base import Trainer, Training
@@ -32,7 +33,9 @@ __all__ = [
     "FoldResult",
     "decisions",
     "evaluate",
+    "keep_scores",
     "lost_samples",
+    "pooled_lost",
     "pooled_outcome",
     "run_fold",
     "warn_of_one_side",
@@ -278,6 +281,29 @@ def _found(answer: Response | FoldResult, threshold: float | None) -> BoolArray:
 def decisions(results: list[FoldResult], threshold: float | None) -> BoolArray:
     """Which held-out samples are found for what they are at a threshold, or by the own decision (``None``)."""
     return _pooled([_found(result, threshold) for result in results]) & ~_pooled([result.lost for result in results])
+
+
+def keep_scores(
+    store: ScoreStore, key: TrialKey, trial: Trial, results: Sequence[FoldResult | Response], lost: BoolArray
+) -> None:
+    """Put what a complete trial says about the held-out samples into the store."""
+    assert trial.score is not None, "a complete trial has a score"
+    tuned = trial.threshold is not None
+    store.add(
+        key,
+        score=_pooled([result.score for result in results]) if tuned else None,
+        decided=None if tuned else _pooled([result.decided for result in results]),
+        lost=lost,
+        threshold=trial.threshold,
+        value=trial.score,
+        violation=trial.violation,
+        neutral=trial.c_fn == trial.c_fp,
+    )
+
+
+def pooled_lost(results: list[FoldResult]) -> BoolArray:
+    """Held-out samples of all folds that are taken for the wrong one of several classes."""
+    return _pooled([result.lost for result in results])
 
 
 def evaluate(

@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array, Estimator
 from csf.errors.profile import ErrorProfile
+from csf.resampling import ScoreStore
 from csf.scores.responses import respond
-from csf.search.outcomes import evaluate
+from csf.search.outcomes import evaluate, keep_scores
 from csf.strategies import ImbalanceRatio
 from csf.study import Study
 from csf.trials import Trial
@@ -36,11 +37,14 @@ class PrefitStudy(NamedTuple):
         Classes as the base knows them.
     names : ndarray of shape (n_classes,)
         The user's labels of these.
+    held_out : ScoreStore
+        What it says about the samples that it was judged on.
     """
 
     study: Study
     known: Array
     names: Array
+    held_out: ScoreStore
 
 
 def is_prefit(base: Estimator, cv: object) -> bool:
@@ -98,5 +102,7 @@ def prefit_study(base: Estimator, metric: Metric, task: Task, *, tune: bool, bou
     study = Study(metric, ImbalanceRatio(), pos=pos, n_trials=1, bound=bound)
     study.trials = [Trial(number=0, t=None, c_fn=1.0, c_fp=1.0)]
     lost = is_pos & (truth != answer.found)
-    study.record(0, **evaluate(metric, is_pos, lost, answer.decided, answer.score, task.weight))
-    return PrefitStudy(study, known, labels.decode(known) if coded else known)
+    trial = study.record(0, **evaluate(metric, is_pos, lost, answer.decided, answer.score, task.weight))
+    held_out = ScoreStore(is_pos, task.weight)
+    keep_scores(held_out, (0, 0), trial, [answer], lost)
+    return PrefitStudy(study, known, labels.decode(known) if coded else known, held_out)

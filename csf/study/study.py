@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.typing import Label, PathLike
@@ -25,6 +26,7 @@ from csf.metrics import get_metric
 from csf.strategies import Proposal, get_strategy
 from csf.study.files import read_study, write_study
 from csf.study.proposals import checked_proposal
+from csf.study.told import ToldScores
 from csf.thresholding import sweep
 from csf.trials import Trial, best_trial, check_history, check_share, gap, known_hull, outcome
 
@@ -40,7 +42,7 @@ StrategyLike: TypeAlias = "str | Strategy | Callable[..., Any]"
 Bound: TypeAlias = Literal["support", "diagonal", "envelope", "parambath"] | type
 
 
-class Study:
+class Study(ToldScores):
     """A cost search for people who train their own model.
 
     Ask for a trial, train with its costs wherever and however you like (a neural network, another language), and
@@ -242,7 +244,7 @@ class Study:
             raise ValueError("tell either profile= alone, or y_true with y_pred, y_score or both: not the two together")
         if profile is not None and not isinstance(profile, ErrorProfile):
             raise TypeError(f"profile must be an ErrorProfile, e.g. ErrorProfile.from_counts(...), got {profile!r}")
-        curve = None
+        curve = is_pos = weight = None
         if y_true is not None:
             _, is_pos, pos_label = check_binary_target(y_true, pos_label)
             weight = check_weights(sample_weight, is_pos.shape[0])
@@ -254,7 +256,12 @@ class Study:
         if profile is None:
             assert cut is not None, "without a profile and predictions there are scores"
             profile = cut.profile
-        return self.record(trial, **outcome(self.metric, profile, hull=known_hull(profile, curve), cut=cut))
+        told = self.record(trial, **outcome(self.metric, profile, hull=known_hull(profile, curve), cut=cut))
+        if is_pos is not None:
+            self._hear(
+                told, is_pos, weight, np.asarray(y_pred) == pos_label if y_score is None else np.asarray(y_score)
+            )
+        return told
 
     def record(self, trial: Trial | int, *, setting: int = 0, **results: Unpack[CompleteFields]) -> Trial:
         """Complete a pending trial with finished results; `tell` is the way in for labels and predictions.

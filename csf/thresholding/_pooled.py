@@ -30,16 +30,17 @@ if TYPE_CHECKING:
     from csf.thresholding._calibration import Calibrator
     from csf.thresholding.curve import Cut, ThresholdCurve
 
-__all__ = ["PooledThresholdClassifier", "ProbabilityThresholdClassifier"]
+__all__ = ["Pooled", "PooledThresholdClassifier", "ProbabilityThresholdClassifier"]
 
 
 @dataclass(frozen=True)
-class _Pooled:
+class Pooled:
     """Scores of held-out samples, fold after fold; a sample counts as often as it was held out."""
 
     score: Array
     is_pos: BoolArray
     sample_weight: Array | None
+    samples: IntArray
     borders: IntArray
 
     def folds(self) -> Iterator[tuple[BoolArray, Array, Array | None]]:
@@ -172,7 +173,7 @@ class PooledThresholdClassifier(CutClassifierMixin, ClassifierMixin, MetaEstimat
         weight: Array | None,
         fit_params: dict[str, Any],
         split_params: dict[str, Any],
-    ) -> _Pooled:
+    ) -> Pooled:
         """Scores of each held-out fold from a model that has not seen it."""
         methods = self._response_methods()
         if self._is_prefit():
@@ -188,9 +189,10 @@ class PooledThresholdClassifier(CutClassifierMixin, ClassifierMixin, MetaEstimat
             )
         index = np.concatenate(tests)
         borders = np.cumsum([0] + [score.shape[0] for score in scores])
-        return _Pooled(np.concatenate(scores), is_pos[index], None if weight is None else weight[index], borders)
+        given = None if weight is None else weight[index]
+        return Pooled(np.concatenate(scores), is_pos[index], given, index, borders)
 
-    def _set_threshold(self, pooled: _Pooled) -> None:
+    def _set_threshold(self, pooled: Pooled) -> None:
         """Everything that is learnt from the pooled scores."""
         self.calibrator_ = fit_calibrator(self.calibration, pooled.score, pooled.is_pos, pooled.sample_weight)
         self.curve_ = sweep(pooled.is_pos, self._calibrated(pooled.score), pooled.sample_weight)
@@ -302,7 +304,7 @@ class ProbabilityThresholdClassifier(PooledThresholdClassifier):
     def _response_methods(self) -> tuple[str, ...]:
         return ("predict_proba",) if self.calibration is None else RESPONSE_METHODS[::-1]
 
-    def _set_threshold(self, pooled: _Pooled) -> None:
+    def _set_threshold(self, pooled: Pooled) -> None:
         if self.calibration is None:
             check_probabilities(pooled.score, f"the scores of {type(self.base).__name__}")
         super()._set_threshold(pooled)

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from csf._common.typing import Estimator, Label, RandomState_
+from csf._common.typing import Estimator, Label, RandomState_, Values
 from csf._common.warn import warn
 from csf._validation import check_choice
-from csf.metrics import get_constraint, get_metric
+from csf.metrics import Metric, get_constraint, get_metric
+from csf.resampling import AssessedMixin, ScoreStore
 from csf.thresholding._pooled import PooledThresholdClassifier
 from csf.thresholding._scores import RESPONSE_METHODS
 
 if TYPE_CHECKING:
-    from csf.metrics.base import Metric
     from csf.metrics.constraint import Constraint
+    from csf.thresholding._pooled import Pooled
     from csf.thresholding.curve import Cut, ThresholdCurve
 
 
 __all__ = ["PlugInClassifier"]
 
 
-class PlugInClassifier(PooledThresholdClassifier):
+class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
     """Classifier that cuts a score where a metric is largest.
 
     The base is fitted in every fold and scores what it has not seen; all these scores are pooled, every cut of
@@ -60,7 +61,11 @@ class PlugInClassifier(PooledThresholdClassifier):
         nearest pooled score.
     best_score_ : float
         Metric of the pooled out-of-fold predictions at `threshold_`. As the largest of many values on the same
-        scores it is slightly optimistic.
+        scores it is optimistic.
+    corrected_score_ : float
+        Value of the metric to expect on new data, see `csf.resampling`; computed when it is first asked for.
+    score_interval_, threshold_interval_ : tuple of float
+        90 % intervals for that value and for the best threshold.
     profile_ : ErrorProfile
         Pooled out-of-fold error profile at `threshold_`.
     feasible_ : bool
@@ -153,6 +158,15 @@ class PlugInClassifier(PooledThresholdClassifier):
     def _best_cut(self, curve: ThresholdCurve) -> Cut:
         return curve.best(*self._demand())
 
+    def _set_threshold(self, pooled: Pooled) -> None:
+        super()._set_threshold(pooled)
+        metric, demand = self._demand()
+        store = ScoreStore(pooled.is_pos, pooled.sample_weight, samples=pooled.samples)
+        missed = 0.0 if demand is None else demand.violation(self.profile_.fn, self.profile_.fp, pos=self.profile_.pos)
+        score, key = self._calibrated(pooled.score), (0, 0)
+        store.add(key, score=score, threshold=self.threshold_, value=self.best_score_, violation=missed)
+        self._keep_scores(store, metric if demand is None else _Demanding(metric, demand), key, self.random_state)
+
     def _choose(self, curve: ThresholdCurve) -> Cut:
         cut = self._best_cut(curve)
         if not cut.feasible:
@@ -162,3 +176,16 @@ class PlugInClassifier(PooledThresholdClassifier):
                 f"least, {cut.profile}",
             )
         return cut
+
+
+class _Demanding(Metric):
+    """A metric with whatever has a ``violation`` as its constraint."""
+
+    def __init__(self, metric: Metric, demand: Any) -> None:
+        self.metric, self.constraint = metric, demand
+
+    def range(self, pos: float) -> tuple[float, float]:
+        return self.metric.range(pos)
+
+    def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
+        return self.metric.value(fn, fp, pos=pos)

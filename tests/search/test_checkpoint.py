@@ -80,7 +80,7 @@ def good(**changes):
     return {name: value for name, value in (record | {"studies": histories} | changes).items() if value != "missing"}
 
 
-def text(*, kind="csf-checkpoint", version=2, **changes):
+def text(*, kind="csf-checkpoint", version=3, **changes):
     """A file that is intact, whatever it says."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "c.json"
@@ -98,15 +98,15 @@ FILES = {
     "torn": (text()[:-9], "is damaged or not a csf-checkpoint file"),
     "empty": ("", "is damaged or not a csf-checkpoint file"),
     "a study": (text(kind="csf-study"), "is not a csf-checkpoint file; it was left as it is"),
-    "older": (text(version=1), "has version 1 of the csf-checkpoint format; this csf reads 2.* with the csf that"),
-    "newer": (text(version=3), "has version 3 of the csf-checkpoint format; this csf reads 2"),
+    "older": (text(version=1), "has version 1 of the csf-checkpoint format; this csf reads 3.* with the csf that"),
+    "newer": (text(version=4), "has version 4 of the csf-checkpoint format; this csf reads 3"),
     "no fingerprint": (text(fingerprint="missing"), "belongs to another search"),
     "no studies": (text(studies="missing"), r"is damaged \(KeyError\('studies'\)\); it was left as it is"),
     "one study only": (text(studies=good()["studies"][:1]), "is damaged .*it was left as it is"),
     "strange trials": (text(studies=[[{}], []]), "is damaged .*it has the entries"),
     "numbers": (text(studies=[1, 2]), "is damaged .*it was left as it is"),
     "a score of 7": (text().replace('"score": 0.5', '"score": 7.0'), "its content and its checksum differ"),
-    "no checksum": (json.dumps({"format": "csf-checkpoint", "version": 2} | good()), "its content and its checksum"),
+    "no checksum": (json.dumps({"format": "csf-checkpoint", "version": 3} | good()), "its content and its checksum"),
     "a key twice": (text().replace("{", '{"format": "csf-checkpoint", ', 1), "a key occurs twice"),
     "a huge number": (text().replace("0.2", "2" * 5000), "is damaged or not a csf-checkpoint file"),
     "deep": ("[" * 100_000, "is damaged or not a csf-checkpoint file"),

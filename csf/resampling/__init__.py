@@ -1,0 +1,23 @@
+"""What held-out scores of many trials say besides the largest value: its optimism, its error, and other winners."""
+
+from csf.resampling.assessment import AssessedMixin, Assessment, assess, mean_assessment
+from csf.resampling.resampling import Resampling, Rule, best_rows
+from csf.resampling.retuning import CodedRow, Retuned, retune
+from csf.resampling.store import MAX_BYTES, ScoreRow, ScoreStore, TrialKey
+
+__all__ = [
+    "MAX_BYTES",
+    "AssessedMixin",
+    "Assessment",
+    "CodedRow",
+    "Resampling",
+    "Retuned",
+    "Rule",
+    "ScoreRow",
+    "ScoreStore",
+    "TrialKey",
+    "assess",
+    "best_rows",
+    "mean_assessment",
+    "retune",
+]

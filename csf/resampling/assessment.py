@@ -1,0 +1,162 @@
+"""What a fitted classifier can say of its own value on new data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from csf._common.typing import Array
+from csf.metrics import get_metric
+from csf.resampling.resampling import Resampling, interval
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.resampling.store import ScoreStore, TrialKey
+
+__all__ = ["LEVEL", "AssessedMixin", "Assessment", "assess", "mean_assessment"]
+
+# Coverage of all intervals.
+LEVEL = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """Corrected value of a winner, with intervals.
+
+    Parameters
+    ----------
+    corrected_score : float
+        Value to expect on new data.
+    errors : ndarray of shape (n_draws,)
+        Bootstrap errors of it.
+    threshold_interval : tuple of float
+        90 % interval of its threshold; NaN for own decisions.
+    value_range : tuple of float
+        Smallest and largest value of the metric.
+    """
+
+    corrected_score: float
+    errors: Array
+    threshold_interval: tuple[float, float]
+    value_range: tuple[float, float]
+
+    @property
+    def score_interval(self) -> tuple[float, float]:
+        """90 % interval for the value on new data."""
+        middle = self.corrected_score
+        low, high = interval(self.errors + middle, LEVEL)
+        lowest, largest = self.value_range
+        return max(low, min(lowest, middle)), min(high, max(largest, middle))
+
+
+def assess(store: ScoreStore, metric: str | Metric, winner: TrialKey, *, random_state: int = 0) -> Assessment:
+    """Correct the value of the winner of a search.
+
+    Parameters
+    ----------
+    store : ScoreStore
+        Held-out scores of all trials.
+    metric : str or Metric
+        What was maximised.
+    winner : tuple of int
+        The trial that was chosen.
+    random_state : int, default=0
+        Seed.
+
+    Returns
+    -------
+    Assessment
+        See `csf.resampling.Resampling` for how.
+
+    Examples
+    --------
+    >>> from csf.resampling import ScoreStore
+    >>> rng, is_pos = np.random.default_rng(0), np.arange(500) < 100
+    >>> store = ScoreStore(is_pos)
+    >>> store.add((0, 0), score=rng.normal(size=500) + is_pos, threshold=0.5, value=0.48)
+    >>> found = assess(store, "f1", (0, 0))
+    >>> found.corrected_score, found.score_interval, found.threshold_interval
+    (0.459, (0.4, 0.521), (0.142, 0.767))
+    """
+    sampled = Resampling(store, metric, keep=[winner], random_state=random_state)
+    metric = get_metric(metric)
+    return Assessment(
+        sampled.corrected_score,
+        sampled.score_errors(winner),
+        sampled.threshold_interval(winner, LEVEL),
+        metric.range(float(np.average(store.is_pos, weights=store.weight))),
+    )
+
+
+def mean_assessment(parts: Sequence[Assessment]) -> Assessment:
+    """Assessment of the mean of several values on the same samples; their thresholds have no common interval.
+
+    Parameters
+    ----------
+    parts : sequence of Assessment
+        Made with one seed, so that their draws are the same.
+
+    Returns
+    -------
+    Assessment
+        That of the mean.
+    """
+    ranges = np.array([part.value_range for part in parts])
+    return Assessment(
+        float(np.mean([part.corrected_score for part in parts])),
+        np.mean([part.errors for part in parts], axis=0),
+        (np.nan, np.nan),
+        (float(ranges[:, 0].min()), float(ranges[:, 1].max())),
+    )
+
+
+class AssessedMixin:
+    """Corrected score and intervals of a fitted classifier, computed when they are first asked for.
+
+    ``fit`` calls `_keep_scores` with what they are computed from.
+    """
+
+    held_out_: ScoreStore
+
+    def _keep_scores(self, store: ScoreStore, metric: Metric, winner: TrialKey, random_state: object) -> None:
+        self.held_out_ = store
+        self._assessed = metric, winner, random_state if isinstance(random_state, int) else 0
+        vars(self).pop("_assessment", None)
+
+    def assess(self) -> Assessment:
+        """Corrected score with its bootstrap; computed once, from the held-out scores that ``fit`` kept.
+
+        Returns
+        -------
+        Assessment
+            See `csf.resampling.assess`.
+
+        Raises
+        ------
+        AttributeError
+            If the classifier is not fitted.
+        """
+        if "_assessment" not in vars(self):
+            if not hasattr(self, "held_out_"):
+                raise AttributeError(f"this {type(self).__name__} is not fitted, or was fitted without held-out data")
+            metric, winner, random_state = self._assessed
+            self._assessment = assess(self.held_out_, metric, winner, random_state=random_state)
+        return self._assessment
+
+    @property
+    def corrected_score_(self) -> float:
+        """Value to expect on new data: ``best_score_`` without what choosing trial and threshold added to it."""
+        return self.assess().corrected_score
+
+    @property
+    def score_interval_(self) -> tuple[float, float]:
+        """90 % interval for the value on new data, around ``corrected_score_``."""
+        return self.assess().score_interval
+
+    @property
+    def threshold_interval_(self) -> tuple[float, float]:
+        """90 % interval of the best threshold: bootstrap percentiles of the winner's, NaN where none is tuned."""
+        return self.assess().threshold_interval

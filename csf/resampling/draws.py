@@ -1,0 +1,74 @@
+"""Which samples a draw holds, and how often."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from csf._common.typing import Array, BoolArray
+
+__all__ = ["bootstrap_counts", "partition_counts"]
+
+_MOST = np.iinfo(np.uint8).max
+
+
+def bootstrap_counts(n_samples: int, n_draws: int, random_state: int) -> Array:
+    """Bootstrap samples: each draw takes as many samples as there are, with replacement.
+
+    Parameters
+    ----------
+    n_samples, n_draws : int
+        Numbers of samples and of draws.
+    random_state : int
+        Seed.
+
+    Returns
+    -------
+    ndarray of uint8, shape (n_samples, n_draws)
+        How often each draw holds each sample. Draws are the same whatever number of them follows.
+
+    Examples
+    --------
+    >>> bootstrap_counts(3, 2, random_state=0).sum(axis=0)
+    array([3, 3], dtype=uint64)
+    """
+    counts = np.empty((n_samples, n_draws), dtype=np.uint8)
+    rng = np.random.default_rng([random_state, 0])
+    for draw in range(n_draws):
+        drawn = np.bincount(rng.integers(0, n_samples, n_samples), minlength=n_samples)
+        counts[:, draw] = np.minimum(drawn, _MOST)
+    return counts
+
+
+def partition_counts(is_pos: BoolArray, n_parts: int, n_repeats: int, random_state: int) -> Array:
+    """Random partitions, stratified by class: each draw holds all parts of one partition but one.
+
+    Parameters
+    ----------
+    is_pos : ndarray of bool, shape (n_samples,)
+        Class of each sample.
+    n_parts, n_repeats : int
+        Parts of a partition, and number of partitions.
+    random_state : int
+        Seed.
+
+    Returns
+    -------
+    ndarray of uint8, shape (n_samples, n_parts * n_repeats)
+        1 where a draw holds a sample, 0 where it is left out. Draws of one partition follow one another: each sample
+        is left out by one of them.
+
+    Examples
+    --------
+    >>> counts = partition_counts(np.arange(6) < 3, 3, 1, random_state=0)
+    >>> (counts == 0).sum(axis=1)
+    array([1, 1, 1, 1, 1, 1])
+    """
+    rng = np.random.default_rng([random_state, 1])
+    classes = [np.flatnonzero(is_pos), np.flatnonzero(~is_pos)]
+    counts = np.ones((is_pos.size, n_repeats, n_parts), dtype=np.uint8)
+    for repeat in range(n_repeats):
+        for samples in classes:
+            # Where the dealing starts is random too, so that no part is always the larger one.
+            part = (np.arange(samples.size) + rng.integers(n_parts)) % n_parts
+            counts[rng.permutation(samples), repeat, part] = 0
+    return counts.reshape(is_pos.size, -1)

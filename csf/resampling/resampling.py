@@ -1,0 +1,298 @@
+"""One resampling of the held-out samples, and what it says of the winner, its score and its threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from csf._common.typing import Array, BoolArray, IntArray
+from csf._validation import check_count, check_fraction
+from csf.metrics import get_metric
+from csf.resampling._kernels import count_found
+from csf.resampling.draws import bootstrap_counts, partition_counts
+from csf.resampling.retuning import BLOCK, CodedRow, Retuned, draw_weights, retune
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.resampling.store import ScoreRow, ScoreStore, TrialKey
+
+__all__ = ["Resampling", "Rule", "best_rows", "interval"]
+
+# Values and violations of all rows on all draws -> place of the row that wins on each draw.
+Rule: TypeAlias = Callable[[Array, Array], IntArray]
+
+N_DRAWS = 200
+# Partitions into three parts, a third of the samples left out each time.
+_PARTS, _REPEATS = 3, 33
+# Draws that decide which rows can win at all, and how many standard errors behind the best one a row must be if not.
+_SIFTING, _HOPELESS = 32, 4.0
+# So many rows are not worth the trouble of finding out.
+_FEW = 12
+
+
+def best_rows(value: Array, violation: Array) -> IntArray:
+    """Row that wins on each draw as a search chooses it: the smallest violation, then the largest value.
+
+    Parameters
+    ----------
+    value, violation : ndarray of shape (n_rows, n_draws)
+        As in `Retuned`; NaN never wins.
+
+    Returns
+    -------
+    ndarray of int, shape (n_draws,)
+        Places of the rows, of equals the first.
+
+    Examples
+    --------
+    >>> best_rows(np.array([[0.5, 0.7], [0.6, 0.6]]), np.zeros((2, 2)))
+    array([1, 0])
+    """
+    least = violation.min(axis=0)
+    allowed = np.where((violation <= least) & ~np.isnan(value), value, -np.inf)
+    return allowed.argmax(axis=0)
+
+
+class Resampling:
+    """Draws samples again, tunes every trial's threshold on each draw, and picks the winner there.
+
+    All entries of a sample are drawn together, so that repeated folds do not pass for more data. Trials that are far
+    behind the best one (4 standard errors of the difference) are left out.
+
+    Parameters
+    ----------
+    store : ScoreStore
+        Held-out scores of the trials.
+    metric : str or Metric
+        What is maximised; its constraint counts first.
+    rule : callable, default=best_rows
+        How the winner is picked: ``rule(value, violation)`` of arrays of shape (n_rows, n_draws).
+    keep : collection of tuple, default=()
+        Trials that are looked at however far behind they are.
+    n_draws : int, default=200
+        Number of bootstrap draws.
+    random_state : int, default=0
+        Seed; results depend on nothing else.
+
+    Attributes
+    ----------
+    keys : list of tuple
+        Trials that can win, in the order of all rows of arrays here.
+
+    References
+    ----------
+    .. [1] I. Tsamardinos, E. Greasidou, G. Borboudakis, "Bootstrapping the out-of-sample predictions for efficient
+       and accurate cross-validation", Machine Learning 107, 2018.
+
+    Examples
+    --------
+    >>> from csf.resampling import ScoreStore
+    >>> rng, is_pos = np.random.default_rng(0), np.arange(500) < 100
+    >>> store = ScoreStore(is_pos)
+    >>> for number in range(5):  # five models that are equally good
+    ...     store.add((0, number), score=rng.normal(size=500) + is_pos, threshold=0.5, value=0.48)
+    >>> sampled = Resampling(store, "f1")
+    >>> sampled.corrected_score
+    0.483
+    """
+
+    def __init__(
+        self,
+        store: ScoreStore,
+        metric: str | Metric,
+        *,
+        rule: Rule = best_rows,
+        keep: Collection[TrialKey] = (),
+        n_draws: int = N_DRAWS,
+        random_state: int = 0,
+    ) -> None:
+        self.store, self.metric, self.rule = store, get_metric(metric), rule
+        self.n_draws, self.random_state = check_count(n_draws, "n_draws"), random_state
+        self.rows = _contenders(store, self.metric, keep, random_state)
+        self.keys = [row.key for row in self.rows]
+
+    # ---------------------------------------------------------------- bootstrap
+
+    @cached_property
+    def coded(self) -> list[CodedRow]:
+        """The rows as places on their lists of cuts."""
+        return [CodedRow.of(row, self.store) for row in self.rows]
+
+    @cached_property
+    def counts(self) -> Array:
+        """How often each bootstrap draw holds each sample, of shape (n_samples, n_draws)."""
+        return bootstrap_counts(self.store.n_samples, self.n_draws, self.random_state)
+
+    @cached_property
+    def retuned(self) -> Retuned:
+        """Best cut of each row on each bootstrap draw, with its value there."""
+        return retune(self.store, self.coded, self.metric, self.counts)
+
+    @cached_property
+    def winners(self) -> IntArray:
+        """Place of the row that wins on each bootstrap draw that holds both classes."""
+        told = ~np.isnan(self.retuned.value).all(axis=0)
+        return self.rule(self.retuned.value[:, told], self.retuned.violation[:, told])
+
+    @property
+    def win_shares(self) -> dict[TrialKey, float]:
+        """Share of bootstrap draws on which each trial wins."""
+        counts = np.bincount(self.winners, minlength=len(self.keys))
+        return {key: count / max(self.winners.size, 1) for key, count in zip(self.keys, counts.tolist())}
+
+    def thresholds(self, key: TrialKey) -> Array:
+        """Thresholds of a trial, tuned again on each bootstrap draw that holds both classes.
+
+        Parameters
+        ----------
+        key : tuple of int
+            Setting and number of a trial in `keys`.
+
+        Returns
+        -------
+        ndarray of shape (n_draws_told,)
+            Thresholds, infinite where nothing or everything is best found positive; NaN for own decisions.
+        """
+        at = self.keys.index(key)
+        told = ~np.isnan(self.retuned.value[at])
+        return self.coded[at].thresholds[self.retuned.cuts[at, told]]
+
+    def threshold_interval(self, key: TrialKey, level: float = 0.9) -> tuple[float, float]:
+        """Percentile interval of `thresholds`: where the best cut is by these data.
+
+        Parameters
+        ----------
+        key : tuple of int
+            Setting and number of a trial in `keys`.
+        level : float, default=0.9
+            Share of the draws inside.
+
+        Returns
+        -------
+        tuple of float
+            Lower and upper end.
+        """
+        return interval(self.thresholds(key), level)
+
+    # ---------------------------------------------------------------- corrected score
+
+    @cached_property
+    def partitions(self) -> Array:
+        """Draws of two thirds of the samples, of shape (n_samples, 99): three of them leave out every sample once."""
+        is_pos = np.zeros(self.store.n_samples, dtype=bool)
+        is_pos[self.store.samples] = self.store.is_pos
+        return partition_counts(is_pos, _PARTS, _REPEATS, self.random_state)
+
+    @cached_property
+    def corrected_score(self) -> float:
+        """Value to expect of the winner on new data, with what choosing it and its threshold added taken out.
+
+        The winner and its threshold are chosen on two thirds of the samples and judged on the third that is left out;
+        the errors of all left-out parts are pooled before the metric is computed. NaN where no draw holds both
+        classes.
+        """
+        chosen = retune(self.store, self.coded, self.metric, self.partitions)
+        told = np.flatnonzero(~np.isnan(chosen.value).all(axis=0))
+        if told.size == 0:
+            return np.nan
+        winners = self.rule(chosen.value[:, told], chosen.violation[:, told])
+        sums = np.zeros(4)
+        for row in np.unique(winners):
+            draws = told[winners == row]
+            sums += self._left_out(self.coded[row], chosen.cuts[row, draws], draws)
+        return _value(self.metric, *sums)
+
+    def _left_out(self, row: CodedRow, cuts: IntArray, draws: IntArray) -> Array:
+        """Weights of found and of all positives and negatives in the left-out parts of some draws."""
+        is_pos, sums = self.store.is_pos, np.zeros(4)
+        for start in range(0, draws.size, BLOCK):
+            block = slice(start, start + BLOCK)
+            weight = draw_weights(self.store, 1 - self.partitions[:, draws[block]])
+            found = count_found(row.codes, is_pos, weight, cuts[block])
+            sums += [*found.sum(axis=1), weight[is_pos].sum(dtype=float), weight[~is_pos].sum(dtype=float)]
+        return sums
+
+    def score_errors(self, winner: TrialKey) -> Array:
+        """Bootstrap errors of the value of a trial's own decisions.
+
+        Parameters
+        ----------
+        winner : tuple of int
+            The trial.
+
+        Returns
+        -------
+        ndarray of shape (n_draws,)
+            Value on each draw minus the mean of all; NaN where a draw lacks a class.
+        """
+        values = _values(self.store, self.metric, [self.store[winner]], self.counts)[0]
+        told = values[np.isfinite(values)]
+        return values - (told.mean() if told.size else np.nan)
+
+
+def interval(values: Array, level: float) -> tuple[float, float]:
+    """Percentile interval of values that may be infinite; NaN without one."""
+    tail = 0.5 * (1.0 - check_fraction(level, "level"))
+    values = values[~np.isnan(values)]
+    if not values.size:
+        return np.nan, np.nan
+    low, high = np.quantile(values, [tail, 1.0 - tail], method="nearest")
+    return float(low), float(high)
+
+
+def _value(metric: Metric, tp: float, fp: float, pos: float, neg: float) -> float:
+    """Metric of sums of weights; NaN where a class weighs nothing."""
+    total = pos + neg
+    if pos <= 0.0 or neg <= 0.0:
+        return np.nan
+    fn, fp = max(pos - tp, 0.0) / total, min(fp, neg) / total
+    return float(metric.value(fn, fp, pos=pos / total))
+
+
+def decisions(row: ScoreRow) -> BoolArray:
+    """Which entries a row finds for what they are, at its own threshold."""
+    if row.score is None or row.threshold is None:
+        assert row.decided is not None, "a row has scores and a threshold, or decisions"
+        found = row.decided
+    else:
+        found = row.score >= row.threshold
+    return found if row.lost is None else found & ~row.lost
+
+
+def _values(store: ScoreStore, metric: Metric, rows: list[ScoreRow], counts: Array) -> Array:
+    """Metric of each row's own decisions on each draw, of shape (n_rows, n_draws); NaN where a class is missing."""
+    found = np.array([decisions(row) for row in rows], dtype=np.float32)
+    values = np.full((len(rows), counts.shape[1]), np.nan)
+    for start in range(0, counts.shape[1], BLOCK):
+        weight = draw_weights(store, counts[:, start : start + BLOCK])
+        pos, neg = (weight[kind].sum(axis=0, dtype=float) for kind in (store.is_pos, ~store.is_pos))
+        tp, fp = (found[:, kind] @ weight[kind] for kind in (store.is_pos, ~store.is_pos))
+        for draw in np.flatnonzero((pos > 0.0) & (neg > 0.0)):
+            total = pos[draw] + neg[draw]
+            fn = np.maximum(pos[draw] - tp[:, draw].astype(float), 0.0) / total
+            wrong = np.minimum(fp[:, draw].astype(float), neg[draw]) / total
+            values[:, start + draw] = metric.value(fn, wrong, pos=pos[draw] / total)
+    return values
+
+
+def _contenders(store: ScoreStore, metric: Metric, keep: Collection[TrialKey], random_state: int) -> list[ScoreRow]:
+    """Rows that can win on some draw: those not far behind the best one, or behind the best one with equal costs."""
+    rows = list(store)
+    # Where a constraint decides, thresholds move by more than decisions at fixed ones can tell.
+    if len(rows) <= _FEW or metric.constraint is not None:
+        return rows
+    counts = bootstrap_counts(store.n_samples, _SIFTING, random_state)
+    drawn = _values(store, metric, rows, counts)
+    drawn = drawn[:, ~np.isnan(drawn).any(axis=0)]
+    if drawn.shape[1] < 2:
+        return rows
+    value, kept = np.array([row.value for row in rows]), np.zeros(len(rows), dtype=bool)
+    for among in (np.ones(len(rows), dtype=bool), np.array([row.neutral for row in rows])):
+        if among.any():
+            best = np.flatnonzero(among)[value[among].argmax()]
+            spread = (drawn[best] - drawn).std(axis=1, ddof=1)
+            kept |= among & (value[best] - value <= _HOPELESS * spread + 1e-12)
+    return [row for row, stays in zip(rows, kept) if stays or row.key in keep]

@@ -1,0 +1,210 @@
+"""Every trial's threshold tuned again on draws of samples, by the weighted sweep over orders that are known already."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from csf._common.typing import Array, IntArray
+from csf.metrics.base import LinearFractional
+from csf.resampling._kernels import best_ratios, candidate_cuts, code_samples, sums_at
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.resampling.store import ScoreRow, ScoreStore
+
+__all__ = ["CodedRow", "Retuned", "draw_weights", "retune"]
+
+# A score of many samples is cut at the ends of runs of positives and, besides, at about so many places.
+_PLACES = 256
+# Beyond so many cuts only those that lie about evenly among the positives count.
+_MOST_CUTS = 1024
+# Draws that are summed at once.
+BLOCK = 32
+# Values closer than this are ties that rounding tore apart.
+_TIE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class CodedRow:
+    """A row of the store as places on its list of cuts.
+
+    Parameters
+    ----------
+    codes : ndarray of uint16, shape (n_entries,)
+        First cut that finds an entry; ``thresholds.size`` where none does.
+    thresholds : ndarray of shape (n_cuts,)
+        Thresholds of the cuts, decreasing; NaN for an own decision.
+    first : int
+        First cut that may be chosen.
+    """
+
+    codes: Array
+    thresholds: Array
+    first: int
+
+    @classmethod
+    def of(cls, row: ScoreRow, store: ScoreStore) -> CodedRow:
+        """Codes of a row."""
+        n_entries = store.is_pos.size
+        if row.score is None:
+            decided = row.decided
+            assert decided is not None, "a row has scores or decisions"
+            found = decided if row.lost is None else decided & ~row.lost
+            # cut 0 finds what was decided; a second cut, the rest, is none of its choices
+            return cls(np.where(found, 0, 1).astype(np.uint16), np.array([np.nan]), 0)
+        counted = np.ones(n_entries, dtype=bool) if store.weight is None else store.weight > 0.0
+        counted = counted if row.lost is None else counted & ~row.lost
+        entries = np.flatnonzero(counted)
+        score, is_pos = row.score[entries], store.is_pos[entries]
+        order = np.argsort(score)[::-1]
+        # How many entries the row's own threshold finds: that cut is always among them.
+        keep = -1 if row.threshold is None else int(np.count_nonzero(score >= row.threshold))
+        cuts = np.empty(entries.size + 2, dtype=np.int64)
+        # Samples that are held out several times have no more cuts for that.
+        every = max(store.n_samples // _PLACES, 1) * n_entries // store.n_samples
+        n_cuts = candidate_cuts(score, is_pos, order, max(every, 1), keep, cuts)
+        cuts = _thinned(cuts[:n_cuts], keep)
+        codes = np.full(n_entries, cuts.size, dtype=np.uint16)
+        code_samples(order, entries, cuts, codes)
+        return cls(codes, _thresholds(score[order].astype(np.float64), cuts, keep, row.threshold), 0)
+
+
+def _thinned(cuts: IntArray, keep: int) -> IntArray:
+    if cuts.size <= _MOST_CUTS:
+        return cuts
+    # Candidate cuts are about as dense as the positives.
+    at = np.unique(np.linspace(0, cuts.size - 1, _MOST_CUTS).round().astype(int))
+    return np.union1d(cuts[at], cuts[cuts == keep])
+
+
+def _thresholds(ordered: Array, cuts: IntArray, keep: int, threshold: float | None) -> Array:
+    """Midpoint of each cut between its neighbouring scores; the row's own one where it is known."""
+    upper = np.where(cuts > 0, ordered[np.maximum(cuts - 1, 0)], np.inf)
+    lower = np.where(cuts < ordered.size, ordered[np.minimum(cuts, ordered.size - 1)], -np.inf)
+    with np.errstate(invalid="ignore", over="ignore"):
+        middle = 0.5 * upper + 0.5 * lower
+    result = np.where((lower < middle) & (middle <= upper), middle, upper)
+    result[cuts == ordered.size] = -np.inf
+    result[cuts == 0] = np.inf
+    if threshold is not None:
+        result[cuts == keep] = threshold
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Retuned:
+    """Best cut of each row on each draw.
+
+    Parameters
+    ----------
+    cuts : ndarray of int, shape (n_rows, n_draws)
+        Places in the list of cuts of the row.
+    value : ndarray of shape (n_rows, n_draws)
+        Metric of the cut on the draw; NaN where the draw lacks a class.
+    violation : ndarray of shape (n_rows, n_draws)
+        By how much it misses the constraint.
+    """
+
+    cuts: IntArray
+    value: Array
+    violation: Array
+
+
+def draw_weights(store: ScoreStore, counts: Array) -> Array:
+    """Weight of each entry in some draws.
+
+    Parameters
+    ----------
+    store : ScoreStore
+        The store.
+    counts : ndarray of uint8, shape (n_samples, n_draws)
+        How often each draw holds each sample.
+
+    Returns
+    -------
+    ndarray of shape (n_entries, n_draws)
+        The counts, or float32 with the user's weights in units of their mean.
+    """
+    counts = np.ascontiguousarray(counts[store.samples])
+    if store.weight is None:
+        return counts
+    return counts * (store.weight / store.weight.mean()).astype(np.float32)[:, None]
+
+
+def retune(store: ScoreStore, rows: list[CodedRow], metric: Metric, counts: Array) -> Retuned:
+    """Tune the threshold of each row on each draw.
+
+    Parameters
+    ----------
+    store : ScoreStore
+        The store.
+    rows : list of CodedRow
+        Its rows.
+    metric : Metric
+        What is maximised; its constraint counts first.
+    counts : ndarray of uint8, shape (n_samples, n_draws)
+        How often each draw holds each sample.
+
+    Returns
+    -------
+    Retuned
+        The best cuts; of equal values the one with the fewest predicted positives.
+    """
+    n_draws = counts.shape[1]
+    shape = len(rows), n_draws
+    result = Retuned(np.zeros(shape, dtype=np.int64), np.full(shape, np.nan), np.zeros(shape))
+    most = max(row.thresholds.size for row in rows)
+    sums = np.empty((2, most + 1, BLOCK), dtype=np.int32 if store.weight is None else np.float64)
+    for start in range(0, n_draws, BLOCK):
+        block = slice(start, min(start + BLOCK, n_draws))
+        weight = np.zeros((store.is_pos.size, BLOCK), dtype=np.uint8 if store.weight is None else np.float32)
+        weight[:, : block.stop - start] = draw_weights(store, counts[:, block])
+        pos, neg = (weight[kind].sum(axis=0, dtype=float) for kind in (store.is_pos, ~store.is_pos))
+        pos, neg = pos[: block.stop - start], neg[: block.stop - start]
+        tune = _Tuner(metric, pos, neg)
+        for at, row in enumerate(rows):
+            sums_at(row.codes, store.is_pos, weight, row.thresholds.size, sums)
+            tune(
+                sums, row.thresholds.size, *(part[at, block] for part in (result.cuts, result.value, result.violation))
+            )
+    return result
+
+
+class _Tuner:
+    """Writes the best cut, its value and its violation for each draw of a block."""
+
+    def __init__(self, metric: Metric, pos: Array, neg: Array) -> None:
+        self.metric, self.pos, self.neg = metric, pos, neg
+        self.told = np.flatnonzero((pos > 0.0) & (neg > 0.0))
+        # Ratios of affine functions are compared in a compiled loop; any other metric speaks for itself.
+        self.ratio = type(metric).value is LinearFractional.value and metric.constraint is None
+        if self.ratio:
+            self.numbers = np.zeros((pos.size, 6))
+            for draw in self.told:
+                self.numbers[draw] = metric.coefficients(pos[draw] / (pos[draw] + neg[draw]))  # pyright: ignore[reportAttributeAccessIssue] (a LinearFractional)
+
+    def __call__(self, sums: Array, n_cuts: int, cuts: IntArray, value: Array, violation: Array) -> None:
+        if self.ratio:
+            best_ratios(sums, n_cuts, self.pos, self.neg, self.numbers, _TIE, cuts, value)
+            return
+        for draw in self.told:
+            pos, neg = self.pos[draw], self.neg[draw]
+            fn = np.maximum(pos - sums[1, :n_cuts, draw], 0.0) / (pos + neg)
+            fp = np.minimum(sums[0, :n_cuts, draw], neg) / (pos + neg)
+            cuts[draw], value[draw], violation[draw] = _best_cut(self.metric, fn, fp, pos / (pos + neg))
+
+
+def _best_cut(metric: Metric, fn: Array, fp: Array, pos: float) -> tuple[int, float, float]:
+    """Best cut, its value and its violation."""
+    value = metric.value(fn, fp, pos=pos)
+    if metric.constraint is None:
+        best = int(np.argmax(value >= np.nanmax(value) - _TIE))
+        return best, float(value[best]), 0.0
+    violation = metric.constraint.violation(fn, fp, pos=pos)
+    allowed = np.flatnonzero(violation <= violation.min() + _TIE)
+    values = value[allowed]
+    best = int(allowed[np.argmax(values >= np.nanmax(values) - _TIE)])
+    return best, float(value[best]), float(violation[best])

@@ -1,0 +1,187 @@
+"""Held-out scores of all trials of a search, kept within a memory limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from csf._common.typing import Array, BoolArray, IntArray
+
+__all__ = ["MAX_BYTES", "ScoreRow", "ScoreStore", "TrialKey"]
+
+# Setting and number of a trial.
+TrialKey = tuple[int, int]
+# Bytes of all scores together.
+MAX_BYTES = 1 << 26
+# Share of neighbouring scores that float32 may merge, and how many scores are looked at to find out.
+_MERGED, _LOOKED_AT = 0.002, 1000
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreRow:
+    """What one trial says about the held-out entries.
+
+    Parameters
+    ----------
+    key : tuple of int
+        Setting and number of the trial.
+    score : ndarray of shape (n_entries,), default=None
+        Scores, larger for the positive class, float32 where that keeps them apart; ``None`` for own decisions.
+    decided : ndarray of bool, shape (n_entries,), default=None
+        Own decisions, where there are no scores.
+    lost : ndarray of bool, shape (n_entries,), default=None
+        Entries of several classes that are taken for the wrong one at every cut; ``None`` for no entry.
+    threshold : float, default=None
+        The cut that the trial chose.
+    value : float
+        Its metric there.
+    violation : float, default=0.0
+        By how much the constraint is missed there.
+    neutral : bool, default=False
+        Whether both classes cost the same.
+    """
+
+    key: TrialKey
+    score: Array | None
+    decided: BoolArray | None
+    lost: BoolArray | None
+    threshold: float | None
+    value: float
+    violation: float = 0.0
+    neutral: bool = False
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of its arrays."""
+        return sum(array.nbytes for array in (self.score, self.decided, self.lost) if array is not None)
+
+    @property
+    def rank(self) -> tuple[float, float, int, int]:
+        """Smaller is better, as `csf.trials.best_trial` has it: violation, value, number, setting."""
+        setting, number = self.key
+        return self.violation, -self.value, number, setting
+
+
+class ScoreStore:
+    """Pooled held-out scores of the trials of one search, all on the same entries.
+
+    An entry is one sample in one held-out part: with repeated folds a sample has several. Beyond ``max_bytes`` the
+    worst trials are dropped, but never the best one and the best one with equal costs.
+
+    Parameters
+    ----------
+    is_pos : ndarray of bool, shape (n_entries,)
+        Truth of the entries; with several classes whether there is something to find.
+    weight : ndarray of shape (n_entries,), default=None
+        The user's weights >= 0.
+    samples : ndarray of int, shape (n_entries,), default=None
+        Which sample each entry is; ``None`` means that all differ.
+    max_bytes : int, default=67108864
+        Largest size of all scores together.
+
+    Attributes
+    ----------
+    n_samples : int
+        Number of different samples.
+    n_dropped : int
+        Number of trials that were dropped.
+
+    Examples
+    --------
+    >>> store = ScoreStore(np.array([False, True, True]))
+    >>> store.add((0, 0), score=np.array([0.1, 0.4, 0.8]), threshold=0.25, value=1.0)
+    >>> len(store), store.n_samples
+    (1, 3)
+    """
+
+    def __init__(
+        self,
+        is_pos: BoolArray,
+        weight: Array | None = None,
+        *,
+        samples: IntArray | None = None,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
+        self.is_pos, self.weight, self.max_bytes = is_pos, weight, max_bytes
+        at = np.arange(is_pos.size) if samples is None else np.unique(samples, return_inverse=True)[1].ravel()
+        self.samples = at.astype(np.int32)
+        self.n_samples = int(at.max()) + 1
+        self.n_dropped = 0
+        self._rows: dict[TrialKey, ScoreRow] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[ScoreRow]:
+        """The rows that are kept, by number and then setting of their trials: of equals the first one wins."""
+        return iter(sorted(self._rows.values(), key=lambda row: row.key[::-1]))
+
+    def __getitem__(self, key: TrialKey) -> ScoreRow:
+        return self._rows[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._rows
+
+    def add(
+        self,
+        key: TrialKey,
+        *,
+        score: Array | None = None,
+        decided: BoolArray | None = None,
+        lost: BoolArray | None = None,
+        threshold: float | None = None,
+        value: float,
+        violation: float = 0.0,
+        neutral: bool = False,
+    ) -> None:
+        """Keep what a trial says, scores or own decisions; see `ScoreRow`.
+
+        Raises
+        ------
+        ValueError
+            If there are neither scores nor decisions, or not one for each entry.
+        """
+        given = score if score is not None else decided
+        if given is None or given.shape != self.is_pos.shape:
+            raise ValueError(f"a trial has one score or decision for each of {self.is_pos.size} entries, got {given!r}")
+        row = ScoreRow(
+            key,
+            None if score is None else _small(score),
+            None if score is not None else np.asarray(decided, dtype=bool),
+            lost if lost is not None and lost.any() else None,
+            threshold,
+            float(value),
+            float(violation),
+            bool(neutral),
+        )
+        self.put(row)
+
+    def put(self, row: ScoreRow) -> None:
+        """Keep a row as it is."""
+        self._rows[row.key] = row
+        self._drop()
+
+    def _drop(self) -> None:
+        """Drop the worst rows while all of them are too large."""
+        while len(self._rows) > 1 and sum(row.n_bytes for row in self._rows.values()) > self.max_bytes:
+            ranked = sorted(self._rows.values(), key=lambda row: row.rank)
+            kept = {ranked[0].key, *[row.key for row in ranked if row.neutral][:1]}
+            worst = next((row for row in reversed(ranked) if row.key not in kept), None)
+            if worst is None:
+                return
+            del self._rows[worst.key]
+            self.n_dropped += 1
+
+
+def _small(score: Array) -> Array:
+    """Scores as float32, unless too many of them would fall together."""
+    score = np.asarray(score)
+    with np.errstate(over="ignore"):
+        small = score.astype(np.float32)
+    if score.dtype == np.float32 or np.count_nonzero(np.isinf(small)) != np.count_nonzero(np.isinf(score)):
+        return small if score.dtype == np.float32 else score.astype(np.float64)
+    some = slice(None, None, max(score.size // _LOOKED_AT, 1))
+    merged = np.unique(score[some]).size - np.unique(small[some]).size
+    return small if merged <= _MERGED * score[some].size else score.astype(np.float64)

@@ -1,0 +1,106 @@
+"""Winner and cut that would not change with a few samples: both by what bootstrap draws of the held-out ones say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from csf.errors.profile import ErrorProfile
+from csf.resampling import Resampling, ScoreRow, ScoreStore
+from csf.thresholding import sweep_several
+
+if TYPE_CHECKING:
+    from csf._common.typing import Array
+    from csf.metrics.base import Metric
+    from csf.resampling import TrialKey
+
+__all__ = ["N_DRAWS", "StableChoice", "stable_choice"]
+
+# More draws change neither winner nor cut by what matters beside the noise of the data.
+N_DRAWS = 50
+
+
+class StableChoice(NamedTuple):
+    """The trial that is best on average over draws, and the average of its best cuts.
+
+    Parameters
+    ----------
+    key : tuple of int
+        Setting and number of the trial.
+    threshold : float
+        Its cut.
+    profile : ErrorProfile
+        Errors there, on all held-out samples.
+    """
+
+    key: TrialKey
+    threshold: float
+    profile: ErrorProfile
+
+
+def stable_choice(
+    store: ScoreStore, metric: Metric, *, among: TrialKey | None = None, random_state: int = 0
+) -> StableChoice | None:
+    """Choose a trial by the mean of its best values over bootstrap draws, and cut it at the mean of its best cuts.
+
+    The largest of many values, and the cut at which it is reached, follow the noise of a few held-out positives. Draws
+    of the samples, with every trial's cut tuned again on each, say which trial is good however that noise falls.
+
+    Parameters
+    ----------
+    store : ScoreStore
+        Held-out scores of the trials.
+    metric : Metric
+        What is maximised, without a constraint.
+    among : tuple of int, default=None
+        The trial, where it is chosen already.
+    random_state : int, default=0
+        Seed of the draws.
+
+    Returns
+    -------
+    StableChoice or None
+        ``None`` where no draw holds both classes.
+
+    Notes
+    -----
+    Where the mean cut loses more on all samples than the cuts of single draws do on average, as between two distant
+    ones that are equally good, the cut is the best one of all samples.
+
+    Examples
+    --------
+    >>> rng, is_pos = np.random.default_rng(0), np.arange(500) < 100
+    >>> store = ScoreStore(is_pos)
+    >>> store.add((0, 0), score=rng.normal(size=500) + 1.5 * is_pos, threshold=0.9, value=0.6)
+    >>> from csf.metrics import FBeta
+    >>> stable_choice(store, FBeta()).threshold
+    0.885
+    """
+    sampled = Resampling(
+        store, metric, n_draws=N_DRAWS, random_state=random_state, keep=[] if among is None else [among]
+    )
+    told = ~np.isnan(sampled.retuned.value).all(axis=0)
+    if not told.any():
+        return None
+    key = among
+    if key is None:
+        key = sampled.keys[int(np.argmax(np.nanmean(sampled.retuned.value[:, told], axis=1)))]
+    return _cut(store, store[key], metric, sampled.thresholds(key))
+
+
+def _cut(store: ScoreStore, row: ScoreRow, metric: Metric, thresholds: Array) -> StableChoice:
+    """The row, cut at the mean of thresholds if that is no worse than they are."""
+    assert row.score is not None, "there are thresholds of scores alone"
+    assert row.threshold is not None, "there are thresholds of scores alone"
+    lost = np.zeros(store.is_pos.size, dtype=bool) if row.lost is None else row.lost
+    curve = sweep_several(store.is_pos, lost, row.score, store.weight)
+    at = curve.cuts_at(thresholds)
+    values = metric.value(curve.fn[at], curve.fp[at], pos=curve.pos)
+    finite = thresholds[np.isfinite(thresholds)]
+    threshold = row.threshold
+    if finite.size and np.isfinite(threshold):
+        mean = float(finite.mean())
+        if metric.of(curve.at(mean)) >= values.mean():
+            threshold = mean
+    return StableChoice(row.key, threshold, curve.at(threshold))

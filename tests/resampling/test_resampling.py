@@ -1,0 +1,131 @@
+"""Corrected scores, intervals and winners of draws."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from csf.metrics import FBeta
+from csf.resampling import Resampling, ScoreStore, assess, best_rows, mean_assessment
+from csf.resampling.draws import bootstrap_counts, partition_counts
+from csf.thresholding import sweep
+
+SHIFT = 1.5
+
+
+def store_of(n_samples=400, pos=0.2, n_trials=5, seed=0, *, repeats=1, weight=None):
+    """Trials that are equally good, each sample ``repeats`` times among the entries."""
+    rng = np.random.default_rng(seed)
+    is_pos = np.arange(n_samples) < pos * n_samples
+    samples = np.tile(np.arange(n_samples), repeats)
+    store = ScoreStore(is_pos[samples], weight, samples=samples)
+    for number in range(n_trials):
+        score = (rng.normal(size=n_samples) + SHIFT * is_pos)[samples]
+        best = sweep(store.is_pos, score, weight).best("f1")
+        store.add((0, number), score=score, threshold=best.threshold, value=best.value)
+    return store
+
+
+def winner_of(store):
+    return min(store, key=lambda row: row.rank)
+
+
+def true_f1(threshold, pos):
+    tp, fp = pos * norm.sf(threshold - SHIFT), (1 - pos) * norm.sf(threshold)
+    return 2 * tp / (pos + tp + fp)
+
+
+def test_draws():
+    counts = bootstrap_counts(50, 7, random_state=3)
+    assert (counts.sum(axis=0) == 50).all()
+    assert (counts[:, :4] == bootstrap_counts(50, 4, random_state=3)).all()
+    assert (counts != bootstrap_counts(50, 7, random_state=4)).any()
+    is_pos = np.arange(50) < 7
+    parts = partition_counts(is_pos, 3, 4, random_state=0)
+    assert ((parts == 0).reshape(50, 4, 3).sum(axis=2) == 1).all()
+    assert set((parts[is_pos] == 0).sum(axis=0)) == {2, 3}
+    # a sample counts no less often than it was drawn, up to what fits
+    assert bootstrap_counts(1, 1, 0)[0, 0] == 1
+
+
+def test_a_repeated_cross_validation_is_no_larger_sample():
+    once, thrice = (Resampling(store_of(repeats=repeats), "f1") for repeats in (1, 3))
+    assert once.corrected_score == pytest.approx(thrice.corrected_score, abs=1e-12)
+    assert (once.winners == thrice.winners).all()
+    assert once.score_errors((0, 0)) == pytest.approx(thrice.score_errors((0, 0)), abs=1e-6)
+
+
+def test_equal_weights_change_nothing_and_weights_of_zero_take_away():
+    plain = Resampling(store_of(), "f1")
+    weighted = Resampling(store_of(weight=np.full(400, 3.0)), "f1")
+    assert plain.corrected_score == pytest.approx(weighted.corrected_score, abs=1e-6)
+    assert plain.threshold_interval((0, 1)) == pytest.approx(weighted.threshold_interval((0, 1)))
+
+
+def test_best_rows_look_at_the_constraint_first():
+    value = np.array([[0.9, 0.2, np.nan], [0.5, 0.3, 0.1]])
+    violation = np.array([[0.1, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    assert best_rows(value, violation).tolist() == [1, 1, 1]
+
+
+def test_equally_good_trials_share_the_wins():
+    shares = Resampling(store_of(n_samples=2000, n_trials=4), "f1").win_shares
+    assert sum(shares.values()) == pytest.approx(1.0)
+    assert max(shares.values()) < 0.9
+
+
+def test_hopeless_trials_are_left_out_and_change_nothing():
+    store = store_of(n_samples=1000, n_trials=15)
+    rng = np.random.default_rng(9)
+    with_noise = store_of(n_samples=1000, n_trials=15)
+    for number in range(15, 30):
+        with_noise.add((0, number), score=rng.normal(size=1000), threshold=0.0, value=0.2)
+    sampled = Resampling(with_noise, "f1", keep=[(0, 20)])
+    assert set(sampled.keys) - set(Resampling(store, "f1").keys) == {(0, 20)}
+    assert sampled.corrected_score == Resampling(store, "f1").corrected_score
+
+
+def test_few_samples_give_a_number_or_nan():
+    for n_pos in (1, 2, 3):
+        is_pos = np.arange(30) < n_pos
+        store = ScoreStore(is_pos)
+        store.add((0, 0), score=np.arange(30.0)[::-1] - 3.0 * ~is_pos, threshold=20.0, value=0.5)
+        found = assess(store, "f1", (0, 0))
+        assert np.isnan(found.corrected_score) == (n_pos == 1)
+        low, high = found.score_interval
+        assert n_pos == 1 or 0.0 <= low <= found.corrected_score <= high <= 1.0
+
+
+def test_mean_of_assessments():
+    parts = [assess(store_of(seed=seed), "f1", (0, 0)) for seed in range(2)]
+    both = mean_assessment(parts)
+    assert both.corrected_score == pytest.approx(np.mean([part.corrected_score for part in parts]))
+    width = np.diff(both.score_interval)[0]
+    assert width < max(np.diff(part.score_interval)[0] for part in parts)
+
+
+@pytest.mark.parametrize("n_trials", [1, 11])
+def test_the_corrected_score_is_not_optimistic(n_trials):
+    pos, best, corrected, truth = 0.2, [], [], []
+    for seed in range(60):
+        store = store_of(300, pos, n_trials, seed)
+        winner = winner_of(store)
+        best.append(winner.value)
+        corrected.append(Resampling(store, FBeta()).corrected_score)
+        truth.append(true_f1(winner.threshold, pos))
+    error = np.subtract(corrected, truth)
+    assert abs(error.mean()) < 3 * error.std() / np.sqrt(error.size)
+    assert np.subtract(best, truth).mean() > 3 * error.std() / np.sqrt(error.size)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_samples", "pos"), [(300, 0.2), (2000, 0.05), (2000, 0.4)])
+@pytest.mark.parametrize("n_trials", [1, 11])
+def test_intervals_cover(n_samples, pos, n_trials):
+    inside = []
+    for seed in range(200):
+        rng = np.random.default_rng([seed, 7])
+        store = store_of(n_samples, rng.binomial(n_samples, pos) / n_samples, n_trials, seed)
+        winner = winner_of(store)
+        low, high = assess(store, "f1", winner.key).score_interval
+        inside.append(low <= true_f1(winner.threshold, pos) <= high)
+    assert 0.82 <= np.mean(inside) <= 0.99

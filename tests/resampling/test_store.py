@@ -1,0 +1,61 @@
+"""What is kept of the held-out scores."""
+
+import numpy as np
+import pytest
+
+from csf.resampling import ScoreStore
+
+IS_POS = np.arange(1000) < 300
+
+
+def test_beyond_the_limit_the_worst_go_but_never_the_best_and_the_best_neutral_one():
+    store = ScoreStore(IS_POS, max_bytes=3 * 4000)
+    for number, value in enumerate([0.1, 0.5, 0.9, 0.7, 0.8]):
+        store.add((0, number), score=np.arange(1000.0), value=value, neutral=number < 2)
+    assert [row.key[1] for row in store] == [1, 2, 4]
+    assert store.n_dropped == 2
+    tiny = ScoreStore(IS_POS, max_bytes=1)
+    for number in range(3):
+        tiny.add((0, number), score=np.arange(1000.0), value=0.1 * number, neutral=number == 0)
+    assert [row.key[1] for row in tiny] == [0, 2]
+
+
+def test_a_missed_constraint_is_worse_than_any_value():
+    store = ScoreStore(IS_POS, max_bytes=1)
+    store.add((0, 0), score=np.arange(1000.0), value=0.9, violation=0.1)
+    store.add((0, 1), score=np.arange(1000.0), value=0.2)
+    assert [row.key[1] for row in store] == [1]
+
+
+def test_rows_come_as_ties_are_broken():
+    store = ScoreStore(IS_POS)
+    for key in [(0, 0), (0, 1), (1, 0), (1, 1)]:
+        store.add(key, score=np.arange(1000.0), value=0.5)
+    assert [row.key for row in store] == [(0, 0), (1, 0), (0, 1), (1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("score", "kind"),
+    [
+        (np.linspace(-3, 3, 1000), np.float32),
+        (1e6 + np.linspace(0, 1e-3, 1000), np.float64),
+        (1.0 - np.logspace(-20, -1, 1000), np.float64),
+        (np.r_[np.linspace(0, 1, 999), 1e300], np.float64),
+        (np.r_[np.linspace(0, 1, 998), -np.inf, np.inf], np.float32),
+        (np.repeat([0.1, 0.2], 500), np.float32),
+    ],
+)
+def test_single_precision_where_it_keeps_scores_apart(score, kind):
+    store = ScoreStore(IS_POS)
+    store.add((0, 0), score=score, value=0.5)
+    kept = store[0, 0].score
+    assert kept.dtype == kind
+    assert np.unique(kept).size >= 0.99 * np.unique(score).size or kind == np.float64
+
+
+def test_one_answer_for_each_entry():
+    store = ScoreStore(IS_POS)
+    with pytest.raises(ValueError, match="one score or decision for each of 1000 entries"):
+        store.add((0, 0), score=np.arange(3.0), value=0.5)
+    with pytest.raises(ValueError, match="one score or decision for each of 1000 entries"):
+        store.add((0, 0), value=0.5)
