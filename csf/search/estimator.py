@@ -27,6 +27,7 @@ from csf.search.outcomes import warn_of_one_side
 from csf.search.plan import aim_of, make_plan, open_checkpoint
 from csf.search.prefit import is_prefit, prefit_study
 from csf.search.results import summary
+from csf.search.stable_choice import stable_choice
 from csf.thresholding.cut_predictor import CutPredictorMixin
 from csf.trainers import Prepared
 
@@ -147,7 +148,8 @@ class CostSearch(
     best_cost_weights_ : tuple of float
         Its costs ``(c_fn, c_fp)``.
     best_threshold_ : float
-        Predict positive when the score of ``best_estimator_`` is at least this.
+        Predict positive when the score of ``best_estimator_`` is at least this. ``trials_`` have the cut that is best
+        on the held-out samples as they are.
     best_score_ : float
         Metric of the winner on the pooled held-out predictions. It is the largest of many, over trials and thresholds,
         and so optimistic: ``corrected_score_`` says what to expect.
@@ -365,28 +367,31 @@ class CostSearch(
             context=context,
             verbose=self.verbose,
             min_gain=self.min_gain,
+            stable=self.threshold == "stable",
             deadline=deadline,
             max_bytes=max_bytes,
         )
         stopped = loop.run()
         chosen = loop.choose()
-        trial = None if chosen is None else chosen.trial
-        self._report(metric, summary(plan.studies, plan.settings, len(plan.splits), stopped=stopped, winner=trial))
-        if chosen is not None:
-            self.gain_, self.gain_error_ = chosen.gain, chosen.error
+        told = summary(plan.studies, plan.settings, len(plan.splits), stopped=stopped, winner=chosen.trial)
+        self._report(metric, told, chosen.cut)
+        if chosen.gain is not None:
+            self.gain_, self.gain_error_ = chosen.gain.gain, chosen.gain.error
         self._keep_winner(metric, loop.held_out)
         if self.refit:
             self._refit(plan)
         context.end()
 
     def _keep_winner(self, metric: Metric, held_out: ScoreStore) -> None:
-        winner = self.trials_[self.best_index_]
-        self._keep_scores(held_out, metric, (winner.setting, winner.number), self.random_state)
+        trial = self.trials_[self.best_index_]
+        key = trial.setting, trial.number
+        held_out.put(replace(held_out[key], threshold=self.best_threshold_, value=self.best_score_))
+        self._keep_scores(held_out, metric, key, self.random_state)
 
     def _refit(self, plan: Plan) -> None:
         """Train the winner on everything."""
         start = time.perf_counter()
-        winner = self.trials_[self.best_index_]
+        winner = replace(self.trials_[self.best_index_], threshold=self.best_threshold_, score=self.best_score_)
         trainer = plan.final_trainer(winner.setting)
         training = trainer.fit(winner.costs)
         estimator, labels = trainer.estimator(training), plan.task.user_labels
@@ -400,7 +405,8 @@ class CostSearch(
         found = prefit_study(self.base, metric, task, tune=self.threshold is not None, bound=self.bound)
         self.studies_ = [found.study]
         stopped = "the base was fitted before: only its threshold was tuned"
-        self._report(metric, summary(self.studies_, [{}], 0, stopped=stopped))
+        cut = stable_choice(found.held_out, metric) if self.threshold == "stable" else None
+        self._report(metric, summary(self.studies_, [{}], 0, stopped=stopped), cut)
         self._keep_winner(metric, found.held_out)
         self.refit_time_ = 0.0
         self._adopt(self.base, found.known, found.names)

@@ -10,6 +10,7 @@ from csf._common.warn import warn
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.search.results import Summary
+    from csf.search.stable_choice import StableChoice
     from csf.study.study import Study
     from csf.trials import Trial
 
@@ -50,8 +51,8 @@ class SearchResults:
         for name in ("best_estimator_", "refit_time_", "n_features_in_", "feature_names_in_", "gain_", "gain_error_"):
             vars(self).pop(name, None)
 
-    def _report(self, metric: Metric, told: Summary) -> None:
-        """Set the results that come from the trials."""
+    def _report(self, metric: Metric, told: Summary, cut: StableChoice | None = None) -> None:
+        """Set the results that come from the trials; the winner is cut elsewhere where that is more stable."""
         winner = told.winner
         assert winner.score is not None, "a winner is complete"
         assert told.gap is not None, "a winner attained something"
@@ -59,8 +60,8 @@ class SearchResults:
         self.best_index_ = told.index
         self.best_t_ = winner.t
         self.best_cost_weights_ = winner.costs
-        self.best_threshold_ = winner.threshold
-        self.best_score_ = winner.score
+        self.best_threshold_ = winner.threshold if cut is None else cut.threshold
+        self.best_score_ = winner.score if cut is None else metric.of(cut.profile)
         self.best_params_ = told.params
         self.feasible_ = winner.feasible
         self.constraint_value_ = winner.rate

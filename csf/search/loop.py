@@ -16,11 +16,12 @@ from csf._sklearn import NoCallbackContext
 from csf.resampling import MAX_BYTES, ScoreStore
 from csf.search.checkpoint import Checkpoint
 from csf.search.deadline import Deadline
-from csf.search.gain_rule import GainRule
+from csf.search.gain_rule import Choice, GainRule
 from csf.search.memory import Memory
 from csf.search.outcomes import FoldResult, decisions, keep_scores, pooled_lost, pooled_outcome
 from csf.search.progress import Progress
 from csf.search.score_file import ScoreFile
+from csf.search.stable_choice import StableChoice, stable_choice
 from csf.search.tasks import FoldTask
 from csf.search.workers import Workers
 from csf.trials import CompleteFields, Trial, first_line
@@ -34,21 +35,21 @@ __all__ = ["SearchLoop", "Winner"]
 
 
 class Winner(NamedTuple):
-    """The trial that the gain rule chooses.
+    """The trial that is chosen, and what was asked for besides.
 
     Parameters
     ----------
-    trial : Trial
-        The trial.
-    gain : float
-        Value of the best trial minus that of the best one with equal costs; NaN where there is none.
-    error : float
-        Standard error of the gain; NaN where it was not needed.
+    trial : Trial or None
+        The trial; ``None`` for the best one.
+    cut : StableChoice, default=None
+        Its stable cut.
+    gain : Choice, default=None
+        What the gain rule says.
     """
 
-    trial: Trial
-    gain: float
-    error: float
+    trial: Trial | None = None
+    cut: StableChoice | None = None
+    gain: Choice | None = None
 
 
 class _Untold(NamedTuple):
@@ -91,6 +92,8 @@ class SearchLoop:
     min_gain : float, default=None
         Standard errors by which a trial has to beat those with equal costs, see
         `csf.search.gain_rule.GainRule`; ``None`` takes the best trial as it is.
+    stable : bool, default=False
+        Whether winner and cut are those of `csf.search.stable_choice`.
     deadline : Deadline, default=None
         When it has to be over.
     max_bytes : int, default=67108864
@@ -114,6 +117,7 @@ class SearchLoop:
     context: Any = field(default_factory=NoCallbackContext)
     verbose: int = 0
     min_gain: float | None = None
+    stable: bool = False
     deadline: Deadline | None = None
     max_bytes: int = MAX_BYTES
 
@@ -172,19 +176,21 @@ class SearchLoop:
         self._warn_of_more_failures()
         return None
 
-    def choose(self) -> Winner | None:
-        """Winner by the gain rule.
+    def choose(self) -> Winner:
+        """Winner by the gain rule, and by what is stable.
 
         Returns
         -------
-        Winner or None
-            ``None`` without a rule, or without a complete trial.
+        Winner
+            Nothing is set in it without a complete trial.
         """
-        if self._rule is None or not self._n_complete():
-            return None
-        choice = self._rule.choose()
-        setting, number = choice.key
-        return Winner(self._trial(setting, number), choice.gain, choice.error)
+        if not self._n_complete():
+            return Winner()
+        gain = None if self._rule is None else self._rule.choose()
+        key = None if gain is None else gain.key
+        cut = stable_choice(self.held_out, self.studies[0].metric, among=key) if self.stable else None
+        key = key if cut is None else cut.key
+        return Winner(None if key is None else self._trial(*key), cut, gain)
 
     def _resume(self, workers: Workers) -> None:
         """Get back what an earlier run knew besides its trials: training starts from the same solutions then."""

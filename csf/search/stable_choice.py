@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from csf.errors.profile import ErrorProfile
 from csf.resampling import Resampling, ScoreRow, ScoreStore
 from csf.thresholding import sweep_several
 
 if TYPE_CHECKING:
     from csf._common.typing import Array
+    from csf.errors.profile import ErrorProfile
     from csf.metrics.base import Metric
     from csf.resampling import TrialKey
 
@@ -52,7 +52,7 @@ def stable_choice(
     store : ScoreStore
         Held-out scores of the trials.
     metric : Metric
-        What is maximised, without a constraint.
+        What is maximised.
     among : tuple of int, default=None
         The trial, where it is chosen already.
     random_state : int, default=0
@@ -61,12 +61,13 @@ def stable_choice(
     Returns
     -------
     StableChoice or None
-        ``None`` where no draw holds both classes.
+        ``None`` where no draw holds both classes, and under a constraint: the mean of cuts that satisfy it on draws
+        need not do so on all samples.
 
     Notes
     -----
-    Where the mean cut loses more on all samples than the cuts of single draws do on average, as between two distant
-    ones that are equally good, the cut is the best one of all samples.
+    Between two distant cuts that are equally good, their mean may be a bad one. Where it loses more than a standard
+    error of the value on all samples, the cut is the best one of these.
 
     Examples
     --------
@@ -75,32 +76,30 @@ def stable_choice(
     >>> store.add((0, 0), score=rng.normal(size=500) + 1.5 * is_pos, threshold=0.9, value=0.6)
     >>> from csf.metrics import FBeta
     >>> stable_choice(store, FBeta()).threshold
-    0.885
+    1.189
     """
-    sampled = Resampling(
-        store, metric, n_draws=N_DRAWS, random_state=random_state, keep=[] if among is None else [among]
-    )
+    if metric.constraint is not None or not len(store):
+        return None
+    keep = [] if among is None else [among]
+    sampled = Resampling(store, metric, n_draws=N_DRAWS, random_state=random_state, keep=keep)
     told = ~np.isnan(sampled.retuned.value).all(axis=0)
     if not told.any():
         return None
-    key = among
-    if key is None:
-        key = sampled.keys[int(np.argmax(np.nanmean(sampled.retuned.value[:, told], axis=1)))]
-    return _cut(store, store[key], metric, sampled.thresholds(key))
+    values = sampled.retuned.value[:, told]
+    at = int(np.argmax(np.nanmean(values, axis=1))) if among is None else sampled.keys.index(among)
+    key = sampled.keys[at]
+    return _cut(store, store[key], metric, sampled.thresholds(key), float(np.nanstd(values[at])))
 
 
-def _cut(store: ScoreStore, row: ScoreRow, metric: Metric, thresholds: Array) -> StableChoice:
-    """The row, cut at the mean of thresholds if that is no worse than they are."""
+def _cut(store: ScoreStore, row: ScoreRow, metric: Metric, thresholds: Array, error: float) -> StableChoice:
+    """The row, cut at the mean of thresholds if that loses no more than an error."""
     assert row.score is not None, "there are thresholds of scores alone"
     assert row.threshold is not None, "there are thresholds of scores alone"
     lost = np.zeros(store.is_pos.size, dtype=bool) if row.lost is None else row.lost
     curve = sweep_several(store.is_pos, lost, row.score, store.weight)
-    at = curve.cuts_at(thresholds)
-    values = metric.value(curve.fn[at], curve.fp[at], pos=curve.pos)
-    finite = thresholds[np.isfinite(thresholds)]
-    threshold = row.threshold
+    threshold, finite = row.threshold, thresholds[np.isfinite(thresholds)]
     if finite.size and np.isfinite(threshold):
         mean = float(finite.mean())
-        if metric.of(curve.at(mean)) >= values.mean():
+        if metric.of(curve.at(mean)) >= metric.of(curve.at(threshold)) - error:
             threshold = mean
     return StableChoice(row.key, threshold, curve.at(threshold))

@@ -1,0 +1,206 @@
+"""What a search does that is given nothing but its base."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from csf import CostSearch, MacroCostSearch
+from csf.search.defaults import has_fast_solver, open_cv, settings_of
+from csf.strategies import Ladder
+from csf.thresholding import PlugInClassifier
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(240, 4))
+Y = (X[:, 0] + RNG.normal(size=240) > 1.4).astype(int)
+MULTIPLES = sorted(4.0**k for k in range(-3, 4))
+
+
+@pytest.mark.parametrize(
+    ("base", "name", "own"),
+    [
+        (LinearSVC(), "C", 1.0),
+        (LinearSVC(loss="hinge", C=3.0), "C", 3.0),
+        (LogisticRegression(C=0.5), "C", 0.5),
+        (make_pipeline(StandardScaler(), LogisticRegression()), "logisticregression__C", 1.0),
+        (make_pipeline(make_column_transformer((StandardScaler(), [0])), LinearSVC()), "linearsvc__C", 1.0),
+        (OneVsRestClassifier(LinearSVC(C=2.0)), "estimator__C", 2.0),
+        (make_pipeline(StandardScaler(), OneVsRestClassifier(LinearSVC())), "onevsrestclassifier__estimator__C", 1.0),
+    ],
+)
+def test_c_is_searched_around_the_bases_own_which_comes_first(base, name, own):
+    settings = settings_of("auto", base)
+    assert settings[0] == {name: own}
+    assert sorted(setting[name] / own for setting in settings) == MULTIPLES
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        DecisionTreeClassifier(),
+        SGDClassifier(),
+        LinearSVC(penalty="l1", dual=False),
+        OneVsRestClassifier(SGDClassifier()),
+    ],
+)
+def test_other_bases_are_taken_as_they_are(base):
+    assert settings_of("auto", base) == [{}]
+    assert not has_fast_solver(base)
+
+
+def test_without_the_engine_trainings_are_not_cheap():
+    assert settings_of("auto", LinearSVC(), "generic") == [{}]
+
+
+@pytest.mark.parametrize(
+    ("counts", "fast", "splits"),
+    [((80, 20), True, 15), ((80, 20), False, 5), ((2000, 999), True, 15), ((2000, 1000), True, 5), ((9, 3), True, 9)],
+)
+def test_folds_are_repeated_where_positives_are_few_and_trainings_cheap(counts, fast, splits):
+    y = np.repeat([0, 1], counts)
+    cv = open_cv(y, fast=fast, random_state=None)
+    assert cv.get_n_splits() == splits
+    assert all(np.unique(y[train]).size == 2 for train, _ in cv.split(y, y))
+
+
+def test_a_single_sample_of_a_class_is_too_little():
+    with pytest.raises(ValueError, match="n_samples=1"):
+        CostSearch(LinearSVC()).fit(X, np.arange(240) == 7)
+
+
+def test_equal_costs_of_all_settings_come_first():
+    order = []
+    CostSearch(LogisticRegression(), callbacks=[lambda study, trial: order.append((trial.setting, trial.costs))]).fit(
+        X, Y
+    )
+    assert [setting for setting, _ in order[:7]] == list(range(7))
+    assert {costs for _, costs in order[:7]} == {(1.0, 1.0)}
+    assert len({costs for _, costs in order[7:14]}) == 1
+    assert len(order) == 42
+
+
+def test_the_call_without_arguments():
+    search = CostSearch(LogisticRegression()).fit(X, Y)
+    assert (search.n_trials_, search.n_splits_) == (42, 15)
+    again = CostSearch(LogisticRegression()).fit(X, Y)
+    assert again.trials_ == search.trials_
+    assert again.best_threshold_ == search.best_threshold_
+    np.testing.assert_array_equal(search.predict(X), again.predict(X))
+
+
+def test_a_seed_moves_the_folds():
+    first, second = (CostSearch(LinearSVC(), n_trials=1, random_state=seed).fit(X, Y) for seed in (0, 1))
+    assert first.trials_ != second.trials_
+
+
+def test_equal_costs_alone_are_the_exact_threshold_on_the_same_folds():
+    """What the cheapest careful rival does, by another way."""
+    cv = RepeatedStratifiedKFold(n_splits=5, n_repeats=3, random_state=3)
+    base = LogisticRegression(C=2.0, tol=1e-10, max_iter=10_000)
+    search = CostSearch(base, strategy=Ladder(1), param_grid=None, threshold="tune", cv=cv).fit(X, Y)
+    plugin = PlugInClassifier(base, cv=cv, response_method="decision_function").fit(X, Y)
+    assert search.best_threshold_ == pytest.approx(plugin.threshold_, abs=1e-5)
+    assert search.best_score_ == pytest.approx(plugin.best_score_)
+    np.testing.assert_array_equal(search.predict(X), plugin.predict(X))
+
+
+def test_the_stable_cut_is_the_one_that_is_used_and_judged():
+    search = CostSearch(LogisticRegression(), param_grid=None).fit(X, Y)
+    winner = search.trials_[search.best_index_]
+    assert search.best_threshold_ != winner.threshold
+    assert search.best_score_ <= winner.score
+    assert search.best_score_ >= winner.score - 0.1
+    proba = search.best_estimator_.decision_function(X)
+    np.testing.assert_array_equal(search.predict(X) == 1, proba >= search.best_threshold_)
+    assert search.held_out_[winner.setting, winner.number].threshold == search.best_threshold_
+    low, high = search.threshold_interval_
+    assert low < search.best_threshold_ < high
+
+
+def test_under_a_constraint_the_cut_satisfies_it_on_the_held_out_samples():
+    options = {"metric": "recall", "constraint": "precision >= 0.5", "param_grid": None, "cv": StratifiedKFold(3)}
+    stable, tuned = (CostSearch(LinearSVC(), threshold=way, **options).fit(X, Y) for way in ("stable", "tune"))
+    assert stable.best_threshold_ == tuned.best_threshold_
+    assert stable.constraint_value_ >= 0.5
+
+
+@pytest.mark.parametrize("threshold", ["stable", "tune", None])
+def test_every_way_to_cut_works_with_weights_and_checkpoints(threshold, tmp_path):
+    weight = RNG.integers(0, 3, 240).astype(float)
+    options = {"param_grid": None, "threshold": threshold, "n_trials": 3}
+    whole = CostSearch(LinearSVC(), **options).fit(X, Y, sample_weight=weight)
+    path = tmp_path / "c.json"
+    CostSearch(LinearSVC(), checkpoint=path, **(options | {"n_trials": 1})).fit(X, Y, sample_weight=weight)
+    resumed = CostSearch(LinearSVC(), checkpoint=path, **options).fit(X, Y, sample_weight=weight)
+    assert resumed.trials_ == whole.trials_
+    assert (resumed.best_threshold_, resumed.best_score_) == (whole.best_threshold_, whole.best_score_)
+
+
+def test_macro_searches_share_the_repeated_folds():
+    y = np.digitize(X[:, 0], [-0.5, 1.0])
+    macro = MacroCostSearch(CostSearch(LinearSVC(), n_trials=1)).fit(X, y)
+    assert {search.n_splits_ for search in macro.searches_} == {15}
+    again = MacroCostSearch(CostSearch(LinearSVC(), n_trials=1)).fit(X, y)
+    np.testing.assert_array_equal(macro.best_thresholds_, again.best_thresholds_)
+
+
+class Slow(ClassifierMixin, BaseEstimator):
+    """Takes its time."""
+
+    def fit(self, X, y, sample_weight=None):
+        time.sleep(0.05)
+        self.classes_ = np.unique(y)
+        self.weighted_ = sample_weight is not None
+        self.inner_ = LogisticRegression().fit(X, y, sample_weight=sample_weight)
+        return self
+
+    def predict(self, X):
+        return self.inner_.predict(X)
+
+    def decision_function(self, X):
+        return self.inner_.decision_function(X)
+
+
+def test_the_time_limit_ends_the_search_with_what_there_is():
+    start = time.monotonic()
+    search = CostSearch(Slow(), time_limit=1.0).fit(X, Y)
+    assert time.monotonic() - start < 5.0
+    assert search.stop_reason_ == "the time limit of 1 s was reached"
+    assert 1 <= search.n_trials_ < 6
+    assert search.trials_[0].costs == (1.0, 1.0)
+    assert search.predict(X).shape == (240,)
+
+
+def test_the_first_trial_is_finished_however_little_time_there_is():
+    search = CostSearch(Slow(), time_limit=1e-3).fit(X, Y)
+    assert search.n_trials_ == 1
+    # Equal costs are no weights: what some bases train much faster.
+    assert not search.best_estimator_.weighted_
+
+
+@pytest.mark.parametrize("limit", [0, -1.0, np.nan, "5 s", True])
+def test_a_limit_that_is_no_time_is_refused(limit):
+    with pytest.raises((ValueError, TypeError), match="time_limit"):
+        CostSearch(LinearSVC(), time_limit=limit).fit(X, Y)
+
+
+def test_an_unknown_word_for_the_grid_is_refused():
+    with pytest.raises(ValueError, match=r"param_grid must be one of \('auto',\), got 'Auto'. Did you mean 'auto'"):
+        CostSearch(LinearSVC(), param_grid="Auto").fit(X, Y)
+
+
+def test_the_arguments_of_the_call_can_be_told():
+    """A search is its arguments: they have to survive JSON-like descriptions and clones."""
+    params = CostSearch(LinearSVC()).get_params(deep=False)
+    params.pop("base")
+    assert json.loads(json.dumps(params, default=str))["param_grid"] == "auto"

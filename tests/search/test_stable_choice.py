@@ -1,0 +1,106 @@
+"""Winner and cut by the mean over draws."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from csf.metrics import Constrained, FBeta, get_metric
+from csf.metrics.constraint import get_constraint
+from csf.resampling import ScoreStore
+from csf.search.stable_choice import N_DRAWS, stable_choice
+
+
+def best_cut(score, is_pos, weight, metric):
+    """Value and cut by trying all of them."""
+    best = (-1.0, None)
+    levels = np.unique(score)
+    for below, cut in pairwise(levels):
+        found = score >= cut
+        tp, fp, pos = (float(weight @ part) for part in (found & is_pos, found & ~is_pos, is_pos))
+        value = 2 * tp / (pos + tp + fp)
+        if value > best[0] + 1e-12:
+            best = (value, (below + cut) / 2)
+    return best
+
+
+def scores(n=300, seed=0, shift=1.5):
+    rng = np.random.default_rng(seed)
+    is_pos = np.arange(n) < n // 5
+    return is_pos, rng.normal(size=n) + shift * is_pos
+
+
+def test_the_cut_is_the_mean_of_the_best_cuts_of_draws():
+    """Literally, on the same draws."""
+    from csf.resampling.draws import bootstrap_counts
+
+    is_pos, score = scores()
+    score = score.astype(np.float32).astype(float)
+    value, cut = best_cut(score, is_pos, np.ones(300), None)
+    store = ScoreStore(is_pos)
+    store.add((0, 0), score=score, threshold=cut, value=value)
+    counts = bootstrap_counts(300, N_DRAWS, 0)
+    drawn = [best_cut(score, is_pos, counts[:, k].astype(float), None) for k in range(N_DRAWS)]
+    found = stable_choice(store, FBeta())
+    # Cuts between the same two scores of a draw are the same to it; ours lie in the middle of all samples' scores.
+    assert found.threshold == pytest.approx(np.mean([c for _, c in drawn]), abs=0.05)
+    assert found.profile.fn == pytest.approx(np.mean(is_pos & (score < found.threshold)))
+
+
+def test_the_winner_is_best_on_average_not_once():
+    """One lucky cut of a bad score does not win."""
+    is_pos, good = scores(shift=1.5)
+    _, bad = scores(seed=1, shift=0.6)
+    store = ScoreStore(is_pos)
+    store.add((0, 0), score=bad, threshold=0.5, value=0.99)
+    store.add((0, 1), score=good, threshold=0.9, value=0.6)
+    assert stable_choice(store, FBeta()).key == (0, 1)
+    assert stable_choice(store, FBeta(), among=(0, 0)).key == (0, 0)
+
+
+def test_equals_are_decided_for_the_first():
+    is_pos, score = scores()
+    store = ScoreStore(is_pos)
+    for key in ((1, 0), (0, 0), (0, 1)):
+        store.add(key, score=score, threshold=0.9, value=0.6)
+    assert stable_choice(store, FBeta()).key == (0, 0)
+
+
+def test_between_two_distant_cuts_the_better_one_is_taken_not_their_mean():
+    """Half of the positives is far above all negatives, the other half just above them: both ends are good cuts."""
+    rng = np.random.default_rng(0)
+    is_pos = np.arange(400) < 20
+    score = np.where(np.arange(400) < 10, 20.0, rng.normal(size=400))
+    score[10:20] = 2.0
+    score[20:48] = np.linspace(3.0, 10.0, 28)  # in between there are negatives alone
+    value, cut = best_cut(score, is_pos, np.ones(400), None)
+    store = ScoreStore(is_pos)
+    store.add((0, 0), score=score, threshold=cut, value=value)
+    found = stable_choice(store, FBeta())
+    assert found.threshold == cut or FBeta().of(found.profile) >= value - 0.15
+
+
+@pytest.mark.parametrize("name", ["f2", "gmean", "jaccard", "mcc"])
+def test_any_metric_has_one(name):
+    is_pos, score = scores()
+    metric = get_metric(name)
+    store = ScoreStore(is_pos)
+    store.add((0, 0), score=score, threshold=0.9, value=0.5)
+    found = stable_choice(store, metric)
+    assert np.isfinite(found.threshold)
+    assert metric.of(found.profile) > 0.3
+
+
+def test_constraints_and_empty_stores_have_none():
+    is_pos, score = scores()
+    store = ScoreStore(is_pos)
+    assert stable_choice(store, FBeta()) is None
+    store.add((0, 0), score=score, threshold=0.9, value=0.6)
+    assert stable_choice(store, Constrained(FBeta(), get_constraint("precision >= 0.5"))) is None
+
+
+def test_a_cut_at_infinity_stays_there():
+    is_pos = np.arange(20) < 10
+    store = ScoreStore(is_pos)
+    store.add((0, 0), score=np.zeros(20), threshold=-np.inf, value=2 / 3)
+    assert stable_choice(store, FBeta()).threshold == -np.inf
