@@ -30,8 +30,8 @@ def _wrapped(title, names):
 _EXAMPLES = """\
 examples:
   csf search digits:8
-  csf search train.csv --target churn --positive yes --metric f1 --strategy cone --trials 10 \\
-      --base linear-svc --param C=0.1,1,10 --plot cones.png --save model.skops
+  csf search train.csv --target churn --positive yes --plot cones.png --save model.skops
+  csf search train.csv --target churn --positive yes --metric gmean --base logistic --time-limit 60
   csf search train.csv --target fraud --metric recall --constraint "precision >= 0.8"
   csf compare breast_cancer --metric gmean --base logistic --splits 5 --out table.csv
   csf predict model.skops new.csv -o scores.csv
@@ -106,7 +106,7 @@ def _add_search(commands):
     command = _add_command(commands, "search", text, search.run, epilog=_DATA)
     _add_problem_options(command)
     group = command.add_argument_group("search")
-    group.add_argument("--strategy", **_one_of(STRATEGIES), default="cone", help="where to train next (cone)")
+    group.add_argument("--strategy", **_one_of(STRATEGIES), default="ladder", help="where to train next (ladder)")
     group.add_argument("--checkpoint", metavar="FILE", help="keep finished trials; the same search resumes from it")
     group = command.add_argument_group("output")
     group.add_argument("--save", metavar="FILE", help="write the model (.skops), for csf predict")
@@ -166,16 +166,26 @@ def _add_problem_options(command):
         action="append",
         default=[],
         metavar="NAME=VALUES",
-        help="values of a parameter of the base to search too, e.g. C=0.1,1,10 (repeatable)",
+        help="values of a parameter of the base to search too, e.g. C=0.1,1,10 (repeatable); without it the C of "
+        "linear bases is searched, C=1 keeps it",
     )
-    group.add_argument("--trials", type=_count(1), default=10, metavar="N", help="number of levels to train at (10)")
+    group.add_argument("--trials", type=_count(1), default=10, metavar="N", help="largest number of levels (10)")
     group.add_argument(
-        "--threshold", **_one_of(("tune", "none")), default="tune", help="tune the cut of the score (tune)"
+        "--threshold",
+        **_one_of(("stable", "tune", "none")),
+        default="stable",
+        help="cut of the score: mean of the best ones of bootstrap draws, the best one, or the base's own (stable)",
     )
-    group.add_argument("--cv", type=_folds, default=5, metavar="CV", help="folds, or a share to hold out (5)")
-    group.add_argument("--normalize", **_one_of(NORMALIZATIONS), default="none", help="scale of the weights (none)")
+    group.add_argument(
+        "--cv",
+        type=_folds,
+        metavar="CV",
+        help="folds, or a share to hold out (5 folds, 3 times over where positives are few and the base is quick)",
+    )
+    group.add_argument("--normalize", **_one_of(NORMALIZATIONS), default="mean", help="scale of the weights (mean)")
     group.add_argument("--bound", **_one_of(BOUNDS), default="support", help="kind of upper bound (support)")
     group.add_argument("--tol", type=_tolerance, metavar="GAP", help="stop when the bound is this close")
+    group.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help="stop in time to be over by then")
     group.add_argument("--jobs", type=_jobs, metavar="N", help="parallel workers (1; -1 for all processors)")
 
 
@@ -211,6 +221,10 @@ def _share(text):
 
 def _tolerance(text):
     return _checked(text, float, lambda x: x >= 0, "a number >= 0")
+
+
+def _seconds(text):
+    return _checked(text, float, lambda x: 0 < x < float("inf"), "seconds > 0")
 
 
 def _jobs(text):

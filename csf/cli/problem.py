@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from scipy import sparse
-from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state
 
 from csf import CostSearch
@@ -20,6 +19,7 @@ from csf.cli.models import make_base, parse_grid, takes_sparse
 from csf.cli.rivals import Setup
 from csf.metrics import get_constraint, get_metric
 from csf.samples.splits import resolve_splits
+from csf.search.defaults import AUTO, has_fast_solver, open_cv, settings_of
 from csf.trainers import seeded
 
 if TYPE_CHECKING:
@@ -112,7 +112,10 @@ class Problem:
             Base, metric and inner splits.
         """
         seed = self.options.seed
-        splits = resolve_splits(self.options.cv, train.X, train.y, random_state=seed)
+        cv = self.options.cv
+        if cv is None:
+            cv = open_cv(train.y, fast=has_fast_solver(self.base), random_state=check_random_state(seed))
+        splits = resolve_splits(cv, train.X, train.y, random_state=seed)
         return Setup(self.base, self.grid, self.metric, self.constraint, splits, self.options.jobs, seed)
 
     def plan(self) -> str:
@@ -125,8 +128,8 @@ class Problem:
         """
         options = self.options
         demand = "" if self.constraint is None else f" with {self.constraint}"
-        settings = len(ParameterGrid(self.grid))
-        return f"{self.metric.name}{demand} of {options.base}, {options.trials} trials" + (
+        settings = len(settings_of(self.grid or AUTO, self.base))
+        return f"{self.metric.name}{demand} of {options.base}, up to {options.trials} trials" + (
             f" of each of {settings} settings" if settings > 1 else ""
         )
 
@@ -169,14 +172,15 @@ def make_search(setup: Setup, options: Namespace, strategy: str, **extra: Any) -
         "metric": setup.metric,
         "strategy": strategy,
         "n_trials": options.trials,
-        "param_grid": setup.grid or None,
+        "param_grid": setup.grid or AUTO,
         "constraint": setup.constraint,
-        "threshold": None if options.threshold == "none" else "tune",
+        "threshold": None if options.threshold == "none" else options.threshold,
         "cv": setup.splits,
         "n_jobs": setup.n_jobs,
         "normalize": options.normalize,
         "bound": options.bound,
         "tol": options.tol,
+        "time_limit": options.time_limit,
         "random_state": setup.seed,
     }
     return CostSearch(setup.base, **arguments | extra)

@@ -10,11 +10,13 @@ from sklearn.metrics import make_scorer
 from sklearn.model_selection import ParameterGrid, TunedThresholdClassifierCV
 from sklearn.pipeline import Pipeline
 
+from csf import CostSearch
 from csf._common.typing import Array, Estimator, IntArray, Samples
 from csf._sklearn import clone, safe_indexing
 from csf.cli.models import CLASSIFIER
 from csf.errors.profile import ErrorProfile
-from csf.thresholding import PlugInClassifier
+from csf.search.defaults import AUTO
+from csf.strategies import Ladder
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
@@ -38,7 +40,8 @@ class Setup:
     base : Pipeline
         Unfitted, its seeds set.
     grid : dict
-        Parameters of the base to choose from; may be empty.
+        Parameters of the base to choose from. Where it is empty, searches choose the C of linear bases, and so does the
+        exact threshold, which has to be the same but for the costs.
     metric : Metric
         What is maximised.
     constraint : Constraint or None
@@ -116,10 +119,19 @@ def fit_balanced(setup: Setup, X: Samples, y: IntArray, weight: Array | None) ->
 
 
 def fit_pooled(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Estimator:
-    """One vector of held-out scores and the best of all its cuts; parameters by the metric there."""
-    options = {"constraint": setup.constraint, "cv": setup.splits, "n_jobs": setup.n_jobs}
-    fitted = [PlugInClassifier(base, setup.metric, **options).fit(X, y, weight) for base in setup.bases()]
-    return max(fitted, key=lambda model: (model.feasible_, model.best_score_))
+    """Equal costs, one vector of held-out scores, the best of all its cuts; parameters by the metric there."""
+    search = CostSearch(
+        setup.base,
+        setup.metric,
+        Ladder(1),
+        param_grid=setup.grid or AUTO,
+        constraint=setup.constraint,
+        threshold="tune",
+        cv=setup.splits,
+        n_jobs=setup.n_jobs,
+        random_state=setup.seed,
+    )
+    return search.fit(X, y, sample_weight=weight)
 
 
 def fit_tuned(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Estimator:
