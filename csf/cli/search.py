@@ -23,6 +23,7 @@ from csf.cli.persistence import required_trust, save_model
 from csf.cli.problem import check_output, load_problem, make_search
 from csf.cli.rivals import POOLED, RIVALS, NotApplicable
 from csf.cli.tables import format_number, format_table
+from csf.report import write_report
 
 __all__ = ["run"]
 
@@ -39,7 +40,7 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     say : callable
         Prints a text.
     """
-    for path in (options.save, options.json, options.plot, options.checkpoint):
+    for path in (options.save, options.json, options.plot, options.report, options.checkpoint):
         check_output(path)
     check_figure(options.plot)
     if options.save:
@@ -50,11 +51,14 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     say(f"{problem.describe()}\n{_plan(problem, train, test, origin, setup)}\n")
     search, seconds = _search(problem, setup, train)
     say(f"{_trials_table(search, problem)}\n\n{_winner_text(search, problem)}\n")
-    results = []
+    results, answers = [], {}
     if test is not None:
-        results = _judge_all(problem, setup, search, seconds, train, test)
+        results, answers = _judge_all(problem, setup, search, seconds, train, test)
         say(f"On the {test.y.shape[0]} rows held out:\n\n{_results_table(results, problem)}\n")
     _write(options, problem, search, results, say)
+    if options.report:
+        _write_report(options, problem, search, test, answers)
+        say(f"report: {options.report}")
 
 
 def _split(problem):
@@ -133,8 +137,8 @@ def _winner_text(search, problem):
 
 
 def _judge_all(problem, setup, search, seconds, train, test):
-    """One record for the search and one for each rival."""
-    options = problem.options
+    """One record for the search and one for each rival, and the labels that the rivals predict."""
+    options, answers = problem.options, {}
     predicted = search.predict(test.X) == search.pos_label_
     results = [_record(problem, f"csf, {options.strategy}", test, predicted, seconds)]
     for name in _RIVALS:
@@ -144,8 +148,10 @@ def _judge_all(problem, setup, search, seconds, train, test):
         except NotApplicable as reason:
             results.append({"method": name, "skipped": str(reason)})
             continue
-        results.append(_record(problem, name, test, model.predict(test.X) == 1, time.perf_counter() - start))
-    return results
+        predicted, seconds = model.predict(test.X) == 1, time.perf_counter() - start
+        results.append(_record(problem, name, test, predicted, seconds))
+        answers[name] = np.where(predicted, search.pos_label_, search.null_class_)
+    return results, answers
 
 
 def _record(problem, method, test, predicted, seconds):
@@ -178,6 +184,14 @@ def _write(options, problem, search, results, say):
     if options.plot:
         draw_search(options.plot, search)
         say(f"plot: {options.plot}")
+
+
+def _write_report(options, problem, search, test, answers):
+    """The page for a browser."""
+    facts = {"Data": problem.describe()}
+    held = {} if test is None else {"X": test.X, "y": test.y, "sample_weight": test.weight, "rivals": answers}
+    title = f"{problem.metric.name} of {problem.data.name}"
+    write_report(search, options.report, title=title, facts=facts, **held)
 
 
 def _valid(value):
