@@ -35,8 +35,8 @@ class Comparison:
 
     Examples
     --------
-    >>> Comparison("plain", np.array([0.5, 0.7]), -0.1, 0.02, np.nan, 1.0, 0.2).values.mean()
-    0.6
+    >>> Comparison("plain", np.array([0.5, 0.7]), -0.1, 0.02, np.nan, 1.0, 0.2).method
+    'plain'
     """
 
     method: str

@@ -122,12 +122,12 @@ def judge(
     >>> truth = np.array([0, 0, 1, 1] * 50)
     >>> exact, blind = judge(FBeta(), one_problem(0), truth, {"exact": truth, "blind": np.ones(200, dtype=int)})
     >>> exact.value, blind.value, blind.difference_interval
-    (1.0, 0.667, (0.286, 0.388))
+    (1.0, 0.667, (0.282, 0.384))
     """
     # Samples that all classifiers answer alike are drawn together: what counts is how many of them there are.
     truth, columns, weights, counts = _cells(truth, list(answers.values()), weight)
     masks = [problems(truth, column) for column in columns]
-    whole = [_value(metric, parts, (weights * counts)[None, :])[0] for parts in masks]
+    whole = [_value(metric, parts, (weights * counts)[None, :]).item() for parts in masks]
     drawn = [
         np.concatenate(values)
         for values in zip(*([_value(metric, parts, draw * weights) for parts in masks] for draw in _resamples(counts)))
