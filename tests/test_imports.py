@@ -28,7 +28,7 @@ ORDER = [
         "thresholding",
     ),
     *("trials", "bounds", "strategies", "study", "trainers", "search", "csf", "fenchel", "streams", "online"),
-    *("structural", "testing", "plots", "experiments", "cli", "__main__"),
+    *("structural", "testing", "plots", "report", "experiments", "cli", "__main__"),
 ]
 # Slow to import, or not installed everywhere: only where they are used, inside functions.
 LATE = {"matplotlib", "shapely", "pandas", "polars", "skops", "IPython", "lightgbm", "xgboost", "pyarrow", "river"}

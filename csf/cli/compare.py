@@ -31,6 +31,7 @@ from csf.cli.problem import check_output, load_problem, make_search
 from csf.cli.rivals import POOLED, RIVALS, NotApplicable
 from csf.cli.tables import format_mean, format_number, format_table
 from csf.metrics import Constrained
+from csf.report import Comparison, write_comparison
 from csf.strategies import STRATEGIES, get_strategy
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     say : callable
         Prints a text.
     """
-    for path in (options.out, options.plot):
+    for path in (options.out, options.plot, options.report):
         check_output(path)
     check_figure(options.plot)
     if options.test_size == 0:
@@ -123,6 +124,9 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
         values = np.array([outcome.values for outcome in outcomes])
         draw_comparison(options.plot, [outcome.method for outcome in outcomes], values, problem.metric.name)
         say(f"plot: {options.plot}")
+    if options.report:
+        _write_report(problem, outcomes, differences, [*notes, *left_out])
+        say(f"report: {options.report}")
 
 
 def _plan(problem):
@@ -246,3 +250,21 @@ def _write(path, outcomes, differences):
             numbers = [outcome.values.mean(), _spread(outcome.values), mean, error]
             numbers += [outcome.rates.mean(), outcome.fits.mean(), outcome.seconds.mean(), *outcome.values]
             writer.writerow([cell(outcome.method), *("" if np.isnan(x) else float(x) for x in numbers)])
+
+
+def _write_report(problem, outcomes, differences, notes):
+    """The page for a browser."""
+    compared = [
+        Comparison(
+            outcome.method,
+            outcome.values,
+            *(float(number) for number in pair),
+            rate=float(outcome.rates.mean()),
+            fits=float(outcome.fits.mean()),
+            seconds=float(outcome.seconds.mean()),
+        )
+        for outcome, pair in zip(outcomes, differences)
+    ]
+    facts = {"Data": problem.describe(), "Compared": _plan(problem)}
+    options = {"metric_name": problem.metric.name, "reference": POOLED, "facts": facts, "notes": notes}
+    write_comparison(problem.options.report, compared, **options)

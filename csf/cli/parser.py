@@ -111,6 +111,7 @@ def _add_search(commands):
     group = command.add_argument_group("output")
     group.add_argument("--save", metavar="FILE", help="write the model (.skops), for csf predict")
     group.add_argument("--plot", metavar="FILE", help="draw the trials and their bounds (.png, .pdf, ...)")
+    group.add_argument("--report", metavar="FILE", help="write all of it as one page for a browser (.html)")
     group.add_argument("--json", metavar="FILE", help='write all results (infinite numbers as "inf", NaN as null)')
     _add_loudness(group)
 
@@ -123,6 +124,7 @@ def _add_compare(commands):
     group = command.add_argument_group("output")
     group.add_argument("--out", metavar="FILE", help="write the table as CSV, with the value on each split")
     group.add_argument("--plot", metavar="FILE", help="draw the values on all splits (.png, .pdf, ...)")
+    group.add_argument("--report", metavar="FILE", help="write all of it as one page for a browser (.html)")
     _add_loudness(group)
 
 

@@ -23,9 +23,13 @@ from csf.cli.persistence import required_trust, save_model
 from csf.cli.problem import check_output, load_problem, make_search
 from csf.cli.rivals import POOLED, RIVALS, NotApplicable
 from csf.cli.tables import format_number, format_table
+from csf.cli.verdict import held_out_intervals, verdict
+from csf.report import write_report
 
 __all__ = ["run"]
 
+# Rows of the table of trials.
+_MOST_ROWS = 12
 _RIVALS = ("base as it is", 'base, class_weight="balanced"', POOLED)
 
 
@@ -39,7 +43,7 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     say : callable
         Prints a text.
     """
-    for path in (options.save, options.json, options.plot, options.checkpoint):
+    for path in (options.save, options.json, options.plot, options.report, options.checkpoint):
         check_output(path)
     check_figure(options.plot)
     if options.save:
@@ -50,11 +54,16 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     say(f"{problem.describe()}\n{_plan(problem, train, test, origin, setup)}\n")
     search, seconds = _search(problem, setup, train)
     say(f"{_trials_table(search, problem)}\n\n{_winner_text(search, problem)}\n")
-    results = []
+    results, answers, judged = [], {}, []
     if test is not None:
-        results = _judge_all(problem, setup, search, seconds, train, test)
+        results, answers = _judge_all(problem, setup, search, seconds, train, test)
         say(f"On the {test.y.shape[0]} rows held out:\n\n{_results_table(results, problem)}\n")
-    _write(options, problem, search, results, say)
+        judged = held_out_intervals(problem, search, test, answers)
+        say(f"{verdict(problem.metric.name, search, judged)}\n")
+    _write(options, problem, search, results, judged, say)
+    if options.report:
+        _write_report(options, problem, search, test, answers)
+        say(f"report: {options.report}")
 
 
 def _split(problem):
@@ -96,21 +105,37 @@ def _search(problem, setup, train):
 
 
 def _trials_table(search, problem):
-    name = problem.metric.name
-    varied = [name for name, values in problem.grid.items() if len(values) > 1]
-    constrained = problem.constraint is not None
+    """The winner, the best one with equal costs, and the others by their score as far as there is room."""
+    name, constrained = problem.metric.name, problem.constraint is not None
+    settings = [trial.setting for trial in search.trials_]
+    varied = [name for name in search.best_params_ if len(set(settings)) > 1]
     header = ["", "level t", "c_fn", "c_fp", *(name.removeprefix(f"{CLASSIFIER}__") for name in varied)]
     header += [f"own {name}", f"tuned {name}", *([problem.constraint.quantity.name] if constrained else [])]
     header += ["threshold", "fit s"]
     table = search.cv_results_
     rows = []
-    for at, trial in enumerate(search.trials_):
+    shown = _worth_showing(search)
+    for at in shown:
+        trial = search.trials_[at]
         row = ["*" if at == search.best_index_ else "", format_number(trial.t), format_number(trial.c_fn, ".4g")]
         row += [format_number(trial.c_fp, ".4g"), *(str(table[f"param_{name}"][at]) for name in varied)]
         row += ["failed" if trial.state == "failed" else format_number(trial.value), format_number(trial.score)]
         row += [format_number(trial.rate)] if constrained else []
         rows.append([*row, format_number(trial.threshold, ".4g"), format_number(trial.fit_time, ".2f")])
-    return format_table(header, rows)
+    more = len(search.trials_) - len(shown)
+    note = f"\n{more} more trials, none with a larger tuned value; --json has all of them" if more else ""
+    return format_table(header, rows) + note
+
+
+def _worth_showing(search):
+    """Places of trials in their order: all of a few, else the winner, the best of equal costs and other good ones."""
+    trials = search.trials_
+    if len(trials) <= _MOST_ROWS:
+        return list(range(len(trials)))
+    best = sorted(range(len(trials)), key=lambda at: (trials[at].state != "complete", -(trials[at].score or 0.0), at))
+    equal = [at for at in best if trials[at].c_fn == trials[at].c_fp][:1]
+    first = list(dict.fromkeys([search.best_index_, *equal, *best]))
+    return sorted(first[:_MOST_ROWS])
 
 
 def _winner_text(search, problem):
@@ -135,8 +160,8 @@ def _winner_text(search, problem):
 
 
 def _judge_all(problem, setup, search, seconds, train, test):
-    """One record for the search and one for each rival."""
-    options = problem.options
+    """One record for the search and one for each rival, and the labels that the rivals predict."""
+    options, answers = problem.options, {}
     predicted = search.predict(test.X) == search.pos_label_
     results = [_record(problem, f"csf, {options.strategy}", test, predicted, seconds)]
     for name in _RIVALS:
@@ -146,8 +171,10 @@ def _judge_all(problem, setup, search, seconds, train, test):
         except NotApplicable as reason:
             results.append({"method": name, "skipped": str(reason)})
             continue
-        results.append(_record(problem, name, test, model.predict(test.X) == 1, time.perf_counter() - start))
-    return results
+        predicted, seconds = model.predict(test.X) == 1, time.perf_counter() - start
+        results.append(_record(problem, name, test, predicted, seconds))
+        answers[name] = np.where(predicted, search.pos_label_, search.null_class_)
+    return results, answers
 
 
 def _record(problem, method, test, predicted, seconds):
@@ -168,10 +195,10 @@ def _results_table(results, problem):
     return "\n".join([format_table(header, rows), *notes])
 
 
-def _write(options, problem, search, results, say):
+def _write(options, problem, search, results, judged, say):
     """Files that were asked for."""
     if options.json:
-        write_json(options.json, _valid(_report(options, problem, search, results)))
+        write_json(options.json, _valid(_report(options, problem, search, results, judged)))
         say(f"all results: {options.json}")
     if options.save:
         save_model(options.save, search, problem.data.features)
@@ -180,6 +207,14 @@ def _write(options, problem, search, results, say):
     if options.plot:
         draw_search(options.plot, search)
         say(f"plot: {options.plot}")
+
+
+def _write_report(options, problem, search, test, answers):
+    """The page for a browser."""
+    facts = {"Data": problem.describe()}
+    held = {} if test is None else {"X": test.X, "y": test.y, "sample_weight": test.weight, "rivals": answers}
+    title = f"{problem.metric.name} of {problem.data.name}"
+    write_report(search, options.report, title=title, facts=facts, **held)
 
 
 def _valid(value):
@@ -194,7 +229,7 @@ def _valid(value):
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 
-def _report(options, problem, search, results):
+def _report(options, problem, search, results, judged):
     """Everything as plain numbers, strings and lists."""
     data = problem.data
     plain = {name: value for name, value in vars(options).items() if name != "run"}
@@ -229,4 +264,5 @@ def _report(options, problem, search, results):
             "stop_reason": search.stop_reason_,
         },
         "held_out": results,
+        "held_out_intervals": [asdict(each) for each in judged],
     }

@@ -80,6 +80,27 @@ class Labels:
         """
         return self.by_code[codes]
 
+    def count(self, codes: IntArray) -> IntArray:
+        """Samples of each class.
+
+        Parameters
+        ----------
+        codes : ndarray of int, shape (n_samples,)
+            Codes.
+
+        Returns
+        -------
+        ndarray of int, shape (n_classes,)
+            How many there are, in the order of ``classes``.
+
+        Examples
+        --------
+        >>> Labels(np.array(["bird", "none"]), "none").count(np.array([0, 0, 1]))
+        array([1, 2])
+        """
+        places = np.searchsorted(self.classes, self.by_code)
+        return np.bincount(places[codes], minlength=self.classes.shape[0])
+
 
 def read_labels(y: ArrayLike, *, pos_label: Label = None, null_class: Label = None) -> tuple[Labels, IntArray]:
     """Labels of a target and their codes.

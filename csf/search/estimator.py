@@ -27,6 +27,7 @@ from csf.search.outcomes import warn_of_one_side
 from csf.search.plan import aim_of, make_plan, open_checkpoint
 from csf.search.prefit import is_prefit, prefit_study
 from csf.search.results import summary
+from csf.search.shown import ReportMixin, TrialsFrameMixin
 from csf.search.stable_choice import stable_choice
 from csf.thresholding.cut_predictor import CutPredictorMixin
 from csf.trainers import Prepared
@@ -44,6 +45,8 @@ __all__ = ["CostSearch"]
 
 
 class CostSearch(
+    ReportMixin,
+    TrialsFrameMixin,
     SearchResults,
     AssessedMixin,
     CutPredictorMixin,
@@ -192,6 +195,8 @@ class CostSearch(
         Seconds of the last training.
     classes_ : ndarray of shape (n_classes,)
         Labels.
+    class_count_ : ndarray of int, shape (n_classes,)
+        Samples of each, whatever they weigh.
     pos_label_, null_class_ : label
         Positive class (``None`` where there are several) and the other one.
     n_features_in_, feature_names_in_ : int, ndarray of str
@@ -340,6 +345,7 @@ class CostSearch(
         X, y = check_samples(X, y)
         labels, codes = read_labels(y, pos_label=self.pos_label, null_class=self.null_class)
         self.classes_, self.null_class_, self.pos_label_ = labels.classes, labels.null, labels.positive
+        self.class_count_ = labels.count(codes)
         task = Task(X, codes, check_class_weights(sample_weight, codes > 0), fit_params, labels)
         if is_prefit(self.base, self.cv):
             self._tune_prefit(aim_of(self), task)

@@ -41,6 +41,7 @@ class SearchResults:
     n_splits_: int
     refit_time_: float
     classes_: Array
+    class_count_: Array
     pos_label_: Label
     null_class_: Label
     n_features_in_: int

@@ -24,6 +24,7 @@ from csf.samples.splits import resolve_splits
 from csf.search.defaults import has_fast_solver, open_cv
 from csf.search.estimator import CostSearch
 from csf.search.prefit import is_prefit
+from csf.search.shown import ReportMixin
 from csf.thresholding._calibration import fit_calibrator
 from csf.trainers import Prepared
 
@@ -39,7 +40,7 @@ def _search_has(method: str) -> Callable[[Any], bool]:
     return check
 
 
-class MacroCostSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class MacroCostSearch(ReportMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     r"""Search the costs of each class against the rest, and so the macro average of a metric.
 
     The macro average is the mean over classes of the metric of "this class or not". It is no function of two error

@@ -112,3 +112,13 @@ def test_the_same_seed_gives_the_same_values(ok):
 
 def test_files_that_cannot_be_written(error_of, tmp_path):
     assert error_of("compare", "iris:1", "--out", tmp_path).endswith("it is a folder")
+
+
+def test_the_report_holds_the_table(ok, tmp_path):
+    path = tmp_path / "r.html"
+    text = ok("compare", "iris:1", "--trials", 2, "--cv", 3, "--splits", 2, "--report", path)
+    assert f"report: {path}" in text
+    page = path.read_text(encoding="utf-8")
+    assert "csf, support" in page
+    assert "2 splits are few" in page
+    assert "iris:1: 150 rows" in page

@@ -292,3 +292,20 @@ def test_numbers_that_json_does_not_know_have_texts():
     given = {"a": np.inf, "b": [-np.inf, np.nan, np.float64(0.5)], 3: (np.int64(2), None, True), "d": np.array([1.0])}
     assert strict(json.dumps(_valid(given))) == {"a": "inf", "b": ["-inf", None, 0.5], "3": [2, None, True], "d": [1.0]}
     assert _valid(Trial) == str(Trial)
+
+
+def test_the_report_is_written_of_a_table_with_categories_and_quotes_in_its_name(ok, table):
+    data = table.rename(table.with_name("cus'to\"mers <b>.csv"))
+    path = table.with_name("re'port.html")
+    text = ok("search", data, "--target", "outcome", "--positive", "churn", *QUICK, "--report", path)
+    assert f"report: {path}" in text
+    page = path.read_text(encoding="utf-8")
+    assert "mers &lt;b&gt;.csv: 240 rows, 5 features (" in page
+    assert "&quot;balanced&quot;" in page
+    assert "this search is ahead by" in page
+
+
+def test_a_report_without_a_held_out_part_says_so(ok, tmp_path):
+    path = tmp_path / "r.html"
+    ok("search", "iris:1", *QUICK, "--test-size", 0, "--report", path)
+    assert "samples that fit has not seen" in path.read_text(encoding="utf-8")

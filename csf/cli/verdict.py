@@ -1,0 +1,86 @@
+"""What a held-out comparison says, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from csf.cli.rivals import POOLED
+from csf.report.held_out import Judged, judge, one_problem
+
+if TYPE_CHECKING:
+    from csf import CostSearch
+    from csf._common.typing import Array
+    from csf.cli.problem import Part, Problem
+
+__all__ = ["held_out_intervals", "verdict"]
+
+
+def held_out_intervals(problem: Problem, search: CostSearch, test: Part, answers: Mapping[str, Array]) -> list[Judged]:
+    """The search and its rivals on the held-out rows, with what those rows leave open.
+
+    Parameters
+    ----------
+    problem : Problem
+        What was searched.
+    search : CostSearch
+        Fitted.
+    test : Part
+        Held-out rows.
+    answers : dict of str to ndarray of shape (n_rows,)
+        Labels that the rivals predict.
+
+    Returns
+    -------
+    list of Judged
+        The search first.
+    """
+    positive, null = search.pos_label_, search.null_class_
+    own = {"csf": np.where(search.predict(test.X) == positive, positive, null)}
+    truth = np.where(test.is_pos, positive, null)
+    return judge(problem.metric, one_problem(null), truth, own | dict(answers), test.weight)
+
+
+def verdict(metric_name: str, search: CostSearch, judged: list[Judged]) -> str:
+    """How the search did beside the exact threshold without costs.
+
+    Parameters
+    ----------
+    metric_name : str
+        What was maximised.
+    search : CostSearch
+        Fitted.
+    judged : list of Judged
+        See `held_out_intervals`.
+
+    Returns
+    -------
+    str
+        Two or three lines.
+    """
+    own = judged[0]
+    text = f"csf: {metric_name} {own.value:.4f}, in 90 % of resamples of the held-out rows {_range(own.interval)}"
+    rival = next((each for each in judged if each.name == POOLED), None)
+    if rival is None:
+        return text
+    text += f"\nabove the {POOLED}: {rival.difference:+.4f} {_range(rival.difference_interval, '+.4f')}"
+    return f"{text}\n{_words(search, *rival.difference_interval)}"
+
+
+def _range(interval: tuple[float, float], spec: str = ".4f") -> str:
+    return f"[{interval[0]:{spec}}, {interval[1]:{spec}}]"
+
+
+def _words(search: CostSearch, low: float, high: float) -> str:
+    """Whether costs helped."""
+    c_fn, c_fp = search.best_cost_weights_
+    if c_fn == c_fp:
+        return "No costs beat equal ones on the training rows: the search keeps those, with a stable cut."
+    ratio = f"costs {c_fn / c_fp:.3g} : 1" if c_fn > c_fp else f"costs 1 : {c_fp / c_fn:.3g}"
+    if low > 0.0:
+        return f"The search chose {ratio}, and they helped."
+    if high < 0.0:
+        return f"The search chose {ratio}, and they did not help: without them it is better here."
+    return f"The search chose {ratio}; whether they help, these rows cannot tell."

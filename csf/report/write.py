@@ -1,0 +1,84 @@
+"""Reports of fitted searches as files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from csf._common.typing import PathLike, Samples
+from csf.report.data import held_out
+from csf.report.macro import macro_page
+from csf.report.page import write_page
+from csf.report.search import search_page
+from csf.search import CostSearch, MacroCostSearch
+
+__all__ = ["write_report"]
+
+
+def write_report(
+    search: CostSearch | MacroCostSearch,
+    path: PathLike,
+    X: Samples | None = None,
+    y: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    rivals: Mapping[str, ArrayLike] | None = None,
+    title: str | None = None,
+    facts: Mapping[str, str] | None = None,
+) -> None:
+    """Write what a fitted search found as one page for a browser.
+
+    The page holds all that it shows: it loads nothing, can be sent by mail, printed, and read by day and by night.
+
+    Parameters
+    ----------
+    search : CostSearch or MacroCostSearch
+        Fitted, with ``refit=True`` where data are given.
+    path : path-like
+        File to write, such as ``"report.html"``.
+    X : array-like of shape (n_samples, n_features), default=None
+        Samples that ``fit`` has not seen, to judge the winner on. ``None`` shows what the search itself knows.
+    y : array-like of shape (n_samples,), default=None
+        Their labels.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Their weights >= 0.
+    rivals : dict of str to array-like of shape (n_samples,), default=None
+        Labels that other classifiers predict for ``X``, by their names.
+    title : str, default=None
+        Heading; ``None`` names the metric and the base.
+    facts : dict of str to str, default=None
+        Further facts to name, such as ``{"Data": "customers.csv"}``.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the search is not fitted.
+    TypeError
+        If ``search`` is no search.
+    ValueError
+        If data or rivals do not fit the search.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.svm import LinearSVC
+    >>> X, y = load_digits(return_X_y=True)
+    >>> search = CostSearch(LinearSVC(), n_trials=3, cv=3).fit(X[:900], y[:900] == 8)
+    >>> path = os.path.join(tempfile.mkdtemp(), "report.html")
+    >>> write_report(search, path, X[900:], y[900:] == 8)
+    >>> os.path.getsize(path) < 3_000_000
+    True
+    """
+    if not isinstance(search, (CostSearch, MacroCostSearch)):
+        raise TypeError(f"search must be a fitted csf.CostSearch or csf.MacroCostSearch, got {search!r}")
+    check_is_fitted(search, "best_score_")
+    held = held_out(search, X, y, sample_weight, rivals)
+    facts = {str(name): str(value) for name, value in (facts or {}).items()}
+    if isinstance(search, MacroCostSearch):
+        page = macro_page(search, held, title or "Cost search of each class", facts)
+    else:
+        page = search_page(search, held, title or "Cost search", facts)
+    write_page(path, page)

@@ -1,0 +1,65 @@
+"""Searches that reports are written of: small, quick, and each with something that a page has to survive."""
+
+import functools
+import warnings
+
+import numpy as np
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from csf import CostSearch, MacroCostSearch
+
+EVIL, QUOTES = "<script>alert(1)</script>", "\"'&>--!>"
+
+
+class Moody(LogisticRegression):
+    """Fails where false negatives are cheap."""
+
+    def fit(self, X, y, sample_weight=None):
+        if sample_weight is not None and sample_weight[y == 1].min() < 1.5:
+            raise ValueError(f"no {EVIL} today")
+        return super().fit(X, y, sample_weight)
+
+
+@functools.cache
+def data(classes=2):
+    """Training and test part."""
+    X, y = make_classification(
+        600,
+        8,
+        n_informative=5,
+        n_classes=classes,
+        weights=[0.7, *[0.3 / (classes - 1)] * (classes - 1)],
+        flip_y=0.1,
+        random_state=0,
+    )
+    return X[:400], y[:400], X[400:], y[400:]
+
+
+@functools.cache
+def fitted(kind):
+    """A fitted search of a kind, with held-out samples and labels."""
+    X, y, X_test, y_test = data(3 if kind in ("three", "macro") else 2)
+    if kind == "infeasible":  # the largest scores are those of negatives, whatever the direction
+        X, X_test = X[:, :1], X_test[:, :1]
+        y, y_test = (abs(X[:, 0]) < 1).astype(int), (abs(X_test[:, 0]) < 1).astype(int)
+    options = {"n_trials": 4, "param_grid": None, "cv": 3}
+    if kind == "evil":
+        names = np.array([QUOTES, EVIL])
+        y, y_test, options = names[y], names[y_test], options | {"pos_label": EVIL}
+    searches = {
+        "plain": lambda: CostSearch(LinearSVC(), **options | {"param_grid": {"C": [0.01, 0.1, 1.0]}}),
+        "evil": lambda: CostSearch(LinearSVC(), **options),
+        "three": lambda: CostSearch(LogisticRegression(), null_class=0, **options),
+        "macro": lambda: MacroCostSearch(CostSearch(LinearSVC(), **options)),
+        "infeasible": lambda: CostSearch(LinearSVC(), "recall", constraint="precision >= 1", **options),
+        "failed": lambda: CostSearch(Moody(), engine="generic", strategy="grid", **options),
+        "prefit": lambda: CostSearch(LinearSVC().fit(X, y), cv="prefit"),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return searches[kind]().fit(X, y), X_test, y_test
+
+
+KINDS = ("plain", "evil", "three", "macro", "infeasible", "failed", "prefit")

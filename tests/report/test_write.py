@@ -1,0 +1,130 @@
+"""Reports as files: complete, self-contained, and nothing that is shown can break them."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from builders_of_reports import EVIL, KINDS, fitted
+from sklearn.exceptions import NotFittedError
+from sklearn.svm import LinearSVC
+
+from csf import CostSearch
+from csf.report import write_report
+
+
+class Reader(HTMLParser):
+    """Texts of a page, and everything in it that a browser would fetch or run."""
+
+    def __init__(self):
+        super().__init__()
+        self.texts, self.loaded, self.handlers, self.scripts, self.ids = [], [], [], 0, []
+
+    def handle_starttag(self, tag, attrs):
+        self.scripts += tag == "script"
+        for name, value in attrs:
+            self.handlers += [value] * name.startswith("on")
+            self.ids += [value] * (name == "id")
+            if name in ("src", "href", "xlink:href", "data", "action") and not value.startswith(("#", "data:,")):
+                self.loaded.append(value)
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def page_of(path):
+    text = path.read_text(encoding="utf-8")
+    reader = Reader()
+    reader.feed(text)
+    return text, " ".join(reader.texts), reader
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_page_holds_all_that_it_shows_and_loads_nothing(kind, tmp_path):
+    search, X, y = fitted(kind)
+    path = tmp_path / "report.html"
+    search.report(path, X, y, rivals={EVIL: y}, title=EVIL, facts={"Data": f'"{EVIL}".csv'})
+    text, words, reader = page_of(path)
+    assert len(text) < 3_000_000
+    assert (reader.loaded, reader.handlers, reader.scripts) == ([], [], 1)
+    assert len(set(reader.ids)) == len(reader.ids)
+    assert "http://" not in re.sub(r'xmlns(:xlink)?="[^"]*"', "", text)
+    assert EVIL in words
+    assert "What was asked" in words
+    assert "nan" not in re.sub(r"\b\w*nan\w+|\w+nan\b", "", words.lower().replace("error_score nan", ""))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_search_writes_the_same_page(kind, tmp_path):
+    search, X, y = fitted(kind)
+    pages = []
+    for name in ("a.html", "b.html"):
+        search.report(tmp_path / name, X, y)
+        pages.append((tmp_path / name).read_bytes())
+    assert pages[0] == pages[1]
+
+
+def test_the_winner_is_told_with_its_numbers(tmp_path):
+    search, X, y = fitted("plain")
+    search.report(tmp_path / "r.html", X, y, rivals={"everything": np.ones_like(y)})
+    _, words, _ = page_of(tmp_path / "r.html")
+    assert f"{search.best_score_:.3f} on samples that its folds had not learnt from" in words
+    assert f"{search.score(X, y):.3f}" in words
+    assert "this search is ahead by" in words
+    assert "leaves room for f1 up to" in words
+    assert "at most" not in words
+
+
+def test_without_data_the_page_says_what_is_missing(tmp_path):
+    search, _, _ = fitted("plain")
+    search.report(tmp_path / "r.html")
+    _, words, _ = page_of(tmp_path / "r.html")
+    assert "report(path, X_test, y_test)" in words
+    assert "Confusion matrix" not in words
+
+
+def test_an_infeasible_constraint_is_called_that(tmp_path):
+    search, X, y = fitted("infeasible")
+    search.report(tmp_path / "r.html", X, y)
+    _, words, _ = page_of(tmp_path / "r.html")
+    assert "Infeasible" in words
+    assert "Loosen the constraint" in words
+
+
+def test_failed_trials_are_counted_with_their_cause(tmp_path):
+    search, X, y = fitted("failed")
+    search.report(tmp_path / "r.html", X, y)
+    _, words, _ = page_of(tmp_path / "r.html")
+    failed = sum(trial.state == "failed" for trial in search.trials_)
+    assert failed
+    assert f"{failed} of {search.n_trials_} trials failed" in words
+    assert f"ValueError: no {EVIL} today" in words
+
+
+def test_corrected_scores_and_intervals_are_shown_where_they_are_known(tmp_path, monkeypatch):
+    search, _, _ = fitted("plain")
+    monkeypatch.setattr(search, "corrected_score_", 0.4321, raising=False)
+    monkeypatch.setattr(search, "score_interval_", (0.1112, 0.9998), raising=False)
+    monkeypatch.setattr(search, "threshold_interval_", (-0.5, 0.25), raising=False)
+    search.report(tmp_path / "r.html")
+    _, words, _ = page_of(tmp_path / "r.html")
+    for text in ("0.432", "0.111 to 1.000", "-0.5 to 0.25"):
+        assert text in words
+
+
+def test_what_cannot_be_reported_is_refused(tmp_path):
+    search, X, y = fitted("plain")
+    path = tmp_path / "r.html"
+    with pytest.raises(NotFittedError):
+        CostSearch(LinearSVC()).report(path)
+    with pytest.raises(TypeError, match=r"csf\.CostSearch or csf\.MacroCostSearch, got LinearSVC"):
+        write_report(LinearSVC(), path)
+    with pytest.raises(ValueError, match="X and y together"):
+        search.report(path, X)
+    with pytest.raises(ValueError, match="belong to held-out data"):
+        search.report(path, rivals={"a": y})
+    with pytest.raises(ValueError, match=r"y holds the labels \[0, 7\]"):
+        search.report(path, X, np.where(y == 1, 7, 0))
+    with pytest.raises(ValueError, match=r"rivals\['a'\] must be the labels .* of shape \(200,\)"):
+        search.report(path, X, y, rivals={"a": y[:-1]})
+    assert not path.exists()
