@@ -10,17 +10,22 @@ from sklearn.multiclass import OneVsRestClassifier
 
 from csf._common.typing import Array, Estimator
 from csf._sklearn import last_step, routing_enabled
+from csf.strategies import Ladder, Strategy, get_strategy
 from csf.trainers.linear import linear_kind
 
-__all__ = ["AUTO", "has_fast_solver", "open_cv", "settings_of"]
+__all__ = ["AUTO", "has_fast_solver", "margin_of", "open_cv", "settings_of", "strategy_of"]
 
 AUTO = "auto"
 
 # Multiples of the base's own C. It comes first: a search that has to stop early has tried it, and it wins ties.
 _MULTIPLES = [4.0**power for power in (0, 1, 2, 3, -1, -2, -3)]
-# Repeats of the folds where trainings are cheap and the rarest class has fewer samples than this.
-_REPEATS, _FEW = 3, 1000
-_FOLDS = 5
+# Folds, and their repeats where the rarest class has fewer samples than this.
+_FOLDS, _REPEATS, _FEW = 5, 3, 1000
+# More samples than this are trained on once in each fold, where trainings are not cheap.
+_MANY = 20_000
+# Rungs of the ladder for bases without a fast solver. Costs hardly turn what flexible models learn: there they have to
+# gain a standard deviation over equal ones.
+_RUNGS, _MARGIN = 3, 1.0
 
 
 def _solved(base: Estimator) -> tuple[str, Estimator] | None:
@@ -85,6 +90,45 @@ def settings_of(param_grid: Any, base: Estimator, engine: str = "auto") -> list[
     return list(ParameterGrid(param_grid)) if param_grid is not None else [{}]
 
 
+def strategy_of(strategy: Any, *, fast: bool) -> Strategy:
+    """Strategy of a search; a ladder that is given by its name is shorter where trainings are not cheap.
+
+    Parameters
+    ----------
+    strategy : str, Strategy or callable
+        What the search was given.
+    fast : bool
+        Whether trainings are cheap.
+
+    Returns
+    -------
+    Strategy
+        The strategy.
+
+    Examples
+    --------
+    >>> strategy_of("ladder", fast=True), strategy_of("ladder", fast=False)
+    (Ladder(size=6), Ladder(size=3))
+    """
+    return Ladder(_RUNGS) if isinstance(strategy, str) and strategy == "ladder" and not fast else get_strategy(strategy)
+
+
+def margin_of(*, fast: bool) -> float:
+    """Margin by which costs have to beat equal ones where the winner is to be stable, see `stable_choice`.
+
+    Parameters
+    ----------
+    fast : bool
+        Whether the base is a linear model with a fast solver.
+
+    Returns
+    -------
+    float
+        Standard deviations over draws.
+    """
+    return 0.0 if fast else _MARGIN
+
+
 def open_cv(y: Array, *, fast: bool, random_state: np.random.RandomState | None) -> RepeatedStratifiedKFold:
     """Splitter of a search that was given none.
 
@@ -100,8 +144,9 @@ def open_cv(y: Array, *, fast: bool, random_state: np.random.RandomState | None)
     Returns
     -------
     RepeatedStratifiedKFold
-        Five folds, fewer where a class has fewer samples. Of cheap trainings three repeats where the rarest class has
-        less than 1000 samples: with few positives one partition says little.
+        Five folds, fewer where a class has fewer samples. Three repeats where the rarest class has less than 1000
+        samples, as with few positives one partition says little; only where trainings are cheap if there are more than
+        20 000 samples.
 
     Raises
     ------
@@ -118,6 +163,6 @@ def open_cv(y: Array, *, fast: bool, random_state: np.random.RandomState | None)
         raise ValueError(
             "cv=None needs at least 2 samples of each class, the rarer one has n_samples=1; give splits, or more data"
         )
-    repeats = _REPEATS if fast and rarest < _FEW else 1
+    repeats = _REPEATS if rarest < _FEW and (fast or y.shape[0] <= _MANY) else 1
     seed = 0 if random_state is None else random_state.randint(np.iinfo(np.int32).max)
     return RepeatedStratifiedKFold(n_splits=min(_FOLDS, rarest), n_repeats=repeats, random_state=seed)

@@ -80,7 +80,8 @@ class CostSearch(
         ``"cone"``, ``"grid"``, ... (``csf.strategies.STRATEGIES``), an object, or a function
         ``f(trials, *, metric, pos)``.
     n_trials : int, default=10
-        Largest number of levels to train at, for each setting of ``param_grid``; the ladder has 6.
+        Largest number of levels to train at, for each setting of ``param_grid``; the ladder has 6 (3 for bases
+        without a fast solver).
     param_grid : dict, list of dict, "auto" or None, default="auto"
         Parameters of the base to search together with the costs, e.g. ``{"C": [0.1, 1, 10]}``. ``"auto"`` searches the
         C of `LinearSVC` and `LogisticRegression` (in pipelines and OneVsRestClassifier too) over multiples of the
@@ -89,13 +90,14 @@ class CostSearch(
         What the classifier must satisfy, e.g. ``"precision >= 0.8"`` or ``"fpr <= 0.01"``.
     threshold : {"stable", "tune", None}, default="stable"
         ``"tune"`` chooses the cut of the score that maximises the metric. ``"stable"`` takes the mean of the best cuts
-        of bootstrap draws, and as the winner the trial that is best on average over them; under a constraint it is the
-        same as ``"tune"``. ``None`` keeps the base's own decision.
+        of bootstrap draws, and as the winner the trial that is best on average over them (for bases without a fast
+        solver by a standard deviation better than the best one of equal costs); under a constraint it is the same as
+        ``"tune"``. ``None`` keeps the base's own decision.
     cv : int, float, splitter, iterable, "prefit" or None, default=None
         Stratified folds, a held-out share in (0, 1), a splitter, or the splits. Predictions of all folds are pooled
         before the metric is computed. ``None`` means 5 shuffled folds, three times over where the rarest class has less
-        than 1000 samples and the engine is fast. ``"prefit"`` takes the base as it is and only tunes the threshold on
-        the data.
+        than 1000 samples (beyond 20 000 samples only for bases with a fast solver). ``"prefit"`` takes the base as it
+        is and only tunes the threshold on the data.
     refit : bool, default=True
         Train the winner on all data; needed to predict.
     n_jobs : int, default=None
@@ -373,7 +375,7 @@ class CostSearch(
             context=context,
             verbose=self.verbose,
             min_gain=self.min_gain,
-            stable=self.threshold == "stable",
+            stable=plan.margin if self.threshold == "stable" else None,
             deadline=deadline,
             max_bytes=max_bytes,
         )

@@ -92,8 +92,8 @@ class SearchLoop:
     min_gain : float, default=None
         Standard errors by which a trial has to beat those with equal costs, see
         `csf.search.gain_rule.GainRule`; ``None`` takes the best trial as it is.
-    stable : bool, default=False
-        Whether winner and cut are those of `csf.search.stable_choice`.
+    stable : float, default=None
+        Margin of `csf.search.stable_choice`, where winner and cut are to be chosen by that.
     deadline : Deadline, default=None
         When it has to be over.
     max_bytes : int, default=67108864
@@ -117,7 +117,7 @@ class SearchLoop:
     context: Any = field(default_factory=NoCallbackContext)
     verbose: int = 0
     min_gain: float | None = None
-    stable: bool = False
+    stable: float | None = None
     deadline: Deadline | None = None
     max_bytes: int = MAX_BYTES
 
@@ -188,7 +188,9 @@ class SearchLoop:
             return Winner()
         gain = None if self._rule is None else self._rule.choose()
         key = None if gain is None else gain.key
-        cut = stable_choice(self.held_out, self.studies[0].metric, among=key) if self.stable else None
+        cut = None
+        if self.stable is not None:
+            cut = stable_choice(self.held_out, self.studies[0].metric, among=key, margin=self.stable)
         key = key if cut is None else cut.key
         return Winner(None if key is None else self._trial(*key), cut, gain)
 

@@ -16,7 +16,7 @@ from csf.samples.folds import Fold, bound_share, make_folds
 from csf.samples.splits import resolve_splits
 from csf.search.arguments import with_setting
 from csf.search.checkpoint import Checkpoint
-from csf.search.defaults import has_fast_solver, open_cv, settings_of
+from csf.search.defaults import has_fast_solver, margin_of, open_cv, settings_of, strategy_of
 from csf.strategies import NeutralFirst, get_strategy
 from csf.study import Study
 from csf.trainers import make_trainers, seeded
@@ -81,6 +81,8 @@ class Plan:
         One for each setting, without trials.
     setup : TrainingSetup
         How the bases are trained.
+    margin : float
+        See `csf.search.defaults.margin_of`.
     """
 
     task: Task
@@ -92,6 +94,7 @@ class Plan:
     pos: float
     studies: list[Study]
     setup: TrainingSetup
+    margin: float
 
     def final_trainer(self, setting: int) -> Trainer:
         """Trains a base on everything, and predicts what it has learnt from."""
@@ -141,14 +144,15 @@ def make_plan(search: Estimator, metric: Metric, task: Task, split_params: dict[
     bases = [with_setting(base, setting) for setting in settings]
     # Splitters stratify by the user's labels, as they do everywhere else.
     y = labels.decode(task.codes)
-    cv = search.cv
+    cv, fast = search.cv, has_fast_solver(base, search.engine)
     if cv is None:
-        cv = open_cv(y, fast=has_fast_solver(base, search.engine), random_state=random_state)
+        cv = open_cv(y, fast=fast, random_state=random_state)
     splits = resolve_splits(cv, task.X, y, random_state=random_state, split_params=split_params)
     folds = make_folds(task, splits)
     pos = bound_share(folds, on_train=search.bound_on == "train")
     # The gain rule compares with equal costs, so these have to be among the trials.
-    strategy = search.strategy if search.min_gain is None else NeutralFirst(get_strategy(search.strategy))
+    strategy = strategy_of(search.strategy, fast=fast)
+    strategy = strategy if search.min_gain is None else NeutralFirst(strategy)
     studies = [
         Study(metric, strategy, pos=pos, n_trials=search.n_trials, tol=search.tol, bound=search.bound) for _ in settings
     ]
@@ -156,7 +160,7 @@ def make_plan(search: Estimator, metric: Metric, task: Task, split_params: dict[
         base, sample_weight_name=search.sample_weight_name, weighted=task.weight is not None
     )
     setup = TrainingSetup(channel, search.normalize, search.engine, prepared)
-    return Plan(task, metric, settings, bases, splits, folds, pos, studies, setup)
+    return Plan(task, metric, settings, bases, splits, folds, pos, studies, setup, margin_of(fast=fast))
 
 
 def open_checkpoint(search: Estimator, plan: Plan) -> Checkpoint | None:

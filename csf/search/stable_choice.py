@@ -40,7 +40,7 @@ class StableChoice(NamedTuple):
 
 
 def stable_choice(
-    store: ScoreStore, metric: Metric, *, among: TrialKey | None = None, random_state: int = 0
+    store: ScoreStore, metric: Metric, *, among: TrialKey | None = None, margin: float = 0.0, random_state: int = 0
 ) -> StableChoice | None:
     """Choose a trial by the mean of its best values over bootstrap draws, and cut it at the mean of its best cuts.
 
@@ -55,6 +55,8 @@ def stable_choice(
         What is maximised.
     among : tuple of int, default=None
         The trial, where it is chosen already.
+    margin : float, default=0.0
+        Standard deviations over draws by which a trial has to be better than the best one of equal costs on average.
     random_state : int, default=0
         Seed of the draws.
 
@@ -86,9 +88,20 @@ def stable_choice(
     if not told.any():
         return None
     values = sampled.retuned.value[:, told]
-    at = int(np.argmax(np.nanmean(values, axis=1))) if among is None else sampled.keys.index(among)
+    at = _winner(values, [row.neutral for row in sampled.rows], margin) if among is None else sampled.keys.index(among)
     key = sampled.keys[at]
     return _cut(store, store[key], metric, sampled.thresholds(key), float(np.nanstd(values[at])))
+
+
+def _winner(values: Array, neutral: list[bool], margin: float) -> int:
+    """Row that is best on average over draws, unless it is not by a margin better than one of equal costs."""
+    means = np.nanmean(values, axis=1)
+    best = int(np.argmax(means))
+    if not margin or neutral[best] or not any(neutral):
+        return best
+    equal = int(np.argmax(np.where(neutral, means, -np.inf)))
+    gain = values[best] - values[equal]
+    return best if np.nanmean(gain) > margin * np.nanstd(gain) else equal
 
 
 def _cut(store: ScoreStore, row: ScoreRow, metric: Metric, thresholds: Array, error: float) -> StableChoice:

@@ -104,3 +104,17 @@ def test_a_cut_at_infinity_stays_there():
     store = ScoreStore(is_pos)
     store.add((0, 0), score=np.zeros(20), threshold=-np.inf, value=2 / 3)
     assert stable_choice(store, FBeta()).threshold == -np.inf
+
+
+def test_where_costs_hardly_change_the_model_they_have_to_gain_more():
+    """A gain that some draws have and others do not is none there."""
+    is_pos, score = scores(n=1000)
+    rng = np.random.default_rng(3)
+    store = ScoreStore(is_pos)
+    store.add((0, 0), score=score, threshold=0.9, value=0.6, neutral=True)
+    for number in range(1, 6):
+        store.add((0, number), score=score + rng.normal(scale=0.2, size=1000), threshold=0.9, value=0.6)
+    assert stable_choice(store, FBeta(), margin=1.0).key == (0, 0)
+    _, better = scores(n=1000, seed=5, shift=3.0)
+    store.add((0, 6), score=better, threshold=1.5, value=0.8)
+    assert stable_choice(store, FBeta(), margin=1.0).key == (0, 6)
