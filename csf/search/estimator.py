@@ -103,9 +103,9 @@ class CostSearch(
     sample_weight_name : str, default=None
         Argument of the base's ``fit`` for the weights, such as ``"clf__sample_weight"``; found by itself otherwise.
     min_gain : float, default=None
-        Train with equal costs first, and keep them unless the best trial gains more over them than this many standard
-        errors of the gain (see `csf.search.gain_rule`): with few positives the best of many trials can be luck. 0.25
-        to 0.5 lose little where costs help. ``None`` takes the best trial.
+        Train with equal costs first, and keep them unless the best trial gains this many standard errors more over
+        them than the best of equally good trials would by luck (see `csf.search.gain_rule`). With 1.5 equal costs are
+        kept in 9 of 10 cases where nothing is better, however many trials there are. ``None`` takes the best trial.
     bound : {"support", "diagonal", "envelope", "parambath"} or type, default="support"
         How ``upper_bound_`` is computed, see `csf.bounds`.
     bound_on : {"validation", "train"}, default="validation"
@@ -160,9 +160,9 @@ class CostSearch(
         Whether ``constraint`` holds for the winner on the pooled held-out predictions.
     constraint_value_ : float or None
         Value of the constrained rate there.
-    gain_, gain_error_ : float
-        With ``min_gain``: the value of the best trial minus that of the best one with equal costs, and its standard
-        error (NaN where it was not needed).
+    gain_, gain_by_luck_, gain_error_ : float
+        With ``min_gain``: the value of the best trial minus that of the best one with equal costs; what that would be
+        on average if no trial were better than equal costs; and its standard error then (NaN where not needed).
     trials_ : list of Trial
         Everything that was tried.
     held_out_ : ScoreStore
@@ -354,7 +354,7 @@ class CostSearch(
         trial = None if chosen is None else chosen.trial
         self._report(metric, summary(plan.studies, plan.settings, len(plan.splits), stopped=stopped, winner=trial))
         if chosen is not None:
-            self.gain_, self.gain_error_ = chosen.gain, chosen.error
+            self.gain_, self.gain_by_luck_, self.gain_error_ = chosen.gain, chosen.luck, chosen.error
         self._keep_winner(metric, loop.held_out)
         if self.refit:
             self._refit(plan)

@@ -17,7 +17,7 @@ from csf.resampling import MAX_BYTES, ScoreStore
 from csf.search.checkpoint import Checkpoint
 from csf.search.gain_rule import GainRule
 from csf.search.memory import Memory
-from csf.search.outcomes import FoldResult, decisions, keep_scores, pooled_lost, pooled_outcome
+from csf.search.outcomes import FoldResult, keep_scores, pooled_lost, pooled_outcome
 from csf.search.progress import Progress
 from csf.search.score_file import ScoreFile
 from csf.search.tasks import FoldTask
@@ -41,17 +41,20 @@ class Winner(NamedTuple):
         The trial.
     gain : float
         Value of the best trial minus that of the best one with equal costs; NaN where there is none.
+    luck : float
+        Gain to expect where no trial is better than equal costs are; NaN where it was not needed.
     error : float
-        Standard error of the gain; NaN where it was not needed.
+        Standard error of such a gain; NaN where it was not needed.
     """
 
     trial: Trial
     gain: float
+    luck: float
     error: float
 
 
 class _Untold(NamedTuple):
-    """A finished trial on its way into its study and the gain rule."""
+    """A finished trial on its way into its study and the store of scores."""
 
     setting: int
     number: int
@@ -88,7 +91,7 @@ class SearchLoop:
     verbose : int, default=0
         1 shows a progress bar.
     min_gain : float, default=None
-        Standard errors by which a trial has to beat those with equal costs, see
+        Standard errors by which a trial has to beat those with equal costs beyond luck, see
         `csf.search.gain_rule.GainRule`; ``None`` takes the best trial as it is.
     max_bytes : int, default=67108864
         Largest size of the held-out scores that are kept.
@@ -116,17 +119,12 @@ class SearchLoop:
     def __post_init__(self) -> None:
         self._memory = Memory(self.trainers)
         self._failures: Counter[str] = Counter()
-        self._rule: GainRule | None = None
         self._untold: _Untold | None = None
         y, samples = (np.concatenate(parts) for parts in zip(*((fold.y_test, fold.test) for fold in self.folds)))
         weights = [fold.weight_test for fold in self.folds if fold.weight_test is not None]
         weight = np.concatenate(weights) if weights else None
         self.held_out = ScoreStore(y > 0, weight, samples=samples, max_bytes=self.max_bytes)
         self._score_file = ScoreFile(self.held_out)
-        if self.min_gain is not None:
-            self._rule = GainRule(self.studies[0].metric, y > 0, weight, samples=samples, min_gain=self.min_gain)
-            if self.checkpoint is not None and self.checkpoint.kept is not None:
-                self._rule.restore(self.checkpoint.kept["rule"])
 
     def run(self) -> str | None:
         """Run all studies to their ends.
@@ -174,11 +172,11 @@ class SearchLoop:
         Winner or None
             ``None`` without a rule, or without a complete trial.
         """
-        if self._rule is None or not self._n_complete():
+        if self.min_gain is None or not self._n_complete():
             return None
-        choice = self._rule.choose()
+        choice = GainRule(self.min_gain).choose(self.held_out, self.studies[0].metric)
         setting, number = choice.key
-        return Winner(self._trial(setting, number), choice.gain, choice.error)
+        return Winner(self._trial(setting, number), choice.gain, choice.luck, choice.error)
 
     def _resume(self, workers: Workers) -> None:
         """Get back what an earlier run knew besides its trials: training starts from the same solutions then."""
@@ -197,9 +195,8 @@ class SearchLoop:
 
     def _save(self) -> None:
         if self.checkpoint is not None:
-            rule = None if self._rule is None else self._rule.to_record()
-            scores = self._score_file.to_record()
-            self.checkpoint.save(self.studies, {"memory": self._memory.to_record(), "rule": rule, "scores": scores})
+            kept = {"memory": self._memory.to_record(), "scores": self._score_file.to_record()}
+            self.checkpoint.save(self.studies, kept)
 
     def _trial(self, setting: int, number: int) -> Trial:
         return next(trial for trial in self.studies[setting].trials if trial.number == number)
@@ -280,15 +277,12 @@ class SearchLoop:
         )
 
     def _record(self, untold: _Untold) -> Trial:
-        """Record a trial with what it decides: both, even where Ctrl-C comes between them and this is called again."""
+        """Record a trial with what it says: both, even where Ctrl-C comes between them and this is called again."""
         setting, number = untold.setting, untold.number
         if self._trial(setting, number).state == "pending":
             self.studies[setting].record(number, setting=setting, **untold.fields)
         trial = self._trial(setting, number)
         self._keep(setting, trial, untold.results)
-        if self._rule is not None:
-            decided = decisions(untold.results, trial.threshold)
-            self._rule.add((setting, number), decided, neutral=trial.c_fn == trial.c_fp)
         self._untold = None
         return trial
 
