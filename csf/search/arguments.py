@@ -16,6 +16,7 @@ from csf._validation import check_choice, check_n_jobs, check_path, check_seed
 from csf.costs.one_vs_rest import WEIGHTINGS
 from csf.costs.weights import NORMALIZATIONS
 from csf.scores.responses import response_method
+from csf.search.calibration import check_confidence
 from csf.trainers import ENGINES
 
 __all__ = ["check_arguments", "with_setting"]
@@ -52,6 +53,7 @@ def check_arguments(search: Estimator) -> None:
         raise ValueError(f"error_score must be 'raise' or nan, got {error_score!r}")
     if gain is not None and not (isinstance(gain, Real) and 0.0 <= float(gain) < np.inf):
         raise ValueError(f"min_gain must be a number of standard errors >= 0, or None, got {gain!r}")
+    check_confidence(search)
     if search.param_grid is not None:
         try:
             empty = not len(ParameterGrid(search.param_grid))

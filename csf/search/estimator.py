@@ -15,11 +15,12 @@ from sklearn.utils import get_tags
 from csf._common.typing import Estimator, Label, PathLike, RandomState_, Samples
 from csf._sklearn import CallbackSupportMixin, open_callback_context, with_callbacks
 from csf._validation import check_class_weights, check_samples
-from csf.resampling import MAX_BYTES, AssessedMixin
+from csf.resampling import MAX_BYTES
 from csf.samples.labels import read_labels
 from csf.samples.routing import BaseRoutingMixin
 from csf.samples.task import Task
 from csf.search.arguments import check_arguments
+from csf.search.calibration import CalibratedMixin, calibration_split
 from csf.search.fitted import SearchResults
 from csf.search.loop import SearchLoop
 from csf.search.outcomes import warn_of_one_side
@@ -32,7 +33,6 @@ from csf.trainers import Prepared
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.metrics.constraint import Constraint
-    from csf.resampling import ScoreStore
     from csf.search.plan import Plan
     from csf.strategies.base import Strategy
     from csf.study.study import Bound
@@ -43,7 +43,7 @@ __all__ = ["CostSearch"]
 
 class CostSearch(
     SearchResults,
-    AssessedMixin,
+    CalibratedMixin,
     CutPredictorMixin,
     BaseRoutingMixin,
     CallbackSupportMixin,
@@ -76,7 +76,13 @@ class CostSearch(
     param_grid : dict or list of dict, default=None
         Parameters of the base to search together with the costs, e.g. ``{"C": [0.1, 1, 10]}``.
     constraint : str or Constraint, default=None
-        What the classifier must satisfy, e.g. ``"precision >= 0.8"`` or ``"fpr <= 0.01"``.
+        What the classifier must satisfy, e.g. ``"precision >= 0.8"`` or ``"precision >= 0.8, fpr <= 0.01"``. By itself
+        it is met on the held-out predictions, and on new data about every second time.
+    confidence : float, default=None
+        Probability in (0, 1) with which the constraint shall hold on new data. A ``calibration`` share of the samples
+        is then never trained on, and decides which thresholds pass, see `csf.search.guarantee`.
+    calibration : float, default=0.3
+        That share, stratified.
     threshold : {"tune", None}, default="tune"
         ``"tune"`` chooses the cut of the score that maximises the metric; ``None`` keeps the base's own decision.
     cv : int, float, splitter, iterable or "prefit", default=5
@@ -157,9 +163,12 @@ class CostSearch(
     stop_reason_ : str
         Why the search ended.
     feasible_ : bool
-        Whether ``constraint`` holds for the winner on the pooled held-out predictions.
+        Whether ``constraint`` holds for the winner on the pooled held-out predictions; with ``confidence`` whether it
+        could be shown to hold on new data.
     constraint_value_ : float or None
-        Value of the constrained rate there.
+        Value of the (first) constrained rate there; with ``confidence`` on the calibration samples.
+    guarantee_ : Guarantee
+        With ``confidence``: the test, see `csf.search.guarantee.Guarantee`.
     gain_, gain_by_luck_, gain_error_ : float
         With ``min_gain``: the value of the best trial minus that of the best one with equal costs; what that would be
         on average if no trial were better than equal costs; and its standard error then (NaN where not needed).
@@ -228,6 +237,8 @@ class CostSearch(
         n_trials: int = 10,
         param_grid: dict[str, Any] | list[dict[str, Any]] | None = None,
         constraint: str | Constraint | None = None,
+        confidence: float | None = None,
+        calibration: float = 0.3,
         threshold: Literal["tune"] | None = "tune",
         cv: Any = 5,
         refit: bool = True,
@@ -254,6 +265,8 @@ class CostSearch(
         self.n_trials = n_trials
         self.param_grid = param_grid
         self.constraint = constraint
+        self.confidence = confidence
+        self.calibration = calibration
         self.threshold = threshold
         self.cv = cv
         self.refit = refit
@@ -323,10 +336,15 @@ class CostSearch(
         labels, codes = read_labels(y, pos_label=self.pos_label, null_class=self.null_class)
         self.classes_, self.null_class_, self.pos_label_ = labels.classes, labels.null, labels.positive
         task = Task(X, codes, check_class_weights(sample_weight, codes > 0), fit_params, labels)
+        task, calibration = (task, None) if self.confidence is None else calibration_split(self, task)
         if is_prefit(self.base, self.cv):
-            self._tune_prefit(aim_of(self), task)
+            self._tune_prefit(
+                prefit_study(self.base, aim_of(self), task, tune=self.threshold == "tune", bound=self.bound)
+            )
         else:
             self._search(aim_of(self), task, prepared, max_bytes)
+        if calibration is not None:
+            self._certify(aim_of(self), calibration)
         return self
 
     def _search(self, metric: Metric, task: Task, prepared: Prepared, max_bytes: int) -> None:
@@ -360,10 +378,6 @@ class CostSearch(
             self._refit(plan)
         context.end()
 
-    def _keep_winner(self, metric: Metric, held_out: ScoreStore) -> None:
-        winner = self.trials_[self.best_index_]
-        self._keep_scores(held_out, metric, (winner.setting, winner.number), self.random_state)
-
     def _refit(self, plan: Plan) -> None:
         """Train the winner on everything."""
         start = time.perf_counter()
@@ -376,15 +390,6 @@ class CostSearch(
         self.refit_time_ = time.perf_counter() - start
         answer = trainer.predict(training, "train", tune=self.threshold == "tune")
         warn_of_one_side(plan.studies[0].metric, winner, answer)
-
-    def _tune_prefit(self, metric: Metric, task: Task) -> None:
-        found = prefit_study(self.base, metric, task, tune=self.threshold == "tune", bound=self.bound)
-        self.studies_ = [found.study]
-        stopped = "the base was fitted before: only its threshold was tuned"
-        self._report(metric, summary(self.studies_, [{}], 0, stopped=stopped))
-        self._keep_winner(metric, found.held_out)
-        self.refit_time_ = 0.0
-        self._adopt(self.base, found.known, found.names)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -48,7 +48,7 @@ class SearchResults:
 
     def _forget(self) -> None:
         """Drop what the fit to come may not set: it must not be left from an earlier one."""
-        gains = "gain_", "gain_by_luck_", "gain_error_"
+        gains = "gain_", "gain_by_luck_", "gain_error_", "guarantee_"
         for name in ("best_estimator_", "refit_time_", "n_features_in_", "feature_names_in_", *gains):
             vars(self).pop(name, None)
 
