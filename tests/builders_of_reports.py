@@ -4,11 +4,12 @@ import functools
 import warnings
 
 import numpy as np
+from builders import paper_search
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch, MacroCostSearch
+from csf import MacroCostSearch
 
 EVIL, QUOTES = "<script>alert(1)</script>", "\"'&>--!>"
 
@@ -49,13 +50,13 @@ def fitted(kind):
         names = np.array([QUOTES, EVIL])
         y, y_test, options = names[y], names[y_test], options | {"pos_label": EVIL}
     searches = {
-        "plain": lambda: CostSearch(LinearSVC(), **options | {"param_grid": {"C": [0.01, 0.1, 1.0]}}),
-        "evil": lambda: CostSearch(LinearSVC(), **options),
-        "three": lambda: CostSearch(LogisticRegression(), null_class=0, **options),
-        "macro": lambda: MacroCostSearch(CostSearch(LinearSVC(), **options)),
-        "infeasible": lambda: CostSearch(LinearSVC(), "recall", constraint="precision >= 1", **options),
-        "failed": lambda: CostSearch(Moody(), engine="generic", strategy="grid", **options),
-        "prefit": lambda: CostSearch(LinearSVC().fit(X, y), cv="prefit"),
+        "plain": lambda: paper_search(LinearSVC(), **options | {"param_grid": {"C": [0.01, 0.1, 1.0]}}),
+        "evil": lambda: paper_search(LinearSVC(), **options),
+        "three": lambda: paper_search(LogisticRegression(), null_class=0, **options),
+        "macro": lambda: MacroCostSearch(paper_search(LinearSVC(), **options)),
+        "infeasible": lambda: paper_search(LinearSVC(), "recall", constraint="precision >= 1", **options),
+        "failed": lambda: paper_search(Moody(), engine="generic", strategy="grid", **options),
+        "prefit": lambda: paper_search(LinearSVC().fit(X, y), cv="prefit"),
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -150,7 +150,11 @@ class SupportLineBound(Bound):
             return self.chain_
         # A demand may forbid the whole chain and still leave profiles above or to the right of it.
         top, side = (self.chain_[0, 0], 1.0 - self.pos), (self.pos, self.chain_[-1, 1])
-        return clip_chain(np.concatenate([[top], self.chain_, [side]]), *constraint.half_plane(pos=self.pos))
+        chain = np.concatenate([[top], self.chain_, [side]])
+        for part in constraint.parts:
+            if chain.shape[0]:
+                chain = clip_chain(chain, *part.half_plane(pos=self.pos))
+        return chain
 
     def _best(self, chain: Array) -> float:
         if chain.shape[0] == 0:

@@ -15,6 +15,7 @@ from sklearn.model_selection import TunedThresholdClassifierCV
 from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray, Samples
 from csf.errors.profile import ErrorProfile
 from csf.experiments.training_cache import BASES
+from csf.resampling import ScoreStore
 from csf.search.gain_rule import GainRule
 from csf.search.outcomes import lost_samples
 from csf.strategies import Grid, ImbalanceRatio, NeutralFirst, Proposal, Strategy, get_strategy
@@ -249,12 +250,21 @@ class Search(Method):
             best = best_trial(trials)
             assert best is not None  # trials of this cache never fail
             return best
-        rule = GainRule(cache.metric, cache.is_pos, samples=cache.samples, min_gain=self.min_gain)
-        trials = sorted(trials, key=lambda trial: trial.number)
-        for at, trial in enumerate(trials):
-            found = cache.trained(trial.setting, trial.costs).found(self._cut(cache, trial))
-            rule.add(at, found, neutral=trial.c_fn == trial.c_fp)
-        return trials[cast(int, rule.choose().key)]
+        store = ScoreStore(cache.is_pos, samples=cache.samples)
+        for trial in trials:
+            trained, value = cache.trained(trial.setting, trial.costs), trial.score
+            assert value is not None, "trials of this cache never fail"
+            store.add(
+                (trial.setting, trial.number),
+                score=trained.score if self.tune else None,
+                decided=None if self.tune else trained.found(self._cut(cache, trial)),
+                lost=trained.lost,
+                threshold=trial.threshold,
+                value=value,
+                neutral=trial.c_fn == trial.c_fp,
+            )
+        winner = GainRule(self.min_gain).choose(store, cache.metric).key
+        return next(trial for trial in trials if (trial.setting, trial.number) == winner)
 
     def _cut(self, cache: TrainingCache, trial: Trial) -> float:
         """Score from which on a trial finds something."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
 
 import numpy as np
@@ -53,17 +53,22 @@ class Constraint:
         Whether the rate must be at least or at most the level.
     level : float
         The level, in [0, 1].
+    others : tuple of Constraint, default=()
+        Demands on other rates that have to hold besides.
 
     Examples
     --------
     >>> constraint = get_constraint("precision >= 0.8")
     >>> constraint.violation(0.05, 0.15, pos=0.25)
     0.229
+    >>> str(get_constraint("precision >= 0.8, fpr <= 0.1"))
+    'precision >= 0.8, fpr <= 0.1'
     """
 
     quantity: LinearFractional
     side: str
     level: float
+    others: tuple[Constraint, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.quantity, LinearFractional):
@@ -73,9 +78,16 @@ class Constraint:
             raise TypeError(f"level must be a number in [0, 1], got {self.level!r}")
         if not 0.0 <= self.level <= 1.0:
             raise ValueError(f"level must be a number in [0, 1], got {self.level!r}")
+        if not all(isinstance(other, Constraint) for other in self.others):
+            raise TypeError(f"others must be csf.metrics.Constraint objects, got {self.others!r}")
 
     def __str__(self) -> str:
-        return f"{self.quantity.name} {self.side} {self.level:g}"
+        return ", ".join(f"{one.quantity.name} {one.side} {one.level:g}" for one in self.parts)
+
+    @property
+    def parts(self) -> tuple[Constraint, ...]:
+        """Each demand by itself, this one first."""
+        return (replace(self, others=()), *(part for other in self.others for part in other.parts))
 
     def violation(self, fn: Values, fp: Values, *, pos: float) -> Values:
         """By how much error profiles miss the demand.
@@ -90,15 +102,18 @@ class Constraint:
         Returns
         -------
         float or ndarray
-            0 where it holds, else the missing amount, in units of the rate.
+            0 where it holds, else the missing amount, in units of the rate; of several demands the largest one.
         """
-        rate = self.quantity.value(fn, fp, pos=pos)
-        missing = np.maximum(self.level - rate if self.side == ">=" else rate - self.level, 0.0)
-        missing = np.where(missing <= _ROUNDING, 0.0, missing)
+        missing = np.maximum.reduce([part._missing(fn, fp, pos) for part in self.parts])
         return missing if missing.ndim else float(missing)
 
+    def _missing(self, fn: Values, fp: Values, pos: float) -> Values:
+        rate = self.quantity.value(fn, fp, pos=pos)
+        missing = np.maximum(self.level - rate if self.side == ">=" else rate - self.level, 0.0)
+        return np.where(missing <= _ROUNDING, 0.0, missing)
+
     def half_plane(self, *, pos: float) -> tuple[tuple[float, float], float]:
-        """The demand as ``normal·(fn, fp) <= rhs``.
+        """The demand, without ``others``, as ``normal·(fn, fp) <= rhs``.
 
         Parameters
         ----------
@@ -124,7 +139,7 @@ def get_constraint(constraint: str | tuple[str, str, float] | Constraint | None)
     ----------
     constraint : str, tuple, Constraint or None
         ``"<rate> >= <level>"`` or ``"<rate> <= <level>"``, also with ``≥`` or ``≤`` and with a level such as
-        ``"80%"``; or the three parts as ``("precision", ">=", 0.8)``.
+        ``"80%"``, or several of these, divided by commas; or the three parts as ``("precision", ">=", 0.8)``.
 
     Returns
     -------
@@ -149,6 +164,13 @@ def get_constraint(constraint: str | tuple[str, str, float] | Constraint | None)
     text = " ".join(map(str, constraint)) if isinstance(constraint, tuple) and len(constraint) == 3 else constraint
     if not isinstance(text, str):
         raise TypeError(f"constraint must be a text such as 'precision >= 0.8' or a Constraint, got {constraint!r}")
+    if "," in text:
+        first, *others = (_one_constraint(part) for part in text.split(","))
+        return replace(first, others=tuple(others))
+    return _one_constraint(text)
+
+
+def _one_constraint(text: str) -> Constraint:
     match = _PATTERN.fullmatch(text)
     if match is None or match[1] not in QUANTITIES:
         known = ", ".join(f"{name} {side or '<= or >='}" for name, (_, side) in QUANTITIES.items())

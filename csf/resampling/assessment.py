@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from csf._common.typing import Array
+from csf._common.typing import Array, BoolArray
 from csf.metrics import get_metric
 from csf.resampling.resampling import Resampling, interval
+from csf.resampling.store import ScoreStore
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
-    from csf.resampling.store import ScoreStore, TrialKey
+    from csf.resampling.store import TrialKey
 
 __all__ = ["LEVEL", "AssessedMixin", "Assessment", "assess", "mean_assessment"]
 
@@ -124,7 +125,12 @@ class AssessedMixin:
     def _keep_scores(self, store: ScoreStore, metric: Metric, winner: TrialKey, random_state: object) -> None:
         self.held_out_ = store
         self._assessed = metric, winner, random_state if isinstance(random_state, int) else 0
-        vars(self).pop("_assessment", None)
+        for name in ("_assessment", "_decided"):
+            vars(self).pop(name, None)
+
+    def _keep_decisions(self, decided: BoolArray) -> None:
+        """Decisions on the held-out samples that took the place of the winner's own."""
+        self._decided = decided
 
     def assess(self) -> Assessment:
         """Corrected score with its bootstrap; computed once, from the held-out scores that ``fit`` kept.
@@ -142,8 +148,11 @@ class AssessedMixin:
         if "_assessment" not in vars(self):
             if not hasattr(self, "held_out_"):
                 raise AttributeError(f"this {type(self).__name__} is not fitted, or was fitted without held-out data")
-            metric, winner, random_state = self._assessed
-            self._assessment = assess(self.held_out_, metric, winner, random_state=random_state)
+            (metric, winner, random_state), store = self._assessed, self.held_out_
+            if "_decided" in vars(self):
+                given, store = store, ScoreStore(store.is_pos, store.weight, samples=store.samples)
+                store.add(winner, decided=self._decided, value=given[winner].value)
+            self._assessment = assess(store, metric, winner, random_state=random_state)
         return self._assessment
 
     @property

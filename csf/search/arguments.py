@@ -16,6 +16,7 @@ from csf._validation import check_choice, check_n_jobs, check_number, check_path
 from csf.costs.one_vs_rest import WEIGHTINGS
 from csf.costs.weights import NORMALIZATIONS
 from csf.scores.responses import response_method
+from csf.search.calibration import check_confidence
 from csf.search.defaults import AUTO
 from csf.trainers import ENGINES
 
@@ -53,6 +54,7 @@ def check_arguments(search: Estimator) -> None:
         raise ValueError(f"error_score must be 'raise' or nan, got {error_score!r}")
     if gain is not None and not (isinstance(gain, Real) and 0.0 <= float(gain) < np.inf):
         raise ValueError(f"min_gain must be a number of standard errors >= 0, or None, got {gain!r}")
+    check_confidence(search)
     if isinstance(search.param_grid, str):
         check_choice(search.param_grid, "param_grid", (AUTO,))
     elif search.param_grid is not None:

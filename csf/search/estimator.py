@@ -15,11 +15,12 @@ from sklearn.utils import get_tags
 from csf._common.typing import Estimator, Label, PathLike, RandomState_, Samples
 from csf._sklearn import CallbackSupportMixin, open_callback_context, with_callbacks
 from csf._validation import check_class_weights, check_samples
-from csf.resampling import MAX_BYTES, AssessedMixin
+from csf.resampling import MAX_BYTES
 from csf.samples.labels import read_labels
 from csf.samples.routing import BaseRoutingMixin
 from csf.samples.task import Task
 from csf.search.arguments import check_arguments
+from csf.search.calibration import CalibratedMixin, calibration_split
 from csf.search.deadline import Deadline
 from csf.search.fitted import SearchResults
 from csf.search.loop import SearchLoop
@@ -28,14 +29,12 @@ from csf.search.plan import aim_of, make_plan, open_checkpoint
 from csf.search.prefit import is_prefit, prefit_study
 from csf.search.results import summary
 from csf.search.shown import ReportMixin, TrialsFrameMixin
-from csf.search.stable_choice import stable_choice
 from csf.thresholding.cut_predictor import CutPredictorMixin
 from csf.trainers import Prepared
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.metrics.constraint import Constraint
-    from csf.resampling import ScoreStore
     from csf.search.plan import Plan
     from csf.strategies.base import Strategy
     from csf.study.study import Bound
@@ -48,7 +47,7 @@ class CostSearch(
     ReportMixin,
     TrialsFrameMixin,
     SearchResults,
-    AssessedMixin,
+    CalibratedMixin,
     CutPredictorMixin,
     BaseRoutingMixin,
     CallbackSupportMixin,
@@ -87,7 +86,13 @@ class CostSearch(
         C of `LinearSVC` and `LogisticRegression` (in pipelines and OneVsRestClassifier too) over multiples of the
         base's own, and nothing of other bases; ``None`` keeps the base as it is.
     constraint : str or Constraint, default=None
-        What the classifier must satisfy, e.g. ``"precision >= 0.8"`` or ``"fpr <= 0.01"``.
+        What the classifier must satisfy, e.g. ``"precision >= 0.8"`` or ``"precision >= 0.8, fpr <= 0.01"``. By itself
+        it is met on the held-out predictions, and on new data about every second time.
+    confidence : float, default=None
+        Probability in (0, 1) with which the constraint shall hold on new data. A ``calibration`` share of the samples
+        is then never trained on, and decides which thresholds pass, see `csf.search.guarantee`.
+    calibration : float, default=0.3
+        That share, stratified.
     threshold : {"stable", "tune", None}, default="stable"
         ``"tune"`` chooses the cut of the score that maximises the metric. ``"stable"`` takes the mean of the best cuts
         of bootstrap draws, and as the winner the trial that is best on average over them (for bases without a fast
@@ -119,9 +124,9 @@ class CostSearch(
     sample_weight_name : str, default=None
         Argument of the base's ``fit`` for the weights, such as ``"clf__sample_weight"``; found by itself otherwise.
     min_gain : float, default=None
-        Train with equal costs first, and keep them unless the best trial gains more over them than this many standard
-        errors of the gain (see `csf.search.gain_rule`): with few positives the best of many trials can be luck. 0.25
-        to 0.5 lose little where costs help. ``None`` takes the best trial.
+        Train with equal costs first, and keep them unless the best trial gains this many standard errors more over
+        them than the best of equally good trials would by luck (see `csf.search.gain_rule`). With 1.5 equal costs are
+        kept in 9 of 10 cases where nothing is better, however many trials there are. ``None`` takes the best trial.
     bound : {"support", "diagonal", "envelope", "parambath"} or type, default="support"
         How ``upper_bound_`` is computed, see `csf.bounds`.
     bound_on : {"validation", "train"}, default="validation"
@@ -177,12 +182,15 @@ class CostSearch(
     stop_reason_ : str
         Why the search ended.
     feasible_ : bool
-        Whether ``constraint`` holds for the winner on the pooled held-out predictions.
+        Whether ``constraint`` holds for the winner on the pooled held-out predictions; with ``confidence`` whether it
+        could be shown to hold on new data.
     constraint_value_ : float or None
-        Value of the constrained rate there.
-    gain_, gain_error_ : float
-        With ``min_gain``: the value of the best trial minus that of the best one with equal costs, and its standard
-        error (NaN where it was not needed).
+        Value of the (first) constrained rate there; with ``confidence`` on the calibration samples.
+    guarantee_ : Guarantee
+        With ``confidence``: the test, see `csf.search.guarantee.Guarantee`.
+    gain_, gain_by_luck_, gain_error_ : float
+        With ``min_gain``: the value of the best trial minus that of the best one with equal costs; what that would be
+        on average if no trial were better than equal costs; and its standard error then (NaN where not needed).
     trials_ : list of Trial
         Everything that was tried.
     held_out_ : ScoreStore
@@ -250,6 +258,8 @@ class CostSearch(
         n_trials: int = 10,
         param_grid: dict[str, Any] | list[dict[str, Any]] | Literal["auto"] | None = "auto",
         constraint: str | Constraint | None = None,
+        confidence: float | None = None,
+        calibration: float = 0.3,
         threshold: Literal["stable", "tune"] | None = "stable",
         cv: Any = None,
         refit: bool = True,
@@ -277,6 +287,8 @@ class CostSearch(
         self.n_trials = n_trials
         self.param_grid = param_grid
         self.constraint = constraint
+        self.confidence = confidence
+        self.calibration = calibration
         self.threshold = threshold
         self.cv = cv
         self.refit = refit
@@ -349,10 +361,14 @@ class CostSearch(
         self.classes_, self.null_class_, self.pos_label_ = labels.classes, labels.null, labels.positive
         self.class_count_ = labels.count(codes)
         task = Task(X, codes, check_class_weights(sample_weight, codes > 0), fit_params, labels)
+        task, calibration = (task, None) if self.confidence is None else calibration_split(self, task)
         if is_prefit(self.base, self.cv):
-            self._tune_prefit(aim_of(self), task)
+            tune = self.threshold is not None
+            self._tune_prefit(prefit_study(self.base, aim_of(self), task, tune=tune, bound=self.bound))
         else:
             self._search(aim_of(self), task, prepared, deadline, max_bytes)
+        if calibration is not None:
+            self._certify(aim_of(self), calibration)
         return self
 
     def _search(
@@ -383,18 +399,12 @@ class CostSearch(
         chosen = loop.choose()
         told = summary(plan.studies, plan.settings, len(plan.splits), stopped=stopped, winner=chosen.trial)
         self._report(metric, told, chosen.cut)
-        if chosen.gain is not None:
-            self.gain_, self.gain_error_ = chosen.gain.gain, chosen.gain.error
+        if (gain := chosen.gain) is not None:
+            self.gain_, self.gain_by_luck_, self.gain_error_ = gain.gain, gain.luck, gain.error
         self._keep_winner(metric, loop.held_out)
         if self.refit:
             self._refit(plan)
         context.end()
-
-    def _keep_winner(self, metric: Metric, held_out: ScoreStore) -> None:
-        trial = self.trials_[self.best_index_]
-        key = trial.setting, trial.number
-        held_out.put(replace(held_out[key], threshold=self.best_threshold_, value=self.best_score_))
-        self._keep_scores(held_out, metric, key, self.random_state)
 
     def _refit(self, plan: Plan) -> None:
         """Train the winner on everything."""
@@ -408,16 +418,6 @@ class CostSearch(
         self.refit_time_ = time.perf_counter() - start
         answer = trainer.predict(training, "train", tune=self.threshold is not None)
         warn_of_one_side(plan.studies[0].metric, winner, answer)
-
-    def _tune_prefit(self, metric: Metric, task: Task) -> None:
-        found = prefit_study(self.base, metric, task, tune=self.threshold is not None, bound=self.bound)
-        self.studies_ = [found.study]
-        stopped = "the base was fitted before: only its threshold was tuned"
-        cut = stable_choice(found.held_out, metric) if self.threshold == "stable" else None
-        self._report(metric, summary(self.studies_, [{}], 0, stopped=stopped), cut)
-        self._keep_winner(metric, found.held_out)
-        self.refit_time_ = 0.0
-        self._adopt(self.base, found.known, found.names)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

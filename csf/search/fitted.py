@@ -33,6 +33,7 @@ class SearchResults:
     feasible_: bool
     constraint_value_: float | None
     gain_: float
+    gain_by_luck_: float
     gain_error_: float
     trials_: list[Trial]
     studies_: list[Study]
@@ -49,7 +50,8 @@ class SearchResults:
 
     def _forget(self) -> None:
         """Drop what the fit to come may not set: it must not be left from an earlier one."""
-        for name in ("best_estimator_", "refit_time_", "n_features_in_", "feature_names_in_", "gain_", "gain_error_"):
+        gains = "gain_", "gain_by_luck_", "gain_error_", "guarantee_"
+        for name in ("best_estimator_", "refit_time_", "n_features_in_", "feature_names_in_", *gains):
             vars(self).pop(name, None)
 
     def _report(self, metric: Metric, told: Summary, cut: StableChoice | None = None) -> None:

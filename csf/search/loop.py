@@ -18,7 +18,7 @@ from csf.search.checkpoint import Checkpoint
 from csf.search.deadline import Deadline
 from csf.search.gain_rule import Choice, GainRule
 from csf.search.memory import Memory
-from csf.search.outcomes import FoldResult, decisions, keep_scores, pooled_lost, pooled_outcome
+from csf.search.outcomes import FoldResult, keep_scores, pooled_lost, pooled_outcome
 from csf.search.progress import Progress
 from csf.search.score_file import ScoreFile
 from csf.search.stable_choice import StableChoice, stable_choice
@@ -53,7 +53,7 @@ class Winner(NamedTuple):
 
 
 class _Untold(NamedTuple):
-    """A finished trial on its way into its study and the gain rule."""
+    """A finished trial on its way into its study and the store of scores."""
 
     setting: int
     number: int
@@ -90,7 +90,7 @@ class SearchLoop:
     verbose : int, default=0
         1 shows a progress bar.
     min_gain : float, default=None
-        Standard errors by which a trial has to beat those with equal costs, see
+        Standard errors by which a trial has to beat those with equal costs beyond luck, see
         `csf.search.gain_rule.GainRule`; ``None`` takes the best trial as it is.
     stable : float, default=None
         Margin of `csf.search.stable_choice`, where winner and cut are to be chosen by that.
@@ -124,17 +124,12 @@ class SearchLoop:
     def __post_init__(self) -> None:
         self._memory = Memory(self.trainers)
         self._failures: Counter[str] = Counter()
-        self._rule: GainRule | None = None
         self._untold: _Untold | None = None
         y, samples = (np.concatenate(parts) for parts in zip(*((fold.y_test, fold.test) for fold in self.folds)))
         weights = [fold.weight_test for fold in self.folds if fold.weight_test is not None]
         weight = np.concatenate(weights) if weights else None
         self.held_out = ScoreStore(y > 0, weight, samples=samples, max_bytes=self.max_bytes)
         self._score_file = ScoreFile(self.held_out)
-        if self.min_gain is not None:
-            self._rule = GainRule(self.studies[0].metric, y > 0, weight, samples=samples, min_gain=self.min_gain)
-            if self.checkpoint is not None and self.checkpoint.kept is not None:
-                self._rule.restore(self.checkpoint.kept["rule"])
 
     def run(self) -> str | None:
         """Run all studies to their ends.
@@ -186,11 +181,12 @@ class SearchLoop:
         """
         if not self._n_complete():
             return Winner()
-        gain = None if self._rule is None else self._rule.choose()
+        metric = self.studies[0].metric
+        gain = None if self.min_gain is None else GainRule(self.min_gain).choose(self.held_out, metric)
         key = None if gain is None else gain.key
         cut = None
         if self.stable is not None:
-            cut = stable_choice(self.held_out, self.studies[0].metric, among=key, margin=self.stable)
+            cut = stable_choice(self.held_out, metric, among=key, margin=self.stable)
         key = key if cut is None else cut.key
         return Winner(None if key is None else self._trial(*key), cut, gain)
 
@@ -211,9 +207,8 @@ class SearchLoop:
 
     def _save(self) -> None:
         if self.checkpoint is not None:
-            rule = None if self._rule is None else self._rule.to_record()
-            scores = self._score_file.to_record()
-            self.checkpoint.save(self.studies, {"memory": self._memory.to_record(), "rule": rule, "scores": scores})
+            kept = {"memory": self._memory.to_record(), "scores": self._score_file.to_record()}
+            self.checkpoint.save(self.studies, kept)
 
     def _trial(self, setting: int, number: int) -> Trial:
         return next(trial for trial in self.studies[setting].trials if trial.number == number)
@@ -296,15 +291,12 @@ class SearchLoop:
         )
 
     def _record(self, untold: _Untold) -> Trial:
-        """Record a trial with what it decides: both, even where Ctrl-C comes between them and this is called again."""
+        """Record a trial with what it says: both, even where Ctrl-C comes between them and this is called again."""
         setting, number = untold.setting, untold.number
         if self._trial(setting, number).state == "pending":
             self.studies[setting].record(number, setting=setting, **untold.fields)
         trial = self._trial(setting, number)
         self._keep(setting, trial, untold.results)
-        if self._rule is not None:
-            decided = decisions(untold.results, trial.threshold)
-            self._rule.add((setting, number), decided, neutral=trial.c_fn == trial.c_fp)
         self._untold = None
         return trial
 

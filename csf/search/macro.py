@@ -202,6 +202,11 @@ class MacroCostSearch(ReportMixin, ClassifierMixin, MetaEstimatorMixin, BaseEsti
                     f"{name} of the search must be None, got {getattr(self.search, name)!r}: each class is searched "
                     "against the rest, for itself"
                 )
+        if self.search.confidence is not None:
+            raise ValueError(
+                f"confidence of the search must be None, got {self.search.confidence!r}: the classes are searched on "
+                "the same samples"
+            )
         if is_prefit(self.search.base, self.search.cv):
             raise ValueError("the base of the search is fitted before; each class needs trainings of its own")
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FoldResult",
-    "decisions",
     "evaluate",
     "keep_scores",
     "lost_samples",
@@ -276,11 +275,6 @@ def _found(answer: Response | FoldResult, threshold: float | None) -> BoolArray:
         return score >= threshold
     assert decided is not None, "failed trainings are left out before"
     return decided
-
-
-def decisions(results: list[FoldResult], threshold: float | None) -> BoolArray:
-    """Which held-out samples are found for what they are at a threshold, or by the own decision (``None``)."""
-    return _pooled([_found(result, threshold) for result in results]) & ~_pooled([result.lost for result in results])
 
 
 def keep_scores(

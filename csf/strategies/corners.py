@@ -59,8 +59,8 @@ def _cheapest(points: Array, levels: Array, metric: Metric, pos: float) -> Array
 
 def _allowed_promise(promise: Array, corners: Array, touched: Array, metric: Metric, pos: float) -> Array:
     """Promise under a constraint: from a corner, possible profiles reach to the known ones at both ends."""
-    normal, rhs = metric.constraint.half_plane(pos=pos)
-    excess, beyond = corners @ normal - rhs, touched @ normal - rhs
+    planes = [part.half_plane(pos=pos) for part in metric.constraint.parts]
+    excess, beyond = (np.max([at @ normal - rhs for normal, rhs in planes], axis=0) for at in (corners, touched))
     violation = metric.constraint.violation(corners[:, 0], corners[:, 1], pos=pos)
     nearby = metric.range(pos)[0] - violation
     for end, allowed in ((touched[:-1], beyond[:-1]), (touched[1:], beyond[1:])):

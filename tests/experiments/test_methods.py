@@ -15,6 +15,7 @@ from csf.experiments import DataSet
 from csf.experiments.methods import DEFAULT, METHODS, REFERENCE, Neutral, NeutralFirst, Search
 from csf.experiments.training_cache import BASES, SplitContext, TrainingCache
 from csf.metrics import get_metric
+from csf.resampling import ScoreStore
 from csf.search.gain_rule import GainRule
 from csf.strategies import Cone, Grid
 from csf.testing import check_strategy
@@ -161,14 +162,16 @@ def test_default_asks_for_a_gain_over_equal_costs(context):
     neutral = Search(DEFAULT.base, Neutral(), n_repeats=DEFAULT.n_repeats).run(context)
     assert (timid.value, timid.C, timid.threshold) == (neutral.value, neutral.C, neutral.threshold)
     assert free.chosen_value >= timid.chosen_value
-    rule = GainRule(F1, cache.is_pos, samples=cache.samples, min_gain=0.5)
+    store = ScoreStore(cache.is_pos, samples=cache.samples)
     trials = [
         trial for study in replace(DEFAULT, min_gain=None).studies(context, _NoAccount()) for trial in study.trials
     ]
-    for trial in sorted(trials, key=lambda trial: trial.number):
-        decided = cache.trained(trial.setting, trial.costs).score >= trial.threshold
-        rule.add(trial, decided, neutral=trial.c_fn == trial.c_fp)
-    winner = rule.choose().key
+    for trial in trials:
+        score, neutral = cache.trained(trial.setting, trial.costs).score, trial.c_fn == trial.c_fp
+        key = trial.setting, trial.number
+        store.add(key, score=score, threshold=trial.threshold, value=trial.score, neutral=neutral)
+    key = GainRule(0.5).choose(store, F1).key
+    winner = next(trial for trial in trials if (trial.setting, trial.number) == key)
     result = replace(DEFAULT, min_gain=0.5).run(context)
     assert (result.t, result.threshold) == (winner.t, winner.threshold)
 

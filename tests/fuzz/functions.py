@@ -24,6 +24,7 @@ from csf import (
 )
 from csf.metrics import Concave, LinearFractional, get_metric
 from csf.online import OFO
+from csf.resampling import ScoreStore
 
 
 def truth(rng, **more):
@@ -246,20 +247,15 @@ MASKS = dict(zip(("is_pos", "decided", "reference"), np.array([[1, 1, 0] * 9, [1
 
 
 def call_gain_rule(**params):
-    rule = selection.GainRule(is_pos=MASKS["is_pos"], **params)
-    rule.add("a", MASKS["decided"], neutral=False)
-    rule.add("b", MASKS["reference"], neutral=True)
-    choice = rule.choose()
-    sane(choice.key in ("a", "b") and not np.isnan(choice.gain), f"{choice}")
-
-
-def call_gain_error(**arguments):
-    error = selection.gain_error(**MASKS, **arguments)
-    sane(error >= 0.0, f"error {error}")
+    store = ScoreStore(MASKS["is_pos"])
+    store.add((0, 0), decided=MASKS["decided"], value=0.6)
+    store.add((0, 1), decided=MASKS["reference"], value=0.5, neutral=True)
+    choice = selection.GainRule(**params).choose(store, "f1")
+    sane(choice.key in ((0, 0), (0, 1)) and not np.isnan(choice.gain), f"{choice}")
 
 
 def gain_arguments(rng):
-    return {"metric": "f1", "n_bootstrap": 20, "random_state": 0}
+    return {"min_gain": 0.5, "n_draws": 20, "random_state": 0}
 
 
 def call_splits(*, cv, random_state):

@@ -17,7 +17,6 @@ from fuzz.functions import (
     call_from_rates,
     call_from_target,
     call_function_strategy,
-    call_gain_error,
     call_gain_rule,
     call_hull,
     call_prequential,
@@ -152,8 +151,7 @@ FUNCTIONS = [
     ),
     function(labels.read_labels, lambda rng: {"y": data(rng)[1], "pos_label": 1, "null_class": None}, call_read_labels),
     function(hull.Hull, lambda rng: {"points": rng.random((9, 2))}, call_hull),
-    function(selection.GainRule, lambda rng: gain_arguments(rng) | {"min_gain": 0.5}, call_gain_rule),
-    function(selection.gain_error, gain_arguments, call_gain_error),
+    function(selection.GainRule, gain_arguments, call_gain_rule),
     function(splits.resolve_splits, lambda rng: {"cv": 3, "random_state": 0}, call_splits),
     function(
         thresholding.threshold_curve,

@@ -5,11 +5,11 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from builders import paper_search
 from builders_of_reports import EVIL, KINDS, fitted
 from sklearn.exceptions import NotFittedError
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch
 from csf.report import write_report
 
 
@@ -116,7 +116,7 @@ def test_what_cannot_be_reported_is_refused(tmp_path):
     search, X, y = fitted("plain")
     path = tmp_path / "r.html"
     with pytest.raises(NotFittedError):
-        CostSearch(LinearSVC()).report(path)
+        paper_search(LinearSVC()).report(path)
     with pytest.raises(TypeError, match=r"csf\.CostSearch or csf\.MacroCostSearch, got LinearSVC"):
         write_report(LinearSVC(), path)
     with pytest.raises(ValueError, match="X and y together"):

@@ -18,7 +18,7 @@ from csf.errors.hull import Hull
 from csf.metrics import Constrained, FBeta, GMean, Recall, get_constraint
 from csf.samples.folds import Data, bound_share, make_folds
 from csf.scores.responses import Response, respond
-from csf.search.outcomes import FoldResult, decisions, evaluate, pooled_outcome, run_fold
+from csf.search.outcomes import FoldResult, evaluate, pooled_outcome, run_fold
 from csf.trainers import Training
 
 RNG = np.random.default_rng(0)
@@ -116,7 +116,9 @@ def test_the_threshold_is_the_best_for_all_scores_together(metric, weight):
 def test_the_score_of_a_single_fold_is_that_of_its_decisions(weight, tune):
     (fold,) = folds = folds_of(weight, SPLITS[:1])
     fields = pooled_outcome(FBeta(), folds, results := results_of(folds, tune=tune), tune=tune)
-    own = f1_score(fold.y_test, decisions(results, fields["threshold"]), sample_weight=fold.weight_test)
+    (result,) = results
+    found = result.score >= fields["threshold"] if tune else result.decided
+    own = f1_score(fold.y_test, found, sample_weight=fold.weight_test)
     assert fields["fold_scores"] == pytest.approx((own,), abs=1e-12)
 
 

@@ -1,0 +1,196 @@
+"""Constraints that hold on new data with a given confidence."""
+
+import numpy as np
+import pytest
+from builders import paper_search
+from scipy.stats import binom, norm
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import LinearSVC
+
+from csf import MacroCostSearch
+from csf.metrics import Constrained, get_constraint, get_metric
+from csf.search.guarantee import certify, ordered_tests, violation_probability
+from csf.thresholding import sweep
+
+IS_POS = np.arange(100) < 40
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_classification(1500, 8, weights=[0.8], flip_y=0.05, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("constraint", "expected"),
+    [
+        ("precision >= 0.7", binom.sf(34, 40, 0.7)),  # 35 of the 40 found are positive
+        ("recall >= 0.8", binom.sf(34, 40, 0.8)),
+        ("fnr <= 0.2", binom.cdf(5, 40, 0.2)),
+        ("fpr <= 0.2", binom.cdf(5, 60, 0.2)),
+        ("specificity >= 0.8", binom.sf(54, 60, 0.8)),
+        ("predicted_positive_rate <= 0.5", binom.cdf(40, 100, 0.5)),
+        ("predicted_positive_rate >= 0.3", binom.sf(39, 100, 0.3)),
+    ],
+)
+def test_tails_are_those_of_the_counts(constraint, expected):
+    found = (np.arange(100) >= 5) & (np.arange(100) < 45)
+    constraint = get_constraint(constraint)
+    assert violation_probability(constraint, IS_POS, found) == pytest.approx(expected)
+    assert violation_probability(constraint, IS_POS, found, np.full(100, 2.0)) == pytest.approx(expected)
+
+
+def test_of_several_constraints_the_worst_counts():
+    found = np.arange(100) < 45
+    both, *each = (get_constraint(c) for c in ("precision >= 0.7, fpr <= 0.2", "precision >= 0.7", "fpr <= 0.2"))
+    assert violation_probability(both, IS_POS, found) == max(violation_probability(one, IS_POS, found) for one in each)
+    assert str(both) == "precision >= 0.7, fpr <= 0.2"
+    assert both.violation(0.3, 0.3, pos=0.4) == pytest.approx(max(one.violation(0.3, 0.3, pos=0.4) for one in each))
+
+
+def test_where_nothing_is_counted_nothing_is_known():
+    assert violation_probability(get_constraint("precision >= 0.1"), IS_POS, np.zeros(100, bool)) == 1.0
+    weight = np.where(IS_POS, 0.0, 1.0)
+    assert violation_probability(get_constraint("recall >= 0.1"), IS_POS, np.ones(100, bool), weight) == 1.0
+
+
+@pytest.mark.parametrize("constraint", ["precision >= 0.6", "fpr <= 0.3", "recall >= 0.5"])
+def test_unequal_weights_make_the_tail_larger_but_no_less_true(constraint):
+    """p-values at the border of the constraint are small as seldom as they say."""
+    constraint, rng, small = get_constraint(constraint), np.random.default_rng(0), []
+    rate = 1.0 - constraint.level if constraint.side == "<=" else constraint.level
+    for _ in range(400):
+        weight, right = rng.exponential(size=80), rng.random(80) < rate
+        is_pos, found = {
+            "precision": (right, np.ones(80, bool)),
+            "recall": (np.ones(80, bool), right),
+            "fpr": (np.zeros(80, bool), ~right),
+        }[constraint.quantity.name]
+        small.append(violation_probability(constraint, is_pos, found, weight) <= 0.2)
+    assert np.mean(small) <= 0.2
+
+
+def test_the_order_is_fixed_before_and_goes_towards_better_values():
+    rng = np.random.default_rng(0)
+    is_pos = rng.random(3000) < 0.3
+    curve = sweep(is_pos, rng.normal(size=3000) + 2.0 * is_pos)
+    aim = Constrained(get_metric("recall"), get_constraint("precision >= 0.8"))
+    order = ordered_tests(curve, aim, 1000, 0.1)
+    assert (np.diff(order) < 0).all()
+    assert (np.diff([1.0 - curve.at(t).fnr for t in order]) > 0).all()
+    profile = curve.at(order[0])
+    assert profile.tp / profile.predicted_pos > 0.83
+
+
+@pytest.mark.parametrize(
+    ("metric", "constraint", "rate"),
+    [
+        ("recall", "precision >= 0.7", lambda t: 0.2 * norm.sf(t - 2) / (0.2 * norm.sf(t - 2) + 0.8 * norm.sf(t))),
+        ("recall", "fpr <= 0.05", norm.sf),
+        ("recall", "predicted_positive_rate <= 0.2", lambda t: 0.2 * norm.sf(t - 2) + 0.8 * norm.sf(t)),
+        ("specificity", "recall >= 0.8", lambda t: norm.sf(t - 2)),
+    ],
+)
+def test_violations_are_rarer_than_the_error(metric, constraint, rate):
+    aim, broken, passed = Constrained(get_metric(metric), get_constraint(constraint)), [], []
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        is_pos = rng.random(2000) < 0.2
+        score = rng.normal(size=2000) + 2.0 * is_pos
+        curve = sweep(is_pos[:1400], score[:1400])
+        found = certify(curve, aim, 0.8, is_pos[1400:], np.zeros(600, bool), score[1400:])
+        margin = (rate(found.threshold) - aim.constraint.level) * (1 if aim.constraint.side == ">=" else -1)
+        broken.append(found.holds and margin < 0)
+        passed.append(found.holds)
+    assert np.mean(broken) <= 0.2 + 2 * np.sqrt(0.2 * 0.8 / 150)
+    assert np.mean(passed) > 0.9
+
+
+@pytest.mark.parametrize("constraint", ["precision >= 0.7", "precision >= 0.7, fpr <= 0.1"])
+def test_a_search_that_signs(data, constraint):
+    search = paper_search(LinearSVC(), "recall", constraint=constraint, confidence=0.9, n_trials=3, random_state=0)
+    search.fit(*data)
+    assert search.feasible_
+    assert search.guarantee_.holds
+    assert search.guarantee_.error <= 0.1 + 1e-12
+    assert search.guarantee_.n_samples == 450
+    assert search.best_threshold_ == search.guarantee_.threshold
+    assert search.held_out_.n_samples == 1050
+    assert "holds with confidence 0.9" in str(search.guarantee_)
+    assert search.corrected_score_ == pytest.approx(search.best_score_, abs=1e-6)
+    plain = paper_search(LinearSVC(), "recall", constraint=constraint, n_trials=3).fit(*data)
+    assert not hasattr(plain, "guarantee_")
+    assert search.best_score_ < plain.best_score_
+
+
+def test_where_nothing_passes_it_says_what_is_missing(data):
+    search = paper_search(LinearSVC(), "recall", constraint="precision >= 0.99", confidence=0.99, n_trials=3)
+    with pytest.warns(UserWarning, match="no threshold could be shown to satisfy precision >= 0.99"):
+        search.set_params(random_state=0).fit(*data)
+    assert not search.feasible_
+    assert not search.guarantee_.holds
+
+
+def test_how_many_positives_would_be_needed():
+    rng = np.random.default_rng(0)
+    is_pos = rng.random(400) < 0.1
+    score = rng.normal(size=400) + 2.0 * is_pos
+    aim = Constrained(get_metric("recall"), get_constraint("recall >= 0.75"))
+    few = certify(sweep(is_pos, score), aim, 0.95, is_pos[:60], np.zeros(60, bool), score[:60] - 9.0)
+    assert not few.holds
+    assert few.needed > is_pos[:60].sum()
+    assert f"about {few.needed} positives" in str(few)
+    never = Constrained(get_metric("recall"), get_constraint("precision >= 1"))
+    none = certify(sweep(is_pos, score), never, 0.95, is_pos[:60], np.zeros(60, bool), score[:60])
+    assert none.needed is None
+    assert "however many samples" in str(none)
+
+
+def test_prefit_models_and_several_classes(data):
+    X, y = data
+    model = LogisticRegression().fit(X[:500], y[:500])
+    options = {"constraint": "fpr <= 0.2", "confidence": 0.9, "random_state": 0}
+    search = paper_search(model, "recall", cv="prefit", **options).fit(X[500:], y[500:])
+    assert search.guarantee_.holds
+    several = np.where((y == 1) & (X[:, 0] > 0), 2, y)
+    base = OneVsRestClassifier(LinearSVC())
+    search = paper_search(base, "recall", null_class=0, n_trials=2, cv=3, **options).fit(X, several)
+    assert search.guarantee_.holds
+
+
+def test_one_positive_and_ties_are_no_trouble():
+    X = np.repeat(np.arange(20.0), 10)[:, None]
+    y = (X[:, 0] >= 18).astype(int)
+    search = paper_search(LinearSVC(), "recall", constraint="fpr <= 0.3", confidence=0.8, cv=3, n_trials=2)
+    assert search.set_params(random_state=0).fit(X, y).guarantee_.n_positives == 6
+    y[:] = np.arange(200) >= 199
+    with pytest.raises(ValueError, match=r"calibration=0.3 of 200 samples cannot be held out"):
+        search.fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"constraint": None}, "needs a constraint"),
+        ({"threshold": None}, "needs threshold='tune'"),
+        ({"refit": False}, "needs refit=True"),
+        ({"confidence": 1.0}, "confidence must be"),
+        ({"calibration": 0.0}, "calibration must be"),
+        ({"cv": list(KFold(3).split(np.zeros(1500)))}, "cv cannot be splits of all of them"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(data, options, message):
+    search = paper_search(LinearSVC(), **({"constraint": "fpr <= 0.1", "confidence": 0.9} | options))
+    with pytest.raises(ValueError, match=message):
+        search.fit(*data)
+
+
+def test_groups_and_macro_averages_are_refused(data):
+    X, y = data
+    search = paper_search(LinearSVC(), constraint="fpr <= 0.1", confidence=0.9)
+    with pytest.raises(ValueError, match="cannot be had with groups"):
+        search.fit(X, y, groups=np.arange(1500))
+    with pytest.raises(ValueError, match="confidence of the search must be None"):
+        MacroCostSearch(search).fit(X, y)
