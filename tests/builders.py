@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from csf import ErrorProfile, Trial
+from csf import CostSearch, ErrorProfile, Trial
 from csf.errors.hull import Hull
 from csf.metrics import FBeta
 from csf.trials import outcome

@@ -5,7 +5,6 @@ import time
 
 import numpy as np
 import pytest
-from builders import paper_search
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression, SGDClassifier
@@ -16,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from csf import MacroCostSearch
+from csf import CostSearch, MacroCostSearch
 from csf.search.defaults import has_fast_solver, open_cv, settings_of
 from csf.strategies import Ladder
 from csf.thresholding import PlugInClassifier
@@ -84,12 +83,12 @@ def test_folds_are_repeated_where_positives_are_few_and_trainings_cheap(counts, 
 
 def test_a_single_sample_of_a_class_is_too_little():
     with pytest.raises(ValueError, match="n_samples=1"):
-        paper_search(LinearSVC()).fit(X, np.arange(240) == 7)
+        CostSearch(LinearSVC()).fit(X, np.arange(240) == 7)
 
 
 def test_equal_costs_of_all_settings_come_first():
     order = []
-    paper_search(LogisticRegression(), callbacks=[lambda study, trial: order.append((trial.setting, trial.costs))]).fit(
+    CostSearch(LogisticRegression(), callbacks=[lambda study, trial: order.append((trial.setting, trial.costs))]).fit(
         X, Y
     )
     assert [setting for setting, _ in order[:7]] == list(range(7))
@@ -99,16 +98,16 @@ def test_equal_costs_of_all_settings_come_first():
 
 
 def test_the_call_without_arguments():
-    search = paper_search(LogisticRegression()).fit(X, Y)
+    search = CostSearch(LogisticRegression()).fit(X, Y)
     assert (search.n_trials_, search.n_splits_) == (42, 15)
-    again = paper_search(LogisticRegression()).fit(X, Y)
+    again = CostSearch(LogisticRegression()).fit(X, Y)
     assert again.trials_ == search.trials_
     assert again.best_threshold_ == search.best_threshold_
     np.testing.assert_array_equal(search.predict(X), again.predict(X))
 
 
 def test_a_seed_moves_the_folds():
-    first, second = (paper_search(LinearSVC(), n_trials=1, random_state=seed).fit(X, Y) for seed in (0, 1))
+    first, second = (CostSearch(LinearSVC(), n_trials=1, random_state=seed).fit(X, Y) for seed in (0, 1))
     assert first.trials_ != second.trials_
 
 
@@ -116,7 +115,7 @@ def test_equal_costs_alone_are_the_exact_threshold_on_the_same_folds():
     """What the cheapest careful rival does, by another way."""
     cv = RepeatedStratifiedKFold(n_splits=5, n_repeats=3, random_state=3)
     base = LogisticRegression(C=2.0, tol=1e-10, max_iter=10_000)
-    search = paper_search(base, strategy=Ladder(1), param_grid=None, threshold="tune", cv=cv).fit(X, Y)
+    search = CostSearch(base, strategy=Ladder(1), param_grid=None, threshold="tune", cv=cv).fit(X, Y)
     plugin = PlugInClassifier(base, cv=cv, response_method="decision_function").fit(X, Y)
     assert search.best_threshold_ == pytest.approx(plugin.threshold_, abs=1e-5)
     assert search.best_score_ == pytest.approx(plugin.best_score_)
@@ -124,7 +123,7 @@ def test_equal_costs_alone_are_the_exact_threshold_on_the_same_folds():
 
 
 def test_the_stable_cut_is_the_one_that_is_used_and_judged():
-    search = paper_search(LogisticRegression(), param_grid=None).fit(X, Y)
+    search = CostSearch(LogisticRegression(), param_grid=None).fit(X, Y)
     winner = search.trials_[search.best_index_]
     assert search.best_threshold_ != winner.threshold
     assert search.best_score_ <= winner.score
@@ -138,7 +137,7 @@ def test_the_stable_cut_is_the_one_that_is_used_and_judged():
 
 def test_under_a_constraint_the_cut_satisfies_it_on_the_held_out_samples():
     options = {"metric": "recall", "constraint": "precision >= 0.5", "param_grid": None, "cv": StratifiedKFold(3)}
-    stable, tuned = (paper_search(LinearSVC(), threshold=way, **options).fit(X, Y) for way in ("stable", "tune"))
+    stable, tuned = (CostSearch(LinearSVC(), threshold=way, **options).fit(X, Y) for way in ("stable", "tune"))
     assert stable.best_threshold_ == tuned.best_threshold_
     assert stable.constraint_value_ >= 0.5
 
@@ -147,19 +146,19 @@ def test_under_a_constraint_the_cut_satisfies_it_on_the_held_out_samples():
 def test_every_way_to_cut_works_with_weights_and_checkpoints(threshold, tmp_path):
     weight = RNG.integers(0, 3, 240).astype(float)
     options = {"param_grid": None, "threshold": threshold, "n_trials": 3}
-    whole = paper_search(LinearSVC(), **options).fit(X, Y, sample_weight=weight)
+    whole = CostSearch(LinearSVC(), **options).fit(X, Y, sample_weight=weight)
     path = tmp_path / "c.json"
-    paper_search(LinearSVC(), checkpoint=path, **(options | {"n_trials": 1})).fit(X, Y, sample_weight=weight)
-    resumed = paper_search(LinearSVC(), checkpoint=path, **options).fit(X, Y, sample_weight=weight)
+    CostSearch(LinearSVC(), checkpoint=path, **(options | {"n_trials": 1})).fit(X, Y, sample_weight=weight)
+    resumed = CostSearch(LinearSVC(), checkpoint=path, **options).fit(X, Y, sample_weight=weight)
     assert resumed.trials_ == whole.trials_
     assert (resumed.best_threshold_, resumed.best_score_) == (whole.best_threshold_, whole.best_score_)
 
 
 def test_macro_searches_share_the_repeated_folds():
     y = np.digitize(X[:, 0], [-0.5, 1.0])
-    macro = MacroCostSearch(paper_search(LinearSVC(), n_trials=1)).fit(X, y)
+    macro = MacroCostSearch(CostSearch(LinearSVC(), n_trials=1)).fit(X, y)
     assert {search.n_splits_ for search in macro.searches_} == {15}
-    again = MacroCostSearch(paper_search(LinearSVC(), n_trials=1)).fit(X, y)
+    again = MacroCostSearch(CostSearch(LinearSVC(), n_trials=1)).fit(X, y)
     np.testing.assert_array_equal(macro.best_thresholds_, again.best_thresholds_)
 
 
@@ -181,14 +180,14 @@ class Slow(ClassifierMixin, BaseEstimator):
 
 
 def test_bases_without_a_fast_solver_climb_a_shorter_ladder():
-    search = paper_search(DecisionTreeClassifier(max_depth=2, random_state=0)).fit(X, Y)
+    search = CostSearch(DecisionTreeClassifier(max_depth=2, random_state=0)).fit(X, Y)
     assert (search.n_trials_, search.n_splits_) == (3, 15)
-    assert paper_search(LinearSVC(), engine="generic").fit(X, Y).n_trials_ == 3
+    assert CostSearch(LinearSVC(), engine="generic").fit(X, Y).n_trials_ == 3
 
 
 def test_the_time_limit_ends_the_search_with_what_there_is():
     start = time.monotonic()
-    search = paper_search(Slow(), time_limit=1.0).fit(X, Y)
+    search = CostSearch(Slow(), time_limit=1.0).fit(X, Y)
     assert time.monotonic() - start < 5.0
     assert search.stop_reason_ == "the time limit of 1 s was reached"
     assert search.n_trials_ == 1
@@ -197,7 +196,7 @@ def test_the_time_limit_ends_the_search_with_what_there_is():
 
 
 def test_the_first_trial_is_finished_however_little_time_there_is():
-    search = paper_search(Slow(), time_limit=1e-3).fit(X, Y)
+    search = CostSearch(Slow(), time_limit=1e-3).fit(X, Y)
     assert search.n_trials_ == 1
     # Equal costs are no weights: what some bases train much faster.
     assert not search.best_estimator_.weighted_
@@ -206,16 +205,16 @@ def test_the_first_trial_is_finished_however_little_time_there_is():
 @pytest.mark.parametrize("limit", [0, -1.0, np.nan, "5 s", True])
 def test_a_limit_that_is_no_time_is_refused(limit):
     with pytest.raises((ValueError, TypeError), match="time_limit"):
-        paper_search(LinearSVC(), time_limit=limit).fit(X, Y)
+        CostSearch(LinearSVC(), time_limit=limit).fit(X, Y)
 
 
 def test_an_unknown_word_for_the_grid_is_refused():
     with pytest.raises(ValueError, match=r"param_grid must be one of \('auto',\), got 'Auto'. Did you mean 'auto'"):
-        paper_search(LinearSVC(), param_grid="Auto").fit(X, Y)
+        CostSearch(LinearSVC(), param_grid="Auto").fit(X, Y)
 
 
 def test_the_arguments_of_the_call_can_be_told():
     """A search is its arguments: they have to survive JSON-like descriptions and clones."""
-    params = paper_search(LinearSVC()).get_params(deep=False)
+    params = CostSearch(LinearSVC()).get_params(deep=False)
     params.pop("base")
     assert json.loads(json.dumps(params, default=str))["param_grid"] == "auto"
