@@ -143,7 +143,8 @@ class LinearTrainer(Trainer):
     def _from(starts: Sequence[Any], place: Array) -> list[Any]:
         """Solutions to start from: on the line through the nearest two, but for solvers that mix them by themselves."""
         solutions = [solution for _, solution in starts]
-        if len(starts) < 2 or getattr(solutions[0], "dual", None) is not None:
+        # Solvers that mix solutions, or foretell one, do so by themselves.
+        if len(starts) < 2 or any(getattr(solutions[0], name, None) is not None for name in ("dual", "pulls")):
             return solutions
         (first, near), (second, far) = starts[:2]
         line = second - first
@@ -275,7 +276,8 @@ class LogisticTrainer(LinearTrainer):
         return f"logistic {self.base.solver == 'liblinear'} {self._train.constant}"
 
     def _prepare(self) -> Solver:
-        return Logistic(self._train, self._sign, penalise_constant=self.base.solver == "liblinear")
+        penalised = self.base.solver == "liblinear"
+        return Logistic(self._train, self._sign, penalise_constant=penalised, shares=self._weight)
 
     def _solve(self, weight: Array, starts: Sequence[Any]) -> Any:
         return self._solver.solve(weight, tol=self.base.tol, starts=starts)
