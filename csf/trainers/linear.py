@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from math import isfinite, log
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -18,12 +19,14 @@ from csf._sklearn import clone
 from csf.costs.weights import cost_sample_weight
 from csf.linear import Hinge, HingeDescent, HingeSolution, Logistic, Rows, SquaredHinge
 from csf.samples.features import Features
+from csf.samples.folds import Fold
 from csf.scores.responses import Response
 from csf.trainers.base import Trainer, Training
+from csf.trainers.whole import Whole
 
 if TYPE_CHECKING:
     from csf.costs.channel import CostChannel
-    from csf.samples.folds import Fold
+    from csf.samples.task import Task
     from csf.trainers.prepared import Prepared
 
 
@@ -40,6 +43,8 @@ Solver: TypeAlias = Hinge | HingeDescent | Logistic | SquaredHinge
 
 # Up to this many coefficients the hinge loss is minimised by Newton steps, beyond by coordinate descent.
 _FEW = 512
+# How much closer a first training gets to its optimum when its start has seen the samples that it holds out.
+_CLOSER = 0.1
 
 
 class LinearTrainer(Trainer):
@@ -57,6 +62,8 @@ class LinearTrainer(Trainer):
         What the base keeps of the features.
     normalize : {"none", "mean"}, default="none"
         See `csf.costs.weights.cost_sample_weight`.
+    whole : Whole, default=None
+        What the first training starts from; ``None`` starts from nothing.
     """
 
     releases_gil = True
@@ -68,8 +75,9 @@ class LinearTrainer(Trainer):
         rows: Rows,
         features: Features,
         normalize: str = "none",
+        whole: Whole | None = None,
     ) -> None:
-        self.base, self.features, self.normalize = base, features, normalize
+        self.base, self.features, self.normalize, self._whole = base, features, normalize, whole
         self._train, self._test = rows.take(fold.train), rows.take(fold.test)
         self._same = np.array_equal(fold.train, fold.test)
         self.is_pos, self._weight = fold.y_train == 1, fold.weight_train
@@ -85,8 +93,8 @@ class LinearTrainer(Trainer):
         """Settings of one family help each other."""
         raise NotImplementedError
 
-    def _solve(self, weight: Array, starts: Sequence[Any]) -> Any:
-        """Solution for weights, from others."""
+    def _solve(self, weight: Array, starts: Sequence[Any], closer: float = 1.0) -> Any:
+        """Solution for weights, from others, to a share of the usual gap."""
         raise NotImplementedError
 
     @staticmethod
@@ -136,7 +144,10 @@ class LinearTrainer(Trainer):
             The result.
         """
         place = np.array(position)
-        solution = self._solve(self.base.C * weight, self._from(starts, place))
+        if starts or self._whole is None:
+            solution = self._solve(self.base.C * weight, self._from(starts, place))
+        else:
+            solution = self._solve(self.base.C * weight, [self._part(self._whole.state()[1])], _CLOSER)
         return Training(solution, (place, self._light(solution)), max(0.0, solution.relative_gap))
 
     @staticmethod
@@ -153,6 +164,17 @@ class LinearTrainer(Trainer):
         if isinstance(near, HingeSolution):
             changes["share"] = np.clip(near.share + part * (far.share - near.share), 0.0, 1.0)
         return [replace(near, **changes)]
+
+    def _part(self, solution: Any) -> Any:
+        """What a solution on all samples says about the training part, without the samples that are held out."""
+        train = self._train
+        if isinstance(solution, HingeSolution):
+            dual = None if solution.dual is None else solution.dual[train.at]
+            return replace(solution, share=solution.share[train.at], dual=dual)
+        if solution.dual is None:
+            return solution
+        dual = solution.dual[train.at]
+        return replace(solution, dual=dual, margins=self._sign * train.scores(train.combine(dual * self._sign)))
 
     @staticmethod
     def _light(solution: Any) -> Any:
@@ -222,13 +244,15 @@ class LinearSVCTrainer(LinearTrainer):
         few = self._train.n_coefficients <= _FEW
         return (Hinge if few else HingeDescent)(self._train, self._sign)
 
-    def _solve(self, weight: Array, starts: Sequence[Any]) -> Any:
+    def _solve(self, weight: Array, starts: Sequence[Any], closer: float = 1.0) -> Any:
         if self.base.loss == "squared_hinge":
             # Newton steps reach the last digits for nothing. With many features, counts above all, LinearSVC itself
             # ends near the larger of the two gaps.
             tol = (1e-3 if self._train.n_coefficients <= _FEW else 50.0) * self.base.tol
             return self._solver.solve(weight, tol=tol, starts=starts, max_iter=self.base.max_iter)
-        return self._solver.solve(weight, tol=self.base.tol, starts=starts)
+        # Dual variables of samples that are held out are left out of the start, coefficients have seen them.
+        tol = (closer if self._train.n_coefficients <= _FEW else 1.0) * self.base.tol
+        return self._solver.solve(weight, tol=tol, starts=starts)
 
     def estimator(self, training: Training) -> Estimator:
         """The base with the coefficients found; see `Trainer.estimator`."""
@@ -279,8 +303,8 @@ class LogisticTrainer(LinearTrainer):
         penalised = self.base.solver == "liblinear"
         return Logistic(self._train, self._sign, penalise_constant=penalised, shares=self._weight)
 
-    def _solve(self, weight: Array, starts: Sequence[Any]) -> Any:
-        return self._solver.solve(weight, tol=self.base.tol, starts=starts)
+    def _solve(self, weight: Array, starts: Sequence[Any], closer: float = 1.0) -> Any:
+        return self._solver.solve(weight, tol=closer * self.base.tol, starts=starts)
 
     def estimator(self, training: Training) -> Estimator:
         """The base with the coefficients found; see `Trainer.estimator`."""
@@ -345,7 +369,28 @@ def linear_trainers(
     rows = shared_rows(base, task.X, prepared)
     if rows is None:
         return None
-    return [kind(base, fold, rows, prepared.features, normalize) for fold in folds]
+    rest = rows, prepared.features, normalize
+    whole = _whole(partial(kind, base, _everything(task), *rest), folds, prepared)
+    return [kind(base, fold, *rest, whole) for fold in folds]
+
+
+def _everything(task: Task) -> Fold:
+    """All samples, to train on and to predict, without themselves."""
+    everything = np.arange(task.n_samples)
+    return Fold(task, everything, everything).without_samples
+
+
+def _whole(make: partial[LinearTrainer], folds: list[Fold], prepared: Prepared) -> Whole | None:
+    """The start of several folds of a setting, which is that of the last training on everything too."""
+    kind, base, *_, normalize = make.func, *make.args
+    name, task = f"{kind.__name__} of {base.get_params()} with {normalize}", folds[0].task
+    known = prepared.get(name)
+    if known is not None and known[0] is task:
+        return known[1]
+    if len(folds) == 1:
+        return None
+    prepared[name] = task, Whole(make)
+    return prepared[name][1]
 
 
 def linear_kind(base: Estimator) -> type[LinearTrainer] | None:
