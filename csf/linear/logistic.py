@@ -193,7 +193,8 @@ class Logistic:
 
     def _foretold(self, near: Solution, totals: Array) -> Array:
         """A Newton step from a solution for other weights: its classes pull as before, more or less strongly."""
-        assert near.anchor is not None and near.pulls is not None and near.totals is not None, "checked before"
+        assert near.anchor is not None, "checked before"
+        assert near.pulls is not None, "checked before"
         slope = self._ridge * near.w - (totals / near.totals) @ near.pulls
         return near.w - self._curvatures.inverse(near.anchor, totals)(slope)
 
@@ -210,9 +211,7 @@ class Logistic:
         check_finite(slope @ slope)
         scale = self._evened(pulls)
         change = (w - scale @ pulls) * ridge
-        return _Point(
-            w, margins, 0.5 * w @ (ridge * w) + loss, slope, pulls, 0.5 * change @ change, 1.0 - scale.min()
-        )
+        return _Point(w, margins, 0.5 * w @ (ridge * w) + loss, slope, pulls, 0.5 * change @ change, 1.0 - scale.min())
 
     def _evened(self, pulls: Array) -> Array:
         """Factors of the classes with which their dual variables are feasible: equal sums if the constant is free."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from math import isfinite, log
 from numbers import Real
@@ -17,16 +16,16 @@ from sklearn.utils.validation import validate_data
 from csf._common.typing import Array, Costs, Estimator, Samples
 from csf._sklearn import clone
 from csf.costs.weights import cost_sample_weight
-from csf.linear import Hinge, HingeDescent, HingeSolution, Logistic, Rows, SquaredHinge
+from csf.linear import Hinge, HingeDescent, Logistic, Rows, SquaredHinge
 from csf.samples.features import Features
 from csf.samples.folds import Fold
 from csf.scores.responses import Response
 from csf.trainers.base import Trainer, Training
-from csf.trainers.whole import Whole
+from csf.trainers.solutions import light, part_of, starts_at
+from csf.trainers.whole import Whole, shared_whole
 
 if TYPE_CHECKING:
     from csf.costs.channel import CostChannel
-    from csf.samples.task import Task
     from csf.trainers.prepared import Prepared
 
 
@@ -145,44 +144,11 @@ class LinearTrainer(Trainer):
         """
         place = np.array(position)
         if starts or self._whole is None:
-            solution = self._solve(self.base.C * weight, self._from(starts, place))
+            solution = self._solve(self.base.C * weight, starts_at(starts, place))
         else:
-            solution = self._solve(self.base.C * weight, [self._part(self._whole.state()[1])], _CLOSER)
-        return Training(solution, (place, self._light(solution)), max(0.0, solution.relative_gap))
-
-    @staticmethod
-    def _from(starts: Sequence[Any], place: Array) -> list[Any]:
-        """Solutions to start from: on the line through the nearest two, but for solvers that mix them by themselves."""
-        solutions = [solution for _, solution in starts]
-        # Solvers that mix solutions, or foretell one, do so by themselves.
-        if len(starts) < 2 or any(getattr(solutions[0], name, None) is not None for name in ("dual", "pulls")):
-            return solutions
-        (first, near), (second, far) = starts[:2]
-        line = second - first
-        part = min(max((place - first) @ line / (line @ line), -0.5), 1.0) if line.any() else 0.0
-        changes = {"w": near.w + part * (far.w - near.w)}
-        if isinstance(near, HingeSolution):
-            changes["share"] = np.clip(near.share + part * (far.share - near.share), 0.0, 1.0)
-        return [replace(near, **changes)]
-
-    def _part(self, solution: Any) -> Any:
-        """What a solution on all samples says about the training part, without the samples that are held out."""
-        train = self._train
-        if isinstance(solution, HingeSolution):
-            dual = None if solution.dual is None else solution.dual[train.at]
-            return replace(solution, share=solution.share[train.at], dual=dual)
-        if solution.dual is None:
-            return solution
-        dual = solution.dual[train.at]
-        return replace(solution, dual=dual, margins=self._sign * train.scores(train.combine(dual * self._sign)))
-
-    @staticmethod
-    def _light(solution: Any) -> Any:
-        """What the next training needs, no more: either coefficients, or dual variables (and margins to mix them)."""
-        if getattr(solution, "dual", None) is None:
-            return replace(solution, margins=None)
-        margins = None if isinstance(solution, HingeSolution) else solution.margins
-        return replace(solution, w=None, margins=margins)
+            start = part_of(self._whole.state()[1], self._train, self._sign)
+            solution = self._solve(self.base.C * weight, [start], _CLOSER)
+        return Training(solution, (place, light(solution)), max(0.0, solution.relative_gap))
 
     def position(self, costs: Costs) -> tuple[float, ...]:
         """Logarithms of the weights of both classes; see `Trainer.position`."""
@@ -370,27 +336,10 @@ def linear_trainers(
     if rows is None:
         return None
     rest = rows, prepared.features, normalize
-    whole = _whole(partial(kind, base, _everything(task), *rest), folds, prepared)
-    return [kind(base, fold, *rest, whole) for fold in folds]
-
-
-def _everything(task: Task) -> Fold:
-    """All samples, to train on and to predict, without themselves."""
     everything = np.arange(task.n_samples)
-    return Fold(task, everything, everything).without_samples
-
-
-def _whole(make: partial[LinearTrainer], folds: list[Fold], prepared: Prepared) -> Whole | None:
-    """The start of several folds of a setting, which is that of the last training on everything too."""
-    kind, base, *_, normalize = make.func, *make.args
-    name, task = f"{kind.__name__} of {base.get_params()} with {normalize}", folds[0].task
-    known = prepared.get(name)
-    if known is not None and known[0] is task:
-        return known[1]
-    if len(folds) == 1:
-        return None
-    prepared[name] = task, Whole(make)
-    return prepared[name][1]
+    make = partial(kind, base, Fold(task, everything, everything).without_samples, *rest)
+    whole = shared_whole(f"{kind.__name__} of {base.get_params()} with {normalize}", make, folds, prepared)
+    return [kind(base, fold, *rest, whole) for fold in folds]
 
 
 def linear_kind(base: Estimator) -> type[LinearTrainer] | None:

@@ -7,9 +7,11 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from csf.samples.folds import Fold
     from csf.trainers.linear import LinearTrainer
+    from csf.trainers.prepared import Prepared
 
-__all__ = ["Whole"]
+__all__ = ["Whole", "shared_whole"]
 
 _NEUTRAL = (1.0, 1.0)
 
@@ -49,3 +51,31 @@ class Whole:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=Lock())
+
+
+def shared_whole(name: str, make: Callable[[], LinearTrainer], folds: list[Fold], prepared: Prepared) -> Whole | None:
+    """The start of all folds of a setting, and of its last training on everything.
+
+    Parameters
+    ----------
+    name : str
+        Of the setting.
+    make : callable
+        ``make()`` returns a trainer on all samples.
+    folds : list of Fold
+        Folds of one task.
+    prepared : Prepared
+        Keeps it for the last training.
+
+    Returns
+    -------
+    Whole or None
+        ``None`` for one fold alone, where nothing is shared, unless others came before.
+    """
+    task, (known_task, known) = folds[0].task, prepared.get(name, (None, None))
+    if known_task is task:
+        return known
+    if len(folds) == 1:
+        return None
+    prepared[name] = task, Whole(make)
+    return prepared[name][1]
