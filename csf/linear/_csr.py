@@ -14,7 +14,7 @@ from csf._common.compiled import njit
 from csf._common.typing import Array, IntArray
 from csf.linear._solve import Scalar
 
-__all__ = ["add_rows", "add_squares", "compact", "gram", "norms", "outer_product", "row_score", "scores"]
+__all__ = ["add_by_sign", "add_rows", "add_squares", "compact", "gram", "norms", "outer_product", "row_score", "scores"]
 
 _FAST = {"contract", "reassoc", "nsz"}
 
@@ -53,6 +53,20 @@ def add_rows(
                 out[np.uint64(indices[k])] += v * data[k]
             shift += v
     out[out.size - 1] += constant * shift
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def add_by_sign(
+    data: Array, indices: IntArray, indptr: IntArray, constant: float, rows: IntArray, factor: Array, out: Array
+) -> None:
+    """Add each row times its factor to the first line of ``out``, or to the second where that is negative."""
+    last = out.shape[1] - 1
+    for place in range(rows.size):
+        v, row = factor[place], rows[place]
+        line = out[np.uint64(v < 0.0)]
+        for k in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
+            line[np.uint64(indices[k])] += v * data[k]
+        line[last] += constant * v
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)

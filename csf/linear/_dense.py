@@ -7,7 +7,7 @@ import numpy as np
 from csf._common.compiled import njit
 from csf._common.typing import Array, IntArray
 
-__all__ = ["add_rows", "add_squares", "gram", "norms", "row_score", "scores"]
+__all__ = ["add_by_sign", "add_rows", "add_squares", "gram", "norms", "row_score", "scores"]
 
 _FAST = {"contract", "reassoc", "nsz"}
 _BLOCK = 256
@@ -47,6 +47,18 @@ def add_rows(X: Array, constant: float, rows: IntArray, factor: Array, out: Arra
             out[j] += v * x[j]
         shift += v
     out[d] += constant * shift
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def add_by_sign(X: Array, constant: float, rows: IntArray, factor: Array, out: Array) -> None:
+    """Add each row times its factor to the first line of ``out``, or to the second where that is negative."""
+    d = np.uint64(X.shape[1])
+    for place in range(rows.size):
+        v = factor[place]
+        x, line = X[np.uint64(rows[place])], out[np.uint64(v < 0.0)]
+        for j in range(d):
+            line[j] += v * x[j]
+        line[d] += constant * v
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -199,7 +199,8 @@ class Hinge:
             if 0.5 * slope @ slope > 0.02 * gap:
                 step = newton.step((target > 0.0) & (target < 1.0), penalty, slope)
                 along = self.margins(step)
-                length = _step_length(w, step, margins, along, share, weight, penalty)
+                parts = (margins, along, share, weight, penalty, w @ step, step @ step)
+                length = _step_length(slope @ step, parts)
                 if length > 0.0:
                     w, margins = w + length * step, margins + length * along
                     steps, swallowed = steps + 1, 0
@@ -245,7 +246,7 @@ class _Newton:
         return step
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})
 def _derivatives(
     length: float,
     margins: Array,
@@ -258,25 +259,23 @@ def _derivatives(
 ) -> tuple[float, float]:
     """First and second derivative of the augmented Lagrangian along a step."""
     first, curvature = w_step + length * step_step, 0.0
+    # Without branches, which no one can foresee.
     for i in range(margins.size):
         target = share[i] + penalty * (1.0 - margins[i] - length * along[i])
-        if target >= 1.0:
-            first -= weight[i] * along[i]
-        elif target > 0.0:
-            first -= weight[i] * along[i] * target
-            curvature += weight[i] * along[i] * along[i]
+        pull = weight[i] * along[i]
+        first -= pull * min(max(target, 0.0), 1.0)
+        curvature += pull * along[i] if 0.0 < target < 1.0 else 0.0
     return first, step_step + penalty * curvature
 
 
-def _step_length(
-    w: Array, step: Array, margins: Array, along: Array, share: Array, weight: Array, penalty: float
-) -> float:
-    """Length of a Newton step that about minimises the augmented Lagrangian, or 0 where rounding hides descent."""
-    parts = (margins, along, share, weight, penalty, w @ step, step @ step)
+def _step_length(initial: Scalar, parts: tuple[Any, ...]) -> float:
+    """Length of a Newton step that about minimises the augmented Lagrangian, or 0 where rounding hides descent.
+
+    ``initial`` is the slope at length 0, ``parts`` is what `_derivatives` takes behind the length.
+    """
     # Newton's method for the root of the slope, within a bracket whose lower end is safe; see `_solve.hinge_step`.
     low, high, length = 0.0, np.inf, 1.0
-    initial = _derivatives(0.0, *parts)[0]
-    if initial >= 0.0:
+    if not initial < 0.0:
         return 0.0
     for _ in range(60):
         first, second = _derivatives(length, *parts)

@@ -20,6 +20,8 @@ __all__ = ["HingeDescent"]
 
 # Turns in a row that rounding may swallow before the search ends.
 _PATIENCE = 5
+# Passes of coordinate descent of a turn.
+_PASSES = 10
 
 
 class HingeDescent:
@@ -103,7 +105,7 @@ class HingeDescent:
             # order of the passes differs; several in a row are the end.
             swallowed = swallowed + 1 if value <= before else 0
             before = max(before, value)
-            w, passes = program.turn(dual, w, max_iter - used)
+            w, passes = program.turn(dual, w, min(_PASSES, max_iter - used))
             used += passes
         share = np.divide(dual, weight, out=np.zeros_like(dual), where=weight > 0)
         return HingeSolution(w, margins, share, float(objective), float(bound), 1.0, used, dual)

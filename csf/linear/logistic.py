@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from csf._common.compiled import njit
 from csf._common.typing import Array
+from csf.linear._curvature import Curvatures
 from csf.linear._solve import DIRECT, NOISE, Scalar, check_finite, conjugate_gradients, quietly
 from csf.linear.solution import Solution
 
@@ -20,33 +19,32 @@ if TYPE_CHECKING:
 
 __all__ = ["Logistic"]
 
-# An old factor serves as long as a step with it leaves less than this share of the squared slope.
-_STALE = 0.1
+# Looks at all samples that steps with new second derivatives take to the end.
+_LAST_LOOKS = 2.0
 # Share of the slope that inexact Newton steps leave.
 _FORCING = 0.3
+# Samples whose exponentials are taken at once: as many as stay in the cache.
+_CHUNK = 16384
 
 
-@njit(cache=True, nogil=True)
-def _terms(margins: Array, weight: Array, residual: Array, curvature: Array) -> float:
-    """Weighted loss; its slopes (with the sign turned) and curvatures in the margins are filled in."""
-    loss = 0.0
-    for i in range(margins.size):
-        z = margins[i]
-        e = math.exp(-abs(z))
-        share = e / (1.0 + e) if z >= 0.0 else 1.0 / (1.0 + e)
-        loss += weight[i] * (math.log1p(e) + max(0.0, -z))
-        residual[i] = weight[i] * share
-        curvature[i] = weight[i] * e / ((1.0 + e) * (1.0 + e))
-    return loss
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """Coefficients, and what one look at all samples says about them."""
 
+    w: Array
+    margins: Array
+    objective: Scalar
+    slope: Array
+    # Sums of the rows of each class, times minus the slopes of their losses.
+    pulls: Array
+    # Not the gap, but no larger, and how much of one class has to be left out for it to be true.
+    least_gap: Scalar
+    less: Scalar
 
-@njit(cache=True, nogil=True)
-def _loss(margins: Array, along: Array, length: float, weight: Array) -> float:
-    loss = 0.0
-    for i in range(margins.size):
-        z = margins[i] + length * along[i]
-        loss += weight[i] * (math.log1p(math.exp(-abs(z))) + max(0.0, -z))
-    return loss
+    @property
+    def square(self) -> Scalar:
+        """Squared slope."""
+        return self.slope @ self.slope
 
 
 class Logistic:
@@ -60,6 +58,9 @@ class Logistic:
         +1 for the positive class and -1 for the other.
     penalise_constant : bool, default=False
         Whether the coefficient of the constant feature is regularised like the others.
+    shares : ndarray of shape (n_samples,), default=None
+        What the weights of all problems are proportional to within each class; ``None`` for equal ones. Where that
+        holds, second derivatives serve several problems.
 
     Notes
     -----
@@ -67,10 +68,11 @@ class Logistic:
 
     .. math:: \tfrac12 \|w\|^2 + \sum_i c_i \log(1 + e^{-y_i \langle w, x_i \rangle})
 
-    by Newton's method. With few features a Cholesky factor of the second derivatives is kept as long as it brings
-    the slope down tenfold; with many features the equations are solved by conjugate gradients. The gap is that of
-    the dual variables :math:`c_i \sigma(-y_i \langle w, x_i \rangle)`, evened over the classes where the constant
-    feature is free [1]_.
+    by Newton's method. With few features the second derivatives of both classes are kept as long as steps with them
+    bring the slope down tenfold, from one problem to the next; they also foretell, without a look at the data, where
+    the solution for new costs will be. With many features the equations are solved by conjugate gradients. The gap is
+    that of the dual variables :math:`c_i \sigma(-y_i \langle w, x_i \rangle)`, evened over the classes where the
+    constant feature is free [1]_.
 
     References
     ----------
@@ -85,12 +87,15 @@ class Logistic:
     array([ 2.21, -4.48])
     """
 
-    def __init__(self, rows: Rows, sign: Array, *, penalise_constant: bool = False) -> None:
+    def __init__(
+        self, rows: Rows, sign: Array, *, penalise_constant: bool = False, shares: Array | None = None
+    ) -> None:
         self.rows, self.sign = rows, sign
         self._ridge = np.ones(rows.n_coefficients)
         self._free = rows.constant != 0.0 and not penalise_constant
         if self._free:
             self._ridge[-1] = 0.0
+        self._curvatures = Curvatures(rows, sign, self._ridge, shares)
 
     @quietly
     def solve(
@@ -113,7 +118,7 @@ class Logistic:
         atol : float, default=0.0
             Duality gap to reach, in units of the objective; the larger of the two counts.
         starts : sequence of Solution, default=()
-            Solutions for other weights of the same problem, the nearest first; this method starts from that one.
+            Solutions for other weights of the same problem, the nearest first.
         max_iter : int, default=200
             Limit of Newton steps.
 
@@ -127,109 +132,160 @@ class Logistic:
         ValueError
             If the features are so large that sums overflow.
         """
-        rows, sign, ridge = self.rows, self.sign, self._ridge
-        w = starts[0].w if starts else np.zeros(rows.n_coefficients)
-        margins = sign * rows.scores(w)
-        residual, curvature = np.empty((2, rows.n_rows))
-        factor, before, count = None, np.inf, 0
+        direct, curvatures = self.rows.n_coefficients <= DIRECT, self._curvatures
+        totals = curvatures.totals(weight)
+        w, anchor = self._start(totals, starts) if starts else (np.zeros(self.rows.n_coefficients), None)
+        inverse = None if anchor is None else curvatures.inverse(anchor, totals)
+        point, count, gap = self._look(w, weight), 0, np.inf
         while True:
-            loss = _terms(margins, weight, residual, curvature)
-            slope = ridge * w - rows.combine(residual * sign)
-            objective, square = 0.5 * w @ (ridge * w) + loss, slope @ slope
-            check_finite(square)
-            # Half the squared slope bounds the gap where all coefficients are regularised. With a free constant it is
-            # but a cheap sign that the true gap, which takes another product with the data, is worth a look.
-            gap = 0.5 * square
-            if gap <= max(atol, tol * objective) or count >= max_iter:
-                if self._free:
-                    gap = objective - self._dual_objective(residual, weight)
-                if gap <= max(atol, tol * objective) or count >= max_iter:
+            goal = max(atol, tol * point.objective)
+            if point.least_gap <= goal or count >= max_iter:
+                gap = self._gap(point, weight, goal)
+                if gap <= goal or count >= max_iter:
                     break
-            # Second derivatives change little near the optimum and from one weight to the next. To make and factor
-            # their matrix costs as much as dozens of steps with the old one.
-            if factor is None or square > _STALE * before:
-                factor, before = self._factor(curvature), np.inf
-            step, before = -factor(slope), square
-            along = sign * rows.scores(step)
-            length = self._length(w, step, margins, along, weight, slope @ step, objective)
-            if length == 0.0:
-                gap = objective - self._dual_objective(residual, weight)
+            fresh = inverse is None
+            if inverse is None and direct:
+                inverse, anchor = curvatures.inverse_at(point.w, point.margins, weight)
+            elif inverse is None:
+                inverse = self._conjugate(curvatures.of(point.margins, weight))
+            # A step with old second derivatives that goes too far says that they are too old.
+            found = self._search(point, -inverse(point.slope), weight, shortest=1e-10 if fresh else 0.25)
+            if found is None and not fresh:
+                inverse = None
+                continue
+            if found is None:
+                gap = self._gap(point, weight, goal)
                 # A poor start may lead to where all curvatures vanish, and no step helps. From zero none can.
-                if starts and gap > max(atol, tol * objective):
+                if starts and gap > goal:
                     return self.solve(weight, tol=tol, atol=atol, max_iter=max_iter)
                 break
-            w, margins = w + length * step, margins + length * along
-            count += 1
-        return Solution(w, float(objective), float(max(gap, NOISE * objective)), count, margins)
+            left = found.least_gap + found.less * found.objective
+            if not direct or self._is_stale(found.square / point.square, goal / max(left, goal)):
+                inverse = None
+            point, count = found, count + 1
+        gap = max(gap, NOISE * point.objective)
+        return Solution(
+            point.w,
+            float(point.objective),
+            float(gap),
+            count,
+            point.margins,
+            pulls=point.pulls if direct else None,
+            totals=totals if direct else None,
+            anchor=anchor,
+        )
 
-    def _factor(self, curvature: Array) -> Callable[[Array], Array]:
-        """Function that applies the inverse of the second derivatives."""
+    def _start(self, totals: Array, starts: Sequence[Solution]) -> tuple[Array, Array | None]:
+        """Where the solution is likely to be, and where the second derivatives were taken that say so."""
+        near = starts[0]
+        if near.anchor is None or near.pulls is None or near.totals is None or not (totals * near.totals).all():
+            return near.w, None
+        guess = self._foretold(near, totals)
+        far = next((each for each in starts[1:] if each.totals is not None), None)
+        # What they would have said about a solution that is known tells how far they go wrong, with the square of the
+        # distance.
+        if far is not None and far.totals is not None:
+            away, line = np.log(totals / near.totals), np.log(far.totals / near.totals)
+            part = (away @ line) / (line @ line) if line.any() else 0.0
+            if abs(part) <= 1.0:
+                guess = guess + part**2 * (far.w - self._foretold(near, far.totals))
+        return (guess, near.anchor) if np.isfinite(guess).all() else (near.w, None)
+
+    def _foretold(self, near: Solution, totals: Array) -> Array:
+        """A Newton step from a solution for other weights: its classes pull as before, more or less strongly."""
+        assert near.anchor is not None, "checked before"
+        assert near.pulls is not None, "checked before"
+        slope = self._ridge * near.w - (totals / near.totals) @ near.pulls
+        return near.w - self._curvatures.inverse(near.anchor, totals)(slope)
+
+    def _look(self, w: Array, weight: Array) -> _Point:
+        """Objective, slope and gap of coefficients."""
         rows, ridge = self.rows, self._ridge
-        if rows.n_coefficients > DIRECT:
-            diagonal = ridge + rows.combine(curvature, squares=True)
-            diagonal[diagonal == 0.0] = 1.0
+        margins = rows.scores(w)
+        margins *= self.sign
+        residual = np.empty(rows.n_rows)
+        loss = _terms(margins, weight, residual)
+        residual *= self.sign
+        pulls = rows.combine_by_sign(residual)
+        slope = ridge * w - pulls.sum(axis=0)
+        check_finite(slope @ slope)
+        scale = self._evened(pulls)
+        change = (w - scale @ pulls) * ridge
+        return _Point(w, margins, 0.5 * w @ (ridge * w) + loss, slope, pulls, 0.5 * change @ change, 1.0 - scale.min())
 
-            def product(v: Array) -> Array:
-                return ridge * v + rows.combine(curvature * rows.scores(v))
+    def _evened(self, pulls: Array) -> Array:
+        """Factors of the classes with which their dual variables are feasible: equal sums if the constant is free."""
+        if not self._free:
+            return np.ones(2)
+        sums = np.abs(pulls[:, -1])
+        return sums.min() / np.maximum(sums, np.finfo(float).tiny)
 
-            def solve(slope: Array) -> Array:
-                goal = _FORCING**2 * slope @ (slope / diagonal)
-                return conjugate_gradients(
-                    product, slope, diagonal=diagonal, stop=lambda _, r: r @ (r / diagonal) <= goal, max_iter=200
-                )[0]
+    def _gap(self, point: _Point, weight: Array, goal: Scalar) -> Scalar:
+        r"""Duality gap of the residuals, where the larger class is scaled down if the constant is free.
 
-            return solve
-        matrix = np.zeros((ridge.shape[0], ridge.shape[0]))
-        rows.add_gram(np.arange(rows.n_rows), curvature, matrix)
-        diagonal = matrix.diagonal() + ridge
-        # Neither the constant feature nor one that vanishes under the curvatures needs to have any: rounding may leave
-        # no factor, and the smallest growth that leaves one is taken.
-        growth = 0.0
-        while True:
-            matrix.flat[:: ridge.shape[0] + 1] = diagonal * (1.0 + growth) + (growth if growth else 0.0)
-            try:
-                factor = cho_factor(matrix, check_finite=False)
-                return lambda slope: cho_solve(factor, slope, check_finite=False)
-            except LinAlgError:
-                growth = max(10.0 * growth, 1e-14)
+        Half the squared difference of the coefficients that both sides have, and what the entropies of the scaled
+        class lose beyond the first order: for a factor s at most 1 - s times the loss, and at most
+        :math:`(1-s)^2 e^{-z} / 2s` of a weight with margin z. The second is only looked at where the first is too much.
+        """
+        less = point.less
+        if less == 1.0:
+            return np.inf
+        loose = point.least_gap + less * point.objective
+        if loose <= goal or less == 0.0:
+            return loose
+        scale = self._evened(point.pulls)
+        of_class = (self.sign > 0.0) if scale[0] < 1.0 else (self.sign < 0.0)
+        z = point.margins[of_class]
+        lost = np.minimum(0.5 * less**2 / (1.0 - less) * np.exp(-z), less * np.logaddexp(0.0, -z))
+        return point.least_gap + weight[of_class] @ lost
 
-    def _length(
-        self,
-        w: Array,
-        step: Array,
-        margins: Array,
-        along: Array,
-        weight: Array,
-        descent: Scalar,
-        objective: Scalar,
-    ) -> float:
-        """Length of a step that goes down enough, or 0 where rounding hides descent."""
-        ridge, length = self._ridge, 1.0
-        while length > 1e-10:
-            moved = w + length * step
-            value = 0.5 * moved @ (ridge * moved) + _loss(margins, along, length, weight)
-            if value <= objective + 1e-4 * length * descent and value < objective:
-                return length
+    def _search(self, point: _Point, step: Array, weight: Array, *, shortest: float) -> _Point | None:
+        """A point along a step that is better, or ``None`` where rounding hides descent."""
+        descent, length = point.slope @ step, 1.0
+        while length >= shortest and -length * descent > NOISE * point.objective:
+            found = self._look(point.w + length * step, weight)
+            value = found.objective
+            if value <= point.objective + 1e-4 * length * descent and value < point.objective:
+                return found
             length *= 0.5
-        return 0.0
+        return None
 
-    def _dual_objective(self, residual: Array, weight: Array) -> Scalar:
-        """Value of the dual function, where the larger class is scaled down if the constant feature is free."""
-        dual = residual
-        if self._free:
-            of_pos = self.sign > 0
-            totals = dual[of_pos].sum(), dual[~of_pos].sum()
-            if min(totals) <= 0.0:
-                return -np.inf
-            even = min(totals)
-            dual = dual * np.where(of_pos, even / totals[0], even / totals[1])
-        v = self.rows.combine(dual * self.sign)
-        if self._free:
-            v[-1] = 0.0
-        share = np.divide(dual, weight, out=np.zeros_like(dual), where=weight > 0)
-        return weight @ _entropy(share) - 0.5 * v @ v
+    def _is_stale(self, left: Scalar, wanted: Scalar) -> bool:
+        """Whether new second derivatives take less than more steps with old ones, which leave a share of the slope."""
+        # What the outer products of a row take, in looks at it.
+        price = self.rows.stored / (4.0 if self.rows.is_sparse else 8.0)
+        return bool(left > 0.5 or np.log(wanted) / np.log(left) > _LAST_LOOKS + price)
+
+    def _conjugate(self, curvature: Array) -> Callable[[Array], Array]:
+        """Function that applies about the inverse of the second derivatives, by conjugate gradients."""
+        rows, ridge = self.rows, self._ridge
+        diagonal = ridge + rows.combine(curvature, squares=True)
+        diagonal[diagonal == 0.0] = 1.0
+
+        def product(v: Array) -> Array:
+            return ridge * v + rows.combine(curvature * rows.scores(v))
+
+        def solve(slope: Array) -> Array:
+            goal = _FORCING**2 * slope @ (slope / diagonal)
+            return conjugate_gradients(
+                product, slope, diagonal=diagonal, stop=lambda _, r: r @ (r / diagonal) <= goal, max_iter=200
+            )[0]
+
+        return solve
 
 
-def _entropy(share: Array) -> Array:
-    rest = np.log1p(-np.where(share < 1, share, 0.0))  # the logarithm of 1 - share would lose the digits of small ones
-    return -(share * np.log(np.where(share > 0, share, 1.0)) + (1.0 - share) * rest)
+def _terms(margins: Array, weight: Array, residual: Array) -> Scalar:
+    """Weighted loss; ``residual`` receives minus its slopes in the margins."""
+    # numpy's exponentials are several times faster than those of compiled loops, and cost no compilation.
+    loss, buffer = 0.0, np.empty((3, min(_CHUNK, margins.size)))
+    for start in range(0, margins.size, _CHUNK):
+        z, c, out = (each[start : start + _CHUNK] for each in (margins, weight, residual))
+        small, lost, rest = buffer[:, : z.size]
+        np.exp(np.negative(np.abs(z, out=small), out=small), out=small)
+        np.log1p(small, out=lost)
+        np.subtract(lost, np.minimum(z, 0.0, out=rest), out=lost)
+        loss += c @ lost
+        np.add(small, 1.0, out=rest)
+        np.copyto(small, 1.0, where=z < 0.0)
+        np.multiply(c, np.divide(small, rest, out=small), out=out)
+    return loss

@@ -138,6 +138,23 @@ class Rows:
         kernel(*self._parts, self.constant, self.at, factor, out)
         return out
 
+    def combine_by_sign(self, factor: Array) -> Array:
+        """Sums of the rows times a factor each, those with negative factors apart.
+
+        Parameters
+        ----------
+        factor : ndarray of shape (n_rows,)
+            Factors.
+
+        Returns
+        -------
+        ndarray of shape (2, n_coefficients)
+            The sums of the rows whose factors are not negative, and of the others.
+        """
+        out = np.zeros((2, self.n_coefficients))
+        self._kernels.add_by_sign(*self._parts, self.constant, self.at, factor, out)
+        return out
+
     def descend(
         self,
         sign: Array,

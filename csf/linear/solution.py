@@ -107,6 +107,13 @@ class Solution:
         Scores times the sign of the class.
     dual : ndarray of shape (n_samples,), default=None
         Dual variables, where the method has them: ``w`` is the sum of the rows times their signs and these.
+    pulls : ndarray of shape (2, n_coefficients), default=None
+        Sums of the rows of each class, the positive one first, times the slopes of the losses, where a method starts
+        from them.
+    totals : ndarray of shape (2,), default=None
+        Weights of the classes, with these.
+    anchor : ndarray of shape (n_coefficients,), default=None
+        Coefficients where second derivatives were taken that serve the next problem, with these.
 
     Examples
     --------
@@ -123,6 +130,9 @@ class Solution:
     n_iter: int
     margins: Array
     dual: Array | None = None
+    pulls: Array | None = None
+    totals: Array | None = None
+    anchor: Array | None = None
 
     @property
     def relative_gap(self) -> float:

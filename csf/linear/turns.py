@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["BoxProgram"]
 
-# Passes of coordinate descent, and products of conjugate gradients, of one turn.
-_PASSES, _PRODUCTS = 10, 40
-# Conjugate gradients end at this share of the squared slope.
-_REST = 1e-4
+# Products of conjugate gradients of one turn.
+_PRODUCTS = 40
+# Conjugate gradients end between these shares of the squared slope.
+_REST = 1e-4, 0.1
+# What they leave, as a share of what may be left.
+_SHARE = 0.1
 # Halvings of a step that leaves the box before it is given up.
 _HALVINGS = 10
 
@@ -65,7 +67,7 @@ class BoxProgram:
     def __init__(self, rows: Rows, sign: Array, ridge: Array, upper: Array, squares: Array) -> None:
         self.rows, self.sign, self.ridge, self.upper, self.squares = rows, sign, ridge, upper, squares
 
-    def turn(self, dual: Array, w: Array, max_passes: int) -> tuple[Array, int]:
+    def turn(self, dual: Array, w: Array, passes: int, *, wanted: float = 0.0) -> tuple[Array, int]:
         """Some passes of coordinate descent, then conjugate gradients.
 
         Parameters
@@ -74,26 +76,26 @@ class BoxProgram:
             Variables in the box, changed in place.
         w : ndarray of shape (n_coefficients,)
             Their coefficients; changed.
-        max_passes : int
-            Limit of passes.
+        passes : int
+            Passes.
+        wanted : float, default=0.0
+            Share of the duality gap that may be left: conjugate gradients need not go much further.
 
         Returns
         -------
         w : ndarray of shape (n_coefficients,)
             Coefficients of the new variables.
-        passes : int
+        used : int
             Passes used.
         """
-        passes = self.rows.descend(
-            self.sign, self.squares, self.ridge, self.upper, dual, w, 0.0, min(_PASSES, max_passes)
-        )
+        used = self.rows.descend(self.sign, self.squares, self.ridge, self.upper, dual, w, 0.0, passes)
         # Descent has changed the coefficients along with the variables, with the rounding of each change: they are
         # summed anew from the variables, which alone are the state.
-        self._improve_free(dual, w)
-        return self.rows.combine(dual * self.sign), passes
+        self._improve_free(dual, w, float(np.clip(_SHARE * wanted, *_REST)))
+        return self.rows.combine(dual * self.sign), used
 
-    def _improve_free(self, dual: Array, w: Array) -> None:
-        """Lower the function in the variables that are not at a bound."""
+    def _improve_free(self, dual: Array, w: Array, rest: float) -> None:
+        """Lower the function in the variables that are not at a bound, down to a share of its squared slope."""
         free = np.flatnonzero((dual > 0.0) & (dual < self.upper))
         if free.size == 0:
             return
@@ -105,9 +107,9 @@ class BoxProgram:
         def product(v: Array) -> Array:
             return block.outer(v) + ridge * v
 
-        rest = _REST * slope @ (slope / diagonal)
+        goal = rest * slope @ (slope / diagonal)
         step, _ = conjugate_gradients(
-            product, -slope, diagonal=diagonal, max_iter=_PRODUCTS, stop=lambda _, r: r @ (r / diagonal) <= rest
+            product, -slope, diagonal=diagonal, max_iter=_PRODUCTS, stop=lambda _, r: r @ (r / diagonal) <= goal
         )
         # The step ignores the box. Cut back to it, it may go up: a shorter one goes down sooner or later, and where ten
         # halvings do not find it, the next passes will.

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from csf._common.typing import Array, FloatArray, Label, RandomState_, Samples
 from csf._validation import check_binary_target, check_bool, check_count
 from csf.linear.rule import LinearRule, TwoClassRule, check_intercept
-from csf.online.rows import canonical, linear_scores, power_of_two_above, rows, shorten, within_range
+from csf.online.rows import are_ready, canonical, linear_scores, power_of_two_above, rows, shorten, within_range
 
 __all__ = ["LinearOnlineClassifier", "OnlineClassifier"]
 
@@ -135,7 +135,9 @@ class OnlineClassifier(TwoClassRule):
 
     def _checked(self, X: Samples, y: Any, *, reset: bool = True) -> tuple[Samples, Array]:
         """Checked samples and labels."""
-        X, y = validate_data(self, X, y, reset=reset, **NUMBERS)
+        known = None if reset or hasattr(self, "feature_names_in_") else self.n_features_in_
+        if known is None or not are_ready(X, y, known):
+            X, y = validate_data(self, X, y, reset=reset, **NUMBERS)
         return canonical(X), y
 
     def _check_common_parameters(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from functools import partial
 from math import isfinite, log
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,14 +16,16 @@ from sklearn.utils.validation import validate_data
 from csf._common.typing import Array, Costs, Estimator, Samples
 from csf._sklearn import clone
 from csf.costs.weights import cost_sample_weight
-from csf.linear import Hinge, HingeDescent, HingeSolution, Logistic, Rows, SquaredHinge
+from csf.linear import Hinge, HingeDescent, Logistic, Rows, SquaredHinge
 from csf.samples.features import Features
+from csf.samples.folds import Fold
 from csf.scores.responses import Response
 from csf.trainers.base import Trainer, Training
+from csf.trainers.solutions import light, part_of, starts_at
+from csf.trainers.whole import Whole, shared_whole
 
 if TYPE_CHECKING:
     from csf.costs.channel import CostChannel
-    from csf.samples.folds import Fold
     from csf.trainers.prepared import Prepared
 
 
@@ -40,6 +42,8 @@ Solver: TypeAlias = Hinge | HingeDescent | Logistic | SquaredHinge
 
 # Up to this many coefficients the hinge loss is minimised by Newton steps, beyond by coordinate descent.
 _FEW = 512
+# How much closer a first training gets to its optimum when its start has seen the samples that it holds out.
+_CLOSER = 0.1
 
 
 class LinearTrainer(Trainer):
@@ -57,6 +61,8 @@ class LinearTrainer(Trainer):
         What the base keeps of the features.
     normalize : {"none", "mean"}, default="none"
         See `csf.costs.weights.cost_sample_weight`.
+    whole : Whole, default=None
+        What the first training starts from; ``None`` starts from nothing.
     """
 
     releases_gil = True
@@ -68,8 +74,9 @@ class LinearTrainer(Trainer):
         rows: Rows,
         features: Features,
         normalize: str = "none",
+        whole: Whole | None = None,
     ) -> None:
-        self.base, self.features, self.normalize = base, features, normalize
+        self.base, self.features, self.normalize, self._whole = base, features, normalize, whole
         self._train, self._test = rows.take(fold.train), rows.take(fold.test)
         self._same = np.array_equal(fold.train, fold.test)
         self.is_pos, self._weight = fold.y_train == 1, fold.weight_train
@@ -85,8 +92,8 @@ class LinearTrainer(Trainer):
         """Settings of one family help each other."""
         raise NotImplementedError
 
-    def _solve(self, weight: Array, starts: Sequence[Any]) -> Any:
-        """Solution for weights, from others."""
+    def _solve(self, weight: Array, starts: Sequence[Any], closer: float = 1.0) -> Any:
+        """Solution for weights, from others, to a share of the usual gap."""
         raise NotImplementedError
 
     @staticmethod
@@ -136,30 +143,12 @@ class LinearTrainer(Trainer):
             The result.
         """
         place = np.array(position)
-        solution = self._solve(self.base.C * weight, self._from(starts, place))
-        return Training(solution, (place, self._light(solution)), max(0.0, solution.relative_gap))
-
-    @staticmethod
-    def _from(starts: Sequence[Any], place: Array) -> list[Any]:
-        """Solutions to start from: on the line through the nearest two, but for solvers that mix them by themselves."""
-        solutions = [solution for _, solution in starts]
-        if len(starts) < 2 or getattr(solutions[0], "dual", None) is not None:
-            return solutions
-        (first, near), (second, far) = starts[:2]
-        line = second - first
-        part = min(max((place - first) @ line / (line @ line), -0.5), 1.0) if line.any() else 0.0
-        changes = {"w": near.w + part * (far.w - near.w)}
-        if isinstance(near, HingeSolution):
-            changes["share"] = np.clip(near.share + part * (far.share - near.share), 0.0, 1.0)
-        return [replace(near, **changes)]
-
-    @staticmethod
-    def _light(solution: Any) -> Any:
-        """What the next training needs, no more: either coefficients, or dual variables (and margins to mix them)."""
-        if getattr(solution, "dual", None) is None:
-            return replace(solution, margins=None)
-        margins = None if isinstance(solution, HingeSolution) else solution.margins
-        return replace(solution, w=None, margins=margins)
+        if starts or self._whole is None:
+            solution = self._solve(self.base.C * weight, starts_at(starts, place))
+        else:
+            start = part_of(self._whole.state()[1], self._train, self._sign)
+            solution = self._solve(self.base.C * weight, [start], _CLOSER)
+        return Training(solution, (place, light(solution)), max(0.0, solution.relative_gap))
 
     def position(self, costs: Costs) -> tuple[float, ...]:
         """Logarithms of the weights of both classes; see `Trainer.position`."""
@@ -221,13 +210,15 @@ class LinearSVCTrainer(LinearTrainer):
         few = self._train.n_coefficients <= _FEW
         return (Hinge if few else HingeDescent)(self._train, self._sign)
 
-    def _solve(self, weight: Array, starts: Sequence[Any]) -> Any:
+    def _solve(self, weight: Array, starts: Sequence[Any], closer: float = 1.0) -> Any:
         if self.base.loss == "squared_hinge":
             # Newton steps reach the last digits for nothing. With many features, counts above all, LinearSVC itself
             # ends near the larger of the two gaps.
             tol = (1e-3 if self._train.n_coefficients <= _FEW else 50.0) * self.base.tol
             return self._solver.solve(weight, tol=tol, starts=starts, max_iter=self.base.max_iter)
-        return self._solver.solve(weight, tol=self.base.tol, starts=starts)
+        # Dual variables of samples that are held out are left out of the start, coefficients have seen them.
+        tol = (closer if self._train.n_coefficients <= _FEW else 1.0) * self.base.tol
+        return self._solver.solve(weight, tol=tol, starts=starts)
 
     def estimator(self, training: Training) -> Estimator:
         """The base with the coefficients found; see `Trainer.estimator`."""
@@ -275,10 +266,11 @@ class LogisticTrainer(LinearTrainer):
         return f"logistic {self.base.solver == 'liblinear'} {self._train.constant}"
 
     def _prepare(self) -> Solver:
-        return Logistic(self._train, self._sign, penalise_constant=self.base.solver == "liblinear")
+        penalised = self.base.solver == "liblinear"
+        return Logistic(self._train, self._sign, penalise_constant=penalised, shares=self._weight)
 
-    def _solve(self, weight: Array, starts: Sequence[Any]) -> Any:
-        return self._solver.solve(weight, tol=self.base.tol, starts=starts)
+    def _solve(self, weight: Array, starts: Sequence[Any], closer: float = 1.0) -> Any:
+        return self._solver.solve(weight, tol=closer * self.base.tol, starts=starts)
 
     def estimator(self, training: Training) -> Estimator:
         """The base with the coefficients found; see `Trainer.estimator`."""
@@ -343,7 +335,11 @@ def linear_trainers(
     rows = shared_rows(base, task.X, prepared)
     if rows is None:
         return None
-    return [kind(base, fold, rows, prepared.features, normalize) for fold in folds]
+    rest = rows, prepared.features, normalize
+    everything = np.arange(task.n_samples)
+    make = partial(kind, base, Fold(task, everything, everything).without_samples, *rest)
+    whole = shared_whole(f"{kind.__name__} of {base.get_params()} with {normalize}", make, folds, prepared)
+    return [kind(base, fold, *rest, whole) for fold in folds]
 
 
 def linear_kind(base: Estimator) -> type[LinearTrainer] | None:

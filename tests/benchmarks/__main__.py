@@ -1,4 +1,4 @@
-"""``python -m tests.benchmarks [topic] [options]``: all measurements behind one command."""
+"""``python -m tests.benchmarks [topic] [options]``: all measurements behind one command; the topic ``all`` runs all."""
 
 import pkgutil
 import runpy
@@ -35,10 +35,16 @@ def main(arguments=None):
     Parameters
     ----------
     arguments : list of str, default=None
-        Topic and its options; ``None`` takes those of the command line. Without a topic: ``engine``.
+        Topic and its options; ``None`` takes those of the command line. Without a topic: ``engine``; ``all`` stands
+        for all topics, with their default options.
     """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     topic = arguments.pop(0) if arguments and not arguments[0].startswith("-") else FIRST
+    if topic == "all":
+        for each in topics():
+            print(f"## {each}\n", flush=True)
+            main([each])
+        return
     if topic not in topics():
         raise SystemExit(
             f"there is no benchmark {topic!r}; accepted: {', '.join(topics())}. --help after one tells its options"

@@ -42,7 +42,7 @@ from tests.benchmarks.data import data_folder, load_binary
 from tests.benchmarks.memory import memory_rows
 from tests.benchmarks.tables import print_table
 
-__all__ = ["main", "problems", "rows", "scaling_rows"]
+__all__ = ["bound_near", "main", "objective_of", "paired", "problems", "ratio", "rows", "scaling_rows"]
 
 SETS = ("news20", "news20 l2", "adult", "dense", "mammography")
 PARTS = ("main", "scaling", "memory")
@@ -209,16 +209,35 @@ def _accuracy(label, base, X, y, costs):
         starts.add("", trainer.position(pair), training.state)
         weight, own = np.where(y == 1, *pair), clone(base).fit(X, y, sample_weight=np.where(y == 1, *pair))
         theirs = np.append(own.coef_, own.intercept_)
-        bound = max(_bound(label, view, sign, weight, training.model), training.model.objective * (1 - training.gap))
+        bound = max(
+            bound_near(label, view, sign, weight, training.model), training.model.objective * (1 - training.gap)
+        )
         gaps = {"gap": training.gap, "off": training.model.objective / bound - 1.0}
-        gaps["base off"] = _objective(label, view, sign, weight, theirs) / bound - 1.0
+        gaps["base off"] = objective_of(label, view, sign, weight, theirs) / bound - 1.0
         gaps["base's gap"] = _gradient_gap(view, sign, weight, theirs) if label == "squared hinge" else np.nan
         worst = {key: max(worst[key], value) if value == value else value for key, value in gaps.items()}
     return {key: "-" if value != value else f"{value:.0e}" for key, value in worst.items()}
 
 
-def _bound(label, view, sign, weight, near):
-    """Lower bound of the objective from a solution that is solved on from a near one."""
+def bound_near(label, view, sign, weight, near):
+    """Lower bound of the objective from a solution that is solved on from a near one.
+
+    Parameters
+    ----------
+    label : str
+        A key of ``LINEAR``.
+    view : Rows
+        Samples.
+    sign, weight : ndarray of shape (n_samples,)
+        Classes as +1 and -1, and weights.
+    near : solution
+        Of the same problem.
+
+    Returns
+    -------
+    float
+        The bound.
+    """
     if label == "logistic":
         found = Logistic(view, sign).solve(weight, tol=1e-10, starts=[near])
     elif label == "squared hinge":
@@ -230,7 +249,25 @@ def _bound(label, view, sign, weight, near):
     return found.objective - found.gap
 
 
-def _objective(label, view, sign, weight, w):
+def objective_of(label, view, sign, weight, w):
+    """Objective of coefficients.
+
+    Parameters
+    ----------
+    label : str
+        A key of ``LINEAR``.
+    view : Rows
+        Samples.
+    sign, weight : ndarray of shape (n_samples,)
+        Classes as +1 and -1, and weights.
+    w : ndarray of shape (n_coefficients,)
+        Coefficients, the intercept last.
+
+    Returns
+    -------
+    float
+        The objective.
+    """
     margins = sign * view.scores(w)
     if label == "logistic":
         return 0.5 * w[:-1] @ w[:-1] + weight @ np.logaddexp(0.0, -margins)

@@ -10,8 +10,8 @@ from tests.benchmarks import __main__ as command
 from tests.benchmarks import engine
 from tests.benchmarks.memory import memory_rows
 
-TOPICS = ["bookkeeping", "engine", "fenchel", "memory", "online", "overhead", "spade", "strategies", "structural"]
-TOPICS += ["thresholding"]
+TOPICS = ["bookkeeping", "engine", "fenchel", "memory", "online", "overhead", "price", "spade", "strategies"]
+TOPICS += ["structural", "thresholding"]
 SMALL = ("small", *make_classification(200, 5, weights=[0.8], flip_y=0.1, random_state=0))
 
 
@@ -84,6 +84,9 @@ def test_all_topics_behind_one_command(monkeypatch, capsys):
     assert [name for name, *_ in called] == ["tests.benchmarks.engine"] * 2 + ["tests.benchmarks.strategies"]
     assert {run_name for _, run_name, _ in called} == {"__main__"}
     assert [argv[1:] for *_, argv in called] == [[], ["--quick"], ["--splits", "2"]]
+    called.clear()
+    command.main(["all"])
+    assert [name for name, *_ in called] == [f"tests.benchmarks.{topic}" for topic in TOPICS]
     assert sys.argv is before
 
 

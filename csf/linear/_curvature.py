@@ -1,0 +1,152 @@
+"""Second derivatives of the logistic loss, kept from one problem to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from scipy.linalg import get_lapack_funcs
+
+from csf._common.typing import Array
+
+if TYPE_CHECKING:
+    from csf.linear.matrix import Rows
+
+
+__all__ = ["Curvatures"]
+
+Inverse: TypeAlias = Callable[[Array], Array]
+_potrf, _potrs = get_lapack_funcs(("potrf", "potrs"), dtype=np.float64)
+
+
+class Curvatures:
+    """Matrices of second derivatives of both classes, at the coefficients where they were last taken.
+
+    They depend on these coefficients and on the data alone: a search that goes on after a pause makes the same ones.
+
+    Parameters
+    ----------
+    rows : Rows
+        Training data with the constant feature.
+    sign : ndarray of shape (n_samples,)
+        +1 for the positive class and -1 for the other.
+    ridge : ndarray of shape (n_coefficients,)
+        What the penalty adds to the diagonal.
+    shares : ndarray of shape (n_samples,) or None
+        What weights are proportional to within each class; ``None`` for equal ones.
+
+    Examples
+    --------
+    >>> from csf.linear import Rows
+    >>> curvatures = Curvatures(Rows(np.array([[1.0], [2.0]])), np.array([1.0, -1.0]), np.ones(2), None)
+    >>> inverse = curvatures.inverse(np.zeros(2), np.array([4.0, 4.0]))
+    >>> inverse(np.array([3.0, 0.0]))
+    array([ 0.900, -0.900])
+    """
+
+    def __init__(self, rows: Rows, sign: Array, ridge: Array, shares: Array | None) -> None:
+        self._rows, self._sign, self._ridge = rows, sign, ridge
+        self._shares = shares
+        # Weights of the classes, of the shares; made when they are needed.
+        self._per_share: Array | None = None
+        self._key, self._matrices = b"", np.empty(0)
+
+    def totals(self, weight: Array | None) -> Array:
+        """Weights of the classes, the positive one first; of ``None``, their numbers of samples."""
+        of_pos = self._sign > 0.0
+        if weight is None:
+            return np.array([np.count_nonzero(of_pos), of_pos.size - np.count_nonzero(of_pos)], dtype=float)
+        return np.array([weight @ of_pos, weight @ ~of_pos])
+
+    @staticmethod
+    def of(margins: Array, weight: Array | None) -> Array:
+        """Second derivatives of the losses in their margins."""
+        small = np.abs(margins)
+        np.exp(np.negative(small, out=small), out=small)
+        small /= np.square(1.0 + small)
+        return small if weight is None else np.multiply(small, weight, out=small)
+
+    def inverse(self, anchor: Array, totals: Array) -> Inverse:
+        """Function that applies the inverse for weights that are proportional to the shares in each class.
+
+        Parameters
+        ----------
+        anchor : ndarray of shape (n_coefficients,)
+            Coefficients where the second derivatives are taken; the latest ones are kept.
+        totals : ndarray of shape (2,)
+            Weights of the classes.
+
+        Returns
+        -------
+        callable
+            The function.
+        """
+        self._keep(anchor, None)
+        if self._per_share is None:
+            self._per_share = self.totals(self._shares)
+        factor = np.divide(totals, self._per_share, out=np.zeros(2), where=self._per_share > 0)
+        return _inverse(factor[0] * self._matrices[0] + factor[1] * self._matrices[1], self._ridge)
+
+    def inverse_at(self, w: Array, margins: Array, weight: Array) -> tuple[Inverse, Array | None]:
+        """The same for any weights, at coefficients whose margins are known.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_coefficients,)
+            Coefficients.
+        margins : ndarray of shape (n_samples,)
+            Their margins.
+        weight : ndarray of shape (n_samples,)
+            Weights >= 0 of the losses.
+
+        Returns
+        -------
+        inverse : callable
+            The function.
+        anchor : ndarray or None
+            The coefficients, where the matrices serve other problems too.
+        """
+        totals = self.totals(weight)
+        if self._are_shared(weight, totals):
+            self._keep(w, margins)
+            return self.inverse(w, totals), w
+        matrix = np.zeros((self._ridge.size, self._ridge.size))
+        self._rows.add_gram(np.arange(self._rows.n_rows), self.of(margins, weight), matrix)
+        return _inverse(matrix, self._ridge), None
+
+    def _are_shared(self, weight: Array, totals: Array) -> bool:
+        """Whether weights are proportional to the shares in each class."""
+        per_share = self._per_share = self.totals(self._shares)
+        factor = np.divide(totals, per_share, out=np.zeros(2), where=per_share > 0)
+        expected = np.where(self._sign > 0.0, *factor)
+        if self._shares is not None:
+            expected *= self._shares
+        return bool(np.abs(expected - weight).max(initial=0.0) <= 1e-9 * weight.max(initial=0.0))
+
+    def _keep(self, anchor: Array, margins: Array | None) -> None:
+        """Make the matrices of both classes, if they are not the ones that are kept."""
+        if self._key == anchor.tobytes():
+            return
+        rows, size = self._rows, self._ridge.size
+        curvature = self.of(self._sign * rows.scores(anchor) if margins is None else margins, self._shares)
+        self._matrices = np.zeros((2, size, size))
+        for matrix, of_class in zip(self._matrices, (self._sign > 0.0, self._sign <= 0.0)):
+            places = np.flatnonzero(of_class)
+            rows.add_gram(places, curvature[places], matrix)
+        self._key = anchor.tobytes()
+
+
+def _inverse(matrix: Array, ridge: Array) -> Inverse:
+    """Function that applies the inverse of an upper triangle and a ridge; changes the matrix."""
+    diagonal = matrix.diagonal() + ridge
+    # Neither the constant feature nor one that vanishes under the curvatures needs to have any: rounding may leave
+    # no factor, and the smallest growth that leaves one is taken.
+    growth = 0.0
+    while True:
+        matrix.flat[:: ridge.size + 1] = diagonal * (1.0 + growth) + (growth if growth else 0.0)
+        # The library reads columns: its lower triangle is the upper one of the matrix.
+        factor, failed = _potrf(matrix.T, lower=True)
+        if not failed:
+            return lambda slope: _potrs(factor, slope, lower=True)[0]
+        growth = max(10.0 * growth, 1e-14)

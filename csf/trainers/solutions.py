@@ -1,0 +1,90 @@
+"""Solutions of linear models as states: what is kept of them, and how they make a start for the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from csf._common.typing import Array
+from csf.linear import HingeSolution
+
+if TYPE_CHECKING:
+    from csf.linear import Rows
+
+__all__ = ["light", "part_of", "starts_at"]
+
+
+def starts_at(starts: Sequence[Any], place: Array) -> list[Any]:
+    """Solutions to start from: on the line through the nearest two, but for solvers that mix them by themselves.
+
+    Parameters
+    ----------
+    starts : sequence of tuple of (ndarray, solution)
+        Positions and solutions of earlier trainings, the nearest first.
+    place : ndarray
+        Position of the new one.
+
+    Returns
+    -------
+    list of solution
+        For the solver.
+    """
+    solutions = [solution for _, solution in starts]
+    # Solvers that mix solutions, or foretell one, do so by themselves.
+    if len(starts) < 2 or any(getattr(solutions[0], name, None) is not None for name in ("dual", "pulls")):
+        return solutions
+    (first, near), (second, far) = starts[:2]
+    line = second - first
+    part = min(max((place - first) @ line / (line @ line), -0.5), 1.0) if line.any() else 0.0
+    changes = {"w": near.w + part * (far.w - near.w)}
+    if isinstance(near, HingeSolution):
+        changes["share"] = np.clip(near.share + part * (far.share - near.share), 0.0, 1.0)
+    return [replace(near, **changes)]
+
+
+def part_of(solution: Any, rows: Rows, sign: Array) -> Any:
+    """What a solution on all samples says about some of them: dual variables of the others are left out.
+
+    Parameters
+    ----------
+    solution : Solution or HingeSolution
+        On all rows of the matrix.
+    rows : Rows
+        Some of them.
+    sign : ndarray of shape (n_rows,)
+        Their classes as +1 and -1.
+
+    Returns
+    -------
+    Solution or HingeSolution
+        For a solver on these rows.
+    """
+    if isinstance(solution, HingeSolution):
+        dual = None if solution.dual is None else solution.dual[rows.at]
+        return replace(solution, share=solution.share[rows.at], dual=dual)
+    if solution.dual is None:
+        return solution
+    dual = solution.dual[rows.at]
+    return replace(solution, dual=dual, margins=sign * rows.scores(rows.combine(dual * sign)))
+
+
+def light(solution: Any) -> Any:
+    """What the next training needs, no more: either coefficients, or dual variables (and margins to mix them).
+
+    Parameters
+    ----------
+    solution : Solution or HingeSolution
+        The solution.
+
+    Returns
+    -------
+    Solution or HingeSolution
+        The same without the rest.
+    """
+    if getattr(solution, "dual", None) is None:
+        return replace(solution, margins=None)
+    margins = None if isinstance(solution, HingeSolution) else solution.margins
+    return replace(solution, w=None, margins=margins)

@@ -1,0 +1,81 @@
+"""One solution on all samples, from which the first trainings of all folds start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from csf.samples.folds import Fold
+    from csf.trainers.linear import LinearTrainer
+    from csf.trainers.prepared import Prepared
+
+__all__ = ["Whole", "shared_whole"]
+
+_NEUTRAL = (1.0, 1.0)
+
+
+class Whole:
+    """State of a training with equal costs on all samples, made when it is first asked for.
+
+    Folds share most of their samples, so that each is a small change of it. It depends on the data and on the base
+    alone: which fold asks first changes nothing.
+
+    Parameters
+    ----------
+    make : callable
+        ``make()`` returns a trainer on all samples.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from csf.trainers import Training
+    >>> whole = Whole(lambda: SimpleNamespace(fit=lambda costs: Training(None, f"state for {costs}")))
+    >>> whole.state()
+    'state for (1.0, 1.0)'
+    """
+
+    def __init__(self, make: Callable[[], LinearTrainer]) -> None:
+        self._make, self._state, self._lock = make, None, Lock()
+
+    def state(self) -> Any:
+        """The state, the same one each time."""
+        with self._lock:
+            if self._state is None:
+                self._state = self._make().fit(_NEUTRAL).state
+            return self._state
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_make": self._make, "_state": self._state}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=Lock())
+
+
+def shared_whole(name: str, make: Callable[[], LinearTrainer], folds: list[Fold], prepared: Prepared) -> Whole | None:
+    """The start of all folds of a setting, and of its last training on everything.
+
+    Parameters
+    ----------
+    name : str
+        Of the setting.
+    make : callable
+        ``make()`` returns a trainer on all samples.
+    folds : list of Fold
+        Folds of one task.
+    prepared : Prepared
+        Keeps it for the last training.
+
+    Returns
+    -------
+    Whole or None
+        ``None`` for one fold alone, where nothing is shared, unless others came before.
+    """
+    task, (known_task, known) = folds[0].task, prepared.get(name, (None, None))
+    if known_task is task:
+        return known
+    if len(folds) == 1:
+        return None
+    prepared[name] = task, Whole(make)
+    return prepared[name][1]
