@@ -26,7 +26,21 @@ _HOMES = {
 
 # Packages that are there after ``import csf``, as ``csf.metrics``, without being loaded by it.
 _ROOMS = (
-    *("bounds", "cli", "costs", "errors", "experiments", "fenchel", "linear", "metrics", "online", "plots", "samples"),
+    *(
+        "bounds",
+        "cli",
+        "cluster",
+        "costs",
+        "dask",
+        "errors",
+        "experiments",
+        "fenchel",
+        "linear",
+        "metrics",
+        "online",
+        "plots",
+        "samples",
+    ),
     *("scores", "search", "strategies", "streams", "structural", "study", "testing", "thresholding", "trainers"),
     "trials",
 )

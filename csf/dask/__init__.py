@@ -1,0 +1,1 @@
+"""Cost search on Dask collections."""
