@@ -27,11 +27,24 @@ ORDER = [
         "resampling",
         "thresholding",
     ),
-    *("trials", "bounds", "strategies", "study", "trainers", "search", "csf", "fenchel", "streams", "online"),
-    *("structural", "testing", "plots", "report", "experiments", "cli", "__main__"),
+    *("trials", "bounds", "strategies", "study", "trainers", "search", "cluster", "dask", "csf", "fenchel", "streams"),
+    *("online", "structural", "testing", "plots", "report", "experiments", "cli", "__main__"),
 ]
 # Slow to import, or not installed everywhere: only where they are used, inside functions.
-LATE = {"matplotlib", "shapely", "pandas", "polars", "skops", "IPython", "lightgbm", "xgboost", "pyarrow", "river"}
+LATE = {
+    "matplotlib",
+    "shapely",
+    "pandas",
+    "polars",
+    "skops",
+    "IPython",
+    "lightgbm",
+    "xgboost",
+    "pyarrow",
+    "river",
+    "dask",
+    "distributed",
+}
 PRIVATE = {name for name in dir(BaseEstimator) if name.startswith("_") and not name.startswith("__")}
 
 

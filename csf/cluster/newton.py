@@ -1,0 +1,404 @@
+"""Linear models of data in parts: Newton's method where each step is one pass that only sums come back from."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray
+from csf.linear import Rows
+from csf.linear._solve import DIRECT, NOISE, newton_step, squared_terms
+from csf.trainers.linear import LogisticTrainer, linear_kind
+
+if TYPE_CHECKING:
+    from csf.cluster.engine import Job
+
+__all__ = ["LinearModel", "LinearProblem", "Part", "Question", "add_answers", "answers", "solve_together"]
+
+# Shares of a Newton step that are tried together where the whole step goes up.
+_SHARES = 0.5 ** np.arange(1.0, 25.0)
+# Products with the second derivatives for one step, and the share of the slope that they leave.
+_PRODUCTS, _FORCING = 50, 0.1
+_TOO_LARGE = (
+    "the features are not finite, or too large for a linear model to be solved, or C times the weights is; fill "
+    "missing values or drop their rows, and scale the features, e.g. to [0, 1]"
+)
+
+# Sums over rows: arrays that are added one by one.
+Answer: TypeAlias = tuple[Array, ...]
+
+
+class Part(NamedTuple):
+    """Rows of one part of the data.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n_rows, n_features)
+        Samples, float32 or float64.
+    is_pos : ndarray of bool, shape (n_rows,)
+        Truth.
+    weight : ndarray of shape (n_rows,) or None
+        Weights >= 0.
+    fold : ndarray of int, shape (n_rows,)
+        Fold of each row.
+    """
+
+    X: Any
+    is_pos: BoolArray
+    weight: Array | None
+    fold: IntArray
+
+
+@dataclass(frozen=True)
+class LinearProblem:
+    """What `sklearn.svm.LinearSVC` (squared hinge loss) or `sklearn.linear_model.LogisticRegression` (L2) minimises.
+
+    Parameters
+    ----------
+    logistic : bool
+        Which loss.
+    constant : float
+        Value of the constant feature that stands for the intercept; 0 without one.
+    free : bool
+        Whether the coefficient of the constant feature is not regularised.
+    scale : tuple of float
+        What the costs of positives and of negatives are multiplied with: C and the base's own class weights.
+    tol : float
+        Duality gap to reach, as a share of the objective.
+    max_iter : int
+        Limit of Newton steps.
+
+    Examples
+    --------
+    >>> from sklearn.svm import LinearSVC
+    >>> LinearProblem.of(LinearSVC(C=2.0))
+    LinearProblem(logistic=False, constant=1.0, free=False, scale=(2.0, 2.0), tol=1e-07, max_iter=1000)
+    """
+
+    logistic: bool
+    constant: float
+    free: bool
+    scale: tuple[float, float]
+    tol: float
+    max_iter: int
+
+    @classmethod
+    def of(cls, base: Estimator) -> LinearProblem:
+        """Problem of a base.
+
+        Parameters
+        ----------
+        base : LinearSVC or LogisticRegression
+            The base with its parameters.
+
+        Returns
+        -------
+        LinearProblem
+            The problem.
+
+        Raises
+        ------
+        ValueError
+            If the base minimises something else: the hinge loss, an L1 penalty, balanced class weights, ...
+        """
+        kind = linear_kind(base)
+        logistic = kind is LogisticTrainer
+        if kind is None or not (logistic or base.loss == "squared_hinge"):
+            raise ValueError(
+                f"{base!r} cannot be trained in parts: accepted are LinearSVC with loss='squared_hinge' and "
+                "LogisticRegression, both with an L2 penalty and class_weight=None or a dict"
+            )
+        own = base.class_weight or {}
+        scale = base.C * own.get(1, 1.0), base.C * own.get(0, 1.0)
+        constant = kind.constant(base)
+        free = logistic and constant != 0.0 and base.solver != "liblinear"
+        # As in `csf.trainers.linear`: the last digits come for nothing with a Newton step.
+        return cls(logistic, constant, free, scale, base.tol if logistic else 1e-3 * base.tol, base.max_iter)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """Coefficients of a linear model of two classes.
+
+    Parameters
+    ----------
+    w : ndarray of shape (n_features + 1,)
+        Coefficients; the last one belongs to the constant feature.
+    constant : float
+        Its value.
+    objective : float
+        Value of the minimised function.
+    relative_gap : float
+        Largest possible distance from the optimum, as a share of it.
+    n_iter : int
+        Newton steps.
+    """
+
+    w: Array
+    constant: float
+    objective: float
+    relative_gap: float
+    n_iter: int
+
+    def scores(self, X: Any) -> Array:
+        """Scores of some rows.
+
+        Parameters
+        ----------
+        X : ndarray or CSR of shape (n_rows, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Scores, above 0 where the positive class is predicted.
+        """
+        return Rows(X, constant=self.constant).scores(self.w)
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What one pass over the rows is to sum up for one training.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        What is minimised.
+    fold : int or None
+        The fold whose rows are left out.
+    weights : tuple of float
+        Weights of the losses of positives and negatives.
+    w : ndarray of shape (n_coefficients,)
+        Coefficients.
+    along : ndarray of shape (n_coefficients,), default=None
+        Without it, the loss, its slope and its second derivatives at ``w`` are asked for (their diagonal where there
+        are many). With ``shares``, the losses at ``w + share * along``; else the product of the second derivatives
+        with it.
+    shares : ndarray, default=None
+        See above.
+    """
+
+    problem: LinearProblem
+    fold: int | None
+    weights: tuple[float, float]
+    w: Array
+    along: Array | None = None
+    shares: Array | None = None
+
+    def answer(self, rows: Rows, part: Part) -> Answer:
+        """Sums over the rows of one part."""
+        weight = np.where(part.is_pos, *self.weights)
+        if part.weight is not None:
+            weight *= part.weight
+        if self.fold is not None:
+            weight[part.fold == self.fold] = 0.0
+        sign = np.where(part.is_pos, 1.0, -1.0)
+        margins = sign * rows.scores(self.w)
+        if self.along is None:
+            return self._value(rows, margins, sign, weight)
+        if self.shares is None:
+            along = rows.scores(self.along)
+            return (rows.combine(self._curvature(margins, weight) * along),)
+        steps = sign * rows.scores(self.along)
+        return (np.array([self._loss(margins + share * steps, weight) for share in self.shares]),)
+
+    def _loss(self, margins: Array, weight: Array) -> Any:
+        if self.problem.logistic:
+            return weight @ np.logaddexp(0.0, -margins)
+        return weight @ np.maximum(1.0 - margins, 0.0) ** 2
+
+    def _curvature(self, margins: Array, weight: Array) -> Array:
+        if self.problem.logistic:
+            e = np.exp(-np.abs(margins))
+            return weight * e / (1.0 + e) ** 2
+        return np.where(margins < 1.0, 2.0 * weight, 0.0)
+
+    def _value(self, rows: Rows, margins: Array, sign: Array, weight: Array) -> Answer:
+        """Loss, minus the slopes of positives and negatives, their dual sums, and second derivatives."""
+        is_pos = sign > 0
+        if self.problem.logistic:
+            soft, miss = np.logaddexp(0.0, -margins), np.exp(-np.logaddexp(0.0, margins))
+            dual = weight * miss
+            # Of the share of each weight that is its dual variable.
+            entropy = weight * (miss * (margins + soft) + (1.0 - miss) * soft)
+            loss = weight @ soft
+        else:
+            dual = np.empty_like(margins)
+            loss = squared_terms(margins, np.ones_like(sign), weight, dual)
+            entropy = np.zeros_like(dual)
+        split = [rows.combine(np.where(side, dual, 0.0)) for side in (is_pos, ~is_pos)]
+        sums = [np.array([each[side].sum() for side in (is_pos, ~is_pos)]) for each in (dual, entropy)]
+        return np.array(loss), np.array(split), *sums, self._matrix(rows, self._curvature(margins, weight))
+
+    def _matrix(self, rows: Rows, curvature: Array) -> Array:
+        if rows.n_coefficients > DIRECT:
+            return rows.combine(curvature, squares=True)
+        matrix, places = np.zeros((rows.n_coefficients, rows.n_coefficients)), np.flatnonzero(curvature)
+        rows.add_gram(places, curvature[places], matrix)
+        return matrix
+
+
+def answers(part: Part, questions: Sequence[Question]) -> list[Answer]:
+    """What one part of the data says to some questions.
+
+    Parameters
+    ----------
+    part : Part
+        Its rows.
+    questions : sequence of Question
+        The questions, of problems with the same constant feature or not.
+
+    Returns
+    -------
+    list of tuple of ndarray
+        Sums, to be added to those of the other parts.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        views: dict[float, Rows] = {}
+        for question in questions:
+            constant = question.problem.constant
+            views[constant] = views.get(constant) or Rows(part.X, constant=constant)
+        return [question.answer(views[question.problem.constant], part) for question in questions]
+
+
+def add_answers(parts: Sequence[list[Answer]]) -> list[Answer]:
+    """Sums of several parts.
+
+    Parameters
+    ----------
+    parts : sequence of list
+        As `answers` returns them; at least one.
+
+    Returns
+    -------
+    list of tuple of ndarray
+        Their sums.
+    """
+    return [tuple(np.sum(terms, axis=0) for terms in zip(*answer, strict=True)) for answer in zip(*parts, strict=True)]
+
+
+# Asks for sums until the model is found.
+Solving: TypeAlias = Generator[Question, Answer, LinearModel]
+
+
+def solve_together(jobs: Sequence[Job], n_features: int, ask: Any) -> list[LinearModel]:
+    """Solve several problems on the same data, with one pass for a step of all of them.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        Trainings of bases that `LinearProblem.of` takes; their ``starts`` are coefficients.
+    n_features : int
+        Number of features.
+    ask : callable
+        ``ask(questions)`` makes a pass: `answers` of all parts, added by `add_answers`.
+
+    Returns
+    -------
+    list of LinearModel
+        One for each job. None of them depends on what else is solved.
+
+    Raises
+    ------
+    ValueError
+        If features are not finite or so large that sums overflow.
+    """
+    solving = [_solved(LinearProblem.of(job.base), job.fold, job.costs, n_features, job.starts) for job in jobs]
+    found: dict[int, LinearModel] = {}
+    questions = {k: next(each) for k, each in enumerate(solving)}
+    while questions:
+        answered = ask(list(questions.values()))
+        asked, questions = list(questions), {}
+        for k, answer in zip(asked, answered, strict=True):
+            try:
+                questions[k] = solving[k].send(answer)
+            except StopIteration as end:
+                found[k] = end.value
+    return [found[k] for k in range(len(jobs))]
+
+
+def _solved(problem: LinearProblem, fold: int | None, costs: Costs, n_features: int, starts: Sequence[Any]) -> Solving:
+    """Newton's method with a line search; asks for sums."""
+    weights = costs[0] * problem.scale[0], costs[1] * problem.scale[1]
+    ridge = np.ones(n_features + 1)
+    ridge[-1] = 0.0 if problem.free else 1.0
+    w = np.array(starts[0]) if starts else np.zeros(n_features + 1)
+    state = _Value(problem, ridge, w, (yield Question(problem, fold, weights, w)))
+    count = 0
+    while state.gap > problem.tol * state.objective and count < problem.max_iter:
+        step = yield from _step(problem, fold, weights, ridge, state)
+        descent, count = state.slope @ step, count + 1
+        if not descent < 0.0:
+            break
+        w = state.w + step
+        new = _Value(problem, ridge, w, (yield Question(problem, fold, weights, w)))
+        if not new.objective <= state.objective + 1e-4 * descent:
+            (losses,) = yield Question(problem, fold, weights, state.w, step, _SHARES)
+            moved = state.w + _SHARES[:, None] * step
+            values = 0.5 * (moved**2) @ ridge + losses
+            best = int(np.argmin(values))
+            # What is left is rounding, and the gap says how much it is.
+            if not values[best] < state.objective:
+                break
+            new = _Value(problem, ridge, moved[best], (yield Question(problem, fold, weights, moved[best])))
+        state = new
+    gap = max(state.gap, NOISE * state.objective) / state.objective if state.objective > 0 else 0.0
+    return LinearModel(state.w, problem.constant, state.objective, gap, count)
+
+
+def _step(
+    problem: LinearProblem, fold: int | None, weights: tuple[float, float], ridge: Array, state: _Value
+) -> Generator[Question, Answer, Array]:
+    """Newton step, by a factor or, with many features, by a product with the second derivatives for each pass."""
+    matrix = state.matrix
+    if matrix.ndim == 2:
+        return newton_step(matrix + np.diag(ridge), state.slope)
+    diagonal = ridge + matrix
+    diagonal[diagonal == 0.0] = 1.0
+    goal = _FORCING**2 * state.slope @ (state.slope / diagonal)
+    x, residual = np.zeros_like(state.w), -state.slope
+    direction = residual / diagonal
+    norm = residual @ direction
+    for _ in range(_PRODUCTS):
+        if not norm > goal:
+            break
+        (product,) = yield Question(problem, fold, weights, state.w, direction)
+        image = ridge * direction + product
+        curvature = direction @ image
+        if not curvature > 0.0:
+            break
+        x, residual = x + norm / curvature * direction, residual - norm / curvature * image
+        scaled = residual / diagonal
+        norm, before = residual @ scaled, norm
+        direction = scaled + norm / before * direction
+    return x
+
+
+class _Value:
+    """Objective, slope, second derivatives and duality gap at some coefficients."""
+
+    def __init__(self, problem: LinearProblem, ridge: Array, w: Array, answer: Answer) -> None:
+        loss, split, dual, entropy, self.matrix = answer
+        self.w, self.slope = w, ridge * w - split[0] + split[1]
+        self.objective = float(0.5 * w @ (ridge * w) + loss)
+        square = float(self.slope @ self.slope)
+        if not np.isfinite(square + self.objective):
+            raise ValueError(_TOO_LARGE)
+        # Half the squared slope bounds the gap where all coefficients are regularised.
+        self.gap = 0.5 * square if not problem.free else self.objective - _dual_objective(split, dual, entropy)
+
+
+def _dual_objective(split: Array, dual: Array, entropy: Array) -> float:
+    """Value of the dual function of a logistic regression with a free constant feature, or a little less.
+
+    The dual variables of both classes must have the same sum, so the larger class is scaled down. An entropy that is
+    scaled is at most the entropy of what is scaled, which would need another pass.
+    """
+    if not dual.min() > 0.0:
+        return -np.inf
+    share = dual.min() / dual
+    v = (share[0] * split[0] - share[1] * split[1])[:-1]
+    return float(share @ entropy - 0.5 * v @ v)

@@ -1,0 +1,178 @@
+"""DaskXGBClassifier and DaskLGBMClassifier: trained by their own libraries on partitions of the training part."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from csf._common.typing import Array, Estimator, Label, Samples
+from csf._sklearn import clone
+from csf.dask.base import DaskBase, Scorer
+from csf.trainers.base import Training
+
+if TYPE_CHECKING:
+    from csf.cluster.engine import Job
+    from csf.dask.collections import DaskData, RawPart
+    from csf.dask.survey import Survey
+
+__all__ = ["BoostingBase", "LightGBMBase", "XGBoostBase"]
+
+# So many times a training is repeated during which workers were lost: it needs all of them until its end.
+_ATTEMPTS = 5
+
+
+class BoostingBase(DaskBase):
+    """What both libraries share: they take collections and a cluster, and train one model after the other."""
+
+    natural_threshold = 0.5
+
+    def check(self, base: Estimator) -> None:
+        """See `DaskBase.check`."""
+        from distributed import get_client
+
+        if base.get_params().get("client") is not None:
+            raise ValueError(
+                f"{type(base).__name__}(client=...) cannot be cloned; make the client the default one, Client(...), "
+                "and leave client=None"
+            )
+        try:
+            get_client()
+        except ValueError:
+            raise ValueError(
+                f"{type(base).__name__} trains on a cluster, and there is none; start one, e.g. "
+                "distributed.Client(), before the search"
+            ) from None
+
+    def train(self, jobs: Sequence[Job], data: DaskData, found: Survey, pos_label: Label) -> list[Training | Exception]:
+        """See `DaskBase.train`."""
+        return [self._trained(job, data, found, pos_label) for job in jobs]
+
+    def _trained(self, job: Job, data: DaskData, found: Survey, pos_label: Label) -> Training | Exception:
+        for _ in range(_ATTEMPTS - 1):
+            workers = _workers()
+            try:
+                return Training(self._fit(clone(job.base), *_collections(job, data, found, pos_label)))
+            except Exception as error:
+                # Lost workers take their part of the trees with them, and their libraries say so in many ways.
+                if workers <= _workers():
+                    return error
+                _await_workers()
+        return Training(self._fit(clone(job.base), *_collections(job, data, found, pos_label)))
+
+    @abstractmethod
+    def _fit(self, base: Estimator, X: Any, y: Any, weight: Any) -> Estimator:
+        """The base, fitted."""
+
+    def scorer(self, model: Estimator) -> Scorer:
+        """See `DaskBase.scorer`."""
+        return _ProbabilityScorer(self.local(model))
+
+    def fitted(self, base: Estimator, model: Estimator, names: Array | None) -> Estimator:
+        """See `DaskBase.fitted`."""
+        return model
+
+
+class XGBoostBase(BoostingBase):
+    """Trains `xgboost.dask.DaskXGBClassifier`."""
+
+    def _fit(self, base: Estimator, X: Any, y: Any, weight: Any) -> Estimator:
+        return base.fit(X, y, sample_weight=weight)
+
+    def local(self, fitted: Estimator) -> Estimator:
+        """See `DaskBase.local`."""
+        from xgboost import XGBClassifier
+
+        local = XGBClassifier(**fitted.get_params())
+        local.load_model(fitted.get_booster().save_raw())
+        return local
+
+
+class LightGBMBase(BoostingBase):
+    """Trains `lightgbm.DaskLGBMClassifier`."""
+
+    def _fit(self, base: Estimator, X: Any, y: Any, weight: Any) -> Estimator:
+        from dask.base import persist
+        from distributed import wait
+
+        # It asks for the pieces of samples and labels one after the other, and mixes them up where they are made anew.
+        kept = persist(X, y, weight)
+        wait(kept)
+        return base.fit(*kept[:2], sample_weight=kept[2])
+
+    def local(self, fitted: Estimator) -> Estimator:
+        """See `DaskBase.local`."""
+        return fitted.to_local()
+
+
+@dataclass(frozen=True, eq=False)
+class _ProbabilityScorer:
+    """Scores by the probability of the positive class."""
+
+    model: Estimator
+
+    def __call__(self, X: Samples) -> Array:
+        if not X.shape[0]:  # which the libraries refuse
+            return np.empty(0)
+        return np.asarray(self.model.predict_proba(X), dtype=np.float64)[:, 1]
+
+
+def _workers() -> set[str]:
+    """Addresses of the cluster's workers."""
+    from distributed import get_client
+
+    return set(get_client().scheduler_info(n_workers=-1)["workers"])
+
+
+def _await_workers() -> None:
+    """Wait for a worker; those that were killed are back soon, where anyone looks after them."""
+    from distributed import get_client
+
+    get_client().wait_for_workers(1)
+
+
+def _collections(job: Job, data: DaskData, found: Survey, pos_label: Label) -> tuple[Any, Any, Any]:
+    """Samples, codes and weights of the training part, with equal partitions and none of them empty."""
+    from dask.delayed import delayed
+
+    pieces, lengths = [], []
+    cut = delayed(_training_rows, nout=3, pure=False)
+    for part, rows in zip(data.parts, (found.rows[index] for index in sorted(found.rows)), strict=True):
+        length = sum(count for fold, count in rows.items() if job.fold is None or fold != job.fold)
+        if length:
+            pieces.append(cut(part, job.fold, job.costs, pos_label))
+            lengths.append(length)
+    columns = list(zip(*pieces))
+    if hasattr(data.X, "_meta") and hasattr(data.X, "columns"):
+        import dask.dataframe as dd
+
+        metas = (data.X._meta, ("code", np.int64), ("weight", np.float64))
+        X, y, weight = (dd.from_delayed(list(parts), meta=meta) for parts, meta in zip(columns, metas))
+        return X, y, weight
+    import dask.array as da
+
+    def stacked(parts: Sequence[Any], dtype: Any, *more: int) -> Any:
+        blocks = [da.from_delayed(part, (n, *more), dtype) for part, n in zip(parts, lengths)]
+        return da.concatenate(blocks)
+
+    X = stacked(columns[0], data.X.dtype, data.n_features)
+    return X, stacked(columns[1], np.int64), stacked(columns[2], np.float64)
+
+
+def _training_rows(
+    part: RawPart, fold: int | None, costs: tuple[float, float], pos_label: Label
+) -> tuple[Samples, Any, Any]:
+    """Samples, codes and weights of the rows that a fold trains on."""
+    kept = np.flatnonzero(part.fold != fold) if fold is not None else slice(None)
+    is_pos = part.y == pos_label
+    weight = np.where(is_pos, *costs) * (1.0 if part.weight is None else part.weight)
+    code, weight = is_pos[kept].astype(np.int64), weight[kept]
+    if not hasattr(part.X, "iloc"):
+        return part.X[kept], code, weight
+    import pandas as pd
+
+    X = part.X.iloc[kept]
+    return X, pd.Series(code, index=X.index, name="code"), pd.Series(weight, index=X.index, name="weight")

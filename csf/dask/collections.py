@@ -1,0 +1,259 @@
+"""Dask collections as parts that belong together: rows, labels, weights and fold numbers of the same samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from csf._common.typing import Array, Label, Samples
+from csf.cluster.folds import hash_folds
+from csf.cluster.newton import Part
+
+__all__ = ["DaskData", "RawPart", "is_array", "is_frame", "matrix", "require_dask"]
+
+# Parts whose results are merged at a time.
+_FAN_IN = 8
+
+
+def require_dask() -> None:
+    """Raise an ImportError that names the extra where Dask is missing.
+
+    Raises
+    ------
+    ImportError
+        Without dask, or without its frames and arrays.
+    """
+    try:
+        import dask.array
+        import dask.dataframe  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f"searching on Dask collections needs Dask with its arrays and frames ({error}): pip install 'csf[dask]'"
+        ) from error
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is a Dask array."""
+    import dask.array as da
+
+    return isinstance(value, da.Array)
+
+
+def is_frame(value: Any) -> bool:
+    """Whether a value is a Dask frame or series."""
+    import dask.dataframe as dd
+
+    return isinstance(value, dd.DataFrame | dd.Series)
+
+
+@dataclass(frozen=True, eq=False)
+class RawPart:
+    """One partition as the user's collections hold it.
+
+    Parameters
+    ----------
+    index : int
+        Its number.
+    X : array, CSR or frame of shape (n_rows, n_features)
+        Samples.
+    y : ndarray of shape (n_rows,)
+        Labels.
+    weight : ndarray of shape (n_rows,) or None
+        Weights.
+    fold : ndarray of int, shape (n_rows,)
+        Fold of each row.
+    """
+
+    index: int
+    X: Samples
+    y: Array
+    weight: Array | None
+    fold: Array
+
+    def coded(self, pos_label: Label) -> Part:
+        """The part with a matrix, and with codes for labels.
+
+        Parameters
+        ----------
+        pos_label : label
+            The positive class.
+
+        Returns
+        -------
+        Part
+            For the linear solvers.
+        """
+        return Part(matrix(self.X), self.y == pos_label, self.weight, self.fold)
+
+
+def matrix(X: Samples) -> Any:
+    """Samples of one partition as a CSR matrix or an array of float32 or float64.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame of shape (n_rows, n_features)
+        Samples.
+
+    Returns
+    -------
+    ndarray or CSR
+        The numbers.
+
+    Raises
+    ------
+    TypeError
+        If a column holds something else.
+    """
+    if sparse.issparse(X):
+        return X.tocsr()
+    try:
+        values = X.to_numpy(dtype=None, na_value=np.nan) if hasattr(X, "to_numpy") else np.asarray(X)
+        return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"linear models need columns of numbers: {error}; encode the others first") from None
+
+
+@dataclass(frozen=True, eq=False)
+class DaskData:
+    """Collections of the same samples, part by part.
+
+    Parameters
+    ----------
+    X : dask array or frame of shape (n_samples, n_features)
+        Samples.
+    y : dask array or series of shape (n_samples,)
+        Labels.
+    weight : dask array or series of shape (n_samples,) or None
+        Weights.
+    folds : dask array or series of shape (n_samples,) or None
+        Fold numbers; ``None`` takes those of a hash.
+    cv : int or float
+        Number of folds of the hash, or the share that it holds out.
+    seed : int
+        Its seed.
+    """
+
+    X: Any
+    y: Any
+    weight: Any
+    folds: Any
+    cv: int | float
+    seed: int
+
+    def __post_init__(self) -> None:
+        _check("X", self.X, 2)
+        _check("y", self.y, 1)
+        for name, value in (("sample_weight", self.weight), ("folds", self.folds)):
+            if value is not None:
+                _check(name, value, 1)
+
+    @cached_property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.X.shape[1])
+
+    @cached_property
+    def feature_names(self) -> Array | None:
+        """Names of the features of a frame, where all are texts."""
+        names = list(getattr(self.X, "columns", ()))
+        return np.array(names, dtype=object) if names and all(isinstance(name, str) for name in names) else None
+
+    @cached_property
+    def parts(self) -> list[Any]:
+        """Delayed `RawPart` of each partition; nothing is read before they are asked for."""
+        from dask.delayed import delayed
+
+        rows = self.X if is_frame(self.X) else self.X.rechunk({1: -1})
+        blocks = _delayed(rows)
+        columns = [_aligned(*pair, rows) for pair in (("y", self.y), ("sample_weight", self.weight))]
+        columns.append(_aligned("folds", self.folds, rows))
+        make = delayed(_raw_part, pure=False)
+        return [
+            make(index, X, y, weight, fold, self.cv, self.seed)
+            for index, (X, y, weight, fold) in enumerate(zip(blocks, *columns, strict=True))
+        ]
+
+    def reduced(self, of_part: Callable[[RawPart], Any], of_results: Callable[[Sequence[Any]], Any]) -> Any:
+        """Run a function on each part, where that part is, and merge the results, a few at a time.
+
+        Parameters
+        ----------
+        of_part : callable
+            ``of_part(raw_part)``.
+        of_results : callable
+            ``of_results(results)`` of some parts is again a result.
+
+        Returns
+        -------
+        object
+            The result of all parts.
+        """
+        from dask.delayed import delayed
+
+        # What a function brings with it, such as edges and coefficients, is one node of the graph for all parts.
+        function, merge = delayed(of_part, traverse=False), delayed(of_results, traverse=False)
+        call = delayed(_call, pure=False)
+        results = [call(function, part) for part in self.parts]
+        while len(results) > 1:
+            groups = [results[start : start + _FAN_IN] for start in range(0, len(results), _FAN_IN)]
+            results = [call(merge, group) if len(group) > 1 else group[0] for group in groups]
+        return results[0].compute()
+
+
+def _check(name: str, value: Any, ndim: int) -> None:
+    """Raise an error for what is no Dask collection of so many dimensions."""
+    if not (is_array(value) or is_frame(value)):
+        raise TypeError(
+            f"{name} must be a Dask {'array or frame' if ndim == 2 else 'array or series'}, got a "
+            f"{type(value).__name__}; for data in memory use csf.CostSearch, or dask.array.from_array({name}, ...)"
+        )
+    if value.ndim != ndim:
+        raise ValueError(f"{name} must have {ndim} dimension{'s' * (ndim > 1)}, got {value.ndim}")
+
+
+def _call(function: Callable[[Any], Any], argument: Any) -> Any:
+    return function(argument)
+
+
+def _delayed(collection: Any) -> list[Any]:
+    """One delayed value for each partition."""
+    parts = collection.to_delayed()
+    return list(parts) if isinstance(parts, list) else list(parts.ravel())
+
+
+def _aligned(name: str, value: Any, rows: Any) -> list[Any]:
+    """Partitions of a column that are those of the samples."""
+    n_parts = rows.npartitions
+    if value is None:
+        return [None] * n_parts
+    if is_array(value) and is_array(rows):
+        known, own = rows.chunks[0], value.chunks[0]
+        if not np.isnan([*known, *own]).any():
+            if sum(known) != sum(own):
+                raise ValueError(f"X has {sum(known)} rows, {name} {sum(own)}: they must be those of the same samples")
+            value = value if own == known else value.rechunk((known,))
+    if value.npartitions != n_parts:
+        raise ValueError(
+            f"X has {n_parts} partitions and {name} {value.npartitions}, and their rows cannot be matched without "
+            f"their lengths; give {name} the partitions of X, e.g. with repartition or compute_chunk_sizes"
+        )
+    return _delayed(value)
+
+
+def _raw_part(index: int, X: Samples, y: Any, weight: Any, fold: Any, cv: int | float, seed: int) -> RawPart:
+    """Part of its pieces, which must be equally long."""
+    n_rows, y = X.shape[0], np.asarray(y)
+    weight = None if weight is None else np.asarray(weight, dtype=np.float64)
+    fold = hash_folds(index, n_rows, cv, seed) if fold is None else np.asarray(fold)
+    for name, values in (("y", y), ("sample_weight", weight), ("folds", fold)):
+        if values is not None and values.shape != (n_rows,):
+            raise ValueError(
+                f"in partition {index} X has {n_rows} rows and {name} {values.shape[0]}: their partitions must hold "
+                "the same samples"
+            )
+    return RawPart(index, X, y, weight, fold)

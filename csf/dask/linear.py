@@ -1,0 +1,81 @@
+"""LinearSVC and LogisticRegression on Dask collections: Newton's method, one pass over the data for each step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from csf._common.typing import Array, Estimator, Label, Samples
+from csf._sklearn import clone
+from csf.cluster.newton import Answer, LinearModel, LinearProblem, Question, add_answers, answers, solve_together
+from csf.dask.base import DaskBase, Scorer
+from csf.dask.collections import DaskData, RawPart, matrix
+from csf.trainers.base import Training
+
+if TYPE_CHECKING:
+    from csf.cluster.engine import Job
+    from csf.dask.survey import Survey
+
+__all__ = ["LinearBase"]
+
+
+class LinearBase(DaskBase):
+    """Trains scikit-learn's linear models on sums over partitions, all folds in the same passes."""
+
+    natural_threshold = 0.0
+
+    def check(self, base: Estimator) -> None:
+        """See `DaskBase.check`."""
+        LinearProblem.of(base)
+
+    def train(self, jobs: Sequence[Job], data: DaskData, found: Survey, pos_label: Label) -> list[Training | Exception]:
+        """See `DaskBase.train`."""
+
+        def ask(questions: list[Question]) -> list[Answer]:
+            return data.reduced(partial(_answers, questions=questions, pos_label=pos_label), add_answers)
+
+        try:
+            models = solve_together(jobs, data.n_features, ask)
+        except (TypeError, ValueError) as error:
+            # Columns that are no numbers, or numbers that are not finite: no job could do anything about that.
+            return [error for _ in jobs]
+        return [Training(model, state=model.w, gap=model.relative_gap) for model in models]
+
+    def scorer(self, model: LinearModel) -> Scorer:
+        """See `DaskBase.scorer`."""
+        return _LinearScorer(model)
+
+    def fitted(self, base: Estimator, model: LinearModel, names: Array | None) -> Estimator:
+        """See `DaskBase.fitted`."""
+        fitted = clone(base)
+        fitted.coef_ = model.w[None, :-1].copy()
+        fitted.intercept_ = np.array([model.w[-1] * model.constant])
+        fitted.classes_ = np.array([0, 1])
+        fitted.n_features_in_ = model.w.shape[0] - 1
+        problem = LinearProblem.of(base)
+        fitted.n_iter_ = np.array([model.n_iter], dtype=np.int32) if problem.logistic else model.n_iter
+        if names is not None:
+            fitted.feature_names_in_ = names
+        return fitted
+
+    def local(self, fitted: Estimator) -> Estimator:
+        """See `DaskBase.local`."""
+        return fitted
+
+
+@dataclass(frozen=True, eq=False)
+class _LinearScorer:
+    """Scores by coefficients."""
+
+    model: LinearModel
+
+    def __call__(self, X: Samples) -> Array:
+        return self.model.scores(matrix(X))
+
+
+def _answers(part: RawPart, *, questions: list[Question], pos_label: Label) -> list[Answer]:
+    return answers(part.coded(pos_label), questions)

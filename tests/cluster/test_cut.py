@@ -1,0 +1,159 @@
+"""The cut by counts is the cut of the sweep over all scores, in a few passes."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from csf.cluster import MemoryScores, PartScores, counted_cut, own_decision
+from csf.errors import ErrorProfile
+from csf.metrics import METRICS, Constrained, FBeta, Metric, get_constraint, get_metric
+from csf.thresholding import sweep
+
+INF = np.inf
+SCORES = st.sampled_from([-INF, -1e300, -2.5, -0.0, 0.0, 5e-324, 1e-9, 0.3, np.nextafter(0.3, 1), 1.0, 7.0, 1e300, INF])
+# Sums of these are exact, so that equal values are equal however they are added up.
+WEIGHTS = st.sampled_from([0.0, 0.25, 0.5, 1.0, 3.0])
+CONSTRAINTS = [None, "precision >= 0.6", "fpr <= 0.3", "predicted_positive_rate <= 0.2", "recall >= 0.9"]
+# One edge a class and nothing listed but single scores: everything is left to the search for finer bins.
+SIZES = [(1, 1), (2, 5), (50, 1000)]
+
+
+@st.composite
+def samples(draw):
+    rows = draw(st.lists(st.tuples(st.booleans(), SCORES, WEIGHTS), max_size=40))
+    rows += [(True, draw(SCORES), 1.0), (False, draw(SCORES), 1.0)]
+    is_pos, score, weight = zip(*draw(st.permutations(rows)), strict=True)
+    return np.array(is_pos), np.array(score), np.array(weight)
+
+
+def parted(is_pos, score, weight=None, *, n_parts=1, n_folds=1, own_cut=0.0):
+    """The same samples in parts, with folds in turns."""
+    folds = np.arange(score.size) % n_folds
+    parts = np.array_split(np.arange(score.size), n_parts)
+    pick = [PartScores(score[at], is_pos[at], None if weight is None else weight[at], folds[at]) for at in parts]
+    return MemoryScores(pick, n_folds, own_cut)
+
+
+def aim(metric, constraint):
+    metric = get_metric(metric)
+    return metric if constraint is None else Constrained(metric, get_constraint(constraint))
+
+
+def check_equal(found, curve, metric):
+    best = curve.best(metric, metric.constraint)
+    assert found.cut.threshold == best.threshold
+    assert found.cut.profile == best.profile
+    assert (found.cut.value, found.cut.feasible) == (best.value, best.feasible)
+    assert found.upper == best.value or not best.feasible
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@given(samples(), st.sampled_from(SIZES), st.integers(1, 4), st.sampled_from(CONSTRAINTS))
+@settings(max_examples=40)
+def test_the_cut_is_that_of_the_sweep(metric, data, sizes, n_parts, constraint):
+    metric = aim(metric, constraint)
+    scores = parted(*data, n_parts=n_parts, n_folds=2)
+    found = counted_cut(scores, metric, n_edges=sizes[0], n_listed=sizes[1])
+    check_equal(found, sweep(*data), metric)
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS)
+@pytest.mark.parametrize("metric", ["f1", "gmean", "jaccard", "recall", "mcc", "accuracy"])
+@pytest.mark.parametrize("shape", ["normal", "heavy tails", "rounded", "probabilities", "weights"])
+def test_four_passes_do(shape, metric, constraint):
+    rng = np.random.default_rng(0)
+    n = 60_000
+    is_pos = rng.random(n) < 0.04
+    score = rng.normal(size=n) + 1.5 * is_pos
+    weight = None
+    if shape == "heavy tails":
+        score = np.sinh(8 * score)
+    elif shape == "rounded":
+        score = np.round(score, 2)
+    elif shape == "probabilities":
+        score = 1 / (1 + np.exp(-6 * score))
+    elif shape == "weights":
+        weight = rng.integers(0, 5, n) / 4
+    metric = aim(metric, constraint)
+    found = counted_cut(parted(is_pos, score, weight, n_parts=3), metric, n_edges=200, n_listed=3000)
+    check_equal(found, sweep(is_pos, score, weight), metric)
+    assert found.n_passes <= 4
+    assert found.n_listed <= 3000
+
+
+def test_weights_that_do_not_add_up_exactly_change_the_last_digits_at_most():
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        is_pos, score, weight = rng.random(5000) < 0.2, rng.normal(size=5000).round(2), rng.exponential(size=5000)
+        score += is_pos
+        found = counted_cut(parted(is_pos, score, weight, n_parts=7), FBeta(), n_edges=20, n_listed=100)
+        best = sweep(is_pos, score, weight).best("f1")
+        assert found.cut.threshold == best.threshold
+        assert found.cut.value == pytest.approx(best.value, rel=1e-15)
+
+
+def test_each_fold_is_judged_at_the_common_cut():
+    rng = np.random.default_rng(2)
+    is_pos, weight = rng.random(4000) < 0.3, rng.integers(1, 4, 4000) / 2
+    score = rng.normal(size=4000) + is_pos
+    found = counted_cut(parted(is_pos, score, weight, n_parts=3, n_folds=4), FBeta(), n_edges=30, n_listed=500)
+    assert len(found.fold_profiles) == 4
+    for k, profile in enumerate(found.fold_profiles):
+        at = np.arange(4000) % 4 == k
+        predicted = score[at] >= found.cut.threshold
+        assert profile == ErrorProfile.from_masks(is_pos[at], predicted, sample_weight=weight[at])
+
+
+@pytest.mark.parametrize("own_cut", [0.0, 0.5, np.nextafter(0.3, 1)])
+def test_the_own_decision_needs_one_pass(own_cut):
+    rng = np.random.default_rng(3)
+    is_pos = rng.random(1000) < 0.3
+    score = np.round(rng.normal(size=1000) + is_pos, 1)
+    expected = ErrorProfile.from_masks(is_pos, score >= own_cut)
+    scores = parted(is_pos, score, n_parts=2, own_cut=own_cut)
+    found = own_decision(scores)
+    assert (found.own, found.n_passes, found.cut) == (expected, 1, None)
+    assert counted_cut(scores, FBeta(), n_edges=7).own == expected
+
+
+def test_a_tolerance_saves_the_last_passes_and_says_what_it_leaves_open():
+    rng = np.random.default_rng(4)
+    is_pos = rng.random(20_000) < 0.1
+    score = rng.normal(size=20_000) + is_pos
+    found = counted_cut(parted(is_pos, score), FBeta(), n_edges=100, tol=0.02)
+    best = sweep(is_pos, score).best("f1").value
+    assert found.n_passes == 2
+    assert found.cut.value <= best <= found.upper <= found.cut.value + 0.02
+
+
+def test_all_cuts_between_bins_are_known_exactly():
+    rng = np.random.default_rng(5)
+    is_pos = rng.random(3000) < 0.2
+    score = rng.normal(size=3000) + is_pos
+    known, whole = counted_cut(parted(is_pos, score, n_parts=4), FBeta(), n_edges=50).curve, sweep(is_pos, score)
+    at = whole.cuts_at(known.lowest_score)
+    np.testing.assert_array_equal(known.fn, whole.fn[at])
+    np.testing.assert_array_equal(known.fp, whole.fp[at])
+
+
+def test_a_nan_score_is_an_error():
+    scores = parted(np.array([True, False, True]), np.array([0.1, np.nan, 0.3]))
+    with pytest.raises(ValueError, match="NaN scores"):
+        counted_cut(scores, FBeta())
+
+
+def test_one_class_alone_is_an_error():
+    with pytest.raises(ValueError, match=r"the held-out part gives the positive class 2 and the negative class 0"):
+        counted_cut(parted(np.array([True, True]), np.array([0.1, 0.3])), FBeta())
+
+
+def test_a_metric_of_ones_own_that_only_falls():
+    class Youden(Metric):
+        def value(self, fn, fp, *, pos):
+            return 1 - fn / pos - fp / (1 - pos)
+
+    rng = np.random.default_rng(6)
+    is_pos = rng.random(5000) < 0.2
+    score = rng.normal(size=5000) + is_pos
+    check_equal(counted_cut(parted(is_pos, score), Youden(), n_edges=40, n_listed=50), sweep(is_pos, score), Youden())

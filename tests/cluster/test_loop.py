@@ -1,0 +1,219 @@
+"""The search over an engine is the search in memory, on the same folds."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.exceptions import FitFailedWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import PredefinedSplit
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from csf import CostSearch
+from csf.cluster import EngineSearch, MemoryEngine, hash_folds
+from csf.metrics import Constrained, get_constraint, get_metric
+from csf.trials import best_trial
+
+TREE = DecisionTreeClassifier(max_depth=5, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_classification(1500, 8, n_informative=4, weights=[0.85], flip_y=0.1, random_state=0)
+    weight = np.random.default_rng(0).integers(1, 5, y.size) / 2
+    return X, y, weight
+
+
+def searched(engine, base, metric="f1", constraint=None, settings=({},), **options):
+    metric = get_metric(metric)
+    metric = metric if constraint is None else Constrained(metric, get_constraint(constraint))
+    bases = [base.__class__(**{**base.get_params(), **setting}) for setting in settings]
+    search = EngineSearch(engine, bases, list(settings), metric, **options)
+    return search, search.run()
+
+
+@pytest.mark.parametrize(("cv", "weighted"), [(3, True), (0.4, False)])
+@pytest.mark.parametrize(
+    ("metric", "constraint", "strategy", "threshold", "normalize"),
+    [
+        ("f1", None, "cone", "tune", "none"),
+        ("gmean", None, "support", "tune", "mean"),
+        ("recall", "precision >= 0.5", "grid", "tune", "none"),
+        ("jaccard", None, "dinkelbach", None, "none"),
+    ],
+)
+@pytest.mark.parametrize("base", [TREE, LogisticRegression()], ids=["tree", "logistic"])
+def test_the_search_is_that_in_memory(data, base, metric, constraint, strategy, threshold, normalize, cv, weighted):
+    X, y, weight = data
+    weight, fold = weight if weighted else None, hash_folds(0, y.size, cv)
+    if base is TREE:
+        normalize = "none"  # a last digit decides between splits that are equally good
+    engine = MemoryEngine(X, y, fold, weight, n_parts=3)
+    options = {"strategy": strategy, "n_trials": 5, "normalize": normalize}
+    _, found = searched(engine, base, metric, constraint, tune=threshold == "tune", **options)
+    whole = CostSearch(base, metric, constraint=constraint, threshold=threshold, cv=PredefinedSplit(fold), **options)
+    whole.set_params(engine="generic", refit=False, error_score="raise").fit(X, y, weight)
+    assert len(found.trials) == whole.n_trials_
+    for mine, known in zip(found.trials, whole.trials_, strict=True):
+        assert (mine.t, mine.costs) == (known.t, known.costs)
+        # Weights with their mean taken out differ in the last digit.
+        if normalize == "none":
+            assert mine.threshold == known.threshold
+        else:
+            assert mine.threshold == pytest.approx(known.threshold, rel=1e-9)
+        assert (mine.rate, mine.violation) == (known.rate, known.violation)
+        assert (mine.score, mine.value) == (known.score, known.value)
+        assert mine.profile == known.profile
+        assert mine.fold_scores == pytest.approx(known.fold_scores, rel=1e-12)
+    assert found.winner.number == best_trial(whole.trials_).number
+    # The bound reads cuts between bins: all of them here, where bins are single scores.
+    assert found.upper_bound == pytest.approx(whole.upper_bound_, rel=1e-12)
+
+
+def test_a_grid_of_parameters_has_a_study_each(data):
+    X, y, _ = data
+    engine = MemoryEngine(X, y, hash_folds(0, y.size, 3))
+    search, found = searched(engine, LogisticRegression(), settings=[{"C": 0.01}, {"C": 1.0}], n_trials=3)
+    assert [len(study.trials) for study in search.studies] == [3, 3]
+    assert found.params in ({"C": 0.01}, {"C": 1.0})
+    assert found.table["param_C"].tolist() == [0.01] * 3 + [1.0] * 3
+
+
+class Shaky(LinearSVC):
+    def fit(self, X, y, sample_weight=None):
+        if sample_weight.max() > 1.7:
+            raise RuntimeError("too heavy")
+        return super().fit(X, y, sample_weight=sample_weight)
+
+
+def test_trainings_that_fail_are_left_out(data):
+    X, y, _ = data
+    engine = MemoryEngine(X, y, hash_folds(0, y.size, 3))
+    with pytest.warns(FitFailedWarning, match="too heavy"):
+        _, found = searched(engine, Shaky(), strategy="grid", n_trials=4)
+    assert [trial.state for trial in found.trials] == ["failed"] + ["complete"] * 3
+    assert "RuntimeError: too heavy" in found.trials[0].error
+    with pytest.raises(RuntimeError, match="too heavy"):
+        searched(engine, Shaky(), strategy="grid", n_trials=4, raise_errors=True)
+
+
+class Nan(LinearSVC):
+    def decision_function(self, X):
+        return np.full(len(X), np.nan)
+
+
+def test_scores_that_are_none_fail_the_trial(data):
+    X, y, _ = data
+    engine = MemoryEngine(X, y, hash_folds(0, y.size, 3))
+    with (
+        pytest.raises(ValueError, match=r"(?s)all 2 trials failed: ValueError: .*NaN scores"),
+        pytest.warns(FitFailedWarning),
+    ):
+        searched(engine, Nan(), n_trials=2)
+
+
+def test_callbacks_see_trials_and_end_the_search(data):
+    X, y, _ = data
+    seen = []
+
+    def callback(study, trial):
+        seen.append(trial.number)
+        return trial.number == 1
+
+    engine = MemoryEngine(X, y, hash_folds(0, y.size, 3))
+    _, found = searched(engine, LogisticRegression(), strategy="grid", n_trials=5, callbacks=[callback])
+    assert (seen, len(found.trials), found.stop_reason) == ([0, 1], 2, "a callback ended the search")
+
+
+class Stateful(MemoryEngine):
+    """Its models depend a little on what they start from, and so does every later trial."""
+
+    def _trained(self, job):
+        trained = super()._trained(job)
+        shift = float(job.starts[0][0]) + 1e-3 if job.starts else 0.0
+        trained.model.intercept_ = trained.model.intercept_ + shift
+        return trained._replace(state=np.array([shift]), gap=1e-3)
+
+
+@pytest.mark.parametrize("after", [0, 1, 3])
+def test_a_search_goes_on_from_its_file_bit_for_bit(data, tmp_path, after):
+    X, y, _ = data
+    engine = Stateful(X, y, hash_folds(0, y.size, 3))
+    options = {"strategy": "cone", "n_trials": 6}
+    _, whole = searched(engine, LogisticRegression(), **options)
+
+    def kill(study, trial):
+        if trial.number == after:
+            raise SystemExit
+
+    path = tmp_path / "search.json"
+    with pytest.raises(SystemExit):
+        searched(engine, LogisticRegression(), checkpoint=path, callbacks=[kill], **options)
+    search, again = searched(engine, LogisticRegression(), checkpoint=path, **options)
+    assert again.trials == whole.trials
+    assert len(search.counted) == 5 - after
+    assert again.winner.duality_gap == 1e-3
+
+
+def test_a_file_of_another_search_is_refused(data, tmp_path):
+    X, y, weight = data
+    path, fold = tmp_path / "search.json", hash_folds(0, y.size, 3)
+    searched(MemoryEngine(X, y, fold), LogisticRegression(), n_trials=2, checkpoint=path)
+    others = [
+        (MemoryEngine(X, y, fold, weight), LogisticRegression(), "f1"),
+        (MemoryEngine(X, y, hash_folds(0, y.size, 3, seed=1)), LogisticRegression(), "f1"),
+        (MemoryEngine(X, y, fold), LogisticRegression(C=2.0), "f1"),
+        (MemoryEngine(X, y, fold), LogisticRegression(), "f2"),
+    ]
+    for engine, base, metric in others:
+        with pytest.raises(ValueError, match="belongs to another search"):
+            searched(engine, base, metric, n_trials=2, checkpoint=path)
+    assert len(json.loads(path.read_text())["studies"][0]) == 2
+
+
+def test_ctrl_c_keeps_what_is_finished(data):
+    X, y, _ = data
+
+    def interrupt(study, trial):
+        if trial.number == 1:
+            raise KeyboardInterrupt
+
+    engine = MemoryEngine(X, y, hash_folds(0, y.size, 3))
+    with pytest.warns(UserWarning, match="the search was interrupted"):
+        _, found = searched(engine, LogisticRegression(), n_trials=5, callbacks=[interrupt])
+    assert (len(found.trials), found.stop_reason) == (2, "interrupted")
+    with pytest.raises(KeyboardInterrupt):
+        searched(Interrupted(X, y, engine.fold), LogisticRegression())
+
+
+class Interrupted(MemoryEngine):
+    def train(self, jobs):
+        raise KeyboardInterrupt
+
+
+def test_the_winner_is_trained_on_everything_with_normalised_costs(data):
+    X, y, weight = data
+    engine = MemoryEngine(X, y, hash_folds(0, y.size, 3), weight)
+    search, found = searched(engine, LogisticRegression(), n_trials=2, normalize="mean")
+    whole = CostSearch(
+        LogisticRegression(), n_trials=2, normalize="mean", engine="generic", cv=PredefinedSplit(engine.fold)
+    )
+    whole.fit(X, y, weight)
+    model = search.train_on_everything(found.winner).model
+    np.testing.assert_allclose(model.coef_, whole.best_estimator_.coef_, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("fold", "message"),
+    [
+        (lambda y: np.where(np.arange(y.size) % 2, 0, 2), "fold 1 of 3 holds out no row"),
+        (lambda y: y, "without fold 0 there is no negative row"),
+        (lambda y: np.where(y == 0, -1, np.arange(y.size) % 2), "what the folds hold out lacks one of the classes"),
+    ],
+)
+def test_folds_that_cannot_be_used(data, fold, message):
+    X, y, _ = data
+    with pytest.raises(ValueError, match=message):
+        searched(MemoryEngine(X, y, fold(y)), LogisticRegression())
