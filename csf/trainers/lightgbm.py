@@ -118,7 +118,9 @@ class LightGBMTrainer(Trainer):
         # set_weight would keep the weights of the training before where all are 1: None takes them away.
         dataset, plain = self._bins.dataset, bool(np.all(weight == 1.0))
         dataset.set_field("weight", None if plain else weight.astype(np.float32))
-        return lightgbm.train(self._params(), dataset, num_boost_round=self.base.n_estimators)
+        # Kept as it was trained: the way through text that ends a training otherwise changes nothing but the time.
+        rounds = {"num_boost_round": self.base.n_estimators, "keep_training_booster": True}
+        return lightgbm.train(self._params(), dataset, **rounds)
 
     def _params(self) -> dict[str, Any]:
         own = self.base.get_params()
