@@ -233,13 +233,23 @@ def _choices_plan(options, methods, say):
     else:
         places = [(_folder_of(options.data, name), name) for name in _listed_sets(options.sets)]
     _check_names([name for _, name in places], options.data)
-    data = [_read_set(*place) for place in places]
-    left_out = [each.name for each in data if each.is_multiclass]
-    if left_out:
-        say(f"left out, as they have several classes: {', '.join(left_out)}")
-    data = [each for each in data if not each.is_multiclass]
+    data = [each for place in places if (each := _of_two_classes(*place, options.sets is not None, say)) is not None]
     splits = n_folds * n_repeats, n_folds * large_repeats
     return Plan(data, methods, OuterFolds(n_outer=n_folds), *splits, options.metric, options.seed)
+
+
+def _of_two_classes(folder, name, named, say):
+    """The data set, or ``None`` where it has several classes; errors of sets that were not named leave them out too."""
+    try:
+        found = _read_set(folder, name)
+    except ValueError as error:
+        if named:
+            raise
+        say(f"left out: {error}")
+        return None
+    if found.is_multiclass:
+        say(f"left out: {name} has several classes; name one of them with --sets {name}:LABEL")
+    return None if found.is_multiclass else found
 
 
 def _folder_of(folders, name):

@@ -385,8 +385,10 @@ def choice_methods(base: str, constraint: str | None = None) -> dict[str, _Choic
     if grid:
         methods["own C"] = ExactThreshold(base, constraint=constraint)
     plain = CostSearch(estimator, constraint=constraint)
-    paper = CostSearch(estimator, strategy="cone", param_grid=None, cv=5, threshold="tune", constraint=constraint)
-    options: dict[str, Any] = {"strategy": "grid", "constraint": constraint, "param_grid": grid or None}
+    # Everything that a default may change one day is said; the constraint is everybody's.
+    common: dict[str, Any] = {"constraint": constraint, "threshold": "tune", "normalize": "none"}
+    paper = CostSearch(estimator, strategy="cone", n_trials=10, param_grid=None, cv=5, min_gain=None, **common)
+    options: dict[str, Any] = {"strategy": "grid", "param_grid": grid or None, **common}
     # Trees are not refitted from where they were: fewer levels, and costs have to be more convincing.
     options |= {"n_trials": 11, "min_gain": 0.25} if grid else {"n_trials": 6, "min_gain": 2.0}
     careful = CostSearch(estimator, **options)

@@ -174,9 +174,11 @@ def choices(folder, *more, methods="own c"):
 def test_choices(run, ok, folder, tmp_path):
     (tmp_path / "more").mkdir()
     (folder / "other.npz").rename(tmp_path / "more" / "other.npz")
+    np.savez(tmp_path / "more" / "few.npz", X=np.eye(9), y=np.arange(9) < 2, positive=np.array([True]))
     code, out, err = run(*choices(folder, "--data", tmp_path / "more"))
     assert (code, "12/12" in err) == (0, True)
-    assert "left out, as they have several classes: many" in out
+    assert "left out: many has several classes; name one of them with --sets many:LABEL" in out
+    assert "left out: few: class True has 2 samples, 4 are needed" in out
     assert "| rival | " in out
     assert "| own C | " in out
     assert "2 data sets of 2 families" in out
