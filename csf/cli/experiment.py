@@ -1,13 +1,14 @@
-"""``csf experiment``: the papers' tables and figures, and streams, on folders of data sets."""
+"""``csf experiment``: the papers' tables and figures, streams, and what defaults are chosen by, on folders of sets."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import shlex
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
@@ -18,6 +19,8 @@ from csf._common.files import write_json
 from csf._common.names import did_you_mean
 from csf.cli.data import ReadOptions, read_dataset
 from csf.cli.errors import CliError, require
+from csf.experiments.choices import CHOICE_BASES, RIVAL, OuterFolds, choice_methods
+from csf.experiments.choices_report import ChoicesReport, write_choices
 from csf.experiments.datasets import TABLE_SETS, DataSet, folder_names, load_set
 from csf.experiments.figures import make_figures
 from csf.experiments.methods import METHODS
@@ -25,7 +28,7 @@ from csf.experiments.protocols import PROTOCOLS
 from csf.experiments.report import Report, write_report
 from csf.experiments.run import Plan, environment, run_cells
 from csf.experiments.streams import LEARNERS, run_streams
-from csf.metrics import get_metric
+from csf.metrics import get_constraint, get_metric
 
 __all__ = ["add_experiment"]
 
@@ -76,10 +79,47 @@ example:
   csf experiment stream --data data --sets adult --splits 5 --out streams
 
 {_SETS}"""
+_CHOICES = f"""\
+bases (--base)
+{_listed(CHOICE_BASES)}
+methods (--methods; all without it, the rival always)
+  rival      7 values of C around the base's own (where it has one), one exact threshold on the
+             pooled scores of 3 x 5 folds
+  own C      the same with the base's own C
+  plain      CostSearch(base) as it is
+  paper      strategy="cone", param_grid=None, cv=5, threshold="tune"
+  careful    5 x 5 folds, 7 values of C, 11 levels, min_gain=0.25 (bases without C: 3 x 5 folds,
+             6 levels, min_gain=2)
+
+Sets of one source are one family: names that agree up to the first digit, "-", "_" or ":".
+Differences are averaged over families. Sets of several classes are left out.
+
+example:
+  csf experiment choices --data data --data more --base logistic --jobs 2 --out logistic
+
+{_SETS}"""
+
+
+class _Splits(NamedTuple):
+    """Outer folds and how often they are made."""
+
+    n_folds: int
+    n_repeats: int
+
+    def __str__(self) -> str:
+        return f"{self.n_folds}x{self.n_repeats}"
+
+
+def _splits(text: str) -> _Splits:
+    """Read ``"5x2"``."""
+    parts = text.split("x")
+    if len(parts) != 2 or not all(part.isdecimal() for part in parts) or int(parts[0]) < 2 or int(parts[1]) < 1:
+        raise argparse.ArgumentTypeError(f"must be FOLDSxREPEATS with 2 folds and more, such as 5x2; got {text!r}")
+    return _Splits(*map(int, parts))
 
 
 def add_experiment(commands: Any, add_command: Callable[..., Any]) -> None:
-    """Register ``csf experiment`` and its three kinds.
+    """Register ``csf experiment`` and its four kinds.
 
     Parameters
     ----------
@@ -88,7 +128,7 @@ def add_experiment(commands: Any, add_command: Callable[..., Any]) -> None:
     add_command : callable
         ``add_command(commands, name, text, run, operands=..., epilog=...)``, which makes a parser.
     """
-    text = "Re-make the papers' tables and figures, or compare online learners, on your data sets."
+    text = "Re-make the papers' tables and figures, compare online learners, or judge defaults, on your data sets."
     command = commands.add_parser("experiment", help=text, description=text)
     kinds = command.add_subparsers(dest="kind", metavar="KIND", required=True)
     text = "All methods on the same splits: test values, paired differences, ranks, trainings and seconds."
@@ -102,15 +142,36 @@ def add_experiment(commands: Any, add_command: Callable[..., Any]) -> None:
     stream = _add_kind(kinds, add_command, "stream", text, _run_streams, _STREAM)
     stream.add_argument("--methods", metavar="LIST", help="learners, separated by commas, see below (all)")
     stream.add_argument("--every", type=int, default=1000, metavar="N", help="examples between two records (1000)")
+    _add_choices(kinds, add_command)
+
+
+def _add_choices(kinds, add_command):
+    text = "Whole classifiers against the simplest careful rival, averaged over families of data sets."
+    choices = _add_options(kinds, add_command, "choices", text, _run_choices, _CHOICES)
+    choices.add_argument(
+        "--data", required=True, action="append", metavar="DIR", help="folder of sets; may be repeated"
+    )
+    choices.add_argument("--base", choices=list(CHOICE_BASES), default="linearsvc", help="base classifier (linearsvc)")
+    choices.add_argument("--methods", metavar="LIST", help="methods, separated by commas, see below (all)")
+    choices.add_argument("--constraint", metavar="TEXT", help='what must hold, such as "precision >= 0.8"')
+    splits = {"type": _splits, "metavar": "KxR"}
+    choices.add_argument("--splits", default=_Splits(5, 2), help="outer folds x repeats (5x2)", **splits)
+    text = "the same for sets with 10 000 rows and more (5x1)"
+    choices.add_argument("--large-splits", default=_Splits(5, 1), help=text, **splits)
 
 
 def _add_kind(kinds, add_command, name, text, run, epilog):
-    command = add_command(kinds, name, text, run, operands="--data DIR --out DIR", epilog=epilog, group="experiment ")
+    command = _add_options(kinds, add_command, name, text, run, epilog)
     command.add_argument("--data", required=True, metavar="DIR", help="folder of data sets")
-    command.add_argument("--out", required=True, metavar="DIR", help="folder to write, made if missing")
-    command.add_argument("--sets", metavar="LIST", help="data sets, separated by commas, see below")
     command.add_argument("--splits", type=int, default=5, metavar="N", help="splits of each data set (5)")
     command.add_argument("--large-splits", type=int, metavar="N", help="splits of sets with 10 000 rows and more")
+    return command
+
+
+def _add_options(kinds, add_command, name, text, run, epilog):
+    command = add_command(kinds, name, text, run, operands="--data DIR --out DIR", epilog=epilog, group="experiment ")
+    command.add_argument("--out", required=True, metavar="DIR", help="folder to write, made if missing")
+    command.add_argument("--sets", metavar="LIST", help="data sets, separated by commas, see below")
     command.add_argument("--metric", default="f1", metavar="NAME", help="what is maximised (f1)")
     command.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the splits (0)")
     command.add_argument("--jobs", type=int, metavar="N", help="parallel workers (1; -1 for all processors)")
@@ -121,7 +182,7 @@ def _add_kind(kinds, add_command, name, text, run, epilog):
 def _run_table(options, say):
     methods = _chosen("--methods", options.methods, METHODS)
     plan = _plan(options, TABLE_SETS, {name: METHODS[name] for name in methods}, PROTOCOLS[options.protocol])
-    command = _start(options, plan, say, [f"--protocol {options.protocol}", f"--methods {','.join(methods)}"])
+    command = _start(options, plan, say, ["--protocol", options.protocol, "--methods", ",".join(methods)])
     rows = _interruptible(run_cells, plan, options, say)
     versions = environment()
     report = Report(plan, rows)
@@ -142,32 +203,95 @@ def _run_streams(options, say):
     if options.every < 1:
         raise CliError(f"--every must be at least 1, got {options.every}")
     plan = _plan(options, STREAM_SETS, {name: LEARNERS[name] for name in learners}, PROTOCOLS["modern"])
-    command = _start(options, plan, say, [f"--methods {','.join(learners)}", f"--every {options.every}"])
+    command = _start(options, plan, say, ["--methods", ",".join(learners), "--every", str(options.every)])
     text, paths = run_streams(plan, options.out, every=options.every, command=command, verbose=not options.quiet)
     say(text)
     _end(options, say, paths, environment())
+
+
+def _run_choices(options, say):
+    methods = choice_methods(options.base, options.constraint)
+    chosen = dict.fromkeys([RIVAL, *_chosen("--methods", options.methods, methods)])
+    plan = _choices_plan(options, {name: methods[name] for name in chosen}, say)
+    more = ["--base", options.base, "--methods", ",".join(chosen)]
+    more += [] if options.constraint is None else ["--constraint", options.constraint]
+    command = _start(options, plan, say, more)
+    report = ChoicesReport(plan, _interruptible(run_cells, plan, options, say), options.constraint)
+    paths = write_choices(report, options.out, command=command)
+    say(report.markdown())
+    _end(options, say, paths, environment())
+
+
+def _choices_plan(options, methods, say):
+    (n_folds, n_repeats), (large_folds, large_repeats) = options.splits, options.large_splits
+    if large_folds != n_folds:
+        raise CliError(f"--splits {options.splits} and --large-splits {options.large_splits} need equally many folds")
+    _check(options, *options.data)
+    get_constraint(options.constraint)
+    if options.sets is None:
+        places = [(folder, name) for folder in options.data for name in folder_names(folder)]
+    else:
+        places = [(_folder_of(options.data, name), name) for name in _listed_sets(options.sets)]
+    _check_names([name for _, name in places], options.data)
+    data = [each for place in places if (each := _of_two_classes(*place, options.sets is not None, say)) is not None]
+    splits = n_folds * n_repeats, n_folds * large_repeats
+    return Plan(data, methods, OuterFolds(n_outer=n_folds), *splits, options.metric, options.seed)
+
+
+def _of_two_classes(folder, name, named, say):
+    """The data set, or ``None`` where it has several classes; errors of sets that were not named leave them out too."""
+    try:
+        found = _read_set(folder, name)
+    except ValueError as error:
+        if named:
+            raise
+        say(f"left out: {error}")
+        return None
+    if found.is_multiclass:
+        say(f"left out: {name} has several classes; name one of them with --sets {name}:LABEL")
+    return None if found.is_multiclass else found
+
+
+def _folder_of(folders, name):
+    """The first folder that has the data set; the first of all where none has."""
+    stem = name.partition(":")[0]
+    return next((each for each in folders if stem in folder_names(each)), folders[0])
+
+
+def _listed_sets(text):
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _plan(options, usual, methods, protocol):
     for name in ("splits", "large_splits"):
         if getattr(options, name) is not None and getattr(options, name) < 1:
             raise CliError(f"--{name.replace('_', '-')} must be at least 1, got {getattr(options, name)}")
-    if options.seed < 0 or options.jobs == 0:
-        raise CliError("--seed must be at least 0, and --jobs must not be 0")
-    get_metric(options.metric)
-    if not os.path.isdir(options.data):
-        raise CliError(f"--data {options.data}: there is no such folder; give the folder of the data sets")
+    _check(options, options.data)
     known = folder_names(options.data)
     if options.sets is None:
         names = [name for name in usual if name in known] or known
     else:
-        names = [name.strip() for name in options.sets.split(",") if name.strip()]
-    if not names:
-        raise CliError(f"--data {options.data} holds no data set (NAME.npz); name files with --sets FILE:COLUMN=VALUE")
-    if len(set(names)) < len(names):
-        raise CliError(f"--sets names a data set twice: {', '.join(names)}")
+        names = _listed_sets(options.sets)
+    _check_names(names, [options.data])
     data = [_read_set(options.data, name) for name in names]
     return Plan(data, methods, protocol, options.splits, options.large_splits, options.metric, options.seed)
+
+
+def _check(options, *folders):
+    if options.seed < 0 or options.jobs == 0:
+        raise CliError("--seed must be at least 0, and --jobs must not be 0")
+    get_metric(options.metric)
+    for folder in folders:
+        if not os.path.isdir(folder):
+            raise CliError(f"--data {folder}: there is no such folder; give the folder of the data sets")
+
+
+def _check_names(names, folders):
+    if not names:
+        where = " and ".join(folders)
+        raise CliError(f"--data {where} holds no data set (NAME.npz); name files with --sets FILE:COLUMN=VALUE")
+    if len(set(names)) < len(names):
+        raise CliError(f"--sets names a data set twice: {', '.join(names)}")
 
 
 def _read_set(folder, name):
@@ -210,11 +334,13 @@ def _start(options, plan, say, more):
     if os.path.exists(options.out) and not os.path.isdir(options.out):
         raise CliError(f"--out {options.out} is a file; give a folder")
     os.makedirs(options.out, exist_ok=True)
-    words = ["csf", "experiment", options.kind, "--data", options.data, "--out", options.out]
+    folders = [options.data] if isinstance(options.data, str) else options.data
+    words = ["csf", "experiment", options.kind, *(word for each in folders for word in ("--data", each))]
+    words += ["--out", options.out]
     words += ["--sets", options.sets or ",".join(data.name for data in plan.data), "--splits", str(options.splits)]
     words += [] if options.large_splits is None else ["--large-splits", str(options.large_splits)]
     words += ["--metric", options.metric, "--seed", str(options.seed)]
-    words += [word for words in more for word in words.split(" ", 1)]
+    words += more
     words += [] if options.jobs is None else ["--jobs", str(options.jobs)]
     command = shlex.join(words)
     say(f"repeat with: {command}\n")

@@ -1,5 +1,7 @@
-"""The papers' protocols and tables on real data: data sets, splits, methods, statistics, figures."""
+"""Protocols and tables on real data, the papers' and what defaults are chosen by: sets, splits, methods, statistics."""
 
+from csf.experiments.choices import CHOICE_BASES, ExactThreshold, OuterFolds, WholeSearch, choice_methods, family
+from csf.experiments.choices_report import ChoicesReport, Verdict, write_choices
 from csf.experiments.datasets import DataSet, folder_names, load_set
 from csf.experiments.figures import make_figures
 from csf.experiments.methods import METHODS, PlugInBisection, Result, Search, TunedThreshold
@@ -19,12 +21,16 @@ from csf.experiments.training_cache import BASES, Base, SplitContext, TrainingCa
 
 __all__ = [
     "BASES",
+    "CHOICE_BASES",
     "LEARNERS",
     "METHODS",
     "PROTOCOLS",
     "Base",
+    "ChoicesReport",
     "DataSet",
     "Difference",
+    "ExactThreshold",
+    "OuterFolds",
     "Plan",
     "PlugInBisection",
     "Protocol",
@@ -36,6 +42,10 @@ __all__ = [
     "SplitContext",
     "TrainingCache",
     "TunedThreshold",
+    "Verdict",
+    "WholeSearch",
+    "choice_methods",
+    "family",
     "folder_names",
     "load_set",
     "make_figures",
@@ -46,6 +56,7 @@ __all__ = [
     "read_cells",
     "run_cells",
     "run_streams",
+    "write_choices",
     "write_report",
 ]
 

@@ -24,7 +24,7 @@ from csf.thresholding import bisection, sweep_several
 from csf.trials import best_trial
 
 if TYPE_CHECKING:
-    from csf.experiments.training_cache import SplitContext, Trained, TrainingCache
+    from csf.experiments.training_cache import Base, SplitContext, Trained, TrainingCache
     from csf.metrics.base import LinearFractional, Metric
     from csf.thresholding.curve import Cut
     from csf.trials import Trial
@@ -35,6 +35,7 @@ __all__ = [
     "METHODS",
     "REFERENCE",
     "CostAccount",
+    "Method",
     "Neutral",
     "NeutralFirst",
     "PlugInBisection",
@@ -150,9 +151,14 @@ class Method:
     serves_several: bool = True
 
     @property
+    def learner(self) -> Base:
+        """The learner of that name."""
+        return BASES[self.base]
+
+    @property
     def is_linear(self) -> bool:
         """Whether the models are linear in the features."""
-        return BASES[self.base].penalties
+        return self.learner.penalties
 
 
 @dataclass(frozen=True)

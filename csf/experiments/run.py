@@ -20,7 +20,7 @@ from csf._common.files import read_record, write_record
 from csf._common.identity import fingerprint
 from csf._common.typing import PathLike
 from csf._validation import check_n_jobs
-from csf.experiments.training_cache import BASES, SplitContext
+from csf.experiments.training_cache import SplitContext
 from csf.metrics import get_metric
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Plan:
         """
         if data.is_multiclass and not self.methods[method].serves_several:
             return "two classes only"
-        if sparse.issparse(data.X) and not BASES[self.methods[method].base].sparse and data.X.shape[1] > 1000:
+        if sparse.issparse(data.X) and not self.methods[method].learner.sparse and data.X.shape[1] > 1000:
             return "too many features for a dense copy"
         return None
 
@@ -133,7 +133,7 @@ class Plan:
             The hash.
         """
         used = self.methods[method]
-        parts = (data.digest, data.transformer(), used, BASES[used.base], self.protocol, self.metric, self.seed)
+        parts = (data.digest, data.transformer(), used, used.learner, self.protocol, self.metric, self.seed)
         return fingerprint(parts)[:16]
 
 

@@ -145,9 +145,13 @@ class PooledThresholdClassifier(CutClassifierMixin, ClassifierMixin, MetaEstimat
         check_both_classes(pooled.is_pos, pooled.sample_weight, "the held-out part of cv")
         self.classes_, self.pos_label_ = classes, pos_label
         self._set_threshold(pooled)
-        self.estimator_ = self.base if self._is_prefit() else clone(self.base).fit(X, labels, **fit_params)
+        self.estimator_ = self.base if self._is_prefit() else self._final_base().fit(X, labels, **fit_params)
         pass_on_features(self.estimator_, self)
         return self
+
+    def _final_base(self) -> Estimator:
+        """Unfitted base to train on everything."""
+        return clone(self.base)
 
     def _is_prefit(self) -> bool:
         return isinstance(self.cv, str) and self.cv == "prefit"

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any, Literal
 
-from csf._common.typing import Estimator, Label, RandomState_, Values
+from sklearn.model_selection import ParameterGrid
+
+from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, RandomState_, Samples, Values
 from csf._common.warn import warn
+from csf._sklearn import clone
 from csf._validation import check_choice
 from csf.metrics import Metric, get_constraint, get_metric
 from csf.resampling import AssessedMixin, ScoreStore
+from csf.samples.splits import resolve_splits
+from csf.thresholding._calibration import fit_calibrator
 from csf.thresholding._pooled import PooledThresholdClassifier
 from csf.thresholding._scores import RESPONSE_METHODS
+from csf.thresholding.curve import check_both_classes, sweep
 
 if TYPE_CHECKING:
     from csf.metrics.constraint import Constraint
@@ -37,6 +44,10 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
     constraint : str or Constraint, default=None
         Such as ``"precision >= 0.8"``: the best cut among those where it holds on the pooled scores. Where it
         never holds, the cut that misses it least, with a warning and ``feasible_=False``.
+    param_grid : dict or list of dict, default=None
+        Parameters of the base to choose, such as ``{"C": [0.1, 1, 10]}``: all settings are fitted in the same folds,
+        and the one with the best cut of its pooled scores is taken, of equal ones the first. ``None`` takes the base
+        as it is.
     cv : int, float, splitter, iterable of splits, "prefit" or None, default=5
         An int is a number of stratified folds (``None`` means 5) and a float in (0, 1) the share of one stratified
         hold-out. ``"prefit"`` takes the fitted base as it is: give `fit` samples that the base has not seen.
@@ -76,6 +87,8 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
         The cuts of each held-out fold that has both classes.
     fold_thresholds_ : ndarray of shape (n_folds,)
         Best threshold of each of them.
+    best_params_ : dict
+        Setting of ``param_grid`` that was taken.
     estimator_ : estimator
         The base fitted to everything; the base itself for ``cv="prefit"``.
     calibrator_ : object or None
@@ -119,6 +132,7 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
         metric: str | Metric = "f1",
         *,
         constraint: str | Constraint | None = None,
+        param_grid: dict[str, Any] | list[dict[str, Any]] | None = None,
         cv: Any = 5,
         calibration: Literal["sigmoid", "isotonic"] | None = None,
         response_method: Literal["auto", "predict_proba", "decision_function"] = "auto",
@@ -129,6 +143,7 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
         self.base = base
         self.metric = metric
         self.constraint = constraint
+        self.param_grid = param_grid
         self.cv = cv
         self.calibration = calibration
         self.response_method = response_method
@@ -139,6 +154,8 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
     def _check_parameters(self) -> None:
         self._demand()
         self._response_methods()
+        if self.param_grid is not None and self._is_prefit():
+            raise ValueError('cv="prefit" takes the base as it was fitted; leave out param_grid, or give folds as cv')
 
     def _response_methods(self) -> tuple[str, ...]:
         if self.response_method == "auto":
@@ -167,6 +184,55 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
         store.add(key, score=score, threshold=self.threshold_, value=self.best_score_, violation=missed)
         self._keep_scores(store, metric if demand is None else _Demanding(metric, demand), key, self.random_state)
 
+    def _pool(
+        self,
+        X: Samples,
+        y: Array,
+        is_pos: BoolArray,
+        pos_label: Label,
+        weight: Array | None,
+        fit_params: dict[str, Any],
+        split_params: dict[str, Any],
+    ) -> Any:
+        """Pooled scores; those of the setting with the best cut where there are several."""
+        self.best_params_ = {}
+        if self.param_grid is None:
+            return super()._pool(X, y, is_pos, pos_label, weight, fit_params, split_params)
+        settings = self._settings()
+        # Made once, so that all settings are judged by the same folds, whatever is left to chance in them.
+        splits = resolve_splits(self.cv, X, y, random_state=self.random_state, split_params=split_params)
+        ones = [self._with(setting, splits) for setting in settings]
+        pooled = [one._pool(X, y, is_pos, pos_label, weight, fit_params, {}) for one in ones]
+        best = max(range(len(pooled)), key=lambda at: self._rank(pooled[at]))
+        self.best_params_ = settings[best]
+        return pooled[best]
+
+    def _settings(self) -> list[dict[str, Any]]:
+        settings = list(ParameterGrid(self.param_grid))
+        if not settings:
+            raise ValueError(f"param_grid={self.param_grid!r} holds no setting; give None for the base as it is")
+        return settings
+
+    def _with(self, setting: dict[str, Any], splits: list[tuple[IntArray, IntArray]]) -> PlugInClassifier:
+        """The same classifier with one setting and folds."""
+        one = copy(self)
+        one.base, one.cv, one.param_grid = _set(self.base, setting), splits, None
+        return one
+
+    def _rank(self, pooled: Any) -> tuple[float, float]:
+        """How good the best cut of pooled scores is: what it misses of the constraint first, then its value."""
+        is_pos, weight = pooled.is_pos, pooled.sample_weight
+        check_both_classes(is_pos, weight, "the held-out part of cv")
+        calibrator = fit_calibrator(self.calibration, pooled.score, is_pos, weight)
+        score = pooled.score if calibrator is None else calibrator.predict(pooled.score)
+        cut, (_, demand) = self._best_cut(sweep(is_pos, score, weight)), self._demand()
+        profile = cut.profile
+        missed = 0.0 if cut.feasible else float(demand.violation(profile.fn, profile.fp, pos=profile.pos))
+        return -missed, cut.value
+
+    def _final_base(self) -> Estimator:
+        return _set(self.base, self.best_params_)
+
     def _choose(self, curve: ThresholdCurve) -> Cut:
         cut = self._best_cut(curve)
         if not cut.feasible:
@@ -189,3 +255,10 @@ class _Demanding(Metric):
 
     def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
         return self.metric.value(fn, fp, pos=pos)
+
+
+def _set(base: Estimator, setting: dict[str, Any]) -> Estimator:
+    """Clone of a base with other parameters, whose own estimators are cloned too."""
+    own = clone(base)
+    own.set_params(**clone(setting, safe=False))
+    return own

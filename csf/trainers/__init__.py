@@ -1,7 +1,7 @@
 """How a base classifier is trained many times with other costs.
 
 Every base can be cloned and fitted. Linear models are solved from earlier solutions on data that all folds and
-settings share, and pipelines fit the steps before the last one once.
+settings share, LightGBM bins the samples of a fold once, and pipelines fit the steps before the last one once.
 
 Where all weights are 1 (costs ``(1, 1)``, or equal costs with ``normalize="mean"``, and no ``sample_weight`` of the
 user), other bases are trained without weights, exactly as they would be alone. This matters for scikit-learn 1.9's

@@ -13,6 +13,7 @@ from sklearn.svm import LinearSVC
 
 from csf._common.typing import Estimator
 from csf.trainers.generic import GenericTrainer
+from csf.trainers.lightgbm import lightgbm_trainers
 from csf.trainers.linear import linear_trainers
 from csf.trainers.one_vs_rest import linear_svc_trainers, one_vs_rest_trainers
 from csf.trainers.pipeline import pipeline_trainers
@@ -62,7 +63,7 @@ def make_trainers(
     list of Trainer
         In the order of the folds.
     """
-    maker = _MAKERS.get(type(base)) if engine == "auto" else None
+    maker = _maker_of(type(base)) if engine == "auto" else None
     made = None if maker is None else maker(base, folds, channel, normalize, Prepared.of(shared))
     return made or [GenericTrainer(base, fold, channel, normalize) for fold in folds]
 
@@ -109,9 +110,17 @@ def register_trainer(base_type: type, maker: Maker) -> None:
     _MAKERS[base_type] = maker
 
 
+def _maker_of(base_type: type) -> Maker | None:
+    own = _MAKERS.get(base_type)
+    return _BY_NAME.get(f"{base_type.__module__}.{base_type.__qualname__}") if own is None else own
+
+
 _MAKERS: dict[type, Maker] = {
     LinearSVC: linear_svc_trainers,
     LogisticRegression: linear_trainers,
     OneVsRestClassifier: one_vs_rest_trainers,
     Pipeline: partial(pipeline_trainers, trainers=make_trainers),
 }
+
+# Types of packages that are not imported for this: whoever has such a base has imported its package.
+_BY_NAME: dict[str, Maker] = {"lightgbm.sklearn.LGBMClassifier": lightgbm_trainers}

@@ -166,7 +166,58 @@ def test_usual_sets_are_known():
     assert set(FIGURE_SETS) | set(STREAM_SETS) <= set(TABLE_SETS)
 
 
-@pytest.mark.parametrize("kind", ["table2", "figures", "stream"])
+def choices(folder, *more, methods="own c"):
+    options = ["--base", "logistic", "--methods", methods, "--splits", "3x1", "--large-splits", "3x1"]
+    return ["experiment", "choices", "--data", folder, "--out", folder / "out", *options, *more]
+
+
+def test_choices(run, ok, folder, tmp_path):
+    (tmp_path / "more").mkdir()
+    (folder / "other.npz").rename(tmp_path / "more" / "other.npz")
+    np.savez(tmp_path / "more" / "few.npz", X=np.eye(9), y=np.arange(9) < 2, positive=np.array([True]))
+    code, out, err = run(*choices(folder, "--data", tmp_path / "more"))
+    assert (code, "12/12" in err) == (0, True)
+    assert "left out: many has several classes; name one of them with --sets many:LABEL" in out
+    assert "left out: few: class True has 2 samples, 4 are needed" in out
+    assert "| rival | " in out
+    assert "| own C | " in out
+    assert "2 data sets of 2 families" in out
+    command = shlex.split(
+        next(line for line in out.splitlines() if "repeat with" in line).removeprefix("repeat with: ")
+    )
+    first = (folder / "out" / "choices.md").read_text(encoding="utf-8")
+    assert ok(*command[1:], "--quiet") == ""
+    assert (folder / "out" / "choices.md").read_text(encoding="utf-8") == first
+    assert f"    {shlex.join(command)}" in first
+
+
+def test_choices_under_a_constraint(run, folder):
+    more = ["--sets", "wine", "--metric", "recall", "--constraint", "precision >= 0.5"]
+    _, out, _ = run(*choices(folder, *more))
+    assert "# recall with precision >= 0.5 x 100" in out
+    assert "--constraint 'precision >= 0.5'" in out
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--splits", "5"], "must be FOLDSxREPEATS with 2 folds and more, such as 5x2; got '5'"),
+        (["--splits", "1x2"], "must be FOLDSxREPEATS"),
+        (["--splits", "5x0"], "must be FOLDSxREPEATS"),
+        (["--large-splits", "4x1"], "--splits 3x1 and --large-splits 4x1 need equally many folds"),
+        (["--base", "magic"], "invalid choice: 'magic'"),
+        (["--methods", "magic"], "--methods: unknown 'magic'; known: rival, own C, plain, paper, careful"),
+        (["--data", "/nowhere"], "--data /nowhere: there is no such folder"),
+        (["--sets", "nowhere"], "no data set 'nowhere' in"),
+        (["--constraint", "magic"], "magic"),
+        (["--seed", "-1"], "--seed must be at least 0"),
+    ],
+)
+def test_mistakes_about_choices(error_of, folder, more, message):
+    assert message in error_of(*choices(folder, "--quiet"), *more)
+
+
+@pytest.mark.parametrize("kind", ["table2", "figures", "stream", "choices"])
 def test_help(kind, capsys):
     from csf.cli import main
 

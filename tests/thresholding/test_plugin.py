@@ -484,3 +484,85 @@ def test_unfitted():
 def test_the_base_is_a_classifier(base):
     with pytest.raises(TypeError, match="base must be a classifier object with fit, got"):
         PlugInClassifier(base, response_method="predict_proba").fit([[0.0], [1.0]] * 10, [0, 1] * 10)
+
+
+# ---------------------------------------------------------------- parameters of the base
+
+GRID = {"var_smoothing": [1.0, 1e-9, 0.1]}
+
+
+def each_setting(X, y, **options):
+    bases = [GaussianNB(var_smoothing=value) for value in GRID["var_smoothing"]]
+    return [PlugInClassifier(base, **options).fit(X, y) for base in bases]
+
+
+@pytest.mark.parametrize("options", [{"metric": "f1"}, {"metric": "recall", "constraint": "precision >= 0.6"}], ids=str)
+@pytest.mark.parametrize("calibration", [None, "isotonic"])
+def test_the_best_setting_is_taken_on_the_same_folds(data, options, calibration):
+    X, y = data
+    cv = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=np.random.RandomState(3))
+    splits = list(RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=np.random.RandomState(3)).split(X, y))
+    options = {"calibration": calibration, **options}
+    alone = each_setting(X, y, cv=splits, **options)
+    best = max(alone, key=lambda model: model.best_score_)
+    model = PlugInClassifier(GaussianNB(), param_grid=GRID, cv=cv, **options).fit(X, y)
+    assert model.best_params_ == {"var_smoothing": best.base.var_smoothing}
+    assert model.estimator_.var_smoothing == best.base.var_smoothing
+    assert (model.threshold_, model.best_score_) == (best.threshold_, best.best_score_)
+    np.testing.assert_array_equal(model.decision_function(X), best.decision_function(X))
+    assert model.base.var_smoothing == 1e-9
+
+
+def test_without_a_grid_the_base_stays_as_it_is(data):
+    model = PlugInClassifier(GaussianNB(var_smoothing=0.1)).fit(*data)
+    assert model.best_params_ == {}
+    assert model.estimator_.var_smoothing == 0.1
+
+
+def test_of_equal_settings_the_first_is_taken(data):
+    grid = [{"priors": [None], "var_smoothing": [1e-9]}, {"var_smoothing": [1e-9]}]
+    assert PlugInClassifier(GaussianNB(), param_grid=grid).fit(*data).best_params_ == {
+        "priors": None,
+        "var_smoothing": 1e-9,
+    }
+
+
+@pytest.mark.filterwarnings("ignore:no threshold satisfies:UserWarning")
+def test_where_no_setting_satisfies_the_constraint_the_nearest_is_taken(data):
+    class FewErrors:
+        def violation(self, fn, fp, *, pos):
+            return 0.01 + fn + 0.3 * fp
+
+    options = {"metric": "recall", "constraint": FewErrors()}
+    alone = each_setting(*data, **options)
+    model = PlugInClassifier(GaussianNB(), param_grid=GRID, **options).fit(*data)
+    missed = [each.profile_.fn + 0.3 * each.profile_.fp for each in alone]
+    assert int(np.argmin(missed)) != int(np.argmax([each.best_score_ for each in alone]))
+    assert model.best_params_ == {"var_smoothing": GRID["var_smoothing"][int(np.argmin(missed))]}
+
+
+def test_settings_may_be_steps_of_pipelines_and_are_not_fitted(data):
+    first = LogisticRegression(C=1e-4)
+    grid = {"last": [first, GaussianNB()]}
+    base = sklearn.pipeline.Pipeline([("scale", StandardScaler()), ("last", LogisticRegression())])
+    model = PlugInClassifier(base, param_grid=grid).fit(*data)
+    assert set(model.best_params_) == {"last"}
+    assert not hasattr(first, "coef_")
+    assert not hasattr(grid["last"][1], "classes_")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"param_grid": []}, ValueError, r"param_grid=\[\] holds no setting; give None"),
+        ({"param_grid": {"D": [1]}}, ValueError, "Invalid parameter 'D'"),
+        ({"param_grid": 3}, TypeError, "Parameter grid"),
+        ({"param_grid": GRID, "cv": "prefit"}, ValueError, "leave out param_grid, or give folds as cv"),
+        ({"param_grid": GRID, "cv": [(np.arange(300), np.arange(300, 302))]}, ValueError, "both classes|one class"),
+    ],
+)
+def test_grids_that_cannot_be_used(data, options, error, message):
+    X, y = data
+    y = np.where(np.arange(y.size) < 300, y, 0)
+    with pytest.raises(error, match=message):
+        PlugInClassifier(GaussianNB(), **options).fit(X, y)
