@@ -26,7 +26,20 @@ _HOMES = {
 
 # Packages that are there after ``import csf``, as ``csf.metrics``, without being loaded by it.
 _ROOMS = (
-    *("bounds", "cli", "costs", "errors", "experiments", "fenchel", "linear", "metrics", "online", "plots", "report"),
+    *(
+        "bounds",
+        "cli",
+        "costs",
+        "errors",
+        "experiments",
+        "export",
+        "fenchel",
+        "linear",
+        "metrics",
+        "online",
+        "plots",
+        "report",
+    ),
     *("samples", "scores", "search", "strategies", "streams", "structural", "study", "testing", "thresholding"),
     *("trainers", "trials"),
 )

@@ -27,10 +27,22 @@ ORDER = [
         "thresholding",
     ),
     *("trials", "bounds", "strategies", "study", "trainers", "search", "csf", "fenchel", "streams", "online"),
-    *("structural", "testing", "plots", "report", "experiments", "cli", "__main__"),
+    *("structural", "testing", "plots", "report", "export", "experiments", "cli", "__main__"),
 ]
 # Slow to import, or not installed everywhere: only where they are used, inside functions.
-LATE = {"matplotlib", "shapely", "pandas", "polars", "skops", "IPython", "lightgbm", "xgboost", "pyarrow", "river"}
+LATE = {
+    "onnx",
+    "matplotlib",
+    "shapely",
+    "pandas",
+    "polars",
+    "skops",
+    "IPython",
+    "lightgbm",
+    "xgboost",
+    "pyarrow",
+    "river",
+}
 PRIVATE = {name for name in dir(BaseEstimator) if name.startswith("_") and not name.startswith("__")}
 
 
