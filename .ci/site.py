@@ -35,7 +35,7 @@ class Page(HTMLParser):
             self.pictures.append(attrs)
 
 
-pages = {path: Page(path) for path in FOLDER.rglob("*.html")}
+pages = {path: Page(path) for path in FOLDER.rglob("*.html") if "_static" not in path.parts}
 faults = []
 for path, page in pages.items():
     where = path.relative_to(FOLDER)

@@ -56,4 +56,5 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+html_context = {"default_mode": "auto"}  # unset, the theme warns on the console
 html_sidebars = {"index": [], "results": [], "changes": []}

@@ -80,7 +80,7 @@ def page(name: str, thing: object) -> str:
         return f"{head}.. autoclass:: {name}\n{members}"
     if inspect.isroutine(thing):
         return f"{head}.. autofunction:: {name}\n"
-    return f"{head}.. py:data:: {name}\n\n   {value_of(thing)}\n"
+    return f"{head}.. py:data:: {name.rpartition('.')[2]}\n\n   {value_of(thing)}\n"
 
 
 def _members(owner: type) -> list[tuple[str, str]]:
