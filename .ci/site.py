@@ -54,6 +54,11 @@ for path, page in pages.items():
         elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].anchors:
             faults.append(f"{where} links to {address}, which has no such place")
 
+for path, page in pages.items():
+    own = [picture for picture in page.pictures if "_images" in picture.get("src", "")]
+    if path.parent.name == "gallery" and path.stem != "index" and not own:
+        faults.append(f"{path.relative_to(FOLDER)} shows no picture")
+
 documented = {anchor for page in pages.values() for anchor in page.anchors if anchor.startswith("csf.")}
 names = ["csf", *(module.name for module in pkgutil.walk_packages(csf.__path__, "csf."))]
 short = {name.rpartition(".")[2] for name in documented}

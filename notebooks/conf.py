@@ -6,7 +6,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent)]
-os.environ.setdefault("MPLBACKEND", "Agg")
+os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # examples show their pictures
 # Examples run in processes of their own, which find csf as this one does.
 os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
 
@@ -33,6 +33,7 @@ myst_heading_anchors = 3
 suppress_warnings = ["mystnb.unknown_mime_type", "config.cache"]
 
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False

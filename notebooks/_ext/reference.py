@@ -84,9 +84,9 @@ def page(name: str, thing: object) -> str:
 
 
 def _members(owner: type) -> list[tuple[str, str]]:
-    """Public methods and properties that csf defines, in the order of its sources."""
+    """Public methods and properties that csf defines, its own first."""
     found = []
-    for kind in reversed(owner.__mro__):
+    for kind in owner.__mro__:
         for member, value in vars(kind).items():
             if (
                 member.startswith("_")
