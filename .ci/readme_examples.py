@@ -1,10 +1,12 @@
-"""Writes the Python examples of README.md as files: `python readme_examples.py FOLDER`, for a type checker to read."""
+"""Writes the Python examples of the README and the guide as files for a type checker: `readme_examples.py FOLDER`."""
 
 import re
 import sys
 from pathlib import Path
 
-text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+root = Path(__file__).parents[1]
+pages = [root / "README.md", *sorted((root / "notebooks/guide").glob("*.md"))]
+text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
 folder = Path(sys.argv[1])
 folder.mkdir(parents=True, exist_ok=True)
 examples = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)

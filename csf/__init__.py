@@ -26,9 +26,9 @@ _HOMES = {
 
 # Packages that are there after ``import csf``, as ``csf.metrics``, without being loaded by it.
 _ROOMS = (
-    *("bounds", "cli", "cluster", "costs", "dask", "errors", "experiments", "fenchel", "linear", "metrics", "online"),
-    *("plots", "report", "samples", "scores", "search", "strategies", "streams", "structural", "study", "testing"),
-    *("thresholding", "trainers", "trials"),
+    *("bounds", "cli", "cluster", "costs", "dask", "errors", "experiments", "export", "fenchel", "linear", "metrics"),
+    *("online", "plots", "report", "samples", "scores", "search", "strategies", "streams", "structural", "study"),
+    *("testing", "thresholding", "trainers", "trials"),
 )
 
 _moved.register()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -44,6 +46,7 @@ clone: Callable[..., Any] = _clone
 __all__ = [
     "clone",
     "CallbackSupportMixin",
+    "DocLinkMixin",
     "NoCallbackContext",
     "fit_request",
     "last_step",
@@ -56,6 +59,30 @@ __all__ = [
     "slice_params",
     "with_callbacks",
 ]
+
+
+class DocLinkMixin:
+    """Lets scikit-learn's diagrams of estimators link to the reference of csf, where it is known to be.
+
+    The site is built from the sources (see the README). The environment variable ``CSF_DOCS`` names where it is, such
+    as ``https://docs.example.org/csf`` or ``file:///srv/csf/site``; without it there is no link.
+    """
+
+    @property
+    def _doc_link_module(self) -> str:
+        return "csf" if os.environ.get("CSF_DOCS") else ""
+
+    @property
+    def _doc_link_template(self) -> str:
+        return f"{os.environ.get('CSF_DOCS', '').rstrip('/')}/api/{{name}}.html"
+
+    def _doc_link_url_param_generator(self) -> dict[str, str]:
+        """The shortest name that the class is imported by, which its page has."""
+        kind = type(self)
+        parts = kind.__module__.split(".")
+        places = (".".join(parts[:depth]) for depth in range(1, len(parts) + 1))
+        public = (place for place in places if kind.__name__ in getattr(sys.modules.get(place), "__all__", ()))
+        return {"name": f"{next(public, kind.__module__)}.{kind.__name__}"}
 
 
 def last_step(base: Estimator) -> tuple[str, Estimator]:

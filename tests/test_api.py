@@ -76,4 +76,4 @@ print(sorted({name.split('.')[0] for name in set(sys.modules) - before}))
 
 
 def test_the_version_is_that_of_the_package():
-    assert csf.__version__ == version("csf")
+    assert csf.__version__ == version("csf-search")

@@ -28,10 +28,11 @@ ORDER = [
         "thresholding",
     ),
     *("trials", "bounds", "strategies", "study", "trainers", "search", "cluster", "dask", "csf", "fenchel", "streams"),
-    *("online", "structural", "testing", "plots", "report", "experiments", "cli", "__main__"),
+    *("online", "structural", "testing", "plots", "report", "export", "experiments", "cli", "__main__"),
 ]
 # Slow to import, or not installed everywhere: only where they are used, inside functions.
 LATE = {
+    "onnx",
     "matplotlib",
     "shapely",
     "pandas",

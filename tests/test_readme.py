@@ -1,16 +1,29 @@
-"""What the README shows is what happens."""
+"""What the README and the guide show is what happens."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
-TEXT = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", TEXT, flags=re.DOTALL)
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "notebooks").glob("*.md")),
+    *sorted((ROOT / "notebooks/guide").glob("*.md")),
+]
+EXAMPLES = [
+    pytest.param(code, output, id=f"{page.stem}-{number}")
+    for page in PAGES
+    for number, (code, output) in enumerate(
+        re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    )
+]
 
 
 def test_there_are_examples():
-    assert len(EXAMPLES) == 5
+    assert len(EXAMPLES) >= 9
 
 
 @pytest.mark.parametrize(("code", "output"), EXAMPLES)
@@ -25,6 +38,22 @@ def test_each_set_up_command_is_one_line(marker):
     assert block.count("\n") == 1
 
 
-def test_files_that_are_linked_exist():
-    for target in re.findall(r"\]\(([^)#]+)\)", TEXT):
-        assert (Path(__file__).parents[1] / target).exists(), target
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_files_that_are_linked_exist(page):
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        # The reference is written while the site is built.
+        if "://" not in target and "api/" not in target:
+            assert (page.parent / target).exists(), target
+
+
+def test_the_readme_is_short():
+    assert len(TEXT.splitlines()) <= 250
+
+
+def test_the_distribution_is_called_by_its_name_everywhere():
+    """Another package has the name that csf is imported by: nobody is to install that one."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    files = [*PAGES, ROOT / "pyproject.toml", *(ROOT / "csf").rglob("*.py")]
+    wrong = [path for path in files if re.search(r"\bcsf\[|pip install csf\b(?!-)", path.read_text(encoding="utf-8"))]
+    assert not wrong
+    assert f"version: {project['version']}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")

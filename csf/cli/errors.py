@@ -13,7 +13,7 @@ class CliError(Exception):
 
 
 def require(module: str, purpose: str) -> ModuleType:
-    """Import a package of the extra ``csf[cli]``.
+    """Import a package of the extra ``csf-search[cli]``.
 
     Parameters
     ----------
@@ -41,4 +41,4 @@ def require(module: str, purpose: str) -> ModuleType:
         return import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
-        raise CliError(f"{purpose} needs {package}: pip install 'csf[cli]'") from error
+        raise CliError(f"{purpose} needs {package}: pip install 'csf-search[cli]'") from error

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.typing import Array, Label, Samples
+from csf._sklearn import DocLinkMixin
 from csf._validation import check_bool
 from csf.scores.linear import linear_scores
 from csf.scores.responses import margin
@@ -20,7 +21,7 @@ from csf.scores.responses import margin
 __all__ = ["LinearRule", "TwoClassRule", "check_intercept", "check_positive"]
 
 
-class TwoClassRule(ClassifierMixin, BaseEstimator, ABC):
+class TwoClassRule(DocLinkMixin, ClassifierMixin, BaseEstimator, ABC):
     """Base of classifiers of two classes by the sign of a score.
 
     Subclasses set ``classes_`` and ``pos_label_`` in ``fit`` and write ``decision_function``.

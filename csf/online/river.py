@@ -20,7 +20,7 @@ __all__ = ["RiverClassifier"]
 class RiverClassifier(OnlineClassifier):
     """Binary classifier of river with scikit-learn's interface, to be a learner of `OFO` or `FOFO`.
 
-    It needs the extra ``csf[river]``. Models see each row as a dict from column numbers to values; sparse rows
+    It needs the extra ``csf-search[river]``. Models see each row as a dict from column numbers to values; sparse rows
     leave out what is not stored. All of it is Python, one example after the other.
 
     Parameters
@@ -160,5 +160,5 @@ def _default_model() -> Any:
     try:
         from river.linear_model import LogisticRegression
     except ImportError as error:
-        raise ImportError("RiverClassifier without a model needs river: pip install 'csf[river]'") from error
+        raise ImportError("RiverClassifier without a model needs river: pip install 'csf-search[river]'") from error
     return LogisticRegression()

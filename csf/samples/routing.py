@@ -9,12 +9,12 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 from csf._common.typing import Estimator
-from csf._sklearn import routing_enabled
+from csf._sklearn import DocLinkMixin, routing_enabled
 
 __all__ = ["BaseRoutingMixin"]
 
 
-class BaseRoutingMixin:
+class BaseRoutingMixin(DocLinkMixin):
     """Routes arguments of ``fit``; the class that uses it has the parameters ``base`` and ``cv``."""
 
     base: Estimator

@@ -14,7 +14,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array, BoolArray, Samples
-from csf._sklearn import clone
+from csf._sklearn import DocLinkMixin, clone
 from csf._validation import check_labels, check_n_jobs, check_samples, check_weights
 from csf.errors.profile import ErrorProfile
 from csf.metrics import get_metric
@@ -40,7 +40,7 @@ def _search_has(method: str) -> Callable[[Any], bool]:
     return check
 
 
-class MacroCostSearch(ReportMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class MacroCostSearch(ReportMixin, DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     r"""Search the costs of each class against the rest, and so the macro average of a metric.
 
     The macro average is the mean over classes of the metric of "this class or not". It is no function of two error

@@ -132,7 +132,7 @@ class ParquetChunks(ChunkIterator):
         try:
             import pyarrow.parquet as pq
         except ImportError as error:
-            raise ImportError("iter_parquet needs pyarrow: pip install 'csf[cli]'") from error
+            raise ImportError("iter_parquet needs pyarrow: pip install 'csf-search[cli]'") from error
         with self._reading():
             return pq.ParquetFile(self.path, buffer_size=_BUFFER, pre_buffer=False)
 

@@ -9,5 +9,5 @@ from csf.cli.errors import CliError, require
 
 def test_a_missing_package_is_named_with_the_way_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "skops", None)
-    with pytest.raises(CliError, match=r"^saving a model needs skops: pip install 'csf\[cli\]'$"):
+    with pytest.raises(CliError, match=r"^saving a model needs skops: pip install 'csf-search\[cli\]'$"):
         require("skops.io", "saving a model")

@@ -118,7 +118,7 @@ def test_boosting_of_other_packages_with_trust(ok, error_of, tmp_path, base):
 
 def test_skops_is_named_when_it_is_missing(error_of, model, table, monkeypatch):
     monkeypatch.setitem(sys.modules, "skops.io", None)
-    assert error_of("predict", model, table) == "reading a model needs skops: pip install 'csf[cli]'"
+    assert error_of("predict", model, table) == "reading a model needs skops: pip install 'csf-search[cli]'"
 
 
 def test_labels_that_a_spreadsheet_would_run_are_texts(ok, tmp_path):

@@ -268,9 +268,9 @@ def test_all_trials_failing_is_one_line(run):
 
 def test_missing_extras_are_named_before_the_search(error_of, table, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    assert error_of("search", table, "--target", "y") == "reading CSV needs pandas: pip install 'csf[cli]'"
+    assert error_of("search", table, "--target", "y") == "reading CSV needs pandas: pip install 'csf-search[cli]'"
     monkeypatch.setitem(sys.modules, "skops.io", None)
-    message = "saving a model needs skops: pip install 'csf[cli]'"
+    message = "saving a model needs skops: pip install 'csf-search[cli]'"
     assert error_of("search", "iris:1", "--save", tmp_path / "m.skops") == message
 
 

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from builders import paper_search
 from sklearn.datasets import make_classification
 from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import LogisticRegression
@@ -11,7 +12,6 @@ from sklearn.model_selection import PredefinedSplit
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from csf import CostSearch
 from csf.cluster import EngineSearch, MemoryEngine, hash_folds
 from csf.metrics import Constrained, get_constraint, get_metric
 from csf.trials import best_trial
@@ -53,7 +53,7 @@ def test_the_search_is_that_in_memory(data, base, metric, constraint, strategy, 
     engine = MemoryEngine(X, y, fold, weight, n_parts=3)
     options = {"strategy": strategy, "n_trials": 5, "normalize": normalize}
     _, found = searched(engine, base, metric, constraint, tune=threshold == "tune", **options)
-    whole = CostSearch(base, metric, constraint=constraint, threshold=threshold, cv=PredefinedSplit(fold), **options)
+    whole = paper_search(base, metric, constraint=constraint, threshold=threshold, cv=PredefinedSplit(fold), **options)
     whole.set_params(engine="generic", refit=False, error_score="raise").fit(X, y, weight)
     assert len(found.trials) == whole.n_trials_
     for mine, known in zip(found.trials, whole.trials_, strict=True):
@@ -197,7 +197,7 @@ def test_the_winner_is_trained_on_everything_with_normalised_costs(data):
     X, y, weight = data
     engine = MemoryEngine(X, y, hash_folds(0, y.size, 3), weight)
     search, found = searched(engine, LogisticRegression(), n_trials=2, normalize="mean")
-    whole = CostSearch(
+    whole = paper_search(
         LogisticRegression(), n_trials=2, normalize="mean", engine="generic", cv=PredefinedSplit(engine.fold)
     )
     whole.fit(X, y, weight)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from csf.online import FOFO, OFO, RiverClassifier
 
-river = pytest.importorskip("river", reason="needs the extra csf[river]")
+river = pytest.importorskip("river", reason="needs the extra csf-search[river]")
 
 
 def stream(n=400, seed=0):
@@ -104,7 +104,7 @@ def test_river_is_only_needed_for_its_own_default(monkeypatch):
             return {}
 
     assert RiverClassifier(Constant()).fit(X, y).predict_proba(X[:1]).tolist() == [[0.5, 0.5]]
-    with pytest.raises(ImportError, match=r"RiverClassifier without a model needs river: pip install 'csf\[river\]'"):
+    with pytest.raises(ImportError, match=r"without a model needs river: pip install 'csf-search\[river\]'"):
         RiverClassifier().fit(X, y)
     with pytest.raises(TypeError, match="model must be a classifier of river with learn_one, got 3"):
         RiverClassifier(3).fit(X, y)

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from builders import paper_search
 from scipy import sparse
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -13,7 +14,6 @@ from sklearn.model_selection import ParameterGrid, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
-from csf import CostSearch
 from csf.costs import cost_channel
 from csf.samples.folds import make_folds
 from csf.samples.task import Task
@@ -187,7 +187,7 @@ def test_searches_find_the_same(weighted):
     weight = np.linspace(0.5, 2.0, Y.size) if weighted else None
     options = {"param_grid": {"num_leaves": [4, 15]}, "n_trials": 3, "cv": 2, "random_state": 0}
     fast, slow, threads = (
-        CostSearch(base(), engine=engine, n_jobs=n_jobs, **options).fit(X, Y, weight)
+        paper_search(base(), engine=engine, n_jobs=n_jobs, **options).fit(X, Y, weight)
         for engine, n_jobs in (("auto", None), ("generic", None), ("auto", 2))
     )
     assert [trial.score for trial in fast.trials_] == [trial.score for trial in slow.trials_]

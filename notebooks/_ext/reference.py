@@ -1,0 +1,224 @@
+"""A page for each public name of csf, and links to names of csf and of the libraries that it works with."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from builtins import __dict__ as builtin_names
+from pathlib import Path
+
+from docutils import nodes
+
+import csf
+
+FOLDER = "api"
+# Where the pages of other libraries are; nothing is fetched to write a link.
+OUTSIDE = {
+    "sklearn": "https://scikit-learn.org/stable/modules/generated/{name}.html",
+    "numpy": "https://numpy.org/doc/stable/reference/generated/{name}.html",
+    "scipy": "https://docs.scipy.org/doc/scipy/reference/generated/{name}.html",
+    "pandas": "https://pandas.pydata.org/docs/reference/api/{name}.html",
+    "matplotlib": "https://matplotlib.org/stable/api/_as_gen/{name}.html",
+}
+# Names that docstrings use without their module.
+SHORT = {
+    "ndarray": "numpy.ndarray",
+    "DataFrame": "pandas.DataFrame",
+    "RepeatedStratifiedKFold": "sklearn.model_selection.RepeatedStratifiedKFold",
+    "OneVsRestClassifier": "sklearn.multiclass.OneVsRestClassifier",
+    "LinearSVC": "sklearn.svm.LinearSVC",
+    "LogisticRegression": "sklearn.linear_model.LogisticRegression",
+}
+
+
+def modules() -> list[str]:
+    """Public modules, those that others are parts of first."""
+    names = ["csf", *(module.name for module in pkgutil.walk_packages(csf.__path__, "csf."))]
+    return sorted(
+        (name for name in names if not any(part.startswith("_") for part in name.split("."))),
+        key=lambda name: (name.count("."), name),
+    )
+
+
+def public() -> dict[str, object]:
+    """Each object by the shortest name that it can be imported by."""
+    found, known = {}, set()
+    for module in map(importlib.import_module, modules()):
+        for name in getattr(module, "__all__", ()):
+            thing = getattr(module, name)
+            defined = inspect.isclass(thing) or inspect.isroutine(thing)
+            key = id(thing) if defined else (name, repr(thing)[:200])
+            # Old names of things that are called otherwise today lead to their page.
+            if key not in known and (not defined or thing.__name__ == name):
+                known.add(key)
+                found[f"{module.__name__}.{name}"] = thing
+    return found
+
+
+def room(name: str) -> str:
+    """Part of the package that a name belongs to."""
+    parts = name.split(".")
+    return "csf" if len(parts) == 2 else ".".join(parts[:2])
+
+
+def summary(thing: object) -> str:
+    """First line of a docstring."""
+    documented = inspect.isclass(thing) or inspect.isroutine(thing)
+    return (inspect.getdoc(thing) or "").partition("\n")[0] if documented else f"{type(thing).__name__}."
+
+
+def titled(text: str, line: str = "=") -> str:
+    return f"{text}\n{line * len(text)}\n"
+
+
+def page(name: str, thing: object) -> str:
+    """Source of the page of one name."""
+    head = titled(name.rpartition(".")[2]) + f"\n.. currentmodule:: {name.rpartition('.')[0]}\n\n"
+    if inspect.isclass(thing):
+        members = "".join(f"\n   .. auto{kind}:: {name}.{member}\n" for member, kind in _members(thing))
+        return f"{head}.. autoclass:: {name}\n{members}"
+    if inspect.isroutine(thing):
+        return f"{head}.. autofunction:: {name}\n"
+    return f"{head}.. py:data:: {name.rpartition('.')[2]}\n\n   {value_of(thing)}\n"
+
+
+def _members(owner: type) -> list[tuple[str, str]]:
+    """Public methods and properties that csf defines, its own first."""
+    found = []
+    for kind in owner.__mro__:
+        for member, value in vars(kind).items():
+            if (
+                member.startswith("_")
+                or not kind.__module__.startswith("csf.")
+                or _home(owner, member) != kind.__module__
+            ):
+                continue
+            if isinstance(value, property) or type(value).__name__ == "cached_property":
+                found.append((member, "property"))
+            # What scikit-learn adds to each class is documented there.
+            elif callable(method := getattr(owner, member)) and _module(method).startswith("csf"):
+                found.append((member, "method"))
+    return list(dict.fromkeys(found))
+
+
+def _module(thing: object) -> str:
+    return getattr(thing, "__module__", None) or ""
+
+
+def _home(owner: type, member: str) -> str:
+    """Module of the class that defines a member."""
+    return next(kind.__module__ for kind in owner.__mro__ if member in vars(kind))
+
+
+def value_of(thing: object) -> str:
+    """What a constant holds, in a line."""
+    if isinstance(thing, dict):
+        return f"Names: {', '.join(f'``{key!r}``' for key in thing)}."
+    return f"``{thing!r}``" if isinstance(thing, (str, int, float, tuple)) else f"A {type(thing).__name__}."
+
+
+def room_page(name: str, members: dict[str, object]) -> str:
+    """Source of the page of one part of the package."""
+    module = importlib.import_module(name)
+    lines = [titled(name), f".. py:module:: {name}\n", f"{inspect.getdoc(module)}\n"]
+    lines += [".. list-table::\n   :widths: 35 65\n"]
+    for member, thing in members.items():
+        shown = member if name == "csf" else member.removeprefix(f"{name}.")
+        lines.append(f"   * - :py:obj:`{shown} <{member}>`\n     - {summary(thing)}")
+    lines.append("\n.. toctree::\n   :hidden:\n")
+    lines += [f"   {member}" for member in members]
+    return "\n".join(lines) + "\n"
+
+
+def write_sources(app) -> None:
+    """Write the sources of all pages; those that stay as they are keep their time, so that nothing is built twice."""
+    folder = Path(app.srcdir, FOLDER)
+    folder.mkdir(exist_ok=True)
+    names = public()
+    rooms: dict[str, dict[str, object]] = {}
+    for name, thing in names.items():
+        rooms.setdefault(room(name), {})[name] = thing
+    sources = {f"{name}.rst": page(name, thing) for name, thing in names.items()}
+    sources |= {f"{name}.rst": room_page(name, members) for name, members in rooms.items()}
+    table = [titled("Reference"), "Every public name, by the part of the package that it belongs to.\n"]
+    table += [".. list-table::\n   :widths: 25 75\n"]
+    for name in rooms:
+        table.append(f"   * - :doc:`{name} <{name}>`\n     - {summary_of_module(name)}")
+    table.append("\n.. toctree::\n   :hidden:\n")
+    table += [f"   {name}" for name in rooms]
+    sources["index.rst"] = "\n".join(table) + "\n"
+    for path in folder.glob("*.rst"):
+        if path.name not in sources:
+            path.unlink()
+    for name, text in sources.items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+    app.env.csf_names = _aliases(names)
+
+
+def summary_of_module(name: str) -> str:
+    return (inspect.getdoc(importlib.import_module(name)) or "").partition("\n")[0]
+
+
+def _aliases(names: dict[str, object]) -> dict[str, str]:
+    """Documented name by every name that docstrings may use."""
+    found: dict[str, str] = {}
+    by_object = {id(thing): name for name, thing in names.items()}
+    for module in map(importlib.import_module, modules()):
+        for name in getattr(module, "__all__", ()):
+            target = by_object.get(id(getattr(module, name)))
+            if target:
+                found[f"{module.__name__}.{name}"] = target
+    short: dict[str, set[str]] = {}
+    for name in names:
+        short.setdefault(name.rpartition(".")[2], set()).add(name)
+    # A name that two parts have is that of the one which people import from.
+    for name, targets in short.items():
+        found.setdefault(name, min(targets, key=lambda target: (target.count("."), target)))
+    return found
+
+
+def resolve(app, env, node, contnode):
+    """Link to a name that Sphinx does not know under what a docstring calls it."""
+    target = node.get("reftarget", "").lstrip(".~")
+    known = env.csf_names
+    head, _, member = target.rpartition(".")
+    for name, anchor in ((target, ""), (head, member)):
+        if name in known:
+            page, documented = f"{FOLDER}/{known[name]}", known[name] + (f".{anchor}" if anchor else "")
+            uri = app.builder.get_relative_uri(node["refdoc"], page)
+            return nodes.reference("", "", contnode, internal=True, refuri=f"{uri}#{documented}")
+    if target.startswith("csf.") and target.count(".") > 1:  # a module within a part
+        part = ".".join(target.split(".")[:2])
+        if target in modules():
+            uri = app.builder.get_relative_uri(node["refdoc"], f"{FOLDER}/{part}")
+            return nodes.reference("", "", contnode, internal=True, refuri=uri)
+    return _outside(SHORT.get(target, target), contnode)
+
+
+def _outside(target, contnode):
+    library = target.partition(".")[0]
+    if library in OUTSIDE and "." in target and _is_public(target):
+        return nodes.reference("", "", contnode, internal=False, refuri=OUTSIDE[library].format(name=target))
+    if target in builtin_names and target not in ("None", "True", "False"):
+        kind = "exceptions" if target.endswith(("Error", "Warning", "Exception")) else "functions"
+        uri = f"https://docs.python.org/3/library/{kind}.html#{target}"
+        return nodes.reference("", "", contnode, internal=False, refuri=uri)
+    return None
+
+
+def _is_public(target: str) -> bool:
+    """Whether a library has such a class or function."""
+    module, _, name = target.rpartition(".")
+    try:
+        return hasattr(importlib.import_module(module), name)
+    except ImportError:
+        return False
+
+
+def setup(app):
+    app.connect("builder-inited", write_sources)
+    app.connect("missing-reference", resolve)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

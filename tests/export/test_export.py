@@ -1,0 +1,134 @@
+"""What is exported predicts what the search does, where csf is not installed."""
+
+import json
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from builders import paper_search
+from builders_of_reports import fitted
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, PolynomialFeatures, StandardScaler
+from sklearn.svm import LinearSVC
+
+from csf.export import fixed_threshold, linear_rule, to_onnx
+
+N = 100_000
+BASES = {
+    "svm": LinearSVC(),
+    "logistic": LogisticRegression(),
+    "scaled": make_pipeline(StandardScaler(), LogisticRegression()),
+    "twice": make_pipeline(MinMaxScaler(), MaxAbsScaler(), StandardScaler(with_mean=False), LinearSVC()),
+}
+LABELS = {
+    "numbers": [0, 1],
+    "signs": [-1, 1],
+    "words": ["no", "yes"],
+    "second first": ["z", "a"],
+    "bools": [False, True],
+}
+
+
+def searched(base, labels, **options):
+    X, y = make_classification(500, 6, weights=[0.8], flip_y=0.1, random_state=0)
+    names = np.array(labels)
+    options = {"n_trials": 3, "param_grid": None, "cv": 3} | options
+    return paper_search(base, pos_label=names[1].item(), **options).fit(3 * X + 1, names[y])
+
+
+def new_rows():
+    return np.random.default_rng(1).normal(1, 4, (N, 6))
+
+
+def without_csf(code, folder):
+    """Run code in a process that cannot import csf."""
+    block = "import sys; sys.modules['csf'] = None\n"
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", block + code], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("labels", LABELS)
+def test_all_exports_agree_with_the_search(base, labels):
+    search, X = searched(BASES[base], LABELS[labels]), new_rows()
+    expected = search.predict(X)
+    assert 0 < np.mean(expected == search.pos_label_) < 1
+    np.testing.assert_array_equal(linear_rule(search).predict(X), expected)
+    model = fixed_threshold(search)
+    np.testing.assert_array_equal(model.predict(X), expected)
+    assert set(model.classes_.tolist()) == set(search.classes_.tolist())
+
+
+@pytest.mark.parametrize("labels", LABELS)
+def test_onnx_agrees_with_the_search(labels):
+    onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    search, X = searched(BASES["scaled"], LABELS[labels]), new_rows()
+    session = onnxruntime.InferenceSession(to_onnx(search).SerializeToString(), providers=["CPUExecutionProvider"])
+    label, score = session.run(None, {"X": X})
+    np.testing.assert_array_equal(label.astype(search.classes_.dtype), search.predict(X))
+    np.testing.assert_array_equal(score >= 0, search.predict(X) == search.pos_label_)
+
+
+def test_nothing_of_csf_is_needed_to_predict(tmp_path):
+    search, X = searched(BASES["scaled"], LABELS["words"]), new_rows()
+    linear_rule(search).save(tmp_path / "rule.json")
+    (tmp_path / "model.pickle").write_bytes(pickle.dumps(fixed_threshold(search)))
+    np.save(tmp_path / "X.npy", X)
+    without_csf(
+        """
+import json, pickle
+import numpy as np
+X, rule = np.load("X.npy"), json.load(open("rule.json"))
+found = X @ np.array(rule["coef"]) + rule["intercept"] >= rule["threshold"]
+np.save("rule.npy", np.where(found, rule["positive"], rule["negative"]))
+np.save("model.npy", pickle.load(open("model.pickle", "rb")).predict(X))
+""",
+        tmp_path,
+    )
+    for name in ("rule", "model"):
+        np.testing.assert_array_equal(np.load(tmp_path / f"{name}.npy"), search.predict(X))
+
+
+def test_the_base_s_own_decision_is_kept():
+    search, X = searched(LinearSVC(), [0, 1], threshold=None), new_rows()
+    for model in (linear_rule(search), fixed_threshold(search)):
+        np.testing.assert_array_equal(model.predict(X), search.predict(X))
+
+
+def test_probabilities_are_cut_as_well():
+    search, X = searched(RandomForestClassifier(10, random_state=0), ["no", "yes"]), new_rows()[:5000]
+    np.testing.assert_array_equal(fixed_threshold(search).predict(X), search.predict(X))
+
+
+def test_a_rule_is_valid_json_with_any_cut():
+    search = searched(LinearSVC(), [0, 1])
+    search.best_threshold_ = np.inf
+    record = json.loads(json.dumps(linear_rule(search).to_dict(), allow_nan=False))
+    assert record["threshold"] > 1e300
+
+
+def test_what_has_no_rule_is_refused():
+    forest = searched(RandomForestClassifier(5, random_state=0), [0, 1])
+    with pytest.raises(TypeError, match=r"RandomForestClassifier is no linear classifier .*fixed_threshold"):
+        linear_rule(forest)
+    curved = searched(make_pipeline(PolynomialFeatures(2), LogisticRegression(max_iter=5000)), [0, 1])
+    with pytest.raises(TypeError, match="PolynomialFeatures comes before it"):
+        linear_rule(curved)
+    with pytest.raises(ValueError, match="knows 3 classes"):
+        fixed_threshold(fitted("three")[0])
+    with pytest.raises(NotFittedError):
+        linear_rule(paper_search(LinearSVC()))
+    with pytest.raises(TypeError, match=r"must be a fitted csf\.CostSearch, got LinearSVC"):
+        to_onnx(LinearSVC())
+    with pytest.raises(ValueError, match="refit=False"):
+        linear_rule(searched(LinearSVC(), [0, 1], refit=False))
