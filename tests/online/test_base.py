@@ -21,7 +21,7 @@ from csf.online._aim import Aim
 from csf.online._belief import Belief
 from csf.online._recent import RecentScores
 from csf.online.base import WARM_UP
-from csf.online.rows import csr_lengths, dense_lengths, lengths, power_of_two_above, shorten
+from csf.online.rows import are_ready, csr_lengths, dense_lengths, lengths, power_of_two_above, shorten
 from csf.thresholding import bisection, probability_curve, threshold_curve
 
 LEARNERS = {
@@ -649,3 +649,52 @@ def test_warnings_of_columns_are_those_of_scikit_learn():
         warnings.simplefilter("always")
         OnlineLogistic().partial_fit(X, y[:, None])
     assert "A column-vector y was passed" in str(caught[0].message)
+
+
+READY = np.random.default_rng(0).normal(size=(20, 3))
+LABELS = np.arange(20) % 2
+CHUNKS = {
+    "dense": (READY, LABELS, True),
+    "float32": (READY.astype(np.float32), LABELS.astype(bool), True),
+    "CSR": (sparse.csr_array(READY), LABELS, True),
+    "CSR matrix": (sparse.csr_matrix(READY), LABELS, True),
+    "NaN": (np.where(READY > 1.0, np.nan, READY), LABELS, False),
+    "both infinities": (np.where(READY > 1.0, np.inf, np.where(READY < -1.0, -np.inf, READY)), LABELS, False),
+    "infinity in CSR": (sparse.csr_array(np.where(READY > 1.0, np.inf, READY)), LABELS, False),
+    "sum overflows": (np.full((20, 3), 1e308), LABELS, False),
+    "columns first": (np.asfortranarray(READY), LABELS, False),
+    "integers": (np.ones((20, 3), dtype=int), LABELS, False),
+    "a feature less": (READY[:, :2], LABELS, False),
+    "a row less": (READY[:19], LABELS, False),
+    "no rows": (READY[:0], LABELS[:0], False),
+    "float labels": (READY, LABELS.astype(float), False),
+    "column of labels": (READY, LABELS[:, None], False),
+    "lists": (READY.tolist(), LABELS.tolist(), False),
+    "CSC": (sparse.csc_array(READY), LABELS, False),
+    "frame": (pd.DataFrame(READY), LABELS, False),
+}
+
+
+@pytest.mark.parametrize("name", CHUNKS)
+def test_only_chunks_that_need_no_change_pass_the_quick_check(name):
+    X, y, ready = CHUNKS[name]
+    assert are_ready(X, y, 3) is ready
+
+
+@pytest.mark.parametrize("name", ["dense", "float32", "CSR", "CSR matrix"])
+def test_the_quick_check_changes_nothing(name, monkeypatch):
+    X, y, _ = CHUNKS[name]
+    quick = OFO(random_state=0).partial_fit(X, y, classes=[0, 1]).partial_fit(X, y)
+    monkeypatch.setattr("csf.online.base.are_ready", lambda *_: False)
+    slow = OFO(random_state=0).partial_fit(X, y, classes=[0, 1]).partial_fit(X, y)
+    np.testing.assert_array_equal(quick.coef_, slow.coef_)
+    assert quick.threshold_ == slow.threshold_
+
+
+@pytest.mark.parametrize("name", ["NaN", "infinity in CSR", "a feature less", "a row less", "no rows"])
+def test_later_chunks_are_refused_as_the_first_is(name):
+    X, y, _ = CHUNKS[name]
+    model = OFO(random_state=0).partial_fit(READY, LABELS)
+    with pytest.raises(ValueError, match=r"NaN|infinity|features|inconsistent|0 sample"):
+        model.partial_fit(X, y)
+    assert model.n_seen_ == 20

@@ -1,0 +1,93 @@
+"""First trainings start from one solution on all samples: folds find the same, and depend on no other fold."""
+
+import pickle
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.svm import LinearSVC
+
+from csf import CostSearch
+from csf.costs import WeightRoute
+from csf.samples.folds import Fold
+from csf.samples.task import Task
+from csf.trainers import Prepared, Training, make_trainers
+from csf.trainers.whole import Whole, shared_whole
+
+BASES = {
+    "squared hinge": LinearSVC(),
+    "hinge": LinearSVC(loss="hinge", max_iter=100_000),
+    "logistic": LogisticRegression(),
+}
+X, Y = make_classification(300, 8, weights=[0.8], flip_y=0.1, random_state=0)
+WIDE = np.hstack([X, np.random.default_rng(0).normal(size=(300, 600)) * 0.1])
+
+
+def trainers(base, samples, prepared):
+    task = Task(samples, Y)
+    folds = [Fold(task, *split) for split in StratifiedKFold(3).split(samples, Y)]
+    route = WeightRoute("sample_weight", "sample_weight")
+    return make_trainers(base, folds, route, "none", prepared), [
+        make_trainers(base, [fold], route, "none", Prepared())[0] for fold in folds
+    ]
+
+
+@pytest.mark.parametrize("samples", [X, WIDE], ids=["few features", "many features"])
+@pytest.mark.parametrize("name", BASES)
+def test_folds_find_what_they_find_alone(name, samples):
+    together, alone = trainers(BASES[name], samples, Prepared())
+    for ours, own in zip(together, alone):
+        found, expected = ours.fit((1.5, 0.5)), own.fit((1.5, 0.5))
+        ours_value, own_value = found.model.objective, expected.model.objective
+        assert abs(ours_value - own_value) <= found.model.gap + expected.model.gap + 1e-9 * own_value
+        assert found.gap <= 5.1e-3
+
+
+@pytest.mark.parametrize("samples", [X, WIDE], ids=["few features", "many features"])
+@pytest.mark.parametrize("name", BASES)
+def test_the_order_of_folds_changes_nothing(name, samples):
+    forwards, _ = trainers(BASES[name], samples, Prepared())
+    backwards, _ = trainers(BASES[name], samples, Prepared())
+    first = [trainer.fit((1.5, 0.5)).model.w for trainer in forwards]
+    second = [trainer.fit((1.5, 0.5)).model.w for trainer in backwards[::-1]][::-1]
+    np.testing.assert_array_equal(first, second)
+
+
+def test_it_is_made_once_and_travels():
+    calls = []
+
+    def make():
+        calls.append(1)
+        return SimpleNamespace(fit=lambda costs: Training(None, (costs, len(calls))))
+
+    whole = Whole(make)
+    assert whole.state() == whole.state() == ((1.0, 1.0), 1)
+    assert calls == [1]
+    again = Whole(_Maker())
+    again.state()
+    assert pickle.loads(pickle.dumps(again)).state() == "state"
+
+
+class _Maker:
+    def __call__(self):
+        return SimpleNamespace(fit=lambda costs: Training(None, "state"))
+
+
+def test_the_last_training_shares_it_and_other_tasks_do_not():
+    task, other, prepared = Task(X, Y), Task(X, 1 - Y), Prepared()
+    fold, another = (Fold(each, np.arange(300), np.arange(300)) for each in (task, other))
+    assert shared_whole("a", _Maker(), [fold], prepared) is None
+    whole = shared_whole("a", _Maker(), [fold, fold], prepared)
+    assert shared_whole("a", _Maker(), [fold], prepared) is whole
+    assert shared_whole("b", _Maker(), [fold], prepared) is None
+    assert shared_whole("a", _Maker(), [another], prepared) is None
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_threads_change_nothing(name):
+    alone, pair = (CostSearch(BASES[name], n_trials=4, cv=3, n_jobs=n_jobs).fit(X, Y) for n_jobs in (1, 2))
+    assert alone.trials_ == pair.trials_
+    np.testing.assert_array_equal(alone.best_estimator_.coef_, pair.best_estimator_.coef_)
