@@ -80,7 +80,7 @@ def assess(store: ScoreStore, metric: str | Metric, winner: TrialKey, *, random_
     >>> store.add((0, 0), score=rng.normal(size=500) + is_pos, threshold=0.5, value=0.48)
     >>> found = assess(store, "f1", (0, 0))
     >>> found.corrected_score, found.score_interval, found.threshold_interval
-    (0.459, (0.4, 0.521), (0.142, 0.767))
+    (0.46, (0.405, 0.512), (0.241, 1.326))
     """
     sampled = Resampling(store, metric, keep=[winner], random_state=random_state)
     metric = get_metric(metric)

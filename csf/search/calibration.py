@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.model_selection import train_test_split
+from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array, Estimator, IntArray
 from csf._common.warn import warn
 from csf._sklearn import safe_indexing, slice_params
 from csf._validation import check_fraction
-from csf.resampling import AssessedMixin
+from csf.resampling import AssessedMixin, ScoreStore
 from csf.resampling.resampling import decisions
 from csf.search.guarantee import Guarantee, certify
 from csf.search.results import summary
 from csf.search.stable_choice import stable_choice
-from csf.thresholding import sweep_several
+from csf.thresholding import curve_at_prevalence, sweep_several
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
-    from csf.resampling import ScoreStore
+    from csf.resampling import ScoreRow
     from csf.samples.task import Task
     from csf.search.prefit import PrefitStudy
+    from csf.thresholding import Cut, ThresholdCurve
     from csf.trials import Trial
 
 __all__ = ["CalibratedMixin", "calibration_split", "check_confidence"]
@@ -107,6 +110,19 @@ def _part(task: Task, at: IntArray) -> Task:
     )
 
 
+def _curve(store: ScoreStore, row: ScoreRow) -> ThresholdCurve:
+    """All cuts of the held-out scores of a trial."""
+    if row.score is None:
+        raise ValueError("the search kept the base's own decisions (threshold=None), so that no threshold can move")
+    lost = np.zeros(store.is_pos.size, dtype=bool) if row.lost is None else row.lost
+    return sweep_several(store.is_pos, lost, row.score, store.weight)
+
+
+def _best_cut(store: ScoreStore, row: ScoreRow, metric: Metric, pos: float) -> Cut:
+    """Best cut of a trial at a share of positives."""
+    return curve_at_prevalence(_curve(store, row), pos).best(metric, metric.constraint)
+
+
 class CalibratedMixin(AssessedMixin):
     """What `csf.CostSearch` does with its winner."""
 
@@ -121,6 +137,8 @@ class CalibratedMixin(AssessedMixin):
     feasible_: bool
     constraint_value_: float | None
     null_class_: Any
+    score_at_prevalence_: float
+    best_index_at_prevalence_: int
     _names: Array
     _known: Array
     # methods of the classes that are used together with this one
@@ -144,14 +162,56 @@ class CalibratedMixin(AssessedMixin):
         self.refit_time_ = 0.0
         self._adopt(self.base, found.known, found.names)
 
+    def at_prevalence(self, pos: float) -> Self:
+        """The classifier for data with another share of positives.
+
+        Parameters
+        ----------
+        pos : float
+            Share of positives where it is to be used, in (0, 1), known or estimated by
+            `csf.thresholding.estimate_prevalence`.
+
+        Returns
+        -------
+        CostSearch
+            A copy with the same ``best_estimator_`` and the threshold that is best there. ``best_score_``,
+            ``corrected_score_`` and the intervals are those to expect at the new share, from the rates within the
+            classes on the held-out samples, which do not change with it. ``best_index_at_prevalence_`` is the place of
+            the trial that would be best there: where it is not ``best_index_``, training it with its costs gains what
+            ``score_at_prevalence_`` is above ``best_score_``.
+
+        Raises
+        ------
+        ValueError
+            If the share is not in (0, 1), or no threshold is tuned.
+        """
+        check_is_fitted(self, "trials_")
+        winner, known = self.trials_[self.best_index_], self.held_out_
+        metric, _, random_state = self._assessed
+        cuts = {row.key: _best_cut(known, row, metric, pos) for row in known}
+        key = winner.setting, winner.number
+        moved, row = copy.copy(self), known[key]
+        own, factor = cuts[key], np.where(known.is_pos, pos, 1.0 - pos)
+        share = np.average(known.is_pos, weights=known.weight)
+        weight = factor / np.where(known.is_pos, share, 1.0 - share) * (1.0 if known.weight is None else known.weight)
+        store = ScoreStore(known.is_pos, weight, samples=known.samples)
+        store.put(replace(row, threshold=own.threshold, value=own.value))
+        moved._keep_scores(store, metric, key, random_state)
+        vars(moved).pop("guarantee_", None)
+        moved.best_threshold_, moved.best_score_, moved.feasible_ = own.threshold, own.value, own.feasible
+        best = max(cuts, key=lambda key: (cuts[key].feasible, cuts[key].value))
+        moved.score_at_prevalence_ = cuts[best].value
+        moved.best_index_at_prevalence_ = next(
+            at for at, trial in enumerate(self.trials_) if (trial.setting, trial.number) == best
+        )
+        return moved
+
     def _certify(self, metric: Metric, task: Task) -> None:
         """Replace the threshold by the best one that samples which nothing was trained on stand for."""
         assert self.confidence is not None, "asked for where there is one"
         winner, store = self.trials_[self.best_index_], self.held_out_
         row = store[winner.setting, winner.number]
-        assert row.score is not None, "thresholds are tuned"
-        lost = np.zeros(store.is_pos.size, dtype=bool) if row.lost is None else row.lost
-        curve = sweep_several(store.is_pos, lost, row.score, store.weight)
+        curve = _curve(store, row)
         answer, score = self._scored(task.X)
         is_pos = task.codes > 0
         wrong = is_pos & (

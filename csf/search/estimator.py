@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
 
 from csf._common.typing import Estimator, Label, PathLike, RandomState_, Samples
-from csf._sklearn import CallbackSupportMixin, open_callback_context, with_callbacks
+from csf._sklearn import CallbackSupportMixin, with_callbacks
 from csf._validation import check_class_weights, check_samples
 from csf.resampling import MAX_BYTES
 from csf.samples.labels import read_labels
 from csf.samples.routing import BaseRoutingMixin
 from csf.samples.task import Task
 from csf.search.arguments import check_arguments
-from csf.search.calibration import CalibratedMixin, calibration_split
+from csf.search.calibration import calibration_split
 from csf.search.deadline import Deadline
 from csf.search.fitted import SearchResults
-from csf.search.loop import SearchLoop
-from csf.search.outcomes import warn_of_one_side
-from csf.search.plan import aim_of, make_plan, open_checkpoint
+from csf.search.plan import aim_of
 from csf.search.prefit import is_prefit, prefit_study
-from csf.search.results import summary
+from csf.search.running import RunningMixin
 from csf.search.shown import ReportMixin, TrialsFrameMixin
 from csf.thresholding.cut_predictor import CutPredictorMixin
 from csf.trainers import Prepared
@@ -35,7 +30,6 @@ from csf.trainers import Prepared
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.metrics.constraint import Constraint
-    from csf.search.plan import Plan
     from csf.strategies.base import Strategy
     from csf.study.study import Bound
 
@@ -47,7 +41,7 @@ class CostSearch(
     ReportMixin,
     TrialsFrameMixin,
     SearchResults,
-    CalibratedMixin,
+    RunningMixin,
     CutPredictorMixin,
     BaseRoutingMixin,
     CallbackSupportMixin,
@@ -370,54 +364,6 @@ class CostSearch(
         if calibration is not None:
             self._certify(aim_of(self), calibration)
         return self
-
-    def _search(
-        self, metric: Metric, task: Task, prepared: Prepared, deadline: Deadline | None, max_bytes: int
-    ) -> None:
-        fit_params, split_params = self._route(task.fit_params)
-        plan = make_plan(self, metric, replace(task, fit_params=fit_params), split_params, prepared)
-        self.studies_ = plan.studies
-        context = open_callback_context(self, max_subtasks=None)
-        loop = SearchLoop(
-            studies=plan.studies,
-            trainers=[plan.setup.trainers(base, plan.folds) for base in plan.bases],
-            folds=plan.folds,
-            tune=self.threshold is not None,
-            on_train=self.bound_on == "train",
-            raise_errors=self.error_score == "raise",
-            n_jobs=self.n_jobs,
-            checkpoint=open_checkpoint(self, plan),
-            callbacks=list(self.callbacks or ()),
-            context=context,
-            verbose=self.verbose,
-            min_gain=self.min_gain,
-            stable=plan.margin if self.threshold == "stable" else None,
-            deadline=deadline,
-            max_bytes=max_bytes,
-        )
-        stopped = loop.run()
-        chosen = loop.choose()
-        told = summary(plan.studies, plan.settings, len(plan.splits), stopped=stopped, winner=chosen.trial)
-        self._report(metric, told, chosen.cut)
-        if (gain := chosen.gain) is not None:
-            self.gain_, self.gain_by_luck_, self.gain_error_ = gain.gain, gain.luck, gain.error
-        self._keep_winner(metric, loop.held_out)
-        if self.refit:
-            self._refit(plan)
-        context.end()
-
-    def _refit(self, plan: Plan) -> None:
-        """Train the winner on everything."""
-        start = time.perf_counter()
-        winner = replace(self.trials_[self.best_index_], threshold=self.best_threshold_, score=self.best_score_)
-        trainer = plan.final_trainer(winner.setting)
-        training = trainer.fit(winner.costs)
-        estimator, labels = trainer.estimator(training), plan.task.user_labels
-        known = np.asarray(getattr(estimator, "classes_", np.arange(labels.classes.size)))
-        self._adopt(estimator, known, labels.decode(known))
-        self.refit_time_ = time.perf_counter() - start
-        answer = trainer.predict(training, "train", tune=self.threshold is not None)
-        warn_of_one_side(plan.studies[0].metric, winner, answer)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -6,6 +6,7 @@ from csf.thresholding.frank_wolfe import FrankWolfePlugIn, Mixture, RandomizedFr
 from csf.thresholding.multiclass_sweep import sweep_several
 from csf.thresholding.oracle import cost_threshold, probability_curve
 from csf.thresholding.plugin import PlugInClassifier
+from csf.thresholding.prevalence import curve_at_prevalence, estimate_prevalence
 
 __all__ = [
     "Bisection",
@@ -18,6 +19,8 @@ __all__ = [
     "ThresholdCurve",
     "bisection",
     "cost_threshold",
+    "curve_at_prevalence",
+    "estimate_prevalence",
     "frank_wolfe",
     "probability_curve",
     "sweep",
