@@ -36,6 +36,9 @@ __all__ = [
     "generator",
 ]
 
+# Searches for data that stay where they are, by the package of these.
+_SEARCHES = {"dask": "csf.dask.DaskCostSearch", "pyspark": "csf.spark.SparkCostSearch"}
+
 Choice = TypeVar("Choice")
 Number = TypeVar("Number", bound=float)
 
@@ -165,7 +168,11 @@ def check_samples(X: Samples, y: ArrayLike) -> tuple[Samples, Any]:
         way = _way_into_memory(name, value)
         if way is not None:
             kind = f"{type(value).__module__.partition('.')[0]} {type(value).__name__}"
-            raise TypeError(f"{name} must be in memory, got a {kind}, which can only be read in pieces; give {way}")
+            search = _SEARCHES.get(kind.partition(" ")[0])
+            more = "" if search is None else f", or search costs where the data are with {search}"
+            raise TypeError(
+                f"{name} must be in memory, got a {kind}, which can only be read in pieces; give {way}{more}"
+            )
     alike = indexable(X, y)
     return alike[0], alike[1]
 

@@ -101,7 +101,7 @@ class Job:
         ``(c_fn, c_fp)``: a positive weighs ``c_fn`` times its own weight, a negative ``c_fp`` times. They are final:
         whatever normalisation there is was applied.
     starts : sequence, default=()
-        States of earlier trainings of the same base and fold, the nearest first.
+        States of earlier trainings of the same base and fold, the nearest first; on everything, those of a fold.
     """
 
     base: Estimator

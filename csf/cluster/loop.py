@@ -223,7 +223,7 @@ class EngineSearch:
 
     def _job(self, setting: int, fold: int | None, costs: Costs) -> Job:
         c_fn, c_fp = costs
-        starts = () if fold is None else self._starts[fold].nearest(str(setting), _position(costs))
+        starts = self._starts[fold or 0].nearest(str(setting), _position(costs))
         if self.normalize == "mean":
             negatives, positives = self.totals.trained_on(fold).tolist()
             scale = (negatives + positives) / (c_fp * negatives + c_fn * positives)

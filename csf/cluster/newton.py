@@ -384,7 +384,8 @@ class _Value:
         loss, split, dual, entropy, self.matrix = answer
         self.w, self.slope = w, ridge * w - split[0] + split[1]
         self.objective = float(0.5 * w @ (ridge * w) + loss)
-        square = float(self.slope @ self.slope)
+        with np.errstate(over="ignore", invalid="ignore"):
+            square = float(self.slope @ self.slope)
         if not np.isfinite(square + self.objective):
             raise ValueError(_TOO_LARGE)
         # Half the squared slope bounds the gap where all coefficients are regularised.

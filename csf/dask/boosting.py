@@ -12,6 +12,7 @@ import numpy as np
 from csf._common.typing import Array, Estimator, Label, Samples
 from csf._sklearn import clone
 from csf.dask.base import DaskBase, Scorer
+from csf.dask.collections import is_frame
 from csf.trainers.base import Training
 
 if TYPE_CHECKING:
@@ -145,34 +146,27 @@ def _collections(job: Job, data: DaskData, found: Survey, pos_label: Label) -> t
         if length:
             pieces.append(cut(part, job.fold, job.costs, pos_label))
             lengths.append(length)
-    columns = list(zip(*pieces))
-    if hasattr(data.X, "_meta") and hasattr(data.X, "columns"):
-        import dask.dataframe as dd
-
-        metas = (data.X._meta, ("code", np.int64), ("weight", np.float64))
-        X, y, weight = (dd.from_delayed(list(parts), meta=meta) for parts, meta in zip(columns, metas))
-        return X, y, weight
     import dask.array as da
 
     def stacked(parts: Sequence[Any], dtype: Any, *more: int) -> Any:
-        blocks = [da.from_delayed(part, (n, *more), dtype) for part, n in zip(parts, lengths)]
-        return da.concatenate(blocks)
+        return da.concatenate([da.from_delayed(part, (n, *more), dtype) for part, n in zip(parts, lengths)])
 
-    X = stacked(columns[0], data.X.dtype, data.n_features)
-    return X, stacked(columns[1], np.int64), stacked(columns[2], np.float64)
+    samples, codes, weights = zip(*pieces)
+    if is_frame(data.X):
+        import dask.dataframe as dd
+
+        X = dd.from_delayed(list(samples), meta=data.X._meta, verify_meta=False)
+    else:
+        X = stacked(samples, data.X.dtype, data.n_features)
+    # Codes and weights of frames are arrays too: of a series, XGBoost would look for the classes by a shuffle.
+    return X, stacked(codes, np.int64), stacked(weights, np.float64)
 
 
 def _training_rows(
     part: RawPart, fold: int | None, costs: tuple[float, float], pos_label: Label
-) -> tuple[Samples, Any, Any]:
+) -> tuple[Samples, Array, Array]:
     """Samples, codes and weights of the rows that a fold trains on."""
-    kept = np.flatnonzero(part.fold != fold) if fold is not None else slice(None)
-    is_pos = part.y == pos_label
-    weight = np.where(is_pos, *costs) * (1.0 if part.weight is None else part.weight)
-    code, weight = is_pos[kept].astype(np.int64), weight[kept]
-    if not hasattr(part.X, "iloc"):
-        return part.X[kept], code, weight
-    import pandas as pd
-
-    X = part.X.iloc[kept]
-    return X, pd.Series(code, index=X.index, name="code"), pd.Series(weight, index=X.index, name="weight")
+    kept = np.flatnonzero(part.fold != fold) if fold is not None else np.arange(part.fold.shape[0])
+    is_pos = part.y[kept] == pos_label
+    weight = np.where(is_pos, *costs) * (1.0 if part.weight is None else part.weight[kept])
+    return part.rows(kept), is_pos.astype(np.int64), weight

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from csf._common.typing import Array, Label, Samples
+from csf._common.typing import Array, IntArray, Label, Samples
 from csf.cluster.folds import hash_folds
 from csf.cluster.newton import Part
 
@@ -33,7 +33,7 @@ def require_dask() -> None:
         import dask.dataframe  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            f"searching on Dask collections needs Dask with its arrays and frames ({error}): pip install 'csf[dask]'"
+            f"searching on Dask collections needs Dask with its arrays and frames ({error}): pip install 'csf-search[dask]'"
         ) from error
 
 
@@ -74,6 +74,21 @@ class RawPart:
     y: Array
     weight: Array | None
     fold: Array
+
+    def rows(self, at: IntArray) -> Samples:
+        """Some of its samples.
+
+        Parameters
+        ----------
+        at : ndarray of int
+            Their places.
+
+        Returns
+        -------
+        array, CSR or frame of shape (n_rows, n_features)
+            The samples.
+        """
+        return self.X.iloc[at] if hasattr(self.X, "iloc") else self.X[at]
 
     def coded(self, pos_label: Label) -> Part:
         """The part with a matrix, and with codes for labels.
@@ -222,8 +237,10 @@ def _call(function: Callable[[Any], Any], argument: Any) -> Any:
 
 def _delayed(collection: Any) -> list[Any]:
     """One delayed value for each partition."""
-    parts = collection.to_delayed()
-    return list(parts) if isinstance(parts, list) else list(parts.ravel())
+    if is_frame(collection):
+        # Full optimisation joins small partitions, those of one column more than those of all others.
+        return collection.simplify().to_delayed(optimize_graph=False)
+    return list(collection.to_delayed().ravel())
 
 
 def _aligned(name: str, value: Any, rows: Any) -> list[Any]:

@@ -132,7 +132,7 @@ class _Held:
         for fold, scorer in enumerate(self.scorers):
             at = np.flatnonzero(part.fold == fold)
             if at.size:
-                score[at] = scorer(part.X.iloc[at] if hasattr(part.X, "iloc") else part.X[at])
+                score[at] = scorer(part.rows(at))
         weight = None if part.weight is None else part.weight[held]
         return PartScores(score[held], part.y[held] == self.pos_label, weight, part.fold[held])
 

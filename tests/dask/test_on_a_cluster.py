@@ -1,0 +1,113 @@
+"""DaskCostSearch on processes: the boosting libraries, lost workers, and what moves between processes."""
+
+import os
+import signal
+import threading
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import PredefinedSplit
+from sklearn.svm import LinearSVC
+
+from csf import CostSearch
+from csf.cluster import hash_folds
+from csf.dask import DaskCostSearch
+
+pytestmark = [
+    pytest.mark.slow,
+    # What the libraries say of their own accord on a cluster.
+    pytest.mark.filterwarnings("ignore:Parameter n_jobs will be ignored"),
+    pytest.mark.filterwarnings("ignore:X does not have valid feature names"),
+    pytest.mark.filterwarnings("ignore:Sending large graph"),
+]
+
+
+def boosting(name):
+    if name == "xgboost":
+        return pytest.importorskip("xgboost.dask").DaskXGBClassifier(n_estimators=15, max_depth=3, n_jobs=1)
+    return pytest.importorskip("lightgbm").DaskLGBMClassifier(n_estimators=15, max_depth=3, verbose=-1)
+
+
+def in_memory(name):
+    if name == "xgboost":
+        return pytest.importorskip("xgboost").XGBClassifier(n_estimators=15, max_depth=3, n_jobs=1)
+    return pytest.importorskip("lightgbm").LGBMClassifier(n_estimators=15, max_depth=3, verbose=-1, n_jobs=1)
+
+
+@pytest.mark.parametrize("kind", ["arrays", "frames"])
+@pytest.mark.parametrize("name", ["xgboost", "lightgbm"])
+def test_boosting_finds_about_what_it_finds_in_memory(client, data, name, kind):
+    X, y, weight = data
+    fold = hash_folds(0, y.size, 2)
+    if kind == "arrays":
+        given = [da.from_array(a, chunks=(800, *a.shape[1:])) for a in (X, y, weight, fold)]
+    else:
+        frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(6)])
+        whole = dd.from_pandas(frame.assign(y=y, weight=weight, fold=fold), npartitions=4)
+        given = [whole[list(frame.columns)], whole["y"], whole["weight"], whole["fold"]]
+    search = DaskCostSearch(boosting(name), n_trials=2, error_score="raise").fit(*given[:3], folds=given[3])
+    alone = CostSearch(in_memory(name), n_trials=2, cv=PredefinedSplit(fold)).fit(X, y, weight)
+    # Bins of features are approximate where no one sees all rows.
+    for mine, known in zip(search.trials_, alone.trials_, strict=True):
+        assert mine.costs == known.costs
+        assert mine.score == pytest.approx(known.score, abs=0.05)
+    local = search.to_local()
+    samples = X if kind == "arrays" else frame
+    np.testing.assert_array_equal(search.predict(given[0]).compute(), local.predict(samples))
+    assert search.score(*given[:3]) == pytest.approx(local.score(samples, y, weight), rel=1e-12)
+
+
+def test_a_base_with_a_client_of_its_own_is_refused(client, data):
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y, _ = data
+    base = lightgbm.DaskLGBMClassifier(client=client)
+    with pytest.raises((TypeError, ValueError), match="client"):
+        DaskCostSearch(base, n_trials=1).fit(da.from_array(X), da.from_array(y))
+
+
+def kill_one(client):
+    """Kill a worker now."""
+    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("name", ["linear", "xgboost"])
+def test_a_worker_that_is_killed_changes_nothing(client, data, name):
+    X, y, _ = data
+    base = LinearSVC() if name == "linear" else boosting(name)
+    given = da.from_array(X, chunks=(500, 6)), da.from_array(y, chunks=500)
+    options = {"n_trials": 4, "cv": 2, "error_score": "raise", "strategy": "grid"}
+    whole = DaskCostSearch(base, **options).fit(*given)
+
+    def kill(study, trial):
+        if trial.number == 1:
+            threading.Timer(0.05, kill_one, [client]).start()
+
+    search = DaskCostSearch(base, **options, callbacks=[kill]).fit(*given)
+    client.wait_for_workers(2)
+    if name == "linear":
+        assert search.trials_ == whole.trials_
+    else:  # which worker holds which rows changes the bins of features
+        scores = [[trial.score for trial in each.trials_] for each in (search, whole)]
+        np.testing.assert_allclose(*scores, atol=0.05)
+
+
+def test_nothing_is_shuffled_and_little_comes_back(client, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60_000, 5))
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(y=(X[:, 0] + rng.normal(size=60_000) > 2).astype(int))
+    dd.from_pandas(frame, npartitions=6).to_parquet(tmp_path / "data")
+    known = dd.read_parquet(tmp_path / "data")
+    received = client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.task_prefixes.clear())
+    del received
+    search = DaskCostSearch(LinearSVC(), n_trials=2, cv=3).fit(known[list("abcde")], known["y"])
+    assert not [name for name in client.run_on_scheduler(kinds_of_tasks) if "shuffle" in name]
+    # Counts of bins, never scores.
+    assert max(found.n_listed for found in search.counted_cuts_) < 6000
+    assert max(found.n_passes for found in search.counted_cuts_) <= 4
+
+
+def kinds_of_tasks(dask_scheduler):
+    return list(dask_scheduler.task_prefixes)

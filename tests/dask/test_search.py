@@ -1,0 +1,339 @@
+"""DaskCostSearch: what CostSearch finds on the same folds, whatever the partitions."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import PredefinedSplit
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from csf import CostSearch
+from csf.cluster import hash_folds
+from csf.dask import DaskCostSearch, DaskEngine
+from csf.dask.collections import DaskData
+from csf.dask.linear import LinearBase
+from csf.testing import check_engine
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+# Solved to the same gap in both places, so that profiles differ by single samples near the cut at most.
+PRECISE = {
+    "squared hinge": LinearSVC(tol=1e-6),
+    "logistic": LogisticRegression(tol=1e-9),
+    "liblinear": LogisticRegression(C=5.0, tol=1e-9, solver="liblinear"),
+}
+
+
+def pieces(n_parts, *arrays):
+    size = -(-arrays[0].shape[0] // n_parts)
+    return [None if a is None else da.from_array(a, chunks=(size, *a.shape[1:])) for a in arrays]
+
+
+def frames(n_parts, X, y, weight=None, fold=None):
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
+    columns = {"y": y, "weight": weight, "fold": fold}
+    whole = dd.from_pandas(frame.assign(**{k: v for k, v in columns.items() if v is not None}), npartitions=n_parts)
+    return [whole[list(frame.columns)], *(None if v is None else whole[k] for k, v in columns.items())]
+
+
+def check_alike(search, whole, *, profile=1e-9, cut=1e-4):
+    assert search.n_trials_ == whole.n_trials_
+    for mine, known in zip(search.trials_, whole.trials_, strict=True):
+        assert (mine.t, mine.costs) == (known.t, known.costs)
+        away = abs(mine.profile.fn - known.profile.fn) + abs(mine.profile.fp - known.profile.fp)
+        assert away <= profile
+        assert mine.score == pytest.approx(known.score, abs=profile)
+        assert mine.threshold == pytest.approx(known.threshold, abs=cut)
+    assert search.best_t_ == whole.best_t_
+    np.testing.assert_allclose(search.best_estimator_.coef_, whole.best_estimator_.coef_, atol=cut)
+    np.testing.assert_allclose(search.best_estimator_.intercept_, whole.best_estimator_.intercept_, atol=cut)
+
+
+@pytest.mark.parametrize("n_parts", [1, 3, 17])
+@pytest.mark.parametrize("base", PRECISE)
+@pytest.mark.parametrize("kind", ["arrays", "frames"])
+def test_it_finds_what_the_search_in_memory_finds(data, base, kind, n_parts):
+    X, y, weight = data
+    fold = hash_folds(0, y.size, 3)
+    options = {"metric": "f1", "strategy": "cone", "n_trials": 3}
+    search = DaskCostSearch(PRECISE[base], **options, error_score="raise")
+    if n_parts != 3:
+        weight = None
+    dX, dy, dweight, dfold = (pieces if kind == "arrays" else frames)(n_parts, X, y, weight, fold)
+    search.fit(dX, dy, dweight, folds=dfold)
+    whole = CostSearch(PRECISE[base], **options, cv=PredefinedSplit(fold)).fit(X, y, weight)
+    check_alike(search, whole)
+    assert max(search.cv_results_["duality_gap"]) < 1e-6
+
+
+def test_the_order_of_the_rows_does_not_matter(data):
+    X, y, weight = data
+    fold, order = hash_folds(0, y.size, 3), np.random.default_rng(1).permutation(y.size)
+    search = DaskCostSearch(LinearSVC(tol=1e-6), constraint="precision >= 0.6", metric="recall", n_trials=3)
+    (X1, y1, w1, f1), (X2, y2, w2, f2) = (
+        pieces(4, *(a[at] for a in (X, y, weight, fold))) for at in (slice(None), order)
+    )
+    first, second = clone(search).fit(X1, y1, w1, folds=f1), search.fit(X2, y2, w2, folds=f2)
+    for mine, known in zip(second.trials_, first.trials_, strict=True):
+        assert (mine.t, mine.profile, mine.score, mine.rate) == (known.t, known.profile, known.score, known.rate)
+        assert mine.threshold == pytest.approx(known.threshold, abs=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("base", ["squared hinge", "logistic"])
+def test_a_hundred_thousand_rows(base):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100_000, 20))
+    y = (X @ rng.normal(size=20) / 4 + 0.6 * rng.normal(size=100_000) > 1.8).astype(int)
+    weight, fold = rng.integers(1, 4, y.size) / 2, hash_folds(3, y.size, 5)
+    whole = CostSearch(PRECISE[base], n_trials=5, cv=PredefinedSplit(fold)).fit(X, y, weight)
+    for n_parts in (3, 17):
+        dX, dy, dweight, dfold = pieces(n_parts, X, y, weight, fold)
+        search = DaskCostSearch(PRECISE[base], n_trials=5).fit(dX, dy, dweight, folds=dfold)
+        check_alike(search, whole, profile=2e-5)
+        assert all(found.n_passes <= 4 for found in search.counted_cuts_)
+
+
+@pytest.mark.slow
+@pytest.mark.data
+@pytest.mark.parametrize("base", ["squared hinge", "logistic"])
+def test_adult(load_data, base):
+    X, y = load_data("adult")
+    X = X.toarray() if sparse.issparse(X) else X
+    fold = hash_folds(0, y.size, 5)
+    whole = CostSearch(PRECISE[base], n_trials=5, cv=PredefinedSplit(fold)).fit(X, y)
+    dX, dy, dfold = pieces(3, X, y, fold)
+    # Rare columns leave directions in which models hardly differ: their scores are compared, not their coefficients.
+    search = DaskCostSearch(PRECISE[base], n_trials=5, refit=False).fit(dX, dy, folds=dfold)
+    for mine, known in zip(search.trials_, whole.trials_, strict=True):
+        assert mine.t == known.t
+        assert mine.score == pytest.approx(known.score, abs=1e-4)
+        assert mine.threshold == pytest.approx(known.threshold, abs=1e-3)
+
+
+# ---------------------------------------------------------------- the interface
+
+
+@pytest.fixture
+def fitted(data):
+    X, y, weight = data
+    return DaskCostSearch(LogisticRegression(), n_trials=2, cv=3).fit(*pieces(4, X, y, weight))
+
+
+def test_predictions_are_lazy_and_those_in_memory(fitted, data):
+    X, y, weight = data
+    dX, dy, dweight = pieces(5, X, y, weight)
+    local = fitted.to_local()
+    for method in ("predict", "predict_proba", "decision_function"):
+        told = getattr(fitted, method)(dX)
+        assert isinstance(told, da.Array)
+        assert told.shape == getattr(local, method)(X).shape
+        np.testing.assert_array_equal(told.compute(), getattr(local, method)(X))
+        np.testing.assert_array_equal(getattr(fitted, method)(X), getattr(local, method)(X))
+    assert fitted.score(dX, dy, dweight) == pytest.approx(local.score(X, y, weight), rel=1e-12)
+    assert local.best_score_ == fitted.best_score_
+    assert local.trials_ == fitted.trials_
+
+
+def test_frames_with_names_and_texts(data):
+    X, y, _ = data
+    dX, dy, *_ = frames(3, X, np.where(y, "rare", "usual"))
+    search = DaskCostSearch(LogisticRegression(), n_trials=2, cv=2, pos_label="rare").fit(dX, dy)
+    assert search.classes_.tolist() == ["rare", "usual"]
+    assert search.feature_names_in_.tolist() == [f"f{j}" for j in range(6)]
+    frame = dX.compute()
+    np.testing.assert_array_equal(search.predict(dX).compute(), search.to_local().predict(frame))
+    proba, decided = search.predict_proba(dX).compute(), search.decision_function(dX).compute()
+    assert proba.shape == (3000, 2)
+    np.testing.assert_array_equal(decided > 0, search.predict(frame) == "usual")
+
+
+def test_hash_folds_depend_on_the_seed_alone(data):
+    X, y, _ = data
+    dX, dy = pieces(3, X, y)
+    searches = [DaskCostSearch(LinearSVC(), n_trials=1, random_state=s, refit=False).fit(dX, dy) for s in (0, 0, 1)]
+    assert searches[0].trials_ == searches[1].trials_
+    assert searches[0].trials_[0].threshold != searches[2].trials_[0].threshold
+    assert searches[0].n_splits_ == 5
+
+
+def test_a_share_is_held_out(data):
+    X, y, _ = data
+    search = DaskCostSearch(LinearSVC(), n_trials=2, cv=0.3).fit(*pieces(3, X, y))
+    assert search.n_splits_ == 1
+    fold = np.concatenate([hash_folds(k, 1000, 0.3) for k in range(3)])
+    whole = CostSearch(LinearSVC(), n_trials=2, cv=PredefinedSplit(fold)).fit(X, y)
+    assert search.best_score_ == pytest.approx(whole.best_score_, abs=2e-3)
+
+
+def test_parameters_are_searched_and_the_own_decision_is_kept(data):
+    X, y, _ = data
+    search = DaskCostSearch(LinearSVC(), "gmean", threshold=None, param_grid={"C": [1e-4, 1.0]}, n_trials=2, cv=2)
+    search.fit(*pieces(2, X, y))
+    assert search.n_trials_ == 4
+    assert search.best_params_ in ({"C": 1e-4}, {"C": 1.0})
+    assert (search.best_threshold_, search.best_estimator_.C) == (0.0, search.best_params_["C"])
+    np.testing.assert_array_equal(search.predict(X), search.best_estimator_.predict(X))
+
+
+def test_sparse_blocks_and_many_features():
+    rng = np.random.default_rng(0)
+    X = sparse.random(400, 700, density=0.02, random_state=0, format="csr")
+    y = (X @ rng.normal(size=700) + 0.1 * rng.normal(size=400) > 0.3).astype(int)
+    blocks = [da.from_delayed(dask.delayed(X[k : k + 100]), (100, 700), meta=X[:0]) for k in range(0, 400, 100)]
+    fold = hash_folds(0, 400, 2)
+    search = DaskCostSearch(LinearSVC(tol=1e-5), n_trials=2)
+    search.fit(da.concatenate(blocks), da.from_array(y, chunks=100), folds=da.from_array(fold, chunks=100))
+    whole = CostSearch(LinearSVC(tol=1e-8, max_iter=100_000), n_trials=2, cv=PredefinedSplit(fold)).fit(X, y)
+    assert search.cv_results_["duality_gap"].max() < 1e-7
+    assert search.best_score_ == pytest.approx(whole.best_score_, abs=0.01)
+    np.testing.assert_allclose(search.best_estimator_.coef_, whole.best_estimator_.coef_, atol=1e-3)
+
+
+def test_without_a_final_model_there_is_nothing_to_predict_with(data):
+    X, y, _ = data
+    search = DaskCostSearch(LinearSVC(), n_trials=1, refit=False).fit(*pieces(2, X, y))
+    with pytest.raises(AttributeError, match="fitted with refit=False"):
+        search.predict(X)
+
+
+# ---------------------------------------------------------------- what cannot be used
+
+
+def test_data_in_memory_are_sent_to_the_other_class(data):
+    X, y, _ = data
+    dX, dy = pieces(2, X, y)
+    with pytest.raises(TypeError, match=r"X must be a Dask array or frame, got a ndarray; .*csf\.CostSearch"):
+        DaskCostSearch(LinearSVC()).fit(X, dy)
+    with pytest.raises(TypeError, match="y must be a Dask array or series, got a ndarray"):
+        DaskCostSearch(LinearSVC()).fit(dX, y)
+    with pytest.raises(TypeError, match=r"X must be in memory, got a dask Array.*with csf\.dask\.DaskCostSearch"):
+        CostSearch(LinearSVC()).fit(dX, dy)
+
+
+@pytest.mark.parametrize(
+    ("base", "error", "message"),
+    [
+        (DecisionTreeClassifier(), TypeError, "base must be LinearSVC, LogisticRegression"),
+        (LinearSVC(loss="hinge"), ValueError, "cannot be trained in parts"),
+        (LogisticRegression(class_weight="balanced"), ValueError, "cannot be trained in parts"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:the base has class_weight")
+def test_bases_that_need_their_data_in_memory(data, base, error, message):
+    with pytest.raises(error, match=message):
+        DaskCostSearch(base).fit(*pieces(2, *data[:2]))
+
+
+def test_columns_that_do_not_belong_to_the_samples(data):
+    X, y, weight = data
+    dX, dy, dweight = pieces(3, X, y, weight)
+    search = DaskCostSearch(LinearSVC(), n_trials=1)
+    with pytest.raises(ValueError, match="X has 3000 rows, y 2999"):
+        search.fit(dX, dy[1:])
+    with pytest.raises(ValueError, match="X has 3 partitions and y 2"):
+        search.fit(frames(3, X, y)[0], frames(2, X, y)[1])
+    moved = da.concatenate([dweight[:999], dweight[999:]]).rechunk((999, 1001, 1000)).to_dask_dataframe()
+    with pytest.raises(ValueError, match=r"in partition 0 X has 1000 rows and sample_weight 999"):
+        search.fit(*frames(3, X, y)[:2], moved)
+    with pytest.raises(ValueError, match="y must have 1 dimension, got 2"):
+        search.fit(dX, dX)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"weight": -1.0}, "sample_weight must be finite numbers >= 0"),
+        ({"y": np.nan}, "y contains NaN"),
+        ({"y": 2}, "Only binary classification"),
+        ({"fold": -2}, "folds must be integers"),
+        ({"X": np.nan}, "the features are not finite"),
+    ],
+)
+def test_values_that_cannot_be_used(data, change, message):
+    X, y, weight = data
+    given = {"X": X.copy(), "y": y.astype(float), "weight": weight.copy(), "fold": hash_folds(0, y.size, 2)}
+    for name, value in change.items():
+        given[name][7] = value
+    dX, dy, dweight, dfold = pieces(2, *given.values())
+    with pytest.raises(ValueError, match=message):
+        DaskCostSearch(LinearSVC(), n_trials=1, error_score="raise").fit(dX, dy, dweight, folds=dfold)
+
+
+@pytest.mark.parametrize("option", [{"cv": 1}, {"cv": "5"}, {"threshold": 0.5}, {"normalize": "max"}, {"n_trials": 0}])
+def test_options_that_cannot_be_used(data, option):
+    with pytest.raises((TypeError, ValueError), match=next(iter(option))):
+        DaskCostSearch(LinearSVC(), **option).fit(*pieces(2, *data[:2]))
+
+
+def test_without_dask_the_extra_is_named():
+    code = "import sys; sys.modules['dask'] = None; import csf.dask as d; d.DaskCostSearch(None).fit(0, 0)"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stderr
+    assert "ImportError: searching on Dask collections needs Dask" in told
+    assert "pip install 'csf[dask]'" in told
+
+
+# ---------------------------------------------------------------- the engine, and the file
+
+
+def arrays_engine(X, y, fold, weight):
+    return DaskEngine(DaskData(*pieces(4, X, y, weight, fold), 2, 0), LinearBase())
+
+
+def frames_engine(X, y, fold, weight):
+    return DaskEngine(DaskData(*frames(3, X, y, weight, fold), 2, 0), LinearBase())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [arrays_engine, frames_engine])
+@pytest.mark.parametrize("base", [LinearSVC(), LogisticRegression()])
+def test_it_keeps_the_contract_of_engines(make, base):
+    check_engine(make, base)
+
+
+RESUMED = """
+import os, sys
+import dask, dask.array as da, numpy as np
+from sklearn.svm import LinearSVC
+from csf.dask import DaskCostSearch
+
+dask.config.set(scheduler="synchronous")
+path, killed, seed = sys.argv[1], sys.argv[2] == "killed", int(sys.argv[3])
+rng = np.random.default_rng(seed)
+X = rng.normal(size=(600, 4))
+y = (X[:, 0] + rng.normal(size=600) > 1.5).astype(int)
+stop = [lambda study, trial: os._exit(9) if killed and trial.number == 1 else None]
+search = DaskCostSearch(LinearSVC(), n_trials=4, cv=2, checkpoint=path if path else None, callbacks=stop)
+search.fit(da.from_array(X, chunks=(200, 4)), da.from_array(y, chunks=200))
+print(len(search.counted_cuts_), [(t.t, t.threshold, t.score) for t in search.trials_], search.best_estimator_.coef_)
+"""
+
+
+def run(*arguments):
+    root = str(Path(__file__).parents[2])
+    options = {"capture_output": True, "text": True, "env": {**os.environ, "PYTHONPATH": root}, "check": False}
+    return subprocess.run([sys.executable, "-c", RESUMED, *map(str, arguments)], **options)
+
+
+@pytest.mark.slow
+def test_a_client_that_was_killed_goes_on_where_it_was(tmp_path):
+    path = tmp_path / "search.json"
+    whole = run("", "", 0)
+    assert run(path, "killed", 0).returncode == 9
+    again = run(path, "", 0)
+    (n_whole, told), (n_again, told_again) = (text.stdout.split(" ", 1) for text in (whole, again))
+    assert (n_whole, n_again) == ("4", "2")
+    assert told_again == told
+    other = run(path, "", 1)
+    assert "belongs to another search" in other.stderr
