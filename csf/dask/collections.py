@@ -33,7 +33,8 @@ def require_dask() -> None:
         import dask.dataframe  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            f"searching on Dask collections needs Dask with its arrays and frames ({error}): pip install 'csf-search[dask]'"
+            f"searching on Dask collections needs Dask with its arrays and frames ({error}): "
+            "pip install 'csf-search[dask]'"
         ) from error
 
 

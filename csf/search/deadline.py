@@ -32,7 +32,7 @@ class Deadline:
     """
 
     seconds: float
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] = field(default_factory=lambda: time.monotonic)
     _start: float = field(init=False, repr=False)
     _last: float = field(init=False, repr=False)
     _training: float = field(default=0.0, init=False, repr=False)
