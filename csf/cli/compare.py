@@ -132,8 +132,8 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
 def _plan(problem):
     options = problem.options
     return (
-        f"{problem.plan()}, cv = {options.cv}; {options.splits} stratified splits, {100 * options.test_size:g} % held "
-        f"out, seed {options.seed}"
+        f"{problem.plan()}, cv = {options.cv or 'repeated'}; {options.splits} stratified splits, "
+        f"{100 * options.test_size:g} % held out, seed {options.seed}"
     )
 
 

@@ -65,7 +65,7 @@ def verdict(metric_name: str, search: CostSearch, judged: list[Judged]) -> str:
     rival = next((each for each in judged if each.name == POOLED), None)
     if rival is None:
         return text
-    text += f"\nabove the {POOLED}: {rival.difference:+.4f} {_range(rival.difference_interval, '+.4f')}"
+    text += f"\ndifference to the {POOLED}: {rival.difference:+.4f} {_range(rival.difference_interval, '+.4f')}"
     return f"{text}\n{_words(search, *rival.difference_interval)}"
 
 

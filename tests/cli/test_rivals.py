@@ -57,16 +57,17 @@ def test_parameters_are_chosen_by_the_pooled_metric(name, weight):
 
 
 def test_the_exact_pooled_threshold():
-    model = RIVALS[POOLED](setup(LinearSVC(dual=False)), X, Y, None)
+    model = RIVALS[POOLED](setup(LinearSVC(dual=False), {"classifier__C": [1.0]}), X, Y, None)
     score = cross_val_predict(LinearSVC(dual=False), X, Y, cv=SPLITS, method="decision_function")
-    assert model.threshold_ == threshold_curve(Y, score).best("f1").threshold
+    assert model.best_threshold_ == pytest.approx(threshold_curve(Y, score).best("f1").threshold, abs=1e-4)
 
 
 def test_the_exact_pooled_threshold_with_a_constraint():
     free = RIVALS[POOLED](setup(metric=Recall()), X, Y, None)
     bound = RIVALS[POOLED](setup(metric=Recall(), constraint=get_constraint("precision >= 0.6")), X, Y, None)
-    assert free.profile_.tp / free.profile_.predicted_pos < 0.6
-    assert bound.profile_.tp / bound.profile_.predicted_pos >= 0.6
+    assert bound.feasible_
+    assert bound.constraint_value_ >= 0.6
+    assert bound.best_score_ < free.best_score_ == 1.0
 
 
 @pytest.mark.parametrize("name", [POOLED, "TunedThresholdClassifierCV"])

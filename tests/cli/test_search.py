@@ -12,14 +12,20 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from csf import Trial
+from csf import CostSearch, Trial
 from csf.cli.persistence import load_model
+from csf.cli.rivals import POOLED
 from csf.cli.search import _valid
+from csf.cli.verdict import verdict
 from csf.metrics import METRICS
+from csf.report.held_out import Judged
 from csf.strategies import STRATEGIES
 from csf.thresholding import PlugInClassifier
 
-QUICK = ("--trials", 3, "--cv", 3)
+# What the papers do, three trials of it; the plain call has tests of its own.
+PAPER = ("--strategy", "cone", "--threshold", "tune", "--normalize", "none")
+QUICK = ("--trials", 3, "--cv", 3, *PAPER, "--param", "C=1")
+GRID = ("--trials", 3, "--cv", 3, *PAPER)
 
 
 def rows_of(text, first):
@@ -42,7 +48,7 @@ def test_the_report_tells_the_data_the_trials_the_winner_and_the_rivals(ok):
     text = ok("search", "digits:8", *QUICK)
     assert text.startswith("digits:8: 1797 rows, 64 features, 9.68 % positive (8)\n")
     assert "training on 1347 rows, 450 held out (stratified, seed 0)" in text
-    assert "maximising f1 of linear-svc, 3 trials by the strategy cone, 3 folds" in text
+    assert "maximising f1 of linear-svc, up to 3 trials by the strategy cone, 3 folds" in text
     trials = [line for line in text.splitlines() if re.match(r"\| [ *] \|  ", line)]
     assert len(trials) == 3
     assert sum(line.startswith("| *") for line in trials) == 1
@@ -100,10 +106,10 @@ def test_every_metric(ok, metric):
 
 def test_a_table_with_weights_and_a_grid(ok, table, tmp_path):
     options = ["--target", "outcome", "--positive", "churn", "--sample-weight", "weight", "--param", "C=0.1,1"]
-    text = ok("search", table, *options, *QUICK, "--save", tmp_path / "m.skops")
+    text = ok("search", table, *options, *GRID, "--save", tmp_path / "m.skops")
     assert f"{table}: 240 rows, 4 features (3 categorical), " in text
     assert "% positive (churn), weighted" in text
-    assert "3 trials of each of 2 settings" in text
+    assert "up to 3 trials of each of 2 settings" in text
     assert "|   C |" in text
     assert re.search(r"c_fp = 0\.\d+, C = (0\.1|1); positive", text)
     search, features = load_model(tmp_path / "m.skops")
@@ -165,7 +171,7 @@ def test_a_constraint_is_reported(ok, run):
 @pytest.mark.parametrize("option", [("--bound", "parambath"), ("--normalize", "mean"), ("--cv", 4), ("--seed", 7)])
 def test_options_reach_the_search(ok, option, tmp_path):
     def winner(*options):
-        ok("search", "digits:8", *QUICK, "--param", "C=0.001", *options, "--json", tmp_path / "r.json")
+        ok("search", "digits:8", *GRID, "--param", "C=0.001", *options, "--json", tmp_path / "r.json")
         return json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["winner"]
 
     assert winner(*option) != winner()
@@ -178,7 +184,7 @@ def test_own_decisions(ok):
 
 
 def test_a_held_out_share_instead_of_folds(ok):
-    assert "strategy cone, 1 fold\n" in ok("search", "iris:1", "--trials", 2, "--cv", 0.3)
+    assert "strategy cone, 1 fold\n" in ok("search", "iris:1", "--trials", 2, "--cv", 0.3, *PAPER)
 
 
 def test_the_search_stops_at_the_tolerance(ok):
@@ -309,3 +315,43 @@ def test_a_report_without_a_held_out_part_says_so(ok, tmp_path):
     path = tmp_path / "r.html"
     ok("search", "iris:1", *QUICK, "--test-size", 0, "--report", path)
     assert "samples that fit has not seen" in path.read_text(encoding="utf-8")
+
+
+def test_without_options_it_is_the_plain_call(ok, tmp_path):
+    text = ok("search", "iris:1", "--json", tmp_path / "r.json", "--save", tmp_path / "m.skops")
+    assert "up to 10 trials of each of 7 settings by the strategy ladder, 15 folds" in text
+    assert "30 more trials, none with a larger tuned value" in text
+    assert "\ndifference to the exact pooled threshold: " in text
+    search, _ = load_model(tmp_path / "m.skops")
+    assert (search.n_trials_, search.n_splits_) == (42, 15)
+    report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert len(report["trials"]) == 42
+    own, *rivals = report["held_out_intervals"]
+    assert own["interval"][0] <= own["value"] <= own["interval"][1]
+    assert [each["name"] for each in rivals] == [
+        "base as it is",
+        'base, class_weight="balanced"',
+        "exact pooled threshold",
+    ]
+    assert all(each["difference"] == pytest.approx(own["value"] - each["value"]) for each in rivals)
+
+
+def test_the_time_limit_reaches_the_search(ok):
+    assert "the time limit of 1e-06 s was reached" in ok("search", "iris:1", "--time-limit", 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("costs", "low", "high", "words"),
+    [
+        ((1.0, 1.0), 0.1, 0.2, "No costs beat equal ones"),
+        ((1.5, 0.5), 0.1, 0.2, "costs 3 : 1, and they helped"),
+        ((0.5, 1.5), -0.2, -0.1, "costs 1 : 3, and they did not help"),
+        ((1.5, 0.5), -0.2, 0.1, "whether they help, these rows cannot tell"),
+    ],
+)
+def test_whether_costs_helped_is_said_in_words(costs, low, high, words):
+    search = CostSearch(LinearSVC())
+    search.best_cost_weights_ = costs
+    judged = [Judged("csf", 0.5, (0.4, 0.6), 0.0, (0.0, 0.0)), Judged(POOLED, 0.4, (0.3, 0.5), 0.1, (low, high))]
+    assert words in verdict("f1", search, judged)
+    assert "\n" not in verdict("f1", search, judged[:1])
