@@ -44,7 +44,7 @@ class Curvatures:
     >>> curvatures = Curvatures(Rows(np.array([[1.0], [2.0]])), np.array([1.0, -1.0]), np.ones(2), None)
     >>> inverse = curvatures.inverse(np.zeros(2), np.array([4.0, 4.0]))
     >>> inverse(np.array([3.0, 0.0]))
-    array([ 0.900, -0.900])
+    array([ 1., -1.])
     """
 
     def __init__(self, rows: Rows, sign: Array, ridge: Array, shares: Array | None) -> None:

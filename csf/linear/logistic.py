@@ -85,7 +85,7 @@ class Logistic:
     --------
     >>> from csf.linear import Rows
     >>> problem = Logistic(Rows(np.array([[0.0], [1.0], [3.0]])), np.array([-1.0, -1.0, 1.0]))
-    >>> problem.solve(np.full(3, 10.0), tol=1e-9).w
+    >>> problem.solve(np.full(3, 10.0), tol=1e-9).w.round(2)
     array([ 2.21, -4.48])
     """
 
