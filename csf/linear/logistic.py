@@ -23,6 +23,8 @@ __all__ = ["Logistic"]
 _LAST_LOOKS = 2.0
 # Share of the slope that inexact Newton steps leave.
 _FORCING = 0.3
+# Logarithms of the weights of both classes to that of their ratio.
+_RATIO = np.array([1.0, -1.0])
 # Samples whose exponentials are taken at once: as many as stay in the cache.
 _CHUNK = 16384
 
@@ -69,10 +71,10 @@ class Logistic:
     .. math:: \tfrac12 \|w\|^2 + \sum_i c_i \log(1 + e^{-y_i \langle w, x_i \rangle})
 
     by Newton's method. With few features the second derivatives of both classes are kept as long as steps with them
-    bring the slope down tenfold, from one problem to the next; they also foretell, without a look at the data, where
-    the solution for new costs will be. With many features the equations are solved by conjugate gradients. The gap is
-    that of the dual variables :math:`c_i \sigma(-y_i \langle w, x_i \rangle)`, evened over the classes where the
-    constant feature is free [1]_.
+    pay, from one problem to the next. A start moves the constant by the logarithm of the ratio of the costs, and the
+    rest along a line or a parabola through earlier solutions. With many features the equations are solved by conjugate
+    gradients. The gap is that of the dual variables :math:`c_i \sigma(-y_i \langle w, x_i \rangle)`, evened over the
+    classes where the constant feature is free [1]_.
 
     References
     ----------
@@ -83,7 +85,7 @@ class Logistic:
     --------
     >>> from csf.linear import Rows
     >>> problem = Logistic(Rows(np.array([[0.0], [1.0], [3.0]])), np.array([-1.0, -1.0, 1.0]))
-    >>> problem.solve(np.full(3, 10.0), tol=1e-9).w
+    >>> problem.solve(np.full(3, 10.0), tol=1e-9).w.round(2)
     array([ 2.21, -4.48])
     """
 
@@ -170,33 +172,30 @@ class Logistic:
             float(gap),
             count,
             point.margins,
-            pulls=point.pulls if direct else None,
             totals=totals if direct else None,
             anchor=anchor,
         )
 
     def _start(self, totals: Array, starts: Sequence[Solution]) -> tuple[Array, Array | None]:
-        """Where the solution is likely to be, and where the second derivatives were taken that say so."""
+        """Where the solution is likely to be, and where the second derivatives were taken that serve there."""
         near = starts[0]
-        if near.anchor is None or near.pulls is None or near.totals is None or not (totals * near.totals).all():
-            return near.w, None
-        guess = self._foretold(near, totals)
-        far = next((each for each in starts[1:] if each.totals is not None), None)
-        # What they would have said about a solution that is known tells how far they go wrong, with the square of the
-        # distance.
-        if far is not None and far.totals is not None:
-            away, line = np.log(totals / near.totals), np.log(far.totals / near.totals)
-            part = (away @ line) / (line @ line) if line.any() else 0.0
-            if abs(part) <= 1.0:
-                guess = guess + part**2 * (far.w - self._foretold(near, far.totals))
-        return (guess, near.anchor) if np.isfinite(guess).all() else (near.w, None)
-
-    def _foretold(self, near: Solution, totals: Array) -> Array:
-        """A Newton step from a solution for other weights: its classes pull as before, more or less strongly."""
-        assert near.anchor is not None, "checked before"
-        assert near.pulls is not None, "checked before"
-        slope = self._ridge * near.w - (totals / near.totals) @ near.pulls
-        return near.w - self._curvatures.inverse(near.anchor, totals)(slope)
+        known = [each for each in starts if each.totals is not None and (each.totals * totals).all()]
+        if near.totals is None or not known or known[0] is not near:
+            return near.w, near.anchor
+        places = np.log([each.totals for each in known])
+        place = np.log(totals)
+        # If a logistic model holds, other costs move the constant by the logarithm of their ratio, and nothing else.
+        # What else moves does so smoothly.
+        shift = np.zeros_like(near.w)
+        if self._free:
+            shift[-1] = 1.0 / self.rows.constant
+        line = next((other - places[0] for other in places[1:] if not np.allclose(other, places[0])), None)
+        guess = near.w - (places[0] @ _RATIO) * shift
+        if line is not None:
+            along = (places - places[0]) @ line / (line @ line)
+            factors = _interpolation(along, places - places[0] - np.outer(along, line), line, place - places[0])
+            guess = sum(f * (each.w - (at @ _RATIO) * shift) for f, each, at in zip(factors, known, places) if f)
+        return guess + (place @ _RATIO) * shift, near.anchor
 
     def _look(self, w: Array, weight: Array) -> _Point:
         """Objective, slope and gap of coefficients."""
@@ -272,6 +271,29 @@ class Logistic:
             )[0]
 
         return solve
+
+
+def _interpolation(along: Array, beside: Array, line: Array, away: Array) -> Array:
+    """Factors of solutions, the nearest first, at places along a line that lead to another place.
+
+    A parabola through three places that are apart and enclose the new one, else the line through two.
+    """
+    x, reach = away @ line / (line @ line), np.linalg.norm(line)
+    chosen = [0]
+    for k in range(1, along.size):
+        apart = all(abs(along[k] - along[other]) > 0.2 for other in chosen)
+        if apart and np.linalg.norm(beside[k]) < 0.1 * reach and len(chosen) < 3:
+            chosen.append(k)
+    at = along[chosen]
+    if len(chosen) == 3 and not at.min() - 0.3 <= x <= at.max() + 0.3:
+        chosen, at = chosen[:2], at[:2]
+    if len(chosen) == 2:
+        x = np.clip(x, at.min() - 1.0, at.max() + 1.0)
+    factors = np.zeros(along.size)
+    for k, own in zip(chosen, at):
+        others = at[at != own]
+        factors[k] = np.prod((x - others) / (own - others))
+    return factors
 
 
 def _terms(margins: Array, weight: Array, residual: Array) -> Scalar:

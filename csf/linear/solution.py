@@ -107,11 +107,8 @@ class Solution:
         Scores times the sign of the class.
     dual : ndarray of shape (n_samples,), default=None
         Dual variables, where the method has them: ``w`` is the sum of the rows times their signs and these.
-    pulls : ndarray of shape (2, n_coefficients), default=None
-        Sums of the rows of each class, the positive one first, times the slopes of the losses, where a method starts
-        from them.
     totals : ndarray of shape (2,), default=None
-        Weights of the classes, with these.
+        Weights of the classes, the positive one first, where a method starts from them.
     anchor : ndarray of shape (n_coefficients,), default=None
         Coefficients where second derivatives were taken that serve the next problem, with these.
 
@@ -130,7 +127,6 @@ class Solution:
     n_iter: int
     margins: Array
     dual: Array | None = None
-    pulls: Array | None = None
     totals: Array | None = None
     anchor: Array | None = None
 

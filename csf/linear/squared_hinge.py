@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from csf._common.typing import Array
+from csf._common.typing import Array, IntArray
 from csf.linear._solve import (
     DIRECT,
     NOISE,
     check_finite,
+    conjugate_gradients,
     hinge_step,
     newton_step,
     note_changes,
@@ -29,6 +30,8 @@ __all__ = ["SquaredHinge"]
 
 # Limit of Newton steps, which a dozen seldom reach.
 _STEPS = 100
+# Share of the slope that inexact Newton steps leave, and products with the data that they take at most.
+_FORCING, _PRODUCTS = 0.1, 200
 # Passes of coordinate descent of a turn, and of the first one from earlier solutions, which is close already.
 _PASSES, _FIRST_PASSES = 5, 3
 
@@ -50,7 +53,8 @@ class SquaredHinge:
     .. math:: \tfrac12 \|w\|^2 + \sum_i c_i \max(0, 1 - y_i \langle w, x_i \rangle)^2 .
 
     With few features Newton's method on this piecewise quadratic function ends after a few steps, fewer from a good
-    start [1]_. With many features the dual variables are solved for (`csf.linear.turns`), from the best mixture of
+    start [1]_. With many features its equations are solved by conjugate gradients; with more features than samples the
+    dual variables are solved for (`csf.linear.turns`), from the best mixture of
     earlier solutions.
 
     References
@@ -109,7 +113,13 @@ class SquaredHinge:
         """
         if self.rows.n_coefficients <= DIRECT:
             return self._direct(weight, tol, atol, starts)
-        return self._dual(weight, tol, atol, starts, max_iter)
+        if self._is_tall():
+            return self._primal(weight, tol, atol, [start for start in starts if start.w is not None])
+        return self._dual(weight, tol, atol, [start for start in starts if start.dual is not None], max_iter)
+
+    def _is_tall(self) -> bool:
+        """Whether the problem in the coefficients is the smaller one: as LinearSVC chooses too."""
+        return self.rows.n_rows > self.rows.n_coefficients
 
     def _direct(self, weight: Array, tol: float, atol: float, starts: Sequence[Solution]) -> Solution:
         """Newton's method on the coefficients."""
@@ -142,6 +152,39 @@ class SquaredHinge:
             w, margins = w + length * step, margins + length * along
             count += 1
         return Solution(w, float(objective), float(max(gap, NOISE * objective)), count, margins)
+
+    def _primal(self, weight: Array, tol: float, atol: float, starts: Sequence[Solution]) -> Solution:
+        """Newton's method on the coefficients, whose equations are solved by conjugate gradients."""
+        rows, sign = self.rows, self.sign
+        w = starts[0].w if starts else np.zeros(rows.n_coefficients)
+        margins, factor, count = sign * rows.scores(w), np.empty(rows.n_rows), 0
+        while True:
+            loss = squared_terms(margins, sign, weight, factor)
+            slope = w - rows.combine(factor)
+            objective, gap = 0.5 * w @ w + loss, 0.5 * slope @ slope
+            check_finite(gap)
+            if gap <= max(atol, tol * objective) or count == _STEPS:
+                break
+            step = self._inexact_step(slope, weight, np.flatnonzero(factor))
+            along = sign * rows.scores(step)
+            length = hinge_step(margins, along, weight, slope @ step, w @ step, step @ step)
+            if length == 0.0:
+                break
+            w, margins, count = w + length * step, margins + length * along, count + 1
+        return Solution(w, float(objective), float(max(gap, NOISE * objective)), count, margins)
+
+    def _inexact_step(self, slope: Array, weight: Array, active: IntArray) -> Array:
+        """About minus the inverse of the second derivatives, to which samples that lose add, times the slope."""
+        part, curvature = self.rows.take(self.rows.at[active]), 2.0 * weight[active]
+        diagonal = 1.0 + part.combine(curvature, squares=True)
+        goal = _FORCING**2 * slope @ (slope / diagonal)
+        return conjugate_gradients(
+            lambda v: v + part.combine(curvature * part.scores(v)),
+            -slope,
+            diagonal=diagonal,
+            stop=lambda _, r: r @ (r / diagonal) <= goal,
+            max_iter=_PRODUCTS,
+        )[0]
 
     def _dual(self, weight: Array, tol: float, atol: float, starts: Sequence[Solution], max_iter: int) -> Solution:
         """Turns of coordinate descent and conjugate gradients on the dual variables."""

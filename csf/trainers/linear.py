@@ -212,9 +212,11 @@ class LinearSVCTrainer(LinearTrainer):
 
     def _solve(self, weight: Array, starts: Sequence[Any], closer: float = 1.0) -> Any:
         if self.base.loss == "squared_hinge":
-            # Newton steps reach the last digits for nothing. With many features, counts above all, LinearSVC itself
-            # ends near the larger of the two gaps.
-            tol = (1e-3 if self._train.n_coefficients <= _FEW else 50.0) * self.base.tol
+            # Newton steps reach the last digits for nothing. With more features than samples, counts above all,
+            # LinearSVC itself ends near the largest of these gaps.
+            rows = self._train
+            few, primal = rows.n_coefficients <= _FEW, rows.n_rows > rows.n_coefficients
+            tol = (1e-3 if few else 1.0 if primal else 50.0) * self.base.tol
             return self._solver.solve(weight, tol=tol, starts=starts, max_iter=self.base.max_iter)
         # Dual variables of samples that are held out are left out of the start, coefficients have seen them.
         tol = (closer if self._train.n_coefficients <= _FEW else 1.0) * self.base.tol

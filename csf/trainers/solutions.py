@@ -33,8 +33,8 @@ def starts_at(starts: Sequence[Any], place: Array) -> list[Any]:
         For the solver.
     """
     solutions = [solution for _, solution in starts]
-    # Solvers that mix solutions, or foretell one, do so by themselves.
-    if len(starts) < 2 or any(getattr(solutions[0], name, None) is not None for name in ("dual", "pulls")):
+    # Solvers that mix solutions, or know better lines, do so by themselves.
+    if len(starts) < 2 or any(getattr(solutions[0], name, None) is not None for name in ("dual", "totals")):
         return solutions
     (first, near), (second, far) = starts[:2]
     line = second - first

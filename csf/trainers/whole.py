@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from csf.samples.folds import Fold
-    from csf.trainers.linear import LinearTrainer
+    from csf.trainers.base import Trainer
     from csf.trainers.prepared import Prepared
 
 __all__ = ["Whole", "shared_whole"]
@@ -36,7 +36,7 @@ class Whole:
     'state for (1.0, 1.0)'
     """
 
-    def __init__(self, make: Callable[[], LinearTrainer]) -> None:
+    def __init__(self, make: Callable[[], Trainer]) -> None:
         self._make, self._state, self._lock = make, None, Lock()
 
     def state(self) -> Any:
@@ -53,7 +53,7 @@ class Whole:
         vars(self).update(state, _lock=Lock())
 
 
-def shared_whole(name: str, make: Callable[[], LinearTrainer], folds: list[Fold], prepared: Prepared) -> Whole | None:
+def shared_whole(name: str, make: Callable[[], Trainer], folds: list[Fold], prepared: Prepared) -> Whole | None:
     """The start of all folds of a setting, and of its last training on everything.
 
     Parameters

@@ -1,5 +1,7 @@
 """The linear SVM with squared hinge loss: optimal, its gap true, on all paths, for all data."""
 
+from contextlib import contextmanager
+from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
@@ -7,12 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from linear_builders import LAYOUTS, problems, tight_squared_hinge
+from scipy import sparse
 
 import csf.linear.squared_hinge
 from csf.linear import Rows, SquaredHinge
 from csf.linear.solution import best_mixture
 
-PATHS = {"direct": 10**9, "dual": 0}
+# Up to how many features there is a matrix, and whether the coefficients are solved for without one.
+PATHS = {"direct": (10**9, False), "primal": (0, True), "dual": (0, False)}
 paths = pytest.mark.parametrize("path", PATHS)
 
 
@@ -20,9 +24,15 @@ def solver(problem, layout="C order"):
     return SquaredHinge(Rows(LAYOUTS[layout](problem.X), constant=problem.constant), problem.sign)
 
 
+@contextmanager
 def on_path(path):
-    """Context in which problems of all widths take one path."""
-    return patch.object(csf.linear.squared_hinge, "DIRECT", PATHS[path])
+    """Context in which problems of all shapes take one path."""
+    direct, tall = PATHS[path]
+    with (
+        patch.object(csf.linear.squared_hinge, "DIRECT", direct),
+        patch.object(SquaredHinge, "_is_tall", lambda self: tall),
+    ):
+        yield
 
 
 def check_certificate(problem, found):
@@ -94,6 +104,22 @@ def test_many_features_take_the_dual_path(kind):
         direct = ours.solve(weight, tol=1e-12)
     assert direct.dual is None
     np.testing.assert_allclose(found.w, direct.w, atol=np.sqrt(2 * found.gap) + 1e-9)
+
+
+def test_more_samples_than_features_are_solved_in_the_coefficients():
+    rng = np.random.default_rng(0)
+    X, sign = sparse.random(900, 600, 0.02, "csr", rng=rng), np.where(rng.random(900) < 0.3, 1.0, -1.0)
+    ours, weight = SquaredHinge(Rows(X), sign), np.where(sign > 0, 1.5, 0.5)
+    found = ours.solve(weight, tol=1e-9)
+    with on_path("dual"):
+        other = ours.solve(weight, tol=1e-9)
+    assert found.dual is None
+    assert other.dual is not None
+    assert max(found.relative_gap, other.relative_gap) <= 1e-9
+    np.testing.assert_allclose(found.w, other.w, atol=2.0 * np.sqrt(2.0 * max(found.gap, other.gap)))
+    # Solutions of the other kind are no starts.
+    again = ours.solve(weight, tol=1e-9, starts=[replace(other, w=None), found])
+    assert again.n_iter == 0
 
 
 def test_the_limit_of_passes_shows_in_the_gap():
