@@ -113,12 +113,14 @@ class CostSearch(
         them than the best of equally good trials would by luck (see `csf.search.gain_rule`). With 1.5 equal costs are
         kept in 9 of 10 cases where nothing is better, however many trials there are. ``None`` takes the best trial.
     bound : {"support", "diagonal", "envelope", "parambath"} or type, default="support"
-        How ``upper_bound_`` is computed, see `csf.bounds`.
+        How ``upper_bound_`` is computed: ``"support"`` from the support lines of all trials, with a margin where
+        ``bound_on="validation"``; the others as in the papers, without one. See `csf.bounds` for what is proven.
     bound_on : {"validation", "train"}, default="validation"
         Data whose error profiles guide strategies and bounds: the pooled held-out predictions, or the training parts
         as in the papers (a flexible base that fits them perfectly leaves nothing to search there).
     tol : float, default=None
-        Stop when the bound is within this of the best value, in units of the metric; ``None`` uses all trials.
+        Stop when the bound of a setting, without margin, is within this of its best value, in units of the metric: it
+        can end a search that has not looked far. ``None`` uses all trials.
     random_state : int, RandomState or None, default=None
         Seed of a float ``cv`` and of every ``random_state`` that the base leaves unset.
     verbose : int, default=0
@@ -157,9 +159,13 @@ class CostSearch(
     best_estimator_ : estimator
         The winner, trained on all data (coded 0 and 1); absent with ``refit=False``.
     upper_bound_, gap_ : float
-        Best value still possible on the data of ``bound_on`` and its distance from the best value attained there.
-        See `csf.bounds` for what is proven. Under a constraint both speak of classifiers that satisfy it: where no
-        trial does, ``best_score_`` is the value of one that does not and may lie above the bound, and the gap is NaN.
+        Estimate of the best value that other levels could reach with these parameters on these folds, and its distance
+        from the best value attained there. It is no proof: of real learners it covers the best of a dense grid of
+        levels in about 9 of 10 searches (see ``bound``). Under a constraint both speak of classifiers that satisfy it:
+        where no trial does, ``best_score_`` is the value of one that does not and may lie above, and the gap is NaN.
+    bound_margin_ : float
+        Part of ``upper_bound_`` that allows for the noise of few held-out positives: a standard error of the best
+        value. Without it the bound is the one that holds for exact learners.
     stop_reason_ : str
         Why the search ended.
     feasible_ : bool
