@@ -149,8 +149,9 @@ def _winner_text(search, problem):
         f"{search.best_threshold_:.4g}",
         f"  to expect on new data: {name} {search.corrected_score_:.4f}, 90 % interval "
         f"[{search.score_interval_[0]:.4f}, {search.score_interval_[1]:.4f}]",
-        f"  out-of-fold {name} {search.best_score_:.4f}, upper bound {search.upper_bound_:.4f} "
-        f"({problem.options.bound}), gap {format_number(search.gap_)}; {search.stop_reason_}",
+        f"  out-of-fold {name} {search.best_score_:.4f}; {search.stop_reason_}",
+        f"  estimated bound for these parameters and folds: {search.upper_bound_:.4f} ({problem.options.bound}), "
+        f"gap {format_number(search.gap_)}",
     ]
     if problem.constraint is not None:
         rate = problem.constraint.quantity.name
@@ -260,6 +261,7 @@ def _report(options, problem, search, results, judged):
             "threshold_interval": search.threshold_interval_,
             "upper_bound": search.upper_bound_,
             "gap": search.gap_,
+            "bound_margin": search.bound_margin_,
             "feasible": search.feasible_,
             "stop_reason": search.stop_reason_,
         },

@@ -151,6 +151,7 @@ class ConeDisplay:
         pos: float,
         bound: Bounded | None = None,
         eps: Excess = "evidence",
+        ceiling: float | None = None,
         ax: Axes | None = None,
         **plot_kwargs: Any,
     ) -> Self:
@@ -166,10 +167,13 @@ class ConeDisplay:
             Share of positives, in (0, 1).
         bound : str or type, default=None
             A name in `csf.bounds.BOUNDS`. ``None`` draws the cones of ``"envelope"`` with the best value possible
-            by ``"diagonal"``, and for metrics without levels the slices of ``"support"``.
+            by ``"diagonal"`` (of a search its ``upper_bound_``), and for metrics without levels the slices of
+            ``"support"``.
         eps : float, callable or "evidence", default="evidence"
             Excess of the trained models, see `csf.bounds.Bound`. With the paper's 0 the best value possible may lie
             below values that are already there.
+        ceiling : float, default=None
+            Height of the dashed line; ``None`` means the best value possible by the bound.
         ax : matplotlib Axes, default=None
             Where to draw; ``None`` makes a figure.
         **plot_kwargs
@@ -187,7 +191,9 @@ class ConeDisplay:
         TypeError
             If the bound does not serve the metric.
         """
-        return cls(**cone_data(trials, metric, pos=pos, bound=bound, eps=eps)).plot(ax, **plot_kwargs)
+        data = cone_data(trials, metric, pos=pos, bound=bound, eps=eps)
+        data["best_possible"] = data["best_possible"] if ceiling is None else ceiling
+        return cls(**data).plot(ax, **plot_kwargs)
 
     @classmethod
     def from_study(
@@ -248,6 +254,9 @@ class ConeDisplay:
         NotFittedError
             If the search is not fitted.
         """
+        # One bound in texts, files and plots: that of the search, unless another one is asked for.
+        if bound is None and setting is None and eps == "evidence" and hasattr(search, "upper_bound_"):
+            plot_kwargs = {"ceiling": search.upper_bound_} | plot_kwargs
         return cls.from_study(study_of(search, setting), bound=bound, eps=eps, ax=ax, **plot_kwargs)
 
     def plot(
@@ -347,7 +356,7 @@ class ConeDisplay:
         middle = 0.5 * (lo + hi)
         winner_left = self.winner is not None and self.t[self.winner] < middle
         far, ha, inward = (hi, "right", -3) if winner_left else (lo, "left", 3)
-        best = f"best {'possible' if self.feasible else 'if feasible'} {self.best_possible:.3f}"
+        best = f"bound{'' if self.feasible else ' (infeasible)'} {self.best_possible:.3f}"
         high = self.best_possible > lo + 0.9 * (top - lo)
         style = {"ha": ha, "va": "top" if high else "bottom", "offset": (inward, -3 if high else 3)}
         labels = [label(ax, best, (far, min(self.best_possible, top)), color=VERMILLION, **style)]
@@ -355,7 +364,7 @@ class ConeDisplay:
         room = top - max(self.envelope[at], self.best_possible)
         if room > 0.15 * (top - lo):
             xy = self.levels[at], top - 0.4 * room
-            labels.append(label(ax, "unreachable", xy, ha="center"))
+            labels.append(label(ax, "not expected", xy, ha="center"))
         if self.diagonal:
             s = lo + 0.12 * (top - lo)
             style = {"rotation": 45, "rotation_mode": "anchor", "transform_rotates_text": True, "va": "top"}

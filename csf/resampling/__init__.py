@@ -3,6 +3,7 @@
 from csf.resampling.assessment import AssessedMixin, Assessment, assess, mean_assessment
 from csf.resampling.resampling import Resampling, Rule, best_rows
 from csf.resampling.retuning import CodedRow, Retuned, retune
+from csf.resampling.standard_error import standard_error
 from csf.resampling.store import MAX_BYTES, ScoreRow, ScoreStore, TrialKey
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "best_rows",
     "mean_assessment",
     "retune",
+    "standard_error",
 ]

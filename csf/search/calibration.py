@@ -15,7 +15,7 @@ from csf._common.typing import Array, Estimator, IntArray
 from csf._common.warn import warn
 from csf._sklearn import safe_indexing, slice_params
 from csf._validation import check_fraction
-from csf.resampling import AssessedMixin, ScoreStore
+from csf.resampling import AssessedMixin, ScoreStore, standard_error
 from csf.resampling.resampling import decisions
 from csf.search.guarantee import Guarantee, certify
 from csf.search.results import summary
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from csf.resampling import ScoreRow
     from csf.samples.task import Task
     from csf.search.prefit import PrefitStudy
+    from csf.study.study import Study
     from csf.thresholding import Cut, ThresholdCurve
     from csf.trials import Trial
 
@@ -138,6 +139,12 @@ class CalibratedMixin(AssessedMixin):
     constraint_value_: float | None
     null_class_: Any
     score_at_prevalence_: float
+    bound: Any
+    bound_on: str
+    upper_bound_: float
+    gap_: float
+    bound_margin_: float
+    studies_: list[Study]
     best_index_at_prevalence_: int
     _names: Array
     _known: Array
@@ -152,6 +159,19 @@ class CalibratedMixin(AssessedMixin):
         key = trial.setting, trial.number
         held_out.put(replace(held_out[key], threshold=self.best_threshold_, value=self.best_score_))
         self._keep_scores(held_out, metric, key, self.random_state)
+        self._raise_ceiling(metric)
+
+    def _raise_ceiling(self, metric: Metric) -> None:
+        """Add to the support-line bound what it misses: held-out positives are few, and so bounds are noisy."""
+        self.bound_margin_ = 0.0
+        # Bounds of the papers stay what they are, and those of the training parts have no scores here.
+        if self.bound != "support" or self.bound_on != "validation" or not self.feasible_:
+            return
+        best = min(self.held_out_, key=lambda row: row.rank)
+        ceiling = max(metric.range(self.studies_[0].pos)[1], self.upper_bound_)
+        margin = min(standard_error(self.held_out_, best, metric), ceiling - self.upper_bound_)
+        self.bound_margin_ = margin
+        self.upper_bound_, self.gap_ = self.upper_bound_ + margin, self.gap_ + margin
 
     def _tune_prefit(self, found: PrefitStudy) -> None:
         self.studies_, metric = [found.study], found.study.metric

@@ -81,11 +81,11 @@ class CostSearch(
         C of `LinearSVC` and `LogisticRegression` (in pipelines and OneVsRestClassifier too) over multiples of the
         base's own, and nothing of other bases; ``None`` keeps the base as it is.
     constraint : str or Constraint, default=None
-        What the classifier must satisfy, e.g. ``"precision >= 0.8"`` or ``"precision >= 0.8, fpr <= 0.01"``. By itself
-        it is met on the held-out predictions, and on new data about every second time.
+        What the classifier must satisfy, e.g. ``"precision >= 0.8, fpr <= 0.01"``: on the held-out predictions, and so
+        on new data about every second time.
     confidence : float, default=None
-        Probability in (0, 1) with which the constraint shall hold on new data. A ``calibration`` share of the samples
-        is then never trained on, and decides which thresholds pass, see `csf.search.guarantee`.
+        Probability with which the constraint shall hold on new data. A ``calibration`` share of the samples is then
+        never trained on, and decides which thresholds pass, see `csf.search.guarantee`.
     calibration : float, default=0.3
         That share, stratified.
     threshold : {"stable", "tune", None}, default="stable"
@@ -119,16 +119,18 @@ class CostSearch(
     sample_weight_name : str, default=None
         Argument of the base's ``fit`` for the weights, such as ``"clf__sample_weight"``; found by itself otherwise.
     min_gain : float, default=None
-        Train with equal costs first, and keep them unless the best trial gains this many standard errors more over
-        them than the best of equally good trials would by luck (see `csf.search.gain_rule`). With 1.5 equal costs are
-        kept in 9 of 10 cases where nothing is better, however many trials there are. ``None`` takes the best trial.
+        Train with equal costs first, and keep them unless the best trial gains this many standard errors more than
+        the best of equally good trials would by luck: at 1.5 they stay in 5 of 6 cases where nothing is better, however
+        many trials there are. See `csf.search.gain_rule`. ``None`` takes the best trial.
     bound : {"support", "diagonal", "envelope", "parambath"} or type, default="support"
-        How ``upper_bound_`` is computed, see `csf.bounds`.
+        How ``upper_bound_`` is computed: from the support lines of all trials, with a margin where
+        ``bound_on="validation"``; or as in the papers, without one. See `csf.bounds` for what is proven.
     bound_on : {"validation", "train"}, default="validation"
         Data whose error profiles guide strategies and bounds: the pooled held-out predictions, or the training parts
         as in the papers (a flexible base that fits them perfectly leaves nothing to search there).
     tol : float, default=None
-        Stop when the bound is within this of the best value, in units of the metric; ``None`` uses all trials.
+        Stop when the bound of a setting, without margin, is within this of its best value: that can end a search which
+        has not looked far. ``None`` uses all trials.
     time_limit : float, default=None
         Seconds after which the search ends with the trials that it has. It stops while there is time left for the last
         training; the first trial, of equal costs, is always finished.
@@ -156,12 +158,10 @@ class CostSearch(
         Predict positive when the score of ``best_estimator_`` is at least this. ``trials_`` have the cut that is best
         on the held-out samples as they are.
     best_score_ : float
-        Metric of the winner on the pooled held-out predictions. It is the largest of many, over trials and thresholds,
-        and so optimistic: ``corrected_score_`` says what to expect.
+        Metric of the winner on the pooled held-out predictions; optimistic, as the largest of many.
     corrected_score_ : float
-        Value of the metric to expect on new data: what choosing the trial and its threshold added is taken out, by
-        choosing again on two thirds of the held-out samples and judging on the others (see `csf.resampling`). Computed
-        when it is first asked for, like the intervals, from scores that ``fit`` kept.
+        Value to expect on new data, by choosing trial and threshold again on two thirds of the held-out samples and
+        judging on the others. Computed, like the intervals, when first asked for. See `csf.resampling`.
     score_interval_, threshold_interval_ : tuple of float
         90 % intervals for that value and for the best threshold of the winner.
     best_params_ : dict
@@ -171,25 +171,26 @@ class CostSearch(
     best_estimator_ : estimator
         The winner, trained on all data (coded 0 and 1); absent with ``refit=False``.
     upper_bound_, gap_ : float
-        Best value still possible on the data of ``bound_on`` and its distance from the best value attained there.
-        See `csf.bounds` for what is proven. Under a constraint both speak of classifiers that satisfy it: where no
-        trial does, ``best_score_`` is the value of one that does not and may lie above the bound, and the gap is NaN.
+        Estimate of the best value that other levels could reach with these parameters on these folds (no proof: it
+        covers the best of a dense grid of levels in about 9 of 10 searches), and its distance from the best value
+        attained. Under a constraint both speak of classifiers that satisfy it: where none does the gap is NaN.
+    bound_margin_ : float
+        What ``upper_bound_`` holds for the noise of few positives, a standard error; the rest is the exact learner's.
     stop_reason_ : str
         Why the search ended.
     feasible_ : bool
-        Whether ``constraint`` holds for the winner on the pooled held-out predictions; with ``confidence`` whether it
-        could be shown to hold on new data.
+        Whether ``constraint`` holds on the held-out predictions (with ``confidence``: was shown to hold on new data).
     constraint_value_ : float or None
         Value of the (first) constrained rate there; with ``confidence`` on the calibration samples.
     guarantee_ : Guarantee
-        With ``confidence``: the test, see `csf.search.guarantee.Guarantee`.
+        With ``confidence``: the test.
     gain_, gain_by_luck_, gain_error_ : float
-        With ``min_gain``: the value of the best trial minus that of the best one with equal costs; what that would be
-        on average if no trial were better than equal costs; and its standard error then (NaN where not needed).
+        With ``min_gain``: the value of the best trial minus that of the best one with equal costs; its mean and its
+        standard error if no trial were better than these (NaN where not needed).
     trials_ : list of Trial
         Everything that was tried.
     held_out_ : ScoreStore
-        Held-out scores of the trials, in 64 MB at most; of more the best trials are kept. See `csf.resampling`.
+        Held-out scores of the trials, in 64 MB at most (of more the best trials), see `csf.resampling`.
     studies_ : list of Study
         One for each setting of ``param_grid``.
     cv_results_ : dict of ndarray
@@ -211,7 +212,6 @@ class CostSearch(
     --------
     csf.MacroCostSearch : Macro averages over classes.
     csf.Study : The same search for models that you train yourself.
-    csf.thresholding.PlugInClassifier : One training and the best threshold.
 
     Notes
     -----

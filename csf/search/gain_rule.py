@@ -56,7 +56,7 @@ class GainRule:
     Parameters
     ----------
     min_gain : float, default=1.5
-        Standard errors, >= 0, by which the gain has to exceed that of luck. With 1.5 equal costs are kept in 9 of 10
+        Standard errors, >= 0, by which the gain has to exceed that of luck. With 1.5 equal costs are kept in 5 of 6
         cases where nothing is better, be it one other trial or 66; with 0 in every second case.
     n_draws : int, default=200
         Number of bootstrap draws.

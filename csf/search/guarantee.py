@@ -91,7 +91,7 @@ class Guarantee:
 def violation_probability(
     constraint: Constraint, is_pos: BoolArray, found: BoolArray, weight: Array | None = None
 ) -> float:
-    """p-value of the hypothesis that a classifier violates a constraint on new data.
+    """Probability value (p-value) of the hypothesis that a classifier violates a constraint on new data.
 
     Parameters
     ----------

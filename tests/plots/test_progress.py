@@ -32,11 +32,13 @@ def test_best_value_starts_after_failures_and_never_falls(study):
 
 def test_end_of_the_lines_is_what_the_search_reports(search):
     display = ProgressDisplay.from_estimator(search, bounds=["support"])
-    assert display.best_possible[0, -1] == search.upper_bound_
-    assert display.best_possible[0, -1] - display.attained[-1] == pytest.approx(search.gap_, abs=1e-12)
+    bound = search.upper_bound_ - search.bound_margin_
+    assert display.best_possible[0, -1] == pytest.approx(bound, abs=1e-12)
+    gap = search.gap_ - search.bound_margin_
+    assert display.best_possible[0, -1] - display.attained[-1] == pytest.approx(gap, abs=1e-12)
     assert [note.get_text() for note in display.labels_] == [
         f"best seen {display.attained[-1]:.3f}",
-        f"support lines {search.upper_bound_:.3f}",
+        f"support lines {bound:.3f}",
     ]
 
 

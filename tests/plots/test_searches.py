@@ -143,7 +143,7 @@ def test_the_cones_of_an_infeasible_search(infeasible):
     assert not display.feasible
     assert display.winner_.get_ydata() == [infeasible.best_score_]
     said = "\n".join(texts(display))
-    assert "best if feasible 0.000" in said
+    assert "bound (infeasible) 0.000" in said
     assert (
         f"closest: t = {infeasible.best_t_:.3g}\n{display.metric_name} = {infeasible.best_score_:.3f} (infeasible)"
         in said
@@ -170,7 +170,7 @@ def test_the_command_line_says_the_same(infeasible):
         options = type("Options", (), {"bound": "support"})
 
     said = _winner_text(infeasible, Problem)
-    assert "upper bound 0.0000 (support), gap -;" in said
+    assert "bound for these parameters and folds: 0.0000 (support), gap -" in said
     assert "precision >= 0.99 does NOT hold; the bound is" in said
 
 

@@ -177,7 +177,8 @@ def test_weight_k_is_the_row_repeated_k_times(rare):
     assert [t.t for t in first.trials_] == [t.t for t in second.trials_]
     np.testing.assert_allclose([t.score for t in first.trials_], [t.score for t in second.trials_], atol=1e-12)
     assert first.best_threshold_ == pytest.approx(second.best_threshold_, abs=1e-5)
-    assert first.upper_bound_ == pytest.approx(second.upper_bound_, abs=1e-9)
+    bounds = [search.upper_bound_ - search.bound_margin_ for search in (first, second)]
+    assert bounds[0] == pytest.approx(bounds[1], abs=1e-9)  # as a margin, copies of a sample pass for more of them
 
 
 @pytest.mark.parametrize("strategy", ["cone", "grid"])

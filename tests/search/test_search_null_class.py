@@ -269,7 +269,8 @@ def test_rows_and_weights_are_the_same(data):
     second = paper_search(base, n_trials=4, cv=repeated, null_class="none").fit(X[rows], y[rows])
     assert [trial.t for trial in first.trials_] == [trial.t for trial in second.trials_]
     np.testing.assert_allclose([t.score for t in first.trials_], [t.score for t in second.trials_], atol=1e-12)
-    assert first.upper_bound_ == pytest.approx(second.upper_bound_, abs=1e-9)
+    bounds = [search.upper_bound_ - search.bound_margin_ for search in (first, second)]
+    assert bounds[0] == pytest.approx(bounds[1], abs=1e-9)  # as a margin, copies of a sample pass for more of them
 
 
 def test_probabilities_have_the_costs_taken_out(data):
