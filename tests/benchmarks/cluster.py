@@ -96,7 +96,8 @@ def _main(data, limit, n_trials, cv):
 
     warnings.simplefilter("ignore")
     local = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": limit, "host": "127.0.0.1"}
-    with LocalCluster(**local, dashboard_address=None) as cluster, Client(cluster) as client:
+    # Without an address of its own the HTTP server would listen on all interfaces.
+    with LocalCluster(**local, dashboard_address="127.0.0.1:0") as cluster, Client(cluster) as client:
         frame = dd.read_parquet(data)
         passes = _Passes(client)
         before, start = _worker_seconds(client), time.perf_counter()

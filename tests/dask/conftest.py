@@ -17,13 +17,18 @@ def one_thread():
 
 @pytest.fixture(scope="session")
 def client():
-    """Client of two processes that listen on the loopback address alone, without a web page."""
+    """Client of two processes that listen on the loopback address alone.
+
+    Without an address (``None``) the scheduler's HTTP server would take port 8787 on all interfaces.
+    """
     distributed = pytest.importorskip("distributed", reason="needs a cluster: pip install 'csf[dask]'")
-    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+    # Workers take their time to start on a busy machine.
+    patient = {"distributed.comm.timeouts.connect": "180s"}
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver", **patient}):
         distributed.utils.get_mp_context().set_forkserver_preload(
             ["distributed", "dask.dataframe", "csf.dask", "numba"]
         )
-        local = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
+        local = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
         with distributed.LocalCluster(**local) as cluster, distributed.Client(cluster) as client:
             yield client
 

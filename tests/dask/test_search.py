@@ -244,8 +244,8 @@ def test_columns_that_do_not_belong_to_the_samples(data):
         search.fit(dX, dy[1:])
     with pytest.raises(ValueError, match="X has 3 partitions and y 2"):
         search.fit(frames(3, X, y)[0], frames(2, X, y)[1])
-    moved = da.concatenate([dweight[:999], dweight[999:]]).rechunk((999, 1001, 1000)).to_dask_dataframe()
-    with pytest.raises(ValueError, match=r"in partition 0 X has 1000 rows and sample_weight 999"):
+    moved = dweight.rechunk(((999, 1001, 1000),)).to_dask_dataframe()
+    with pytest.raises(ValueError, match=r"in partition \d X has 1000 rows and sample_weight (999|1001)"):
         search.fit(*frames(3, X, y)[:2], moved)
     with pytest.raises(ValueError, match="y must have 1 dimension, got 2"):
         search.fit(dX, dX)
