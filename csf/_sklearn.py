@@ -64,8 +64,8 @@ __all__ = [
 class DocLinkMixin:
     """Lets scikit-learn's diagrams of estimators link to the reference of csf, where it is known to be.
 
-    The site is built from the sources (see the README). The environment variable ``CSF_DOCS`` names where it is, such as
-    ``https://docs.example.org/csf`` or ``file:///srv/csf/site``; without it there is no link.
+    The site is built from the sources (see the README). The environment variable ``CSF_DOCS`` names where it is, such
+    as ``https://docs.example.org/csf`` or ``file:///srv/csf/site``; without it there is no link.
     """
 
     @property
