@@ -23,7 +23,7 @@ default_role = "py:obj"
 html_math_renderer = "mathml"
 
 # The notebooks show what is stored in them, which took longer; the examples of the gallery run while the site is built.
-nb_execution_mode = "cache"
+nb_execution_mode = "force"  # a cache would show what an older csf said
 nb_execution_excludepatterns = ["*.ipynb"]
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120

@@ -32,7 +32,8 @@ def test_intervals_are_those_of_resampled_rows():
     (judged, _) = judge(FBeta(), one_problem(0), truth, predicted)
     rng = np.random.default_rng(1)
     rows = rng.integers(0, truth.size, (2000, truth.size))
-    values = [f1_score(truth[row], predicted["noisy"][row]) for row in rows]
+    t, p = truth[rows], predicted["noisy"][rows]
+    values = 2 * (t & p).sum(axis=1) / (t.sum(axis=1) + p.sum(axis=1))
     assert judged.interval == pytest.approx(np.quantile(values, [0.05, 0.95]), abs=0.008)
 
 

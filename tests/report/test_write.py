@@ -2,6 +2,7 @@
 
 import re
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.svm import LinearSVC
 
 from csf.report import write_report
+from csf.report.facts import estimates
 
 
 class Reader(HTMLParser):
@@ -101,15 +103,14 @@ def test_failed_trials_are_counted_with_their_cause(tmp_path):
     assert f"ValueError: no {EVIL} today" in words
 
 
-def test_corrected_scores_and_intervals_are_shown_where_they_are_known(tmp_path, monkeypatch):
-    search, _, _ = fitted("plain")
-    monkeypatch.setattr(search, "corrected_score_", 0.4321, raising=False)
-    monkeypatch.setattr(search, "score_interval_", (0.1112, 0.9998), raising=False)
-    monkeypatch.setattr(search, "threshold_interval_", (-0.5, 0.25), raising=False)
-    search.report(tmp_path / "r.html")
-    _, words, _ = page_of(tmp_path / "r.html")
-    for text in ("0.432", "0.111 to 1.000", "-0.5 to 0.25"):
-        assert text in words
+def test_corrected_scores_and_intervals_are_shown_where_they_are_known():
+    known = SimpleNamespace(metric="f1", best_score_=0.5)
+    assert [value for _, value in estimates(known)] == ["0.500", None, None, None]
+    known.corrected_score_, known.score_interval_ = 0.4321, (0.1112, 0.9998)
+    known.threshold_interval_ = -0.5, 0.25
+    assert [value for _, value in estimates(known)] == ["0.500", "0.432", "0.111 to 1.000", "-0.5 to 0.25"]
+    known.corrected_score_, known.score_interval_ = float("nan"), (float("nan"), float("nan"))
+    assert [value for _, value in estimates(known)][1:3] == [None, None]
 
 
 def test_what_cannot_be_reported_is_refused(tmp_path):
