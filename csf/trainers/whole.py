@@ -72,10 +72,9 @@ def shared_whole(name: str, make: Callable[[], Trainer], folds: list[Fold], prep
     Whole or None
         ``None`` for one fold alone, where nothing is shared, unless others came before.
     """
-    task, (known_task, known) = folds[0].task, prepared.get(name, (None, None))
-    if known_task is task:
-        return known
-    if len(folds) == 1:
-        return None
-    prepared[name] = task, Whole(make)
-    return prepared[name][1]
+    task = folds[0].task
+    # Searches of several classes share what is prepared, and may run side by side: each has its own.
+    key = f"{name} {id(task)}"
+    if key not in prepared and len(folds) > 1:
+        prepared[key] = task, Whole(make)  # with the task, whose number nothing else gets while it lives
+    return prepared.get(key, (None, None))[1]

@@ -52,7 +52,7 @@ def test_the_report_tells_the_data_the_trials_the_winner_and_the_rivals(ok):
     trials = [line for line in text.splitlines() if re.match(r"\| [ *] \|  ", line)]
     assert len(trials) == 3
     assert sum(line.startswith("| *") for line in trials) == 1
-    assert re.search(r"\* costs c_fn = 1\.\d+, c_fp = 0\.\d+; positive where the score is at least", text)
+    assert re.search(r"\* costs c_fn = 1\.\d+, c_fp = 0\.\d+, C = 1; positive where the score is at least", text)
     assert re.search(r"out-of-fold f1 0\.\d{4}; all 3 trials", text)
     assert re.search(r"bound for these parameters and folds: 0\.\d{4} \(support\), gap 0\.\d{4}", text)
     assert re.search(r"to expect on new data: f1 0\.\d{4}, 90 % interval \[0\.\d{4}, 0\.\d{4}\]", text)
@@ -87,7 +87,7 @@ def test_the_rivals_are_what_they_are_called(ok):
 
 def test_the_same_seed_gives_the_same_report(ok):
     def report(seed):
-        text = ok("search", "breast_cancer", *QUICK, "--base", "sgd", "--seed", seed)
+        text = ok("search", "breast_cancer", *GRID, "--base", "sgd", "--seed", seed)
         return [row[:-1] for row in rows_of(text, " ")], [row[0] for row in methods_of(text).values()]
 
     assert report(1) == report(1)
@@ -135,7 +135,7 @@ def test_a_svmlight_file(ok, tmp_path):
     path.write_text("\n".join(rows) + "\n", encoding="utf-8")
     for base in ("linear-svc", "hist-gradient-boosting"):
         options = ["--param", "max_iter=5"] if base.startswith("hist") else []
-        assert ": 90 rows, 7 features" in ok("search", path, "--base", base, *options, *QUICK)
+        assert ": 90 rows, 7 features" in ok("search", path, "--base", base, *options, *GRID)
 
 
 @pytest.fixture
@@ -200,7 +200,7 @@ def test_a_base_without_class_weight(ok):
 
 
 def test_all_results_as_json(ok, tmp_path):
-    ok("search", "digits:8", *QUICK, "--param", "C=0.1,1", "--json", tmp_path / "r.json")
+    ok("search", "digits:8", *GRID, "--param", "C=0.1,1", "--json", tmp_path / "r.json")
     report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert report["data"] == {
         "name": "digits:8",
@@ -248,7 +248,7 @@ def test_the_saved_model_comes_with_its_command(ok, tmp_path):
     text = ok("search", "iris:1", *QUICK, "--save", tmp_path / "m.skops")
     assert f"use it with: csf predict {tmp_path / 'm.skops'} DATA\n" in text
     options = ["--base", "random-forest", "--param", "n_estimators=2"]
-    text = ok("search", "iris:1", *QUICK, *options, "--save", tmp_path / "m.skops")
+    text = ok("search", "iris:1", *GRID, *options, "--save", tmp_path / "m.skops")
     assert "DATA --trust sklearn.tree._tree.Tree\n" in text
 
 
@@ -261,13 +261,13 @@ def test_the_plot(ok, tmp_path, metric):
 def test_too_few_positives(run, tmp_path):
     path = tmp_path / "few.csv"
     path.write_text("a,y\n" + "".join(f"{i},{int(i < 3)}\n" for i in range(40)), encoding="utf-8")
-    code, _, err = run("search", path, "--target", "y")
+    code, _, err = run("search", path, "--target", "y", "--cv", 5)
     assert code == 2
     assert err.startswith("csf: error: cv=5 needs at least 5 samples of each class")
 
 
 def test_all_trials_failing_is_one_line(run):
-    code, _, err = run("search", "iris:1", *QUICK, "--param", "C=-1")
+    code, _, err = run("search", "iris:1", *GRID, "--param", "C=-1")
     assert code == 2
     last = err.splitlines()[-1]
     assert last.startswith("csf: error: all 3 trials failed: ")

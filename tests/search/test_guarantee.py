@@ -174,7 +174,7 @@ def test_one_positive_and_ties_are_no_trouble():
     ("options", "message"),
     [
         ({"constraint": None}, "needs a constraint"),
-        ({"threshold": None}, "needs threshold='tune'"),
+        ({"threshold": None}, "needs a threshold, 'stable' or 'tune'"),
         ({"refit": False}, "needs refit=True"),
         ({"confidence": 1.0}, "confidence must be"),
         ({"calibration": 0.0}, "calibration must be"),

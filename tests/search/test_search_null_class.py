@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from builders import paper_search
+from builders import PAPER, paper_search
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles.null_class import class_errors, f_beta, predictions
@@ -415,13 +415,16 @@ class FirstClassNull(CostSearch):
 PROBA = {"check_classifiers_train": "predict moves the null class's score to where the metric is best"}
 
 
+QUICK = {"n_trials": 2, "cv": 3, "null_class": 0}
+
+
 def expected_failures(search):
     return PROBA if isinstance(search.base, LogisticRegression) else {}
 
 
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
-    [FirstClassNull(base, n_trials=2, cv=3, null_class=0) for base in (LinearSVC(), LogisticRegression())],
+    [FirstClassNull(base, **(PAPER | QUICK)) for base in (LinearSVC(), LogisticRegression())],
     expected_failed_checks=expected_failures,
 )
 def test_sklearn_checks(estimator, check):

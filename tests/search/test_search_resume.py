@@ -54,7 +54,10 @@ def search(**options):
 @pytest.mark.parametrize("strategy", ["cone", "grid", "cones"])
 def test_a_killed_search_resumes_to_the_same_result(data, tmp_path, strategy):
     path = tmp_path / "trials.json"
-    run = 'CostSearch(Slow(), STRATEGY, n_trials=8, cv=2, param_grid={"C": [0.1, 1.0]}, checkpoint=sys.argv[1])'
+    run = (
+        'CostSearch(Slow(), STRATEGY, n_trials=8, cv=2, param_grid={"C": [0.1, 1.0]}, checkpoint=sys.argv[1], '
+        'threshold="tune", normalize="none")'
+    )
     script = SCRIPT + run.replace("STRATEGY", "strategy=STRATEGY") + ".fit(X, y)\n"
     process = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(script), str(path), "0.05", strategy], stderr=subprocess.DEVNULL
