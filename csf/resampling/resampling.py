@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.resampling.store import ScoreRow, ScoreStore, TrialKey
 
-__all__ = ["Resampling", "Rule", "best_rows", "interval"]
+__all__ = ["LARGE", "N_DRAWS", "Resampling", "Rule", "best_rows", "interval"]
 
 # Values and violations of all rows on all draws -> place of the row that wins on each draw.
 Rule: TypeAlias = Callable[[Array, Array], IntArray]
@@ -27,6 +27,8 @@ Rule: TypeAlias = Callable[[Array, Array], IntArray]
 N_DRAWS = 200
 # Partitions into three parts, a third of the samples left out each time.
 _PARTS, _REPEATS = 3, 33
+# So many samples leave chance little say: a third of the partitions do.
+LARGE = 10_000
 # Draws that decide which rows can win at all, and how many standard errors behind the best one a row must be if not.
 _SIFTING, _HOPELESS = 32, 4.0
 # So many rows are not worth the trouble of finding out.
@@ -156,9 +158,13 @@ class Resampling:
         ndarray of shape (n_draws_told,)
             Thresholds, infinite where nothing or everything is best found positive; NaN for own decisions.
         """
-        at = self.keys.index(key)
-        told = ~np.isnan(self.retuned.value[at])
-        return self.coded[at].thresholds[self.retuned.cuts[at, told]]
+        row = self.coded[self.keys.index(key)]
+        # One row is tuned by itself where nobody asked for all of them.
+        known = vars(self).get("retuned")
+        alone = slice(self.keys.index(key), None) if known is not None else slice(None)
+        found = known if known is not None else retune(self.store, [row], self.metric, self.counts)
+        told = ~np.isnan(found.value[alone][0])
+        return row.thresholds[found.cuts[alone][0, told]]
 
     def threshold_interval(self, key: TrialKey, level: float = 0.9) -> tuple[float, float]:
         """Percentile interval of `thresholds`: where the best cut is by these data.
@@ -181,10 +187,11 @@ class Resampling:
 
     @cached_property
     def partitions(self) -> Array:
-        """Draws of two thirds of the samples, of shape (n_samples, 99): three of them leave out every sample once."""
+        """Draws of two thirds of the samples, of shape (n_samples, n_draws): each three leave out every sample once."""
         is_pos = np.zeros(self.store.n_samples, dtype=bool)
         is_pos[self.store.samples] = self.store.is_pos
-        return partition_counts(is_pos, _PARTS, _REPEATS, self.random_state)
+        repeats = _REPEATS if self.store.n_samples <= LARGE else _REPEATS // 3
+        return partition_counts(is_pos, _PARTS, repeats, self.random_state)
 
     @cached_property
     def corrected_score(self) -> float:
@@ -268,8 +275,11 @@ def _values(store: ScoreStore, metric: Metric, rows: list[ScoreRow], counts: Arr
     values = np.full((len(rows), counts.shape[1]), np.nan)
     for start in range(0, counts.shape[1], BLOCK):
         weight = draw_weights(store, counts[:, start : start + BLOCK])
-        pos, neg = (weight[kind].sum(axis=0, dtype=float) for kind in (store.is_pos, ~store.is_pos))
-        tp, fp = (found[:, kind] @ weight[kind] for kind in (store.is_pos, ~store.is_pos))
+        weight = weight.astype(np.float32, copy=False)
+        pos = store.is_pos.astype(np.float32) @ weight
+        neg = weight.sum(axis=0, dtype=float) - pos
+        tp = (found * store.is_pos) @ weight
+        fp = found @ weight - tp
         for draw in np.flatnonzero((pos > 0.0) & (neg > 0.0)):
             total = pos[draw] + neg[draw]
             fn = np.maximum(pos[draw] - tp[:, draw].astype(float), 0.0) / total

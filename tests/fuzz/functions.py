@@ -254,6 +254,15 @@ def call_gain_rule(**params):
     sane(choice.key in ((0, 0), (0, 1)) and not np.isnan(choice.gain), f"{choice}")
 
 
+def call_estimate_prevalence(**params):
+    share = thresholding.estimate_prevalence(**params)
+    sane(0.0 <= share <= 1.0, f"share {share}")
+
+
+def prevalence_arguments(rng):
+    return {"y_score": rng.random(30), "pos": 0.3, "tol": 1e-6, "max_iter": 100}
+
+
 def gain_arguments(rng):
     return {"min_gain": 0.5, "n_draws": 20, "random_state": 0}
 

@@ -8,6 +8,7 @@ from fuzz.functions import (
     call_constrained,
     call_constraint,
     call_cost_threshold,
+    call_estimate_prevalence,
     call_file,
     call_fit_stream,
     call_frank_wolfe,
@@ -33,6 +34,7 @@ from fuzz.functions import (
     gain_arguments,
     loss,
     metric,
+    prevalence_arguments,
     proba,
     single,
     strategy,
@@ -161,6 +163,7 @@ FUNCTIONS = [
     function(thresholding.bisection, lambda rng: proba(rng, metric="f1", tol=1e-9), call_bisection),
     function(thresholding.frank_wolfe, lambda rng: proba(rng, metric="gmean", tol=1e-6, max_iter=20), call_frank_wolfe),
     function(thresholding.probability_curve, proba, call_probability_curve),
+    function(thresholding.estimate_prevalence, prevalence_arguments, call_estimate_prevalence),
     function(thresholding.cost_threshold, lambda rng: {"c_fn": 1.0, "c_fp": 2.0}, call_cost_threshold),
     function(
         structural.partial_auc_score,
