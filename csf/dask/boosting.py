@@ -100,7 +100,7 @@ class LightGBMBase(BoostingBase):
         from distributed import wait
 
         # It asks for the pieces of samples and labels one after the other, and mixes them up where they are made anew.
-        kept = persist(X, y, weight)
+        kept = [persist(each)[0] for each in (X, y, weight)]  # frames and arrays do not go together
         wait(kept)
         return base.fit(*kept[:2], sample_weight=kept[2])
 

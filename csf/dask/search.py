@@ -207,6 +207,7 @@ class DaskCostSearch(SearchResults, ClassifierMixin, MetaEstimatorMixin, BaseEst
         check_arguments(self)
         self._forget()
         kind, metric = base_kind(self.base), aim_of(self)
+        kind.check(self.base)  # before it is cloned, which some bases cannot be
         random_state = None if self.random_state is None else check_random_state(self.random_state)
         base = seeded(self.base, random_state)
         check_class_weight(base)

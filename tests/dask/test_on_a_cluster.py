@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:X does not have valid feature names"),
     pytest.mark.filterwarnings("ignore:Sending large graph"),
     # Dask's own reader of Parquet files on pandas 3.1.
-    pytest.mark.filterwarnings("ignore:(?s).*The inplace keyword in DataFrame.reset_index"),
+    pytest.mark.filterwarnings("ignore:(?s).*The inplace keyword in DataFrame"),
 ]
 
 
@@ -66,7 +66,7 @@ def test_a_base_with_a_client_of_its_own_is_refused(client, data):
     lightgbm = pytest.importorskip("lightgbm")
     X, y, _ = data
     base = lightgbm.DaskLGBMClassifier(client=client)
-    with pytest.raises((TypeError, ValueError), match="client"):
+    with pytest.raises(ValueError, match=r"DaskLGBMClassifier\(client=...\) cannot be cloned"):
         DaskCostSearch(base, n_trials=1).fit(da.from_array(X), da.from_array(y))
 
 
