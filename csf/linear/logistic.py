@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -182,8 +182,8 @@ class Logistic:
         known = [each for each in starts if each.totals is not None and (each.totals * totals).all()]
         if near.totals is None or not known or known[0] is not near:
             return near.w, near.anchor
-        places = np.log([each.totals for each in known])
-        place = np.log(totals)
+        weights: Any = [each.totals for each in known]
+        places, place = np.log(weights), np.log(totals)
         # If a logistic model holds, other costs move the constant by the logarithm of their ratio, and nothing else.
         # What else moves does so smoothly.
         shift = np.zeros_like(near.w)

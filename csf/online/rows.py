@@ -50,20 +50,21 @@ def are_ready(X: Any, y: Any, n_features: int) -> bool:
     >>> are_ready(np.ones((2, 3)), np.array([0, 1]), 3), are_ready(np.full((2, 3), np.nan), np.array([0, 1]), 3)
     (True, False)
     """
+    chunk = X
     if type(X) is np.ndarray:
-        values, fits = X, X.ndim == 2 and X.flags.c_contiguous
+        values, fits = chunk, X.ndim == 2 and X.flags.c_contiguous
     elif isinstance(X, csr_array | csr_matrix):
-        values, fits = X.data, True
+        values, fits = chunk.data, True
     else:
         return False
     if not (
         fits
         and values.dtype in (np.float64, np.float32)
-        and X.shape[0] > 0
-        and X.shape[1] == n_features
+        and chunk.shape[0] > 0
+        and chunk.shape[1] == n_features
         and type(y) is np.ndarray
         and y.dtype.kind in "biu"
-        and y.shape == (X.shape[0],)
+        and y.shape == chunk.shape[:1]
     ):
         return False
     # One value that is not finite makes the sum so; a sum that overflows is left to the general check.
