@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray
+from csf._common.typing import Array, BoolArray, Costs, IntArray
+from csf.cluster.problem import LinearProblem
 from csf.linear import Rows
 from csf.linear._solve import DIRECT, NOISE, newton_step, squared_terms
-from csf.trainers.linear import LogisticTrainer, linear_kind
 
 if TYPE_CHECKING:
     from csf.cluster.engine import Job
 
-__all__ = ["LinearModel", "LinearProblem", "Part", "Question", "add_answers", "answers", "solve_together"]
+__all__ = ["LinearModel", "Part", "Question", "add_answers", "answers", "solve_together"]
 
 # Shares of a Newton step that are tried together where the whole step goes up.
 _SHARES = 0.5 ** np.arange(1.0, 25.0)
@@ -50,73 +50,6 @@ class Part(NamedTuple):
     is_pos: BoolArray
     weight: Array | None
     fold: IntArray
-
-
-@dataclass(frozen=True)
-class LinearProblem:
-    """What `sklearn.svm.LinearSVC` (squared hinge loss) or `sklearn.linear_model.LogisticRegression` (L2) minimises.
-
-    Parameters
-    ----------
-    logistic : bool
-        Which loss.
-    constant : float
-        Value of the constant feature that stands for the intercept; 0 without one.
-    free : bool
-        Whether the coefficient of the constant feature is not regularised.
-    scale : tuple of float
-        What the costs of positives and of negatives are multiplied with: C and the base's own class weights.
-    tol : float
-        Duality gap to reach, as a share of the objective.
-    max_iter : int
-        Limit of Newton steps.
-
-    Examples
-    --------
-    >>> from sklearn.svm import LinearSVC
-    >>> LinearProblem.of(LinearSVC(C=2.0))
-    LinearProblem(logistic=False, constant=1.0, free=False, scale=(2.0, 2.0), tol=1e-07, max_iter=1000)
-    """
-
-    logistic: bool
-    constant: float
-    free: bool
-    scale: tuple[float, float]
-    tol: float
-    max_iter: int
-
-    @classmethod
-    def of(cls, base: Estimator) -> LinearProblem:
-        """Problem of a base.
-
-        Parameters
-        ----------
-        base : LinearSVC or LogisticRegression
-            The base with its parameters.
-
-        Returns
-        -------
-        LinearProblem
-            The problem.
-
-        Raises
-        ------
-        ValueError
-            If the base minimises something else: the hinge loss, an L1 penalty, balanced class weights, ...
-        """
-        kind = linear_kind(base)
-        logistic = kind is LogisticTrainer
-        if kind is None or not (logistic or base.loss == "squared_hinge"):
-            raise ValueError(
-                f"{base!r} cannot be trained in parts: accepted are LinearSVC with loss='squared_hinge' and "
-                "LogisticRegression, both with an L2 penalty and class_weight=None or a dict"
-            )
-        own = base.class_weight or {}
-        scale = base.C * own.get(1, 1.0), base.C * own.get(0, 1.0)
-        constant = kind.constant(base)
-        free = logistic and constant != 0.0 and base.solver != "liblinear"
-        # As in `csf.trainers.linear`: the last digits come for nothing with a Newton step.
-        return cls(logistic, constant, free, scale, base.tol if logistic else 1e-3 * base.tol, base.max_iter)
 
 
 @dataclass(frozen=True, eq=False)

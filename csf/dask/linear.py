@@ -11,7 +11,8 @@ import numpy as np
 
 from csf._common.typing import Array, Estimator, Label, Samples
 from csf._sklearn import clone
-from csf.cluster.newton import Answer, LinearModel, LinearProblem, Question, add_answers, answers, solve_together
+from csf.cluster.newton import Answer, LinearModel, Question, add_answers, answers, solve_together
+from csf.cluster.problem import LinearProblem
 from csf.dask.base import DaskBase, Scorer
 from csf.dask.collections import DaskData, RawPart, matrix
 from csf.trainers.base import Training

@@ -7,7 +7,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from csf.cluster import Job
-from csf.cluster.newton import LinearProblem, Part, add_answers, answers, solve_together
+from csf.cluster.newton import Part, add_answers, answers, solve_together
+from csf.cluster.problem import LinearProblem
 from csf.linear import Logistic, Rows, SquaredHinge
 
 BASES = {
