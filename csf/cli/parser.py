@@ -107,6 +107,9 @@ def _add_search(commands):
     _add_problem_options(command)
     group = command.add_argument_group("search")
     group.add_argument("--strategy", **_one_of(STRATEGIES), default="ladder", help="where to train next (ladder)")
+    group.add_argument(
+        "--confidence", type=_probability, metavar="P", help="probability with which the constraint holds on new data"
+    )
     group.add_argument("--checkpoint", metavar="FILE", help="keep finished trials; the same search resumes from it")
     group = command.add_argument_group("output")
     group.add_argument("--save", metavar="FILE", help="write the model (.skops), for csf predict")
@@ -219,6 +222,10 @@ def _count(minimum):
 
 def _share(text):
     return _checked(text, float, lambda x: 0 <= x < 1, "a share in [0, 1)")
+
+
+def _probability(text):
+    return _checked(text, float, lambda x: 0 < x < 1, "a probability in (0, 1)")
 
 
 def _tolerance(text):

@@ -20,6 +20,7 @@ from csf.cli.errors import CliError, require
 from csf.errors.hull import Hull
 from csf.metrics import rates
 from csf.resampling import Assessment
+from csf.search.guarantee import Guarantee
 
 if TYPE_CHECKING:
     from csf.search.estimator import CostSearch
@@ -38,7 +39,7 @@ _PLAIN = ("numpy.dtype", "collections.OrderedDict")
 
 def _trusted_types():
     """Full names of all types that a file may hold."""
-    parts = [Assessment, csf.CostSearch, csf.ErrorProfile, csf.Study, csf.Trial, Hull]
+    parts = [Assessment, csf.CostSearch, csf.ErrorProfile, csf.Study, csf.Trial, Guarantee, Hull]
     for module in (metrics, rates, strategies):
         parts += [part for _, part in inspect.getmembers(module, inspect.isclass)]
     parts += strategies.STRATEGIES.values()

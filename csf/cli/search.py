@@ -98,6 +98,7 @@ def _search(problem, setup, train):
         pos_label=problem.data.pos_label,
         verbose=int(options.verbose),
         checkpoint=options.checkpoint,
+        confidence=options.confidence,
     )
     start = time.perf_counter()
     search.fit(train.X, train.y, sample_weight=train.weight)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -12,8 +11,9 @@ from scipy.special import expit, logit
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import TunedThresholdClassifierCV
 
-from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray, Samples
+from csf._common.typing import Array, BoolArray, Estimator, IntArray, Samples
 from csf.errors.profile import ErrorProfile
+from csf.experiments.cost_account import CostAccount
 from csf.experiments.training_cache import BASES
 from csf.resampling import ScoreStore
 from csf.search.gain_rule import GainRule
@@ -24,7 +24,7 @@ from csf.thresholding import bisection, sweep_several
 from csf.trials import best_trial
 
 if TYPE_CHECKING:
-    from csf.experiments.training_cache import Base, SplitContext, Trained, TrainingCache
+    from csf.experiments.training_cache import Base, SplitContext, TrainingCache
     from csf.metrics.base import LinearFractional, Metric
     from csf.thresholding.curve import Cut
     from csf.trials import Trial
@@ -75,50 +75,6 @@ class Result:
     C: float | None = None
     t: float | None = None
     threshold: float | None = None
-
-
-class CostAccount:
-    """Trainings and seconds of one method, as if it were alone.
-
-    Attributes
-    ----------
-    fits : int
-        Trainings of a base so far.
-    """
-
-    def __init__(self) -> None:
-        self.fits, self._start, self._away, self._charged = 0, time.perf_counter(), 0.0, 0.0
-        self._paid: set[int] = set()
-
-    def trained(self, cache: TrainingCache, setting: int, costs: Costs) -> Trained:
-        """A training of the cache, with the time that it and those it started from took when they were made."""
-        start = time.perf_counter()
-        trained = cache.trained(setting, costs)
-        self._away += time.perf_counter() - start
-        self._pay(cache, trained)
-        return trained
-
-    def _pay(self, cache: TrainingCache, trained: Trained) -> None:
-        if id(trained) not in self._paid:
-            self._paid.add(id(trained))
-            self._charged += trained.seconds
-            self.fits += len(cache.folds)
-            for start in trained.starts:
-                self._pay(cache, start)
-
-    def tested(self, cache: TrainingCache, setting: int, costs: Costs) -> tuple[Array, BoolArray]:
-        """Test scores and lost samples; without a refit their model is one that was trained before, and free."""
-        start = time.perf_counter()
-        score, lost, seconds = cache.tested(setting, costs)
-        self._away += time.perf_counter() - start
-        self._charged += seconds if cache.refit else 0.0
-        self.fits += int(cache.refit)
-        return score, lost
-
-    @property
-    def seconds(self) -> float:
-        """Seconds so far."""
-        return time.perf_counter() - self._start - self._away + self._charged
 
 
 class Neutral(Strategy):
@@ -382,8 +338,8 @@ def judged(
     )
 
 
-# The winner of the modern protocol's comparisons: one configuration for all data sets.
-DEFAULT = Search("svc", NeutralFirst(Grid()), n_trials=11, n_repeats=5, min_gain=0.25)
+# Many levels at equal distances on many repeats: one configuration for all data sets.
+DEFAULT = Search("svc", NeutralFirst(Grid()), n_trials=11, n_repeats=5)
 
 METHODS = {
     "SVM": Search("hinge", Neutral(), tune=False),
@@ -400,7 +356,7 @@ METHODS = {
     "TunedThreshold": TunedThreshold("svc"),
     "csf": DEFAULT,
     "boosting+T": Search("boosting", Neutral()),
-    "boosting-csf": Search("boosting", NeutralFirst(Grid()), n_trials=6, min_gain=0.5),
+    "boosting-csf": Search("boosting", NeutralFirst(Grid()), n_trials=6, min_gain=1.5),
 }
 # What all differences are taken to: one score vector of plain training and the best of all its cuts.
 REFERENCE = "pooled-threshold"

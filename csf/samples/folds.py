@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from csf._common.typing import Array, IntArray, Samples
+from csf._common.typing import Array, BoolArray, IntArray, Samples
 from csf._sklearn import safe_indexing, slice_params
 from csf.samples.task import Task
 
@@ -70,6 +70,16 @@ class Fold:
     def y_train(self) -> IntArray:
         """Targets to train on."""
         return self.task.codes[self.train]
+
+    @cached_property
+    def is_pos_train(self) -> BoolArray:
+        """Which samples to train on have code 1."""
+        return self.y_train == 1
+
+    @cached_property
+    def sign_train(self) -> Array:
+        """1.0 for these and -1.0 for the others, once for all trainers of the fold."""
+        return np.where(self.is_pos_train, 1.0, -1.0)
 
     @cached_property
     def y_test(self) -> IntArray:

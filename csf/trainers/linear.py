@@ -26,6 +26,7 @@ from csf.trainers.whole import Whole, shared_whole
 
 if TYPE_CHECKING:
     from csf.costs.channel import CostChannel
+    from csf.samples.task import Task
     from csf.trainers.prepared import Prepared
 
 
@@ -79,8 +80,8 @@ class LinearTrainer(Trainer):
         self.base, self.features, self.normalize, self._whole = base, features, normalize, whole
         self._train, self._test = rows.take(fold.train), rows.take(fold.test)
         self._same = np.array_equal(fold.train, fold.test)
-        self.is_pos, self._weight = fold.y_train == 1, fold.weight_train
-        self._sign = np.where(self.is_pos, 1.0, -1.0)
+        self.is_pos, self._weight = fold.is_pos_train, fold.weight_train
+        self._sign = fold.sign_train
         self._solver = self._prepare()
         self.family = self._family()
 
@@ -338,10 +339,18 @@ def linear_trainers(
     if rows is None:
         return None
     rest = rows, prepared.features, normalize
-    everything = np.arange(task.n_samples)
-    make = partial(kind, base, Fold(task, everything, everything).without_samples, *rest)
+    make = partial(kind, base, _everything(task, prepared), *rest)
     whole = shared_whole(f"{kind.__name__} of {base.get_params()} with {normalize}", make, folds, prepared)
     return [kind(base, fold, *rest, whole) for fold in folds]
+
+
+def _everything(task: Task, prepared: Prepared) -> Fold:
+    """Fold of all samples, the same one for all settings."""
+    known = prepared.get("everything")
+    if known is None or known[0] is not task:
+        at = np.arange(task.n_samples)
+        known = prepared["everything"] = task, Fold(task, at, at).without_samples
+    return known[1]
 
 
 def linear_kind(base: Estimator) -> type[LinearTrainer] | None:
@@ -385,6 +394,7 @@ def shared_rows(base: Estimator, X: Samples, prepared: Prepared) -> Rows | None:
         if prepared.matrix is None:
             X, prepared.features = _checked_matrix(base, X)
             prepared.matrix = Rows(X).X
-        return Rows(prepared.matrix, constant=kind.constant(base))
+        constant = kind.constant(base)
+        return prepared.setdefault(f"rows with {constant}", Rows(prepared.matrix, constant=constant))
     except (ValueError, TypeError):
         return None

@@ -357,3 +357,11 @@ def test_whether_costs_helped_is_said_in_words(costs, low, high, words):
     judged = [Judged("csf", 0.5, (0.4, 0.6), 0.0, (0.0, 0.0)), Judged(POOLED, 0.4, (0.3, 0.5), 0.1, (low, high))]
     assert words in verdict("f1", search, judged)
     assert "\n" not in verdict("f1", search, judged[:1])
+
+
+def test_a_constraint_with_confidence(ok, tmp_path):
+    options = ["--metric", "recall", "--constraint", "precision >= 0.7", "--confidence", 0.8]
+    ok("search", "digits:3", *QUICK, *options, "--save", tmp_path / "m.skops")
+    search, _ = load_model(tmp_path / "m.skops")
+    assert search.confidence == 0.8
+    assert search.guarantee_.holds
