@@ -98,7 +98,7 @@ def test_so_it_is_for_all_weights(weight, normalize):
         {"linear_tree": True},
         {"random_state": np.random.RandomState(0), "subsample": 0.7, "subsample_freq": 1},
     ],
-    ids=str,
+    ids="-".join,
 )
 def test_so_it_is_for_other_parameters(params):
     assert_same(trainers(base(**params)), trainers(base(**params), engine="generic"))
