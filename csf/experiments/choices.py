@@ -125,8 +125,18 @@ class OuterFolds(Protocol):
         Name for tables.
     C : tuple of float, default=()
         Not used: methods have their own.
+    n_trials : optional
+        As for `Protocol`; not used.
     n_folds : int, default=5
         Folds of the training samples.
+    test_size : optional
+        As for `Protocol`; not used.
+    validation_size : optional
+        As for `Protocol`; not used.
+    official_test : optional
+        As for `Protocol`; not used.
+    guided_by : optional
+        As for `Protocol`; not used.
     n_outer : int, default=5
         Outer folds of each repeat; one is tested on.
 

@@ -10,8 +10,8 @@ from tests.benchmarks import __main__ as command
 from tests.benchmarks import engine
 from tests.benchmarks.memory import memory_rows
 
-TOPICS = ["bookkeeping", "engine", "fenchel", "memory", "online", "overhead", "price", "spade", "strategies"]
-TOPICS += ["structural", "thresholding"]
+TOPICS = ["bookkeeping", "boosting", "cluster", "engine", "fenchel", "honesty", "memory", "online", "overhead", "price"]
+TOPICS += ["spade", "strategies", "structural", "thresholding"]
 SMALL = ("small", *make_classification(200, 5, weights=[0.8], flip_y=0.1, random_state=0))
 
 
@@ -91,7 +91,7 @@ def test_all_topics_behind_one_command(monkeypatch, capsys):
 
 
 def test_unknown_topics_are_told():
-    with pytest.raises(SystemExit, match=r"there is no benchmark 'speed'; accepted: bookkeeping, engine"):
+    with pytest.raises(SystemExit, match=r"there is no benchmark 'speed'; accepted: bookkeeping, boosting"):
         command.main(["speed"])
 
 

@@ -1,10 +1,10 @@
 """The comparison of strategies on drawn data."""
 
 import numpy as np
+from builders import paper_search
 from sklearn.datasets import make_classification
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch
 from csf.errors.profile import ErrorProfile
 from csf.strategies import Support
 from tests.benchmarks import strategies
@@ -31,6 +31,6 @@ def test_a_search_is_that_of_cost_search():
     split = strategies._Split(LinearSVC(dual=False), strategies.get_metric("f1"), X, y, train, test)
     score, n_trained = split.search(Support(), 5, True)
     options = {"strategy": Support(), "n_trials": 5, "engine": "generic", "cv": split.folds}
-    search = CostSearch(LinearSVC(dual=False), **options).fit(X[train], y[train])
+    search = paper_search(LinearSVC(dual=False), **options).fit(X[train], y[train])
     profile = ErrorProfile.from_masks(y[test] == 1, search.predict(X[test]) == 1)
     assert (score, n_trained) == (strategies.get_metric("f1").of(profile), search.n_trials_)

@@ -287,8 +287,8 @@ def test_an_object_can_leave_out_what_does_not_matter():
 
 
 SCRIPT = """
-import sys
-sys.path.insert(0, sys.argv[1])
+import os, sys
+sys.path[:0] = [sys.argv[1], os.path.dirname(sys.argv[1])]
 from test_identity import MAKERS, fingerprint
 for name, make in MAKERS.items():
     print(fingerprint(make(2)))

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-dask = pytest.importorskip("dask", reason="needs Dask: pip install 'csf[dask]'")
-pytest.importorskip("dask.array", reason="needs Dask's arrays: pip install 'csf[dask]'")
-pytest.importorskip("dask.dataframe", reason="needs Dask's frames: pip install 'csf[dask]'")
+dask = pytest.importorskip("dask", reason="needs Dask: pip install 'csf-search[dask]'")
+pytest.importorskip("dask.array", reason="needs Dask's arrays: pip install 'csf-search[dask]'")
+pytest.importorskip("dask.dataframe", reason="needs Dask's frames: pip install 'csf-search[dask]'")
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def client():
 
     Without an address (``None``) the scheduler's HTTP server would take port 8787 on all interfaces.
     """
-    distributed = pytest.importorskip("distributed", reason="needs a cluster: pip install 'csf[dask]'")
+    distributed = pytest.importorskip("distributed", reason="needs a cluster: pip install 'csf-search[dask]'")
     # Workers take their time to start on a busy machine.
     patient = {"distributed.comm.timeouts.connect": "180s"}
     with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver", **patient}):

@@ -9,10 +9,10 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from builders import paper_search
 from sklearn.model_selection import PredefinedSplit
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch
 from csf.cluster import hash_folds
 from csf.dask import DaskCostSearch
 
@@ -51,7 +51,7 @@ def test_boosting_finds_about_what_it_finds_in_memory(client, data, name, kind):
         whole = dd.from_pandas(frame.assign(y=y, weight=weight, fold=fold), npartitions=4)
         given = [whole[list(frame.columns)], whole["y"], whole["weight"], whole["fold"]]
     search = DaskCostSearch(boosting(name), n_trials=2, error_score="raise").fit(*given[:3], folds=given[3])
-    alone = CostSearch(in_memory(name), n_trials=2, cv=PredefinedSplit(fold)).fit(X, y, weight)
+    alone = paper_search(in_memory(name), n_trials=2, cv=PredefinedSplit(fold)).fit(X, y, weight)
     # Bins of features are approximate where no one sees all rows.
     for mine, known in zip(search.trials_, alone.trials_, strict=True):
         assert mine.costs == known.costs

@@ -11,6 +11,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from builders import paper_search
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -18,7 +19,6 @@ from sklearn.model_selection import PredefinedSplit
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from csf import CostSearch
 from csf.cluster import hash_folds
 from csf.dask import DaskCostSearch, DaskEngine
 from csf.dask.collections import DaskData
@@ -72,7 +72,7 @@ def test_it_finds_what_the_search_in_memory_finds(data, base, kind, n_parts):
         weight = None
     dX, dy, dweight, dfold = (pieces if kind == "arrays" else frames)(n_parts, X, y, weight, fold)
     search.fit(dX, dy, dweight, folds=dfold)
-    whole = CostSearch(PRECISE[base], **options, cv=PredefinedSplit(fold)).fit(X, y, weight)
+    whole = paper_search(PRECISE[base], **options, cv=PredefinedSplit(fold)).fit(X, y, weight)
     check_alike(search, whole)
     assert max(search.cv_results_["duality_gap"]) < 1e-6
 
@@ -97,7 +97,7 @@ def test_a_hundred_thousand_rows(base):
     X = rng.normal(size=(100_000, 20))
     y = (X @ rng.normal(size=20) / 4 + 0.6 * rng.normal(size=100_000) > 1.8).astype(int)
     weight, fold = rng.integers(1, 4, y.size) / 2, hash_folds(3, y.size, 5)
-    whole = CostSearch(PRECISE[base], n_trials=5, cv=PredefinedSplit(fold)).fit(X, y, weight)
+    whole = paper_search(PRECISE[base], n_trials=5, cv=PredefinedSplit(fold)).fit(X, y, weight)
     for n_parts in (3, 17):
         dX, dy, dweight, dfold = pieces(n_parts, X, y, weight, fold)
         search = DaskCostSearch(PRECISE[base], n_trials=5).fit(dX, dy, dweight, folds=dfold)
@@ -112,7 +112,7 @@ def test_adult(load_data, base):
     X, y = load_data("adult")
     X = X.toarray() if sparse.issparse(X) else X
     fold = hash_folds(0, y.size, 5)
-    whole = CostSearch(PRECISE[base], n_trials=5, cv=PredefinedSplit(fold)).fit(X, y)
+    whole = paper_search(PRECISE[base], n_trials=5, cv=PredefinedSplit(fold)).fit(X, y)
     dX, dy, dfold = pieces(3, X, y, fold)
     # Rare columns leave directions in which models hardly differ: their scores are compared, not their coefficients.
     search = DaskCostSearch(PRECISE[base], n_trials=5, refit=False).fit(dX, dy, folds=dfold)
@@ -173,7 +173,7 @@ def test_a_share_is_held_out(data):
     search = DaskCostSearch(LinearSVC(), n_trials=2, cv=0.3).fit(*pieces(3, X, y))
     assert search.n_splits_ == 1
     fold = np.concatenate([hash_folds(k, 1000, 0.3) for k in range(3)])
-    whole = CostSearch(LinearSVC(), n_trials=2, cv=PredefinedSplit(fold)).fit(X, y)
+    whole = paper_search(LinearSVC(), n_trials=2, cv=PredefinedSplit(fold)).fit(X, y)
     assert search.best_score_ == pytest.approx(whole.best_score_, abs=2e-3)
 
 
@@ -195,7 +195,7 @@ def test_sparse_blocks_and_many_features():
     fold = hash_folds(0, 400, 2)
     search = DaskCostSearch(LinearSVC(tol=1e-5), n_trials=2)
     search.fit(da.concatenate(blocks), da.from_array(y, chunks=100), folds=da.from_array(fold, chunks=100))
-    whole = CostSearch(LinearSVC(tol=1e-8, max_iter=100_000), n_trials=2, cv=PredefinedSplit(fold)).fit(X, y)
+    whole = paper_search(LinearSVC(tol=1e-8, max_iter=100_000), n_trials=2, cv=PredefinedSplit(fold)).fit(X, y)
     assert search.cv_results_["duality_gap"].max() < 1e-7
     assert search.best_score_ == pytest.approx(whole.best_score_, abs=0.01)
     np.testing.assert_allclose(search.best_estimator_.coef_, whole.best_estimator_.coef_, atol=1e-3)
@@ -219,7 +219,7 @@ def test_data_in_memory_are_sent_to_the_other_class(data):
     with pytest.raises(TypeError, match="y must be a Dask array or series, got a ndarray"):
         DaskCostSearch(LinearSVC()).fit(dX, y)
     with pytest.raises(TypeError, match=r"X must be in memory, got a dask Array.*with csf\.dask\.DaskCostSearch"):
-        CostSearch(LinearSVC()).fit(dX, dy)
+        paper_search(LinearSVC()).fit(dX, dy)
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_without_dask_the_extra_is_named():
     code = "import sys; sys.modules['dask'] = None; import csf.dask as d; d.DaskCostSearch(None).fit(0, 0)"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stderr
     assert "ImportError: searching on Dask collections needs Dask" in told
-    assert "pip install 'csf[dask]'" in told
+    assert "pip install 'csf-search[dask]'" in told
 
 
 # ---------------------------------------------------------------- the engine, and the file

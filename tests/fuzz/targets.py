@@ -23,6 +23,31 @@ RECORD, BASE = "holds what csf computed", "abstract"
 INNER = "a part of searches, which check what comes in"
 EXEMPT = {
     "csf.Trial": RECORD,
+    **dict.fromkeys(
+        [
+            *("csf.cluster.Bins", "csf.cluster.CountedCut", "csf.cluster.FoldTotals", "csf.cluster.Job"),
+            *("csf.cluster.PartScores", "csf.cluster.Quantiles", "csf.cluster.Scored", "csf.export.LinearRule"),
+            "csf.report.Comparison",
+        ],
+        RECORD,
+    ),
+    **dict.fromkeys(
+        [
+            *("csf.cluster.Engine", "csf.cluster.EngineSearch", "csf.cluster.MemoryEngine", "csf.cluster.MemoryScores"),
+            *("csf.cluster.PartedScores", "csf.cluster.counted_cut", "csf.cluster.hash_folds"),
+            *("csf.cluster.own_decision", "csf.dask.DaskEngine", "csf.testing.check_engine"),
+        ],
+        "a contract between engines and the search, with a conformance suite of its own",
+    ),
+    "csf.dask.DaskCostSearch": "takes collections of a cluster; its own tests give it bad ones",
+    **dict.fromkeys(
+        ["csf.export.fixed_threshold", "csf.export.linear_rule", "csf.export.to_onnx"],
+        "takes a fitted search; its own tests give it others",
+    ),
+    **dict.fromkeys(
+        ["csf.report.write_comparison", "csf.report.write_report"], "writes a page; its own tests give it hostile names"
+    ),
+    "csf.strategies.Ladder": "one number, checked as that of Grid",
     "csf.bounds.Cone": RECORD,
     "csf.metrics.Coefficients": RECORD,
     "csf.strategies.Proposal": RECORD,

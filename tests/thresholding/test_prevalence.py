@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from builders import paper_search
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
@@ -30,7 +31,7 @@ def test_it_is_the_sweep_of_weighted_classes(metric, pos, seed):
 
 def test_a_search_moves_its_threshold():
     X, y = make_classification(1500, 6, weights=[0.7], flip_y=0.05, random_state=0)
-    search = CostSearch(LinearSVC(), n_trials=4, cv=3).fit(X, y)
+    search = paper_search(LinearSVC(), n_trials=4, cv=3).fit(X, y)
     same = search.at_prevalence(search.studies_[0].pos)
     assert same.best_threshold_ == pytest.approx(search.best_threshold_, abs=1e-5)
     assert same.best_score_ == pytest.approx(search.best_score_, abs=1e-9)
