@@ -31,13 +31,12 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
-from csf import CostSearch
 from csf.costs import WeightRoute
 from csf.linear import Hinge, HingeDescent, Logistic, Rows, SquaredHinge
 from csf.samples.folds import Data, Fold
 from csf.trainers import make_trainers
 from csf.trainers.warm_starts import Starts
-from tests.benchmarks.bases import LINEAR
+from tests.benchmarks.bases import LINEAR, paper_search
 from tests.benchmarks.data import data_folder, load_binary
 from tests.benchmarks.memory import memory_rows
 from tests.benchmarks.tables import print_table
@@ -153,7 +152,7 @@ def rows(sets, bases=tuple(LINEAR), *, n_trials=N_TRIALS, n_runs=5, budget=30.0,
         for label in bases:
             base, everything = LINEAR[label], np.arange(y.size)
             options = {"n_trials": n_trials, "cv": [(everything, everything)], "refit": False}
-            search, cold = CostSearch(base, **options), clone(base)
+            search, cold = paper_search(base, **options), clone(base)
             costs = [trial.costs for trial in search.fit(X, y).trials_]
             many = [clone(base).set_params(class_weight={0: c_fp, 1: c_fn}) for c_fn, c_fp in costs]
             cold.fit(X, y)
@@ -166,7 +165,7 @@ def rows(sets, bases=tuple(LINEAR), *, n_trials=N_TRIALS, n_runs=5, budget=30.0,
                 expected=n_trials * once,
                 **limits,
             )
-            wide = CostSearch(base, param_grid={"C": grid}, **options)
+            wide = paper_search(base, param_grid={"C": grid}, **options)
             expected = len(grid) * float(np.median(times[:, 0]))
             wide = paired(lambda: wide.fit(X, y), lambda: cold.fit(X, y), expected=expected, **limits)  # noqa: B023
             yield {
@@ -184,7 +183,7 @@ def rows(sets, bases=tuple(LINEAR), *, n_trials=N_TRIALS, n_runs=5, budget=30.0,
 def _cross_validation(base, X, y, costs, once, limits):
     """A search with five folds and GridSearchCV over the same class weights: time and pooled F1."""
     folds = list(StratifiedKFold(5).split(X, y))
-    search = CostSearch(base, n_trials=len(costs), cv=folds).fit(X, y)
+    search = paper_search(base, n_trials=len(costs), cv=folds).fit(X, y)
     ours = {"F1": f"{search.best_score_:.4f}", "own cut": f"{max(t.value for t in search.trials_):.4f}"}
     expected = (4 * len(costs) + 1) * once
     weights = [{0: c_fp, 1: c_fn} for c_fn, c_fp in costs]
@@ -306,7 +305,7 @@ def scaling_rows(*, n_runs=5, shrink=1):
         X, y = _drawn(case["n"] // shrink, case["d"], case["stored"])
         everything = np.arange(y.size)
         cv = case["folds"] or [(everything, everything)]
-        search = CostSearch(LinearSVC(), n_trials=case["n_trials"], cv=cv, refit=False)
+        search = paper_search(LinearSVC(), n_trials=case["n_trials"], cv=cv, refit=False)
         search.fit(X, y)
         times = paired(lambda: search.fit(X, y), lambda: LinearSVC().fit(X, y), n_runs=n_runs)  # noqa: B023
         yield {

@@ -16,11 +16,11 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch
 from csf.fenchel import AMP, FenchelSVM
 from csf.fenchel.rewards import RewardProblem
 from csf.metrics import get_metric
 from csf.thresholding import PlugInClassifier
+from tests.benchmarks.bases import paper_search
 from tests.benchmarks.data import BINARY_SETS, load_binary
 from tests.benchmarks.tables import markdown
 
@@ -76,7 +76,7 @@ def _plug_in(C):
 
 
 def _cost_search():
-    return CostSearch(LinearSVC(dual=False), "gmean", "support", n_trials=7)
+    return paper_search(LinearSVC(dual=False), "gmean", "support", n_trials=7)
 
 
 def _models(X, y, C):

@@ -20,12 +20,12 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import minmax_scale
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch
 from csf.metrics import Constrained, FBeta, get_constraint, get_metric
 from csf.resampling import ScoreStore, assess
 from csf.search.gain_rule import GainRule
 from csf.search.guarantee import certify
 from csf.thresholding import sweep
+from tests.benchmarks.bases import paper_search
 from tests.benchmarks.data import BINARY_SETS, load_binary
 from tests.benchmarks.tables import print_table
 
@@ -99,7 +99,7 @@ def halves(n_draws):
         for seed in range(n_draws):
             parts = train_test_split(X, y, test_size=0.5, stratify=y, random_state=seed)
             start = time.process_time()
-            search = CostSearch(LinearSVC(), param_grid={"C": [0.1, 1.0, 10.0]}).fit(parts[0], parts[2])
+            search = paper_search(LinearSVC(), param_grid={"C": [0.1, 1.0, 10.0]}).fit(parts[0], parts[2])
             fitted = time.process_time()
             corrected, (low, high) = search.corrected_score_, search.score_interval_
             times.append((time.process_time() - fitted) / (fitted - start))
@@ -172,10 +172,10 @@ def ceiling(n_draws):
             for name in BINARY_SETS:
                 X, y = load_binary(name)
                 X, y = minmax_scale(X.toarray() if hasattr(X, "toarray") else X)[:12_000], y[:12_000]
-                dense = CostSearch(base, metric, "grid", n_trials=n_draws, refit=False).fit(X, y)
+                dense = paper_search(base, metric, "grid", n_trials=n_draws, refit=False).fit(X, y)
                 best = max(trial.attained for trial in dense.trials_ if trial.attained is not None)
                 for strategy, k in told:
-                    search = CostSearch(base, metric, strategy, n_trials=k, refit=False).fit(X, y)
+                    search = paper_search(base, metric, strategy, n_trials=k, refit=False).fit(X, y)
                     told[strategy, k].append((search.upper_bound_ - best, search.bound_margin_))
             for (strategy, k), found in told.items():
                 above, margin = np.array(found).T

@@ -17,8 +17,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from csf import CostSearch
-from tests.benchmarks.bases import LINEAR
+from tests.benchmarks.bases import LINEAR, paper_search
 from tests.benchmarks.data import ROOT
 from tests.benchmarks.tables import print_table
 
@@ -61,7 +60,7 @@ def memory_rows(kinds=("dense", "CSR"), bases=tuple(LINEAR), *, megabytes=200, n
 def _measure(kind, base, megabytes, n_trials, width):
     """Print one measurement, in this process."""
     warnings.simplefilter("ignore")
-    search = CostSearch(LINEAR[base], n_trials=n_trials, cv=5)
+    search = paper_search(LINEAR[base], n_trials=n_trials, cv=5)
     search.fit(*_drawn(kind, 300, width))  # compiles
     X, y = _drawn(kind, int(megabytes * 2**20 / ((8 if kind == "dense" else 12) * width)), width)
     size = X.nbytes if kind == "dense" else X.data.nbytes + X.indices.nbytes + X.indptr.nbytes

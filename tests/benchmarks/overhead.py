@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch
+from tests.benchmarks.bases import paper_search
 from tests.benchmarks.data import load_binary
 from tests.benchmarks.tables import print_table
 
@@ -48,7 +48,7 @@ def rows(names=("adult", "mammography"), *, n_trials=19, n_runs=3):
     for name in names:
         X, y = load_binary(name)
         for label, base in BASES.items():
-            search = CostSearch(base, n_trials=n_trials)
+            search = paper_search(base, n_trials=n_trials)
             walls, shares = [], []
             for _ in range(n_runs):
                 start = time.perf_counter()

@@ -23,12 +23,11 @@ from sklearn.base import clone
 from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
-from csf import CostSearch
 from csf.costs import WeightRoute
 from csf.linear import Rows
 from csf.samples.folds import Data, Fold
 from csf.trainers import make_trainers
-from tests.benchmarks.bases import LINEAR
+from tests.benchmarks.bases import LINEAR, paper_search
 from tests.benchmarks.engine import bound_near, objective_of, paired, problems, ratio
 from tests.benchmarks.tables import print_table
 
@@ -106,7 +105,7 @@ def rows(given, bases=tuple(LINEAR), *, n_runs=5, budget=60.0):
             if (name, label) in LEFT_OUT:
                 continue
             base, cold = LINEAR[label], clone(LINEAR[label])
-            search = CostSearch(base, n_trials=10, cv=5)
+            search = paper_search(base, n_trials=10, cv=5)
             few = np.random.default_rng(0).permutation(y.size)[:2000]
             search.fit(X[few], y[few])  # compiles
             times = paired(lambda: search.fit(X, y), lambda: cold.fit(X, y), n_runs=n_runs, budget=budget)  # noqa: B023
