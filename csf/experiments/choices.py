@@ -129,13 +129,7 @@ class OuterFolds(Protocol):
         As for `Protocol`; not used.
     n_folds : int, default=5
         Folds of the training samples.
-    test_size : optional
-        As for `Protocol`; not used.
-    validation_size : optional
-        As for `Protocol`; not used.
-    official_test : optional
-        As for `Protocol`; not used.
-    guided_by : optional
+    test_size, validation_size, official_test, guided_by : optional
         As for `Protocol`; not used.
     n_outer : int, default=5
         Outer folds of each repeat; one is tested on.
