@@ -19,7 +19,7 @@ from csf.cli.models import make_base, parse_grid, takes_sparse
 from csf.cli.rivals import Setup
 from csf.metrics import get_constraint, get_metric
 from csf.samples.splits import resolve_splits
-from csf.search.defaults import AUTO, has_fast_solver, open_cv, settings_of
+from csf.search.defaults import AUTO, cv_of, has_fast_solver, settings_of
 from csf.trainers import seeded
 
 if TYPE_CHECKING:
@@ -112,9 +112,8 @@ class Problem:
             Base, metric and inner splits.
         """
         seed = self.options.seed
-        cv = self.options.cv
-        if cv is None:
-            cv = open_cv(train.y, fast=has_fast_solver(self.base), random_state=check_random_state(seed))
+        state, fast = check_random_state(seed), has_fast_solver(self.base)
+        cv = cv_of(self.options.cv, train.y, fast=fast, random_state=state)
         splits = resolve_splits(cv, train.X, train.y, random_state=seed)
         return Setup(self.base, self.grid, self.metric, self.constraint, splits, self.options.jobs, seed)
 

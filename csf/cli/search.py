@@ -23,7 +23,7 @@ from csf.cli.persistence import required_trust, save_model
 from csf.cli.problem import check_output, load_problem, make_search
 from csf.cli.rivals import POOLED, RIVALS, NotApplicable
 from csf.cli.tables import format_number, format_table
-from csf.cli.verdict import held_out_intervals, verdict
+from csf.cli.verdict import OWN, held_out_intervals, verdict
 from csf.report import write_report
 
 __all__ = ["run"]
@@ -162,9 +162,10 @@ def _winner_text(search, problem):
 
 
 def _judge_all(problem, setup, search, seconds, train, test):
-    """One record for the search and one for each rival, and the labels that the rivals predict."""
+    """One record for the search and one for each rival, and the labels that all of them predict."""
     options, answers = problem.options, {}
     predicted = search.predict(test.X) == search.pos_label_
+    answers[OWN] = np.where(predicted, search.pos_label_, search.null_class_)
     results = [_record(problem, f"csf, {options.strategy}", test, predicted, seconds)]
     for name in _RIVALS:
         start = time.perf_counter()
@@ -214,7 +215,8 @@ def _write(options, problem, search, results, judged, say):
 def _write_report(options, problem, search, test, answers):
     """The page for a browser."""
     facts = {"Data": problem.describe()}
-    held = {} if test is None else {"X": test.X, "y": test.y, "sample_weight": test.weight, "rivals": answers}
+    rivals = {name: labels for name, labels in answers.items() if name != OWN}
+    held = {} if test is None else {"X": test.X, "y": test.y, "sample_weight": test.weight, "rivals": rivals}
     title = f"{problem.metric.name} of {problem.data.name}"
     write_report(search, options.report, title=title, facts=facts, **held)
 

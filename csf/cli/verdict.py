@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from csf._common.typing import Array
     from csf.cli.problem import Part, Problem
 
-__all__ = ["held_out_intervals", "verdict"]
+__all__ = ["OWN", "held_out_intervals", "verdict"]
+
+# Name of the search among what is compared.
+OWN = "csf"
 
 
 def held_out_intervals(problem: Problem, search: CostSearch, test: Part, answers: Mapping[str, Array]) -> list[Judged]:
@@ -30,7 +33,7 @@ def held_out_intervals(problem: Problem, search: CostSearch, test: Part, answers
     test : Part
         Held-out rows.
     answers : dict of str to ndarray of shape (n_rows,)
-        Labels that the rivals predict.
+        Labels that the search, by the name ``OWN``, and its rivals predict.
 
     Returns
     -------
@@ -38,9 +41,8 @@ def held_out_intervals(problem: Problem, search: CostSearch, test: Part, answers
         The search first.
     """
     positive, null = search.pos_label_, search.null_class_
-    own = {"csf": np.where(search.predict(test.X) == positive, positive, null)}
     truth = np.where(test.is_pos, positive, null)
-    return judge(problem.metric, one_problem(null), truth, own | dict(answers), test.weight)
+    return judge(problem.metric, one_problem(null), truth, answers, test.weight)
 
 
 def verdict(metric_name: str, search: CostSearch, judged: list[Judged]) -> str:

@@ -133,6 +133,7 @@ class DaskCostSearch(SearchResults, ClassifierMixin, MetaEstimatorMixin, BaseEst
 
     # What `csf.CostSearch` lets choose and this search does in one way.
     n_jobs, engine, weighting, bound_on, min_gain, null_class = None, "auto", "class", "validation", None, None
+    confidence, time_limit = None, None
 
     def __init__(
         self,

@@ -68,7 +68,7 @@ def check_arguments(search: Estimator) -> None:
     if not isinstance(search.callbacks, (list, tuple, NoneType)) or not all(map(callable, search.callbacks or ())):
         raise TypeError(f"callbacks must be a list of functions f(study, trial) or None, got {search.callbacks!r}")
     check_path(search.checkpoint, "checkpoint")
-    if getattr(search, "time_limit", None) is not None:
+    if search.time_limit is not None:
         check_number(search.time_limit, "time_limit", positive=True)
     if search.threshold is not None and response_method(base) is None:
         raise ValueError(

@@ -47,7 +47,7 @@ def check_confidence(search: Estimator) -> None:
     ValueError, TypeError
         If one cannot be used.
     """
-    if getattr(search, "confidence", None) is None:
+    if search.confidence is None:
         return
     check_fraction(search.confidence, "confidence")
     check_fraction(search.calibration, "calibration")

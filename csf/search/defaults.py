@@ -13,7 +13,7 @@ from csf._sklearn import last_step, routing_enabled
 from csf.strategies import Ladder, Strategy, get_strategy
 from csf.trainers.linear import linear_kind
 
-__all__ = ["AUTO", "has_fast_solver", "margin_of", "open_cv", "settings_of", "strategy_of"]
+__all__ = ["AUTO", "cv_of", "has_fast_solver", "margin_of", "open_cv", "settings_of", "strategy_of"]
 
 AUTO = "auto"
 
@@ -127,6 +127,11 @@ def margin_of(*, fast: bool) -> float:
         Standard deviations over draws.
     """
     return 0.0 if fast else _MARGIN
+
+
+def cv_of(cv: Any, y: Array, *, fast: bool, random_state: np.random.RandomState | None) -> Any:
+    """The ``cv`` of a search, or what `open_cv` chooses where it was given none."""
+    return open_cv(y, fast=fast, random_state=random_state) if cv is None else cv
 
 
 def open_cv(y: Array, *, fast: bool, random_state: np.random.RandomState | None) -> RepeatedStratifiedKFold:

@@ -16,7 +16,7 @@ from csf.samples.folds import Fold, bound_share, make_folds
 from csf.samples.splits import resolve_splits
 from csf.search.arguments import with_setting
 from csf.search.checkpoint import Checkpoint
-from csf.search.defaults import has_fast_solver, margin_of, open_cv, settings_of, strategy_of
+from csf.search.defaults import cv_of, has_fast_solver, margin_of, settings_of, strategy_of
 from csf.strategies import NeutralFirst, get_strategy
 from csf.study import Study
 from csf.trainers import make_trainers, seeded
@@ -144,9 +144,8 @@ def make_plan(search: Estimator, metric: Metric, task: Task, split_params: dict[
     bases = [with_setting(base, setting) for setting in settings]
     # Splitters stratify by the user's labels, as they do everywhere else.
     y = labels.decode(task.codes)
-    cv, fast = search.cv, has_fast_solver(base, search.engine)
-    if cv is None:
-        cv = open_cv(y, fast=fast, random_state=random_state)
+    fast = has_fast_solver(base, search.engine)
+    cv = cv_of(search.cv, y, fast=fast, random_state=random_state)
     splits = resolve_splits(cv, task.X, y, random_state=random_state, split_params=split_params)
     folds = make_folds(task, splits)
     pos = bound_share(folds, on_train=search.bound_on == "train")
