@@ -62,8 +62,8 @@ examples:
 
 {_SETS}"""
 _FIGURES = f"""\
-figure 4  best possible value against the excess of the trained models, old and new bound
-figure 5  unreachable regions of 19 weighted SVMs, old and new bound
+figure 4  bound on the value against the excess of the trained models, old and new bound
+figure 5  regions ruled out for exact learners by 19 weighted SVMs, old and new bound
 figure 6  best value and bound on the training data as models are added, grid and cone
 figure 7  value on the test data as models are added
 

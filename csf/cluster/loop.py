@@ -16,6 +16,7 @@ from csf._common.typing import Costs, Estimator, PathLike
 from csf._common.warn import warn
 from csf.cluster.cut import CountedCut, counted_cut, own_decision
 from csf.cluster.engine import Engine, FoldTotals, Job
+from csf.search.batches import next_batch
 from csf.search.checkpoint import Checkpoint
 from csf.search.progress import Progress
 from csf.search.results import Summary, summary
@@ -189,10 +190,8 @@ class EngineSearch:
         return None
 
     def _next_batch(self) -> list[tuple[int, Trial]]:
-        """Settings and trials to train now: those left pending by an earlier run, then new ones."""
-        studies = list(enumerate(self.studies))
-        left = [(setting, trial) for setting, study in studies for trial in study.trials if trial.state == "pending"]
-        batch = left or [(setting, trial) for setting, study in studies for trial in study.ask_batch()]
+        """See `next_batch`; kept before it is trained."""
+        batch = next_batch(self.studies)
         if batch:
             # A search that is killed while it trains them has to train the same ones.
             self._save()

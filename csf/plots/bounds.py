@@ -33,7 +33,7 @@ ROUNDING = 1e-9
 
 
 class BoundComparisonDisplay:
-    """Unreachable regions of several bounds for the same trials.
+    """Regions that several bounds rule out for exact learners, from the same trials.
 
     It is recommended to use `from_estimator` or `from_study` to create a display. All parameters are stored as
     attributes.
@@ -45,9 +45,9 @@ class BoundComparisonDisplay:
     panels : list of dict
         Arguments of a `ConeDisplay` for each bound.
     area : ndarray of shape (n_bounds,)
-        Share of the plane of levels and metric values that is unreachable, in [0, 1].
+        Share of the plane of levels and metric values that is ruled out, in [0, 1].
     violations : ndarray of shape (n_bounds,)
-        Number of trials whose own decision lies in the unreachable region.
+        Number of trials whose own decision lies there: real learners are not exact.
 
     Attributes
     ----------

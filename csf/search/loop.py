@@ -14,6 +14,7 @@ from sklearn.exceptions import FitFailedWarning
 from csf._common.warn import warn
 from csf._sklearn import NoCallbackContext
 from csf.resampling import MAX_BYTES, ScoreStore
+from csf.search.batches import next_batch
 from csf.search.checkpoint import Checkpoint
 from csf.search.deadline import Deadline
 from csf.search.gain_rule import Choice, GainRule
@@ -214,10 +215,8 @@ class SearchLoop:
         return next(trial for trial in self.studies[setting].trials if trial.number == number)
 
     def _next_batch(self) -> list[tuple[int, Trial]]:
-        """Settings and trials to train now: those left pending by an earlier run, then new ones."""
-        studies = list(enumerate(self.studies))
-        left = [(setting, trial) for setting, study in studies for trial in study.trials if trial.state == "pending"]
-        batch = left or [(setting, trial) for setting, study in studies for trial in study.ask_batch()]
+        """See `next_batch`; kept before it is trained."""
+        batch = next_batch(self.studies)
         if batch:
             # A search that is killed while it trains them has to train the same ones.
             self._save()
