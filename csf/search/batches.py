@@ -33,4 +33,13 @@ def next_batch(studies: list[Study]) -> list[tuple[int, Trial]]:
     """
     numbered = list(enumerate(studies))
     left = [(setting, trial) for setting, study in numbered for trial in study.trials if trial.state == "pending"]
-    return left or [(setting, trial) for setting, study in numbered for trial in study.ask_batch()]
+    if left:
+        return left
+    try:
+        return [(setting, trial) for setting, study in numbered for trial in study.ask_batch()]
+    except BaseException:
+        # Ctrl-C, or a strategy's error: a part of a batch would be trained first when the search goes on, and what is
+        # asked for after it would know its results.
+        for study in studies:
+            study.forget_pending()
+        raise

@@ -162,6 +162,33 @@ def test_linear_models_resume_to_the_last_digit(tmp_path, name):
         np.testing.assert_array_equal(resumed.predict(X), whole.predict(X))
 
 
+class Struck(Cone):
+    """Cones in batches of three; Ctrl-C comes while a batch is asked for."""
+
+    asked = 0
+
+    def propose(self, *args, **kwargs):
+        Struck.asked += 1
+        if Struck.asked == 5:
+            raise KeyboardInterrupt
+        return super().propose(*args, **kwargs)
+
+
+@pytest.mark.parametrize("grid", [None, {"C": [0.1, 1.0]}], ids=["one setting", "two settings"])
+def test_ctrl_c_within_a_batch_leaves_no_part_of_it(data, tmp_path, monkeypatch, grid):
+    # What is asked for after a part would know the part's results, and be another trial.
+    monkeypatch.setattr(Struck, "asked", 0)
+    options = {"strategy": Struck(batch_size=3), "param_grid": grid, "checkpoint": tmp_path / "c.json"}
+    if grid is None:
+        with pytest.warns(UserWarning, match="interrupted"):
+            assert len(search(**options).fit(*data).trials_) == 3
+    else:  # in the first batch: nothing is finished
+        with pytest.raises(KeyboardInterrupt):
+            search(**options).fit(*data)
+    whole = search(strategy=Cone(batch_size=3), param_grid=grid).fit(*data)
+    assert search(**options).fit(*data).trials_ == whole.trials_
+
+
 @pytest.mark.parametrize("name", ["hinge", "losses", "one-vs-rest costs", "gain"])
 def test_states_too_large_to_keep_are_computed_again(tmp_path, name, monkeypatch):
     monkeypatch.setattr("csf.search.memory._LARGEST", 0)
