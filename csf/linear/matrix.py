@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from csf._common.indices import small_indices
 from csf._common.typing import Array, IntArray, Samples
 from csf.linear import _csr, _dense
 from csf.linear._descent import descend_csr, descend_dense
@@ -56,7 +57,7 @@ class Rows:
         else:
             self.X = np.ascontiguousarray(X)
             self._parts = (self.X,)
-        self.at = np.arange(X.shape[0]) if at is None else np.asarray(at, dtype=np.int64)
+        self.at = small_indices(np.arange(X.shape[0]) if at is None else np.asarray(at), X.shape[0])
 
     def take(self, at: IntArray) -> Rows:
         """Other rows of the same matrix.

@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from csf._common.typing import Array, BoolArray
 
-__all__ = ["bootstrap_counts", "partition_counts"]
+__all__ = ["bootstrap_counts", "draws_at_once", "partition_counts"]
 
 _MOST = np.iinfo(np.uint8).max
+# Bytes of the draws that are held at once, and the fewest and most of these: compiled loops go through a row of them.
+_BYTES, _FEWEST, _MOST_DRAWS = 1 << 24, 4, 32
 
 
-def bootstrap_counts(n_samples: int, n_draws: int, random_state: int) -> Array:
+def draws_at_once(n_entries: int, itemsize: int = 1) -> int:
+    """Number of draws that are made or summed at once, so that they take 16 MB at most where 4 draws do.
+
+    Parameters
+    ----------
+    n_entries : int
+        Number of entries of a draw.
+    itemsize : int, default=1
+        Bytes of an entry.
+
+    Returns
+    -------
+    int
+        From 4 to 32.
+
+    Examples
+    --------
+    >>> draws_at_once(1000), draws_at_once(1_000_000), draws_at_once(100_000_000)
+    (32, 16, 4)
+    """
+    return min(max(_BYTES // max(n_entries * itemsize, 1), _FEWEST), _MOST_DRAWS)
+
+
+def bootstrap_counts(n_samples: int, n_draws: int, random_state: int) -> Iterator[Array]:
     """Bootstrap samples: each draw takes as many samples as there are, with replacement.
 
     Parameters
@@ -21,22 +48,25 @@ def bootstrap_counts(n_samples: int, n_draws: int, random_state: int) -> Array:
     random_state : int
         Seed.
 
-    Returns
-    -------
-    ndarray of uint8, shape (n_samples, n_draws)
-        How often each draw holds each sample. Draws are the same whatever number of them follows.
+    Yields
+    ------
+    ndarray of uint8, shape (n_samples, n_of_these_draws)
+        How often each draw holds each sample, some draws at a time. Draws are the same whatever number of them
+        follows.
 
     Examples
     --------
-    >>> bootstrap_counts(3, 2, random_state=0).sum(axis=0)
-    array([3, 3], dtype=uint64)
+    >>> [counts.sum(axis=0) for counts in bootstrap_counts(3, 2, random_state=0)]
+    [array([3, 3], dtype=uint64)]
     """
-    counts = np.empty((n_samples, n_draws), dtype=np.uint8)
     rng = np.random.default_rng([random_state, 0])
-    for draw in range(n_draws):
-        drawn = np.bincount(rng.integers(0, n_samples, n_samples), minlength=n_samples)
-        counts[:, draw] = np.minimum(drawn, _MOST)
-    return counts
+    size = draws_at_once(n_samples)
+    for start in range(0, n_draws, size):
+        counts = np.empty((n_samples, min(size, n_draws - start)), dtype=np.uint8)
+        for draw in range(counts.shape[1]):
+            drawn = np.bincount(rng.integers(0, n_samples, n_samples), minlength=n_samples)
+            counts[:, draw] = np.minimum(drawn, _MOST)
+        yield counts
 
 
 def partition_counts(is_pos: BoolArray, n_parts: int, n_repeats: int, random_state: int) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -12,8 +12,8 @@ from csf._common.typing import Array, BoolArray, IntArray
 from csf._validation import check_count, check_fraction
 from csf.metrics import get_metric
 from csf.resampling._kernels import count_found
-from csf.resampling.draws import bootstrap_counts, partition_counts
-from csf.resampling.retuning import BLOCK, CodedRow, Retuned, draw_weights, retune
+from csf.resampling.draws import bootstrap_counts, draws_at_once, partition_counts
+from csf.resampling.retuning import CodedRow, Retuned, class_weights, draw_weights, retune, retune_all
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
@@ -123,15 +123,14 @@ class Resampling:
         """The rows as places on their lists of cuts."""
         return [CodedRow.of(row, self.store) for row in self.rows]
 
-    @cached_property
-    def counts(self) -> Array:
-        """How often each bootstrap draw holds each sample, of shape (n_samples, n_draws)."""
+    def draws(self) -> Iterator[Array]:
+        """How often each bootstrap draw holds each sample, of shape (n_samples, n_draws) together."""
         return bootstrap_counts(self.store.n_samples, self.n_draws, self.random_state)
 
     @cached_property
     def retuned(self) -> Retuned:
         """Best cut of each row on each bootstrap draw, with its value there."""
-        return retune(self.store, self.coded, self.metric, self.counts)
+        return retune_all(self.store, self.coded, self.metric, self.draws())
 
     @cached_property
     def winners(self) -> IntArray:
@@ -162,7 +161,7 @@ class Resampling:
         # One row is tuned by itself where nobody asked for all of them.
         known = vars(self).get("retuned")
         alone = slice(self.keys.index(key), None) if known is not None else slice(None)
-        found = known if known is not None else retune(self.store, [row], self.metric, self.counts)
+        found = known if known is not None else retune_all(self.store, [row], self.metric, self.draws())
         told = ~np.isnan(found.value[alone][0])
         return row.thresholds[found.cuts[alone][0, told]]
 
@@ -215,11 +214,12 @@ class Resampling:
     def _left_out(self, row: CodedRow, cuts: IntArray, draws: IntArray) -> Array:
         """Weights of found and of all positives and negatives in the left-out parts of some draws."""
         is_pos, sums = self.store.is_pos, np.zeros(4)
-        for start in range(0, draws.size, BLOCK):
-            block = slice(start, start + BLOCK)
+        size = draws_at_once(is_pos.size)
+        for start in range(0, draws.size, size):
+            block = slice(start, start + size)
             weight = draw_weights(self.store, 1 - self.partitions[:, draws[block]])
             found = count_found(row.codes, is_pos, weight, cuts[block])
-            sums += [*found.sum(axis=1), weight[is_pos].sum(dtype=float), weight[~is_pos].sum(dtype=float)]
+            sums += [*found.sum(axis=1), *(part.sum() for part in class_weights(self.store, weight))]
         return sums
 
     def score_errors(self, winner: TrialKey) -> Array:
@@ -235,7 +235,7 @@ class Resampling:
         ndarray of shape (n_draws,)
             Value on each draw minus the mean of all; NaN where a draw lacks a class.
         """
-        values = _values(self.store, self.metric, [self.store[winner]], self.counts)[0]
+        values = _values(self.store, self.metric, [self.store[winner]], self.draws())[0]
         told = values[np.isfinite(values)]
         return values - (told.mean() if told.size else np.nan)
 
@@ -269,22 +269,34 @@ def decisions(row: ScoreRow) -> BoolArray:
     return found if row.lost is None else found & ~row.lost
 
 
-def _values(store: ScoreStore, metric: Metric, rows: list[ScoreRow], counts: Array) -> Array:
+def _values(store: ScoreStore, metric: Metric, rows: list[ScoreRow], draws: Iterable[Array]) -> Array:
     """Metric of each row's own decisions on each draw, of shape (n_rows, n_draws); NaN where a class is missing."""
-    found = np.array([decisions(row) for row in rows], dtype=np.float32)
-    values = np.full((len(rows), counts.shape[1]), np.nan)
-    for start in range(0, counts.shape[1], BLOCK):
-        weight = draw_weights(store, counts[:, start : start + BLOCK])
-        weight = weight.astype(np.float32, copy=False)
-        pos = store.is_pos.astype(np.float32) @ weight
-        neg = weight.sum(axis=0, dtype=float) - pos
-        tp = (found * store.is_pos) @ weight
-        fp = found @ weight - tp
+    found, size = [np.packbits(decisions(row)) for row in rows], draws_at_once(store.is_pos.size, 4)
+    parts = []
+    for counts in draws:
+        for start in range(0, counts.shape[1], size):
+            parts.append(_values_of(store, metric, found, draw_weights(store, counts[:, start : start + size])))
+    return np.concatenate(parts, axis=1)
+
+
+def _values_of(store: ScoreStore, metric: Metric, found: list[Array], weight: Array) -> Array:
+    """Metric of packed decisions with the weights of some draws."""
+    weight = weight.astype(np.float32, copy=False)
+    pos = store.is_pos.astype(np.float32) @ weight
+    neg = weight.sum(axis=0, dtype=float) - pos
+    values, size = np.full((len(found), pos.size), np.nan), draws_at_once(store.is_pos.size, 4)
+    for start in range(0, len(found), size):
+        rows = slice(start, start + size)
+        each = np.array([np.unpackbits(row, count=store.is_pos.size) for row in found[rows]], dtype=np.float32)
+        predicted = each @ weight
+        each *= store.is_pos
+        tp = each @ weight
+        fp = predicted - tp
         for draw in np.flatnonzero((pos > 0.0) & (neg > 0.0)):
             total = pos[draw] + neg[draw]
             fn = np.maximum(pos[draw] - tp[:, draw].astype(float), 0.0) / total
             wrong = np.minimum(fp[:, draw].astype(float), neg[draw]) / total
-            values[:, start + draw] = metric.value(fn, wrong, pos=pos[draw] / total)
+            values[rows, draw] = metric.value(fn, wrong, pos=pos[draw] / total)
     return values
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,19 +11,18 @@ import numpy as np
 from csf._common.typing import Array, IntArray
 from csf.metrics.base import LinearFractional
 from csf.resampling._kernels import best_ratios, candidate_cuts, code_samples, sums_at
+from csf.resampling.draws import draws_at_once
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.resampling.store import ScoreRow, ScoreStore
 
-__all__ = ["CodedRow", "Retuned", "draw_weights", "retune"]
+__all__ = ["CodedRow", "Retuned", "class_weights", "draw_weights", "retune", "retune_all"]
 
 # A score of many samples is cut at the ends of runs of positives and, besides, at about so many places.
 _PLACES = 256
 # Beyond so many cuts only those that lie about evenly among the positives count.
 _MOST_CUTS = 1024
-# Draws that are summed at once.
-BLOCK = 32
 # Values closer than this are ties that rounding tore apart.
 _TIE = 1e-12
 
@@ -134,6 +134,28 @@ def draw_weights(store: ScoreStore, counts: Array) -> Array:
     return counts * (store.weight / store.weight.mean()).astype(np.float32)[:, None]
 
 
+def class_weights(store: ScoreStore, weight: Array) -> tuple[Array, Array]:
+    """Weights of all positives and of all negatives on each draw.
+
+    Parameters
+    ----------
+    store : ScoreStore
+        The store.
+    weight : ndarray of shape (n_entries, n_draws)
+        Weights of its entries.
+
+    Returns
+    -------
+    tuple of ndarray of shape (n_draws,)
+        The sums.
+    """
+    if weight.dtype == np.uint8:  # whole numbers: the rest is exact
+        pos = weight[store.is_pos].sum(axis=0, dtype=float)
+        return pos, weight.sum(axis=0, dtype=float) - pos
+    pos, neg = (weight.sum(axis=0, dtype=float, where=kind[:, None]) for kind in (store.is_pos, ~store.is_pos))
+    return pos, neg
+
+
 def retune(store: ScoreStore, rows: list[CodedRow], metric: Metric, counts: Array) -> Retuned:
     """Tune the threshold of each row on each draw.
 
@@ -157,20 +179,42 @@ def retune(store: ScoreStore, rows: list[CodedRow], metric: Metric, counts: Arra
     shape = len(rows), n_draws
     result = Retuned(np.zeros(shape, dtype=np.int64), np.full(shape, np.nan), np.zeros(shape))
     most = max(row.thresholds.size for row in rows)
-    sums = np.empty((2, most + 1, BLOCK), dtype=np.int32 if store.weight is None else np.float64)
-    for start in range(0, n_draws, BLOCK):
-        block = slice(start, min(start + BLOCK, n_draws))
-        weight = np.zeros((store.is_pos.size, BLOCK), dtype=np.uint8 if store.weight is None else np.float32)
-        weight[:, : block.stop - start] = draw_weights(store, counts[:, block])
-        pos, neg = (weight[kind].sum(axis=0, dtype=float) for kind in (store.is_pos, ~store.is_pos))
-        pos, neg = pos[: block.stop - start], neg[: block.stop - start]
-        tune = _Tuner(metric, pos, neg)
+    size = draws_at_once(store.is_pos.size, 1 if store.weight is None else 4)
+    sums = np.empty((2, most + 1, min(size, n_draws)), dtype=np.int32 if store.weight is None else np.float64)
+    for start in range(0, n_draws, size):
+        block = slice(start, min(start + size, n_draws))
+        weight = draw_weights(store, counts[:, block])
+        tune = _Tuner(metric, *class_weights(store, weight))
         for at, row in enumerate(rows):
             sums_at(row.codes, store.is_pos, weight, row.thresholds.size, sums)
             tune(
                 sums, row.thresholds.size, *(part[at, block] for part in (result.cuts, result.value, result.violation))
             )
     return result
+
+
+def retune_all(store: ScoreStore, rows: list[CodedRow], metric: Metric, draws: Iterable[Array]) -> Retuned:
+    """`retune` for draws that come some at a time.
+
+    Parameters
+    ----------
+    store : ScoreStore
+        The store.
+    rows : list of CodedRow
+        Its rows.
+    metric : Metric
+        What is maximised; its constraint counts first.
+    draws : iterable of ndarray of uint8, shape (n_samples, n_of_these_draws)
+        How often each draw holds each sample.
+
+    Returns
+    -------
+    Retuned
+        The best cuts of all draws in their order.
+    """
+    parts = [retune(store, rows, metric, counts) for counts in draws]
+    columns = zip(*((part.cuts, part.value, part.violation) for part in parts))
+    return Retuned(*(np.concatenate(column, axis=1) for column in columns))
 
 
 class _Tuner:

@@ -14,7 +14,7 @@ __all__ = ["MAX_BYTES", "ScoreRow", "ScoreStore", "TrialKey"]
 # Setting and number of a trial.
 TrialKey = tuple[int, int]
 # Bytes of all scores together.
-MAX_BYTES = 1 << 26
+MAX_BYTES = 1 << 25
 # Share of neighbouring scores that float32 may merge, and how many scores are looked at to find out.
 _MERGED, _LOOKED_AT = 0.002, 1000
 
@@ -78,7 +78,7 @@ class ScoreStore:
         The user's weights >= 0.
     samples : ndarray of int, shape (n_entries,), default=None
         Which sample each entry is; ``None`` means that all differ.
-    max_bytes : int, default=67108864
+    max_bytes : int, default=33554432
         Largest size of all scores together.
 
     Attributes

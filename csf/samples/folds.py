@@ -74,12 +74,22 @@ class Fold:
     @cached_property
     def is_pos_train(self) -> BoolArray:
         """Which samples to train on have code 1."""
-        return self.y_train == 1
+        return self._targets == 1
 
     @cached_property
-    def sign_train(self) -> Array:
-        """1.0 for these and -1.0 for the others, once for all trainers of the fold."""
-        return np.where(self.is_pos_train, 1.0, -1.0)
+    def codes_train(self) -> IntArray:
+        """Codes that occur among the targets to train on, in their order."""
+        return np.unique(self._targets)
+
+    @property
+    def _targets(self) -> IntArray:
+        """Targets to train on; eight bytes a sample are kept for those alone who ask for `y_train`."""
+        return self.y_train if self.given is None else self.given.codes[self.train]
+
+    @cached_property
+    def sign_train(self) -> IntArray:
+        """1 for these and -1 for the others in a byte each, once for all trainers of the fold."""
+        return np.where(self.is_pos_train, 1, -1).astype(np.int8)
 
     @cached_property
     def y_test(self) -> IntArray:
@@ -104,7 +114,7 @@ class Fold:
     @cached_property
     def sliced(self) -> Fold:
         """The same fold with all slices made and without the task, so that a worker process gets no more."""
-        fold = self._without_task("X_train", "X_test", "fit_params")
+        fold = self._without_task("X_train", "X_test", "y_train", "fit_params")
         # The samples would be in memory twice for as long as this fold lives.
         vars(self).pop("X_train")
         vars(self).pop("X_test")
@@ -113,12 +123,15 @@ class Fold:
     @cached_property
     def without_samples(self) -> Fold:
         """The same fold with its targets and weights alone: what judging predictions takes."""
-        return self._without_task()
+        fold, targets = self._without_task(), self._targets
+        # A byte a sample is enough to compare codes with, and there is one such array for each fold.
+        vars(fold)["y_train"] = targets.astype(np.min_scalar_type(targets.max()))
+        return fold
 
     def _without_task(self, *names: str) -> Fold:
         fold = replace(self, given=None)
         # A cached property is found in the instance before it is computed.
-        for name in ("y_train", "y_test", "weight_train", "weight_test", *names):
+        for name in ("y_test", "weight_train", "weight_test", *names):
             vars(fold)[name] = getattr(self, name)
         return fold
 

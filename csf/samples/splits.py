@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.model_selection import StratifiedShuffleSplit, check_cv
 
+from csf._common.indices import small_indices
 from csf._common.typing import Array, IntArray, RandomState_, Samples
 from csf._validation import check_seed
 
@@ -112,9 +113,9 @@ def _indices(part: Array, n_samples: int, accepted: str) -> IntArray:
     if part.dtype == bool:
         if part.shape[0] != n_samples:
             raise ValueError(f"{accepted}, got a mask of {part.shape[0]} for {n_samples} samples")
-        return np.flatnonzero(part)
+        return small_indices(np.flatnonzero(part), n_samples)
     if part.size and not np.issubdtype(part.dtype, np.integer):
         raise ValueError(f"{accepted}, got values such as {part.tolist()[0]!r}")
     if part.size and not 0 <= part.min() <= part.max() < n_samples:
         raise ValueError(f"{accepted}, got {part.min()} to {part.max()}")
-    return part.astype(np.intp, copy=False)
+    return small_indices(part, n_samples)

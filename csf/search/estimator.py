@@ -190,7 +190,7 @@ class CostSearch(
     trials_ : list of Trial
         Everything that was tried.
     held_out_ : ScoreStore
-        Held-out scores of the trials, in 64 MB at most (of more the best trials), see `csf.resampling`.
+        Held-out scores of the trials, in 32 MB at most (of more the best trials), see `csf.resampling`.
     studies_ : list of Study
         One for each setting of ``param_grid``.
     cv_results_ : dict of ndarray

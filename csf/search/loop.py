@@ -97,7 +97,7 @@ class SearchLoop:
         Margin of `csf.search.stable_choice`, where winner and cut are to be chosen by that.
     deadline : Deadline, default=None
         When it has to be over.
-    max_bytes : int, default=67108864
+    max_bytes : int, default=33554432
         Largest size of the held-out scores that are kept.
 
     Attributes

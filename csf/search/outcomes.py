@@ -180,7 +180,7 @@ def run_fold(
 def _answer(trainer: Trainer, training: Training, part: str, fold: Fold, tune: bool) -> Response:
     """What a trained model says about a part, if that can be: numpy would stretch what is too short."""
     answer = trainer.predict(training, part, tune=tune)
-    n_samples = (fold.y_test if part == "test" else fold.y_train).shape[0]
+    n_samples = (fold.test if part == "test" else fold.train).shape[0]
     said: dict[str, Any] = {"decisions": answer.decided} | ({"scores": answer.score} if tune else {})
     for name, values in said.items():
         if np.shape(values) != (n_samples,):
@@ -190,9 +190,9 @@ def _answer(trainer: Trainer, training: Training, part: str, fold: Fold, tune: b
     found = np.asarray(answer.found)
     if found.shape not in ((), (n_samples,)):
         raise ValueError(f"the base gave labels of shape {found.shape} for {n_samples} samples")
-    learnt = np.isin(found, fold.y_train)
+    learnt = np.isin(found, fold.codes_train)
     if not learnt.all():
-        known, unknown = np.unique(fold.y_train).tolist(), np.unique(found[~learnt]).tolist()
+        known, unknown = fold.codes_train.tolist(), np.unique(found[~learnt]).tolist()
         raise ValueError(f"the base predicted the classes {unknown}, but it was trained on the codes {known} alone")
     return answer
 
@@ -331,7 +331,7 @@ def _fold_score(metric: Metric, fold: Fold, result: FoldResult, threshold: float
 
 def _train_outcome(metric: Metric, folds: list[Fold], known: list[tuple[ErrorProfile, Hull]]) -> Outcome:
     """What the bounds read where they read the training parts: the mean over folds."""
-    sizes = np.array([f.y_train.size if f.weight_train is None else f.weight_train.sum() for f in folds], dtype=float)
+    sizes = np.array([f.train.size if f.weight_train is None else f.weight_train.sum() for f in folds], dtype=float)
     shares = sizes / sizes.sum()
     profiles, hulls = zip(*known)
     fn, fp, pos = (float(np.dot(shares, [getattr(p, name) for p in profiles])) for name in ("fn", "fp", "pos"))

@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import validate_data
 
+from csf._common.indices import small_indices
 from csf._common.typing import Array, Costs, Estimator, Samples
 from csf._sklearn import clone
 from csf.costs.weights import cost_sample_weight
@@ -80,8 +81,7 @@ class LinearTrainer(Trainer):
         self.base, self.features, self.normalize, self._whole = base, features, normalize, whole
         self._train, self._test = rows.take(fold.train), rows.take(fold.test)
         self._same = np.array_equal(fold.train, fold.test)
-        self.is_pos, self._weight = fold.is_pos_train, fold.weight_train
-        self._sign = fold.sign_train
+        self.is_pos, self._sign, self._weight = fold.is_pos_train, fold.sign_train, fold.weight_train
         self._solver = self._prepare()
         self.family = self._family()
 
@@ -348,7 +348,7 @@ def _everything(task: Task, prepared: Prepared) -> Fold:
     """Fold of all samples, the same one for all settings."""
     known = prepared.get("everything")
     if known is None or known[0] is not task:
-        at = np.arange(task.n_samples)
+        at = small_indices(np.arange(task.n_samples), task.n_samples)
         known = prepared["everything"] = task, Fold(task, at, at).without_samples
     return known[1]
 

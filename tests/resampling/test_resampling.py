@@ -34,17 +34,36 @@ def true_f1(threshold, pos):
     return 2 * tp / (pos + tp + fp)
 
 
+def drawn(n_samples, n_draws, random_state):
+    """All bootstrap draws in one array."""
+    return np.concatenate(list(bootstrap_counts(n_samples, n_draws, random_state)), axis=1)
+
+
 def test_draws():
-    counts = bootstrap_counts(50, 7, random_state=3)
+    counts = drawn(50, 7, random_state=3)
     assert (counts.sum(axis=0) == 50).all()
-    assert (counts[:, :4] == bootstrap_counts(50, 4, random_state=3)).all()
-    assert (counts != bootstrap_counts(50, 7, random_state=4)).any()
+    assert (counts[:, :4] == drawn(50, 4, random_state=3)).all()
+    assert (counts != drawn(50, 7, random_state=4)).any()
     is_pos = np.arange(50) < 7
     parts = partition_counts(is_pos, 3, 4, random_state=0)
     assert ((parts == 0).reshape(50, 4, 3).sum(axis=2) == 1).all()
     assert set((parts[is_pos] == 0).sum(axis=0)) == {2, 3}
     # a sample counts no less often than it was drawn, up to what fits
-    assert bootstrap_counts(1, 1, 0)[0, 0] == 1
+    assert drawn(1, 1, 0)[0, 0] == 1
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_size_of_a_block_changes_nothing(monkeypatch, weighted):
+    store = store_of(weight=np.random.default_rng(1).uniform(0.5, 2.0, 400) if weighted else None)
+    whole = Resampling(store, "f1", n_draws=50)
+    monkeypatch.setattr("csf.resampling.draws._BYTES", 1)
+    blocks = Resampling(store, "f1", n_draws=50)
+    assert [counts.shape[1] for counts in blocks.draws()] == [4] * 12 + [2]
+    assert blocks.keys == whole.keys
+    for name in ("cuts", "value", "violation"):
+        np.testing.assert_array_equal(getattr(blocks.retuned, name), getattr(whole.retuned, name))
+    np.testing.assert_allclose(blocks.corrected_score, whole.corrected_score, rtol=1e-12)
+    np.testing.assert_allclose(blocks.score_errors(whole.keys[0]), whole.score_errors(whole.keys[0]), atol=1e-7)
 
 
 def test_a_repeated_cross_validation_is_no_larger_sample():

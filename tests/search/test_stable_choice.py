@@ -39,7 +39,7 @@ def test_the_cut_is_the_mean_of_the_best_cuts_of_draws():
     value, cut = best_cut(score, is_pos, np.ones(300), None)
     store = ScoreStore(is_pos)
     store.add((0, 0), score=score, threshold=cut, value=value)
-    counts = bootstrap_counts(300, N_DRAWS, 0)
+    counts = np.concatenate(list(bootstrap_counts(300, N_DRAWS, 0)), axis=1)
     drawn = [best_cut(score, is_pos, counts[:, k].astype(float), None) for k in range(N_DRAWS)]
     found = stable_choice(store, FBeta())
     # Cuts between the same two scores of a draw are the same to it; ours lie in the middle of all samples' scores.
