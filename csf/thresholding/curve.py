@@ -137,7 +137,8 @@ class ThresholdCurve:
         metric : str or Metric
             What to maximise.
         constraint : object with ``violation(fn, fp, *, pos)``, default=None
-            The method returns an array >= 0, zero where an error profile is allowed.
+            The method returns an array >= 0, zero where an error profile is allowed. ``None`` takes that of the
+            metric, where this has one.
 
         Returns
         -------
@@ -154,7 +155,8 @@ class ThresholdCurve:
         -----
         Values that differ by rounding only (8 units in the last place) count as equal.
         """
-        values = self.value(metric)
+        metric = get_metric(metric)
+        constraint, values = metric.constraint if constraint is None else constraint, self.value(metric)
         allowed, feasible = None, True
         if constraint is not None:
             violation = self._at_every_cut(constraint.violation)

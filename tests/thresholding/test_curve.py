@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from oracles.threshold_sweep import all_rules, f1, plug_in_threshold
 
 from csf.errors.profile import ErrorProfile
-from csf.metrics import METRICS, Metric, get_constraint, get_metric
+from csf.metrics import METRICS, Constrained, Metric, get_constraint, get_metric
 from csf.thresholding import ThresholdCurve, sweep, sweep_several, threshold_curve
 
 INF = np.inf
@@ -453,3 +453,11 @@ def test_bad_threshold_and_metric():
         curve.at(np.nan)
     with pytest.raises(ValueError, match="unknown metric"):
         curve.value("auc")
+
+
+def test_the_constraint_of_a_metric_counts():
+    rng, is_pos = np.random.default_rng(0), np.arange(200) < 60
+    curve = sweep(is_pos, rng.normal(size=200) + is_pos)
+    constraint = get_constraint("precision >= 0.8")
+    assert curve.best(Constrained(get_metric("recall"), constraint)) == curve.best("recall", constraint)
+    assert curve.best("recall") != curve.best("recall", constraint)
