@@ -17,7 +17,7 @@ author = "The csf developers"
 copyright = author
 version = release = csf.__version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "numpydoc", "reference", "mathml"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "numpydoc", "cards", "reference", "mathml"]
 exclude_patterns = ["_*", "**/.ipynb_checkpoints"]
 default_role = "py:obj"
 html_math_renderer = "mathml"
