@@ -21,7 +21,7 @@ from csf.cli.errors import CliError, require
 if TYPE_CHECKING:
     from csf.cli.data import Features
 
-__all__ = ["BASES", "CLASSIFIER", "make_base", "parse_grid", "takes_sparse"]
+__all__ = ["BASES", "CLASSIFIER", "LINEAR", "make_base", "parse_grid", "takes_sparse"]
 
 # Name of the classifier's step in the pipelines.
 CLASSIFIER = "classifier"
@@ -44,8 +44,8 @@ BASES = {
     "lightgbm": _lightgbm,
     "xgboost": _xgboost,
 }
-# Those that need features of similar size, and those that take no sparse data.
-_LINEAR = ("linear-svc", "logistic", "sgd")
+# Those that need features of similar size and can be written as a rule, and those that take no sparse data.
+LINEAR = ("linear-svc", "logistic", "sgd")
 _DENSE_ONLY = ("hist-gradient-boosting",)
 
 
@@ -88,7 +88,7 @@ def make_base(name: str, features: Features) -> Pipeline:
     ['scale', 'classifier']
     """
     classifier = BASES[name]()
-    linear = name in _LINEAR
+    linear = name in LINEAR
     if features.kind == "frame":
         return Pipeline([("prepare", _columns(features, linear, takes_sparse(name))), (CLASSIFIER, classifier)])
     if linear:

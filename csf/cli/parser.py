@@ -113,6 +113,7 @@ def _add_search(commands):
     group.add_argument("--checkpoint", metavar="FILE", help="keep finished trials; the same search resumes from it")
     group = command.add_argument_group("output")
     group.add_argument("--save", metavar="FILE", help="write the model (.skops), for csf predict")
+    group.add_argument("--rule", metavar="FILE", help="write the rule of a linear model (.json), for use without csf")
     group.add_argument("--plot", metavar="FILE", help="draw the trials and their bounds (.png, .pdf, ...)")
     group.add_argument("--report", metavar="FILE", help="write all of it as one page for a browser (.html)")
     group.add_argument("--json", metavar="FILE", help='write all results (infinite numbers as "inf", NaN as null)')

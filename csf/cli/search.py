@@ -15,15 +15,16 @@ from sklearn.model_selection import train_test_split
 
 import csf
 from csf._common.files import write_json
-from csf.cli.errors import require
+from csf.cli.errors import CliError, require
 from csf.cli.evaluation import judge
 from csf.cli.figures import check_figure, draw_search
-from csf.cli.models import CLASSIFIER
+from csf.cli.models import CLASSIFIER, LINEAR
 from csf.cli.persistence import required_trust, save_model
 from csf.cli.problem import check_output, load_problem, make_search
 from csf.cli.rivals import POOLED, RIVALS, NotApplicable
 from csf.cli.tables import format_number, format_table
 from csf.cli.verdict import OWN, held_out_intervals, verdict
+from csf.export import linear_rule, table_rule
 from csf.report import write_report
 
 __all__ = ["run"]
@@ -43,11 +44,13 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     say : callable
         Prints a text.
     """
-    for path in (options.save, options.json, options.plot, options.report, options.checkpoint):
+    for path in (options.save, options.rule, options.json, options.plot, options.report, options.checkpoint):
         check_output(path)
     check_figure(options.plot)
     if options.save:
         require("skops.io", "saving a model")
+    if options.rule and options.base not in LINEAR:
+        raise CliError(f"--rule needs a linear base, {' or '.join(LINEAR)}; {options.base} has none, use --save")
     problem = load_problem(options)
     train, test, origin = _split(problem)
     setup = problem.setup(train)
@@ -207,6 +210,10 @@ def _write(options, problem, search, results, judged, say):
         save_model(options.save, search, problem.data.features)
         trust = "".join(f" --trust {name}" for name in required_trust(options.save))
         say(f"model: {options.save}; use it with: csf predict {shlex.quote(options.save)} DATA{trust}")
+    if options.rule:
+        rule = table_rule(search) if problem.data.features.kind == "frame" else linear_rule(search)
+        rule.save(options.rule)
+        say(f"rule: {options.rule}")
     if options.plot:
         draw_search(options.plot, search)
         say(f"plot: {options.plot}")

@@ -3,5 +3,15 @@
 from csf.export.fixed_threshold import fixed_threshold
 from csf.export.linear import LinearRule, linear_rule
 from csf.export.onnx import to_onnx
+from csf.export.table import NumberColumn, TableRule, TextColumn, table_rule
 
-__all__ = ["LinearRule", "fixed_threshold", "linear_rule", "to_onnx"]
+__all__ = [
+    "LinearRule",
+    "NumberColumn",
+    "TableRule",
+    "TextColumn",
+    "fixed_threshold",
+    "linear_rule",
+    "table_rule",
+    "to_onnx",
+]

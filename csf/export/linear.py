@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from csf._common.files import write_json
-from csf._common.typing import Array, Estimator, FloatArray, Label, PathLike, Samples
+from csf._common.typing import Array, FloatArray, Label, PathLike, Samples
+from csf.export._parts import linear_part, plain
 from csf.export.winner import winner_of
 from csf.search import CostSearch
 
@@ -92,8 +91,8 @@ class LinearRule:
             "coef": self.coef.tolist(),
             "intercept": float(self.intercept),
             "threshold": float(np.nan_to_num(self.threshold)),
-            "negative": _plain(self.negative),
-            "positive": _plain(self.positive),
+            "negative": plain(self.negative),
+            "positive": plain(self.positive),
             "features": self.features,
         }
 
@@ -140,49 +139,7 @@ def linear_rule(search: CostSearch) -> LinearRule:
     ((64,), True)
     """
     winner = winner_of(search)
-    coef, intercept = _affine(winner.estimator)
-    if winner.estimator.classes_.tolist()[0] == winner.known_positive:  # scores are those of the second class
-        coef, intercept = -coef, -intercept
+    coef, intercept = linear_part(winner.estimator, winner)
     names = getattr(search, "feature_names_in_", None)
     features = None if names is None else [str(name) for name in names]
     return LinearRule(coef, intercept, winner.threshold, winner.negative, winner.positive, features)
-
-
-def _affine(estimator: Estimator) -> tuple[FloatArray, float]:
-    """Coefficients and intercept in the features that an estimator is given."""
-    steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
-    *scalers, last = [step for step in steps if step is not None and step != "passthrough"]
-    if isinstance(last, Pipeline):
-        coef, intercept = _affine(last)
-    elif np.shape(getattr(last, "coef_", 0.0))[:1] != (1,) or not hasattr(last, "decision_function"):
-        raise TypeError(
-            f"{type(last).__name__} is no linear classifier of two classes; export it with csf.export.fixed_threshold"
-        )
-    else:
-        coef = last.coef_.toarray() if hasattr(last.coef_, "toarray") else last.coef_
-        coef, intercept = np.asarray(coef, dtype=float).ravel(), float(np.ravel(last.intercept_)[0])
-    for scaler in reversed(scalers):
-        scale, shift = _scaling(scaler, coef.shape[0])
-        intercept += float(coef @ shift)
-        coef = coef * scale
-    return coef, intercept
-
-
-def _scaling(scaler: Estimator, n_features: int) -> tuple[FloatArray, FloatArray]:
-    """What a scaler multiplies each feature by, and adds to it then."""
-    ones, zeros = np.ones(n_features), np.zeros(n_features)
-    if isinstance(scaler, StandardScaler):
-        scale = ones if scaler.scale_ is None else ones / np.asarray(scaler.scale_)
-        return scale, -np.asarray(scaler.mean_) * scale if scaler.with_mean else zeros
-    if isinstance(scaler, MinMaxScaler) and not scaler.clip:
-        return np.asarray(scaler.scale_), np.asarray(scaler.min_)
-    if isinstance(scaler, MaxAbsScaler) and not getattr(scaler, "clip", False):
-        return ones / np.asarray(scaler.scale_), zeros
-    raise TypeError(
-        f"the winner is not linear in the features: {type(scaler).__name__} comes before it. Export it with "
-        "csf.export.fixed_threshold"
-    )
-
-
-def _plain(label: Label) -> Any:
-    return label.item() if isinstance(label, np.generic) else label

@@ -365,3 +365,16 @@ def test_a_constraint_with_confidence(ok, tmp_path):
     search, _ = load_model(tmp_path / "m.skops")
     assert search.confidence == 0.8
     assert search.guarantee_.holds
+
+
+def test_rules_of_features_without_names_are_those_of_their_numbers(ok, tmp_path):
+    text = ok("search", "iris:1", *QUICK, "--rule", tmp_path / "rule.json", "--save", tmp_path / "m.skops")
+    assert f"rule: {tmp_path}/rule.json" in text
+    rule = json.loads((tmp_path / "rule.json").read_text())
+    assert len(rule["coef"]) == 4
+    assert rule["features"] is None
+
+
+def test_what_has_no_rule_is_said_before_the_search(error_of, tmp_path):
+    message = "--rule needs a linear base, linear-svc or logistic or sgd; random-forest has none, use --save"
+    assert error_of("search", "iris:1", "--base", "random-forest", "--rule", tmp_path / "rule.json") == message
