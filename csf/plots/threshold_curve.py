@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -10,14 +10,17 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array, Estimator, Label
-from csf.metrics import get_metric
+from csf._validation import check_binary_target
+from csf.metrics import Constrained, Precision, PredictedPositiveRate, Recall, get_constraint, get_metric
+from csf.plots._cross_validated import CrossValidatedMixin
 from csf.plots._drawn_cuts import drawn_cuts
-from csf.plots._scored import aim, companions, curve_on, held_out
-from csf.plots._style import BLUE, GREEN, GREY, ORANGE, PURPLE, new_axes, tidy
-from csf.plots._threshold_marks import draw_band, draw_fold_marks, draw_threshold
+from csf.plots._style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, VERMILLION, label, new_axes, tidy
+from csf.scores.responses import positive_score
 from csf.search import CostSearch
+from csf.search.macro import MacroCostSearch
 from csf.thresholding import threshold_curve
 from csf.thresholding._pooled import PooledThresholdClassifier
+from csf.thresholding._scores import RESPONSE_METHODS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,12 +35,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ThresholdCurveDisplay"]
 
-FROM_HERE_ON = "threshold: predict positive from this score on"
+COMPANIONS = {"precision": Precision(), "recall": Recall(), "predicted positive": PredictedPositiveRate()}
 LEGEND = {"fontsize": 9, "columnspacing": 1.2, "handlelength": 1.8, "handletextpad": 0.5}
 STYLES = {"precision": (GREEN, "--"), "recall": (ORANGE, "-."), "predicted positive": (GREY, ":")}
 
 
-class ThresholdCurveDisplay:
+class ThresholdCurveDisplay(CrossValidatedMixin):
     """What the threshold on a score does to a metric, to precision, recall and the share predicted positive.
 
     It is recommended to use `from_estimator`, `from_cv_results`, `from_predictions` or `from_curves` to create a
@@ -61,8 +64,6 @@ class ThresholdCurveDisplay:
         Name of the metric.
     name : str, default=None
         Name of the classifier, for the title.
-    threshold_name : str, default="threshold: predict positive from this score on"
-        Name of the horizontal axis.
 
     Attributes
     ----------
@@ -106,12 +107,11 @@ class ThresholdCurveDisplay:
         fold_thresholds: Array | None = None,
         metric_name: str = "metric",
         name: str | None = None,
-        threshold_name: str = FROM_HERE_ON,
     ) -> None:
         self.thresholds, self.values, self.companions = thresholds, values, companions
         self.threshold, self.value = threshold, value
         self.fold_values, self.fold_thresholds = fold_values, fold_thresholds
-        self.metric_name, self.name, self.threshold_name = metric_name, name, threshold_name
+        self.metric_name, self.name = metric_name, name
 
     @classmethod
     def from_curves(
@@ -123,7 +123,6 @@ class ThresholdCurveDisplay:
         fold_curves: Sequence[ThresholdCurve] = (),
         fold_thresholds: ArrayLike | None = None,
         name: str | None = None,
-        threshold_name: str = FROM_HERE_ON,
         ax: Axes | None = None,
         **plot_kwargs: Any,
     ) -> Self:
@@ -143,8 +142,6 @@ class ThresholdCurveDisplay:
             Threshold of each fold; ``None`` marks the best for the metric.
         name : str, default=None
             Title.
-        threshold_name : str, default="threshold: predict positive from this score on"
-            Name of the horizontal axis.
         ax : matplotlib Axes, default=None
             Where to draw; ``None`` makes a figure.
         **plot_kwargs
@@ -165,7 +162,9 @@ class ThresholdCurveDisplay:
         if curve.thresholds.shape[0] < 3:
             raise ValueError("all scores are equal: there is no threshold between them to draw")
         threshold = curve.best(metric, constraint).threshold if threshold is None else threshold
-        rates = companions(constraint)
+        rates = dict(COMPANIONS)
+        if constraint is not None and constraint.quantity not in rates.values():
+            rates[constraint.quantity.name] = constraint.quantity
         cuts = drawn_cuts(curve, threshold)
         fn, fp, thresholds = curve.fn[cuts], curve.fp[cuts], curve.thresholds[cuts]
         display = cls(
@@ -176,7 +175,6 @@ class ThresholdCurveDisplay:
             value=metric.of(curve.at(threshold)),
             metric_name=metric.name,
             name=name,
-            threshold_name=threshold_name,
         )
         if len(fold_curves):
             at = [(fold, fold.cuts_at(thresholds)) for fold in fold_curves]
@@ -208,14 +206,20 @@ class ThresholdCurveDisplay:
             Labels of two classes.
         y_score : array-like of shape (n_samples,)
             Scores, larger for the positive class.
-        metric, threshold
-            As for `from_curves`.
+        metric : str or Metric, default="f1"
+            What to draw besides precision, recall and the share predicted positive.
+        threshold : float, default=None
+            Threshold to mark; ``None`` marks the best for the metric.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights >= 0.
         pos_label : label, default=None
             Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
-        name, ax, **plot_kwargs
-            As for `from_curves`.
+        name : str, default=None
+            Title.
+        ax : matplotlib Axes, default=None
+            Where to draw; ``None`` makes a figure.
+        **plot_kwargs
+            Arguments of `plot`.
 
         Returns
         -------
@@ -278,76 +282,39 @@ class ThresholdCurveDisplay:
         TypeError
             If it has no score of one positive class.
         """
+        if isinstance(estimator, MacroCostSearch):
+            raise TypeError(
+                "a MacroCostSearch has one threshold for each class; draw that of one class k with "
+                "from_estimator(macro.searches_[k], X, y == macro.classes_[k])"
+            )
         check_is_fitted(estimator)
         name = type(estimator).__name__ if name is None else name
-        metric = aim(estimator) if metric is None else metric
         tuned = isinstance(estimator, PooledThresholdClassifier)
-        if threshold is None and (tuned or isinstance(estimator, CostSearch)):
-            threshold = estimator.threshold_
+        if tuned:
+            metric = _aim(estimator.metric, getattr(estimator, "constraint", None)) if metric is None else metric
+            threshold = estimator.threshold_ if threshold is None else threshold
+            pos_label = estimator.pos_label_
+        searched = isinstance(estimator, CostSearch)
+        if searched:
+            metric = _aim(estimator.metric, estimator.constraint) if metric is None else metric
+            threshold = estimator.best_threshold_ if threshold is None else threshold
         options = {"threshold": threshold, "name": name, "ax": ax} | plot_kwargs
+        metric = "f1" if metric is None else metric
         if X is None and y is None and tuned:
             folds = {"fold_curves": estimator.fold_curves_, "fold_thresholds": estimator.fold_thresholds_}
             return cls.from_curves(estimator.curve_, metric, **folds, **options)
         if X is None or y is None:
             raise ValueError(f"give X and y: {name} keeps no scores of its own to draw")
-        return cls.from_curves(curve_on(estimator, X, y, sample_weight, pos_label), metric, **options)
-
-    @classmethod
-    def from_cv_results(
-        cls,
-        cv_results: Mapping[str, Any],
-        X: ArrayLike,
-        y: ArrayLike,
-        *,
-        metric: str | Metric | None = None,
-        threshold: float | None = None,
-        sample_weight: ArrayLike | None = None,
-        pos_label: Label = None,
-        name: str | None = None,
-        ax: Axes | None = None,
-        **plot_kwargs: Any,
-    ) -> Self:
-        """Draw how the cuts of cross-validated classifiers do on data that they have not seen.
-
-        Scores of `CostSearch`, `PlugInClassifier` and relatives of that, alone or at the end of pipelines, count from
-        the cut of each model: 0 is what they chose. The marks at the foot say where each fold had its best cut.
-
-        Parameters
-        ----------
-        cv_results : dict
-            Result of `sklearn.model_selection.cross_validate` with ``return_estimator=True`` and
-            ``return_indices=True``.
-        X : array-like of shape (n_samples, n_features)
-            The data that were cross-validated.
-        y : array-like of shape (n_samples,)
-            Their labels, of two classes.
-        metric : str or Metric, default=None
-            ``None`` takes the classifiers' own, or ``"f1"``.
-        threshold : float, default=None
-            Threshold to mark; ``None`` marks the classifiers' own, 0, or for others the best of the pooled scores.
-        sample_weight, pos_label, name, ax, **plot_kwargs
-            As for `from_estimator`.
-
-        Returns
-        -------
-        ThresholdCurveDisplay
-            The display, drawn; its value at 0 is the metric of the pooled predictions.
-
-        Raises
-        ------
-        ValueError
-            If ``cv_results`` lacks the models or their parts of the data, or there are not two classes.
-        TypeError
-            If the classifiers have no score of one positive class.
-        """
-        found = held_out(cv_results, X, y, sample_weight, pos_label)
-        metric = aim(found.model) if metric is None else metric
-        name = f"{type(found.model).__name__}, {len(found.fold_curves)} models" if name is None else name
-        options = {"fold_curves": found.fold_curves, "name": name, "ax": ax} | plot_kwargs
-        if found.from_cut:
-            options["threshold_name"] = "threshold, counted from the cut of each model"
-            threshold = 0.0 if threshold is None else threshold
-        return cls.from_curves(found.curve, metric, threshold=threshold, **options)
+        if searched:
+            return cls.from_curves(estimator.threshold_curve(X, y, sample_weight), metric, **options)
+        if tuned:
+            score = estimator.positive_score(X)
+        else:
+            _, _, pos_label = check_binary_target(y, pos_label)
+            score = positive_score(estimator, X, pos_label, RESPONSE_METHODS)
+        return cls.from_predictions(
+            y, score, metric=metric, sample_weight=sample_weight, pos_label=pos_label, **options
+        )
 
     def plot(
         self,
@@ -376,9 +343,7 @@ class ThresholdCurveDisplay:
         self.figure_ = ax.figure
         self.fill_between_ = self.fold_marks_ = None
         if self.fold_values is not None:
-            self.fill_between_ = draw_band(ax, self.thresholds, self.fold_values, fill_between_kwargs or {})
-            if self.fold_thresholds is not None:
-                self.fold_marks_ = draw_fold_marks(ax, self.thresholds, self.fold_thresholds)
+            self._draw_folds(ax, self.fold_values, fill_between_kwargs or {})
         self.companion_lines_ = {}
         for key, values in self.companions.items():
             color, style = STYLES.get(key, (PURPLE, "--"))
@@ -386,7 +351,7 @@ class ThresholdCurveDisplay:
             (self.companion_lines_[key],) = ax.plot(self.thresholds, values, **style)
         style = {"color": BLUE, "linewidth": 2.2, "label": self.metric_name, "zorder": 3}
         (self.line_,) = ax.plot(self.thresholds, self.values, **(style | (line_kwargs or {})))
-        ax.set(xlabel=self.threshold_name, ylabel="value")
+        ax.set(xlabel=self.axis_name, ylabel="value")
         ax.set_title(self.name or "", pad=26)
         everything = np.concatenate([self.values, *self.companions.values()])
         if everything.min() >= 0.0 and everything.max() <= 1.0:
@@ -394,7 +359,39 @@ class ThresholdCurveDisplay:
         tidy(ax)
         self.threshold_line_ = self.label_ = None
         if self.threshold is not None and self.value is not None:
-            chosen = self.threshold, self.value, self.metric_name
-            self.threshold_line_, self.label_ = draw_threshold(ax, self.thresholds, *chosen)
+            self._mark(ax, self.threshold, self.value)
         ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5, **LEGEND)
         return self
+
+    def _draw_folds(self, ax, fold_values, fill_between_kwargs):
+        lowest, highest = fold_values.min(axis=0), fold_values.max(axis=0)
+        style = {"color": BLUE, "alpha": 0.18, "linewidth": 0, "label": f"{len(fold_values)} folds"}
+        self.fill_between_ = ax.fill_between(self.thresholds, lowest, highest, **(style | fill_between_kwargs))
+        if self.fold_thresholds is None:
+            return
+        shown = (self.fold_thresholds >= self.thresholds[-1]) & (self.fold_thresholds <= self.thresholds[0])
+        inside = self.fold_thresholds[shown]
+        style = {"color": BLUE, "marker": "|", "markersize": 9, "markeredgewidth": 1.6, "linestyle": "none"}
+        transform = ax.get_xaxis_transform()
+        (self.fold_marks_,) = ax.plot(inside, np.full(inside.shape, 0.02), transform=transform, **style)
+
+    def _mark(self, ax, threshold, value):
+        """Mark the chosen threshold; an infinite one can only be written down."""
+        first, last = self.thresholds[-1], self.thresholds[0]
+        text = f"{self.metric_name} = {value:.3f} at {threshold:.3g}"
+        at = float(np.clip(threshold, first, last))
+        if np.isfinite(threshold):
+            style = {"color": VERMILLION, "linewidth": 1.2, "zorder": 2}
+            self.threshold_line_ = ax.axvline(threshold, **style)
+            ax.plot([threshold], [value], "o", color=VERMILLION, markersize=6, zorder=4)
+        else:
+            text += ": " + ("nothing is positive" if threshold > 0 else "everything is positive")
+        left = at > 0.5 * (first + last)
+        side = {"ha": "right" if left else "left", "offset": (-8 if left else 8, 8)}
+        self.label_ = label(ax, text, (at, value), color=INK, va="bottom", **side)
+
+
+def _aim(metric, constraint):
+    """Metric and constraint of a classifier as one."""
+    constraint = get_constraint(constraint)
+    return get_metric(metric) if constraint is None else Constrained(get_metric(metric), constraint)

@@ -47,7 +47,8 @@ def test_zero_is_what_the_models_predict(data, kind, names):
     assert display.metric_name == "jaccard"
     assert display.value == pytest.approx(get_metric("jaccard").score(truth, predicted, pos_label=names[1]))
     assert display.fold_values.shape == (3, display.thresholds.size)
-    assert display.ax_.get_xlabel() == "threshold, counted from the cut of each model"
+    for drawn in (display, display.plot()):
+        assert drawn.ax_.get_xlabel() == "threshold, counted from the cut of each model"
 
 
 def test_fold_values_are_those_of_each_model(data):
@@ -70,7 +71,7 @@ def test_any_classifier_is_cut_by_its_score(data):
     best = threshold_curve(truth, score).best("f2")
     assert (display.threshold, display.value) == (best.threshold, best.value)
     assert len(display.fold_values) == 4
-    assert (display.ax_.get_title(), display.ax_.get_xlabel()[-8:]) == ("mine", "score on")
+    assert (display.name, display.ax_.get_xlabel()[-8:]) == ("mine", "score on")
 
 
 def test_weights_count_and_folds_of_one_class_have_no_curve(data):
