@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,17 @@ from csf.metrics import get_constraint, get_metric
 if TYPE_CHECKING:
     from csf.search import CostSearch
 
-__all__ = ["asked", "base_name", "estimates", "short", "spread", "target_name", "winner_facts", "winner_sentence"]
+__all__ = [
+    "asked",
+    "base_name",
+    "estimates",
+    "parameter_names",
+    "short",
+    "spread",
+    "target_name",
+    "winner_facts",
+    "winner_sentence",
+]
 
 
 def short(value: Any, length: int = 80) -> str:
@@ -64,6 +75,28 @@ def spread(interval: tuple[float, float] | None, spec: str = ".3f") -> str:
         return ""
     low, high = interval
     return f"{low:{spec}} to {high:{spec}}"
+
+
+def parameter_names(keys: Iterable[str]) -> dict[str, str]:
+    """Parameters of a base as readers call them.
+
+    Parameters
+    ----------
+    keys : iterable of str
+        Names in ``param_grid``, with the steps of pipelines in front.
+
+    Returns
+    -------
+    dict of str to str
+        The names without their steps, wherever that leaves no two of them alike.
+
+    Examples
+    --------
+    >>> parameter_names(["classifier__C", "scale__copy", "scale__clip__copy"])
+    {'classifier__C': 'C', 'scale__copy': 'scale__copy', 'scale__clip__copy': 'scale__clip__copy'}
+    """
+    own = {key: key.rpartition("__")[2] for key in keys}
+    return {key: name if list(own.values()).count(name) == 1 else key for key, name in own.items()}
 
 
 def base_name(base: Estimator) -> str:
@@ -189,7 +222,8 @@ def winner_facts(search: CostSearch) -> list[tuple[str, str | None]]:
         verdict = "holds" if search.feasible_ else "does not hold"
         held = f"{search.constraint_value_:.3f}: {constraint} {verdict}"
     threshold = search.best_threshold_
-    parameters = ", ".join(f"{key} = {short(value)}" for key, value in search.best_params_.items())
+    names = parameter_names(search.best_params_)
+    parameters = ", ".join(f"{names[key]} = {short(value)}" for key, value in search.best_params_.items())
     return [
         *estimates(search),
         ("Level t", None if search.best_t_ is None else f"{search.best_t_:.4g}"),
@@ -234,7 +268,8 @@ def winner_sentence(search: CostSearch) -> str:
         cut = "with its own decision"
     else:
         cut = f"positive from a score of {search.best_threshold_:.4g} on"
-    parameters = "".join(f", {key.rpartition('__')[2]} = {short(value)}" for key, value in search.best_params_.items())
+    names = parameter_names(search.best_params_)
+    parameters = "".join(f", {names[key]} = {short(value)}" for key, value in search.best_params_.items())
     miss = "" if search.feasible_ else f" It does not satisfy {get_constraint(search.constraint)}."
     return (
         f"The winner is {base_name(search.base)}{parameters}, {trained}, {cut}: {name} {search.best_score_:.3f} on "

@@ -10,7 +10,7 @@ import numpy as np
 from csf.metrics import get_metric
 from csf.report.advice import to_mind
 from csf.report.data import HeldOut, class_table, confusion, judged_table
-from csf.report.facts import asked, short
+from csf.report.facts import asked, parameter_names, short
 from csf.report.held_out import judge, macro_problems
 from csf.report.markup import Cell, element, join, listing, number, table
 from csf.report.page import Section, make_page
@@ -67,7 +67,8 @@ def _classes(search, name):
     rows = []
     for label, one in zip(search.classes_.tolist(), search.searches_):
         c_fn, c_fp = one.best_cost_weights_
-        parameters = ", ".join(f"{key} = {short(value)}" for key, value in one.best_params_.items())
+        names = parameter_names(one.best_params_)
+        parameters = ", ".join(f"{names[key]} = {short(value)}" for key, value in one.best_params_.items())
         row = [Cell(short(label)), number(one.best_score_), number(one.upper_bound_), number(one.best_t_, ".4g")]
         row += [number(c_fn, ".4g"), number(c_fp, ".4g"), number(one.best_threshold_, ".4g")]
         rows.append([*row, Cell(parameters or "–"), number(one.n_trials_, ".0f")])

@@ -12,7 +12,7 @@ from csf.metrics import get_constraint, get_metric
 from csf.plots import ConeDisplay, ProgressDisplay, ThresholdCurveDisplay
 from csf.report.advice import to_mind, to_try
 from csf.report.data import HeldOut, class_table, confusion, judged_table
-from csf.report.facts import asked, short, winner_facts, winner_sentence
+from csf.report.facts import asked, parameter_names, short, winner_facts, winner_sentence
 from csf.report.figures import figure
 from csf.report.held_out import judge, one_problem
 from csf.report.markup import Cell, Markup, element, join, listing, number, table
@@ -205,7 +205,13 @@ def trials_table(search: CostSearch) -> Markup:
     """
     constraint, name, results = get_constraint(search.constraint), get_metric(search.metric).name, search.cv_results_
     varied = [key for key in results if key.startswith("param_") and key not in ("param_t", "param_c_fn", "param_c_fp")]
-    header = ["trial", "level t", "c_fn", "c_fp", *(key.removeprefix("param_") for key in varied)]
+    header = [
+        "trial",
+        "level t",
+        "c_fn",
+        "c_fp",
+        *parameter_names(key.removeprefix("param_") for key in varied).values(),
+    ]
     header += [f"{name} at its cut", "over folds ±", *([constraint.quantity.name] if constraint else [])]
     header += [f"own {name}", "cut", "seconds", "state"]
     shown = _shown(search)
