@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -110,6 +111,13 @@ class ScoreStore:
         self.n_samples = int(at.max()) + 1
         self.n_dropped = 0
         self._rows: dict[TrialKey, ScoreRow] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Formats such as that of skops know no keys but texts and numbers.
+        return vars(self) | {"_rows": list(self._rows.values())}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state | {"_rows": {row.key: row for row in state["_rows"]}})
 
     def __len__(self) -> int:
         return len(self._rows)

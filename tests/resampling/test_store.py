@@ -1,5 +1,7 @@
 """What is kept of the held-out scores."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -59,3 +61,20 @@ def test_one_answer_for_each_entry():
         store.add((0, 0), score=np.arange(3.0), value=0.5)
     with pytest.raises(ValueError, match="one score or decision for each of 1000 entries"):
         store.add((0, 0), value=0.5)
+
+
+@pytest.mark.parametrize("way", ["pickle", "skops"])
+def test_stores_are_kept_by_formats_that_know_plain_keys_alone(way):
+    store = ScoreStore(np.array([False, True, True]))
+    store.add((0, 1), score=np.array([0.1, 0.4, 0.8]), threshold=0.25, value=1.0)
+    if way == "pickle":
+        again = pickle.loads(pickle.dumps(store))
+    else:
+        skops = pytest.importorskip("skops.io")
+        content = skops.dumps(store)
+        again = skops.loads(content, trusted=skops.get_untrusted_types(data=content))
+    assert [row.key for row in again] == [(0, 1)]
+    assert again[0, 1].threshold == 0.25
+    np.testing.assert_array_equal(again[0, 1].score, store[0, 1].score)
+    again.add((1, 0), score=np.array([0.1, 0.4, 0.8]), value=0.5)
+    assert (len(again), len(store)) == (2, 1)
