@@ -106,6 +106,16 @@ def test_the_base_s_own_decision_is_kept():
         np.testing.assert_array_equal(model.predict(X), search.predict(X))
 
 
+def test_a_model_that_is_fitted_already_may_have_the_positive_class_first():
+    X, y = make_classification(500, 6, weights=[0.8], flip_y=0.1, random_state=0)
+    names = np.array(["z", "a"])[y]
+    search = paper_search(LinearSVC().fit(X, names), cv="prefit", pos_label="a").fit(X, names)
+    expected = search.predict(new_rows())
+    assert 0 < np.mean(expected == "a") < 1
+    for model in (linear_rule(search), fixed_threshold(search)):
+        np.testing.assert_array_equal(model.predict(new_rows()), expected)
+
+
 def test_probabilities_are_cut_as_well():
     search, X = searched(RandomForestClassifier(10, random_state=0), ["no", "yes"]), new_rows()[:5000]
     np.testing.assert_array_equal(fixed_threshold(search).predict(X), search.predict(X))
