@@ -136,10 +136,13 @@ def place(
         note.set_horizontalalignment(side)
         note.get_window_extent()
         box = Text.get_window_extent(note).padded(3)
-        hidden = sum(box.contains(x, y) for x, y in pixels) + 3 * sum(box.overlaps(other) for other in boxes)
-        return hidden + 5 * (not (inside.x0 <= box.x0 and box.x1 <= inside.x1 and inside.y0 <= box.y0))
+        hidden = sum(box.contains(x, y) for x, y in pixels) + 6 * sum(box.overlaps(other) for other in boxes)
+        sides = inside.x0 <= box.x0 and box.x1 <= inside.x1
+        return hidden + 20 * (not sides) + 20 * (not (inside.y0 <= box.y0 and box.y1 <= inside.y1))
 
-    steps = [(dx, dy, "left" if dx > 0 else "right") for dy in (-26, -44, 28, -64) for dx in (12, -12)]
+    steps = [
+        (dx, dy, "left" if dx > 0 else "right") for dy in (-26, -44, 28, -64, 46, -90) for dx in (12, -12, 50, -50)
+    ]
     badness(min(steps, key=badness))
     return note
 

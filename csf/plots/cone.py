@@ -1,4 +1,4 @@
-"""Unreachable cones in the plane of levels and metric values."""
+"""Trials in the plane of levels and metric values, with what they speak against."""
 
 from __future__ import annotations
 
@@ -10,22 +10,9 @@ from numpy.typing import ArrayLike
 
 from csf._common.typing import Array
 from csf.plots._cone_data import cone_data
-from csf.plots._style import (
-    BLUE,
-    GREY,
-    INK,
-    ORANGE,
-    PALE,
-    VERMILLION,
-    Bounded,
-    Excess,
-    label,
-    new_axes,
-    place,
-    study_of,
-    styled,
-    tidy,
-)
+from csf.plots._cone_drawing import draw_area, draw_trials, frame, write
+from csf.plots._style import Bounded, Excess, new_axes, study_of
+from csf.strategies import Ladder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,57 +26,75 @@ if TYPE_CHECKING:
     from csf.study.study import Study
     from csf.trials import Trial
 
-
 __all__ = ["ConeDisplay"]
 
 
 class ConeDisplay:
-    """Trials in the plane of levels and metric values, and what they make unreachable.
+    """Trials in the plane of levels and metric values, and what they speak against.
 
     It is recommended to use `from_estimator`, `from_study` or `from_trials` to create a display. All parameters are
-    stored as attributes.
+    stored as attributes. By default nothing that is shown lies in a shaded area; with a ``bound`` of its own the area
+    is what that bound rules out for exact learners, and trials of real ones may lie there.
 
     Parameters
     ----------
-    t, value : ndarray of shape (n_trials,)
-        Levels of the complete trials and metric of their own decisions.
+    t : ndarray of shape (n_trials,)
+        Levels of the complete trials, or with ``ratio`` their ratios of costs.
+    value : ndarray of shape (n_trials,)
+        Metric of their own decisions; NaN where these miss the constraint.
     attained : ndarray of shape (n_trials,)
-        Best metric that each trial shows over all cuts of its score; equal to ``value`` without scores. Where no cut
-        satisfies the constraint, that of the cut which misses it least.
+        Best metric that each trial shows over all cuts of its score; equal to ``value`` without scores, NaN where no
+        cut satisfies the constraint.
     cones : list of ndarray of shape (n_corners, 2)
-        Corners ``(level, metric)`` of the unreachable region of each trial, or of all trials together where the
+        Corners ``(level, metric)`` of the shaded region of each trial, or of all trials together where the
         bound has no cones.
     levels, envelope : ndarray of shape (n_levels,)
-        Largest value that the bound leaves at each level.
+        Lower edge of the shaded area.
     best_possible : float
-        Largest value that any model can have according to the bound.
+        The bound: largest value that is expected of any model like these.
+    others : ndarray of shape (n_others, 2), default=()
+        Trials of other settings of the base, ``(t, attained)``.
+    groups : ndarray of int, shape (n_others,), default=()
+        Their settings.
     failed : ndarray of shape (n_failed,), default=()
         Levels of failed trials.
     winner : int, default=None
         Index of the winner in ``t``.
+    winner_value : float, default=None
+        Metric of the winner at the cut that was chosen; ``None`` means its ``attained``.
     feasible : bool, default=True
         Whether the winner satisfies the constraint, if there is one.
     span : tuple of float, default=(0.0, 1.0)
         Range of the metric and of the levels.
     diagonal : bool, default=True
         Whether levels are values of the metric, so that the diagonal means something.
+    ratio : bool, default=False
+        Whether ``t`` are ratios of costs, on a logarithmic axis.
     metric_name : str, default="metric"
         Name of the metric.
+    constraint : str, default=None
+        What must hold besides.
+    demand : float, default=None
+        Level that the constrained rate misses. All heights are then values of this rate, not of the metric.
+    claim : str, default="not expected"
+        What is said of the shaded area.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
         Where it was drawn.
-    union_ : matplotlib PolyCollection
+    union_ : matplotlib PolyCollection or None
         Everything above the envelope.
     cones_ : matplotlib PolyCollection
-        The unreachable regions, one shade each: the darker a place, the more trials exclude it.
-    points_ : matplotlib Line2D
-        The trials.
+        The shaded regions: the darker a place, the more trials speak against it.
+    points_, tops_ : matplotlib Line2D
+        Own decisions of the trials, and their best cuts.
+    others_ : list of matplotlib Line2D
+        Trials of other settings, a line each.
     cuts_ : matplotlib LineCollection
         What the best cut of each trial adds to it.
-    envelope_line_, bound_line_ : matplotlib Line2D
-        Upper envelope and best possible value.
+    envelope_line_, bound_line_ : matplotlib Line2D or None
+        Upper envelope and bound; where no trial satisfies the constraint ``None`` and the demand.
     diagonal_line_, winner_, failed_ : matplotlib Line2D or None
         Diagonal, winner and failed trials.
     labels_ : list of matplotlib Annotation
@@ -102,17 +107,19 @@ class ConeDisplay:
     >>> _ = study.tell(study.ask(), profile=ErrorProfile(fn=0.05, fp=0.1, pos=0.2))
     >>> display = ConeDisplay.from_study(study)
     >>> display.t, display.value, display.best_possible
-    (array([0.5]), array([0.667]), 0.750)
+    (array([0.5]), array([0.667]), 0.737)
     """
 
     ax_: Axes
     figure_: Figure | SubFigure
-    union_: PolyCollection
+    union_: PolyCollection | None
     cones_: PolyCollection
     points_: Line2D
+    tops_: Line2D
+    others_: list[Line2D]
     cuts_: LineCollection
-    envelope_line_: Line2D
-    bound_line_: Line2D
+    envelope_line_: Line2D | None
+    bound_line_: Line2D | None
     diagonal_line_: Line2D | None
     winner_: Line2D | None
     failed_: Line2D | None
@@ -128,19 +135,27 @@ class ConeDisplay:
         levels: Array,
         envelope: Array,
         best_possible: float,
+        others: ArrayLike = (),
+        groups: ArrayLike = (),
         failed: ArrayLike = (),
         winner: int | None = None,
+        winner_value: float | None = None,
         feasible: bool = True,
         span: tuple[float, float] = (0.0, 1.0),
         diagonal: bool = True,
+        ratio: bool = False,
         metric_name: str = "metric",
+        constraint: str | None = None,
+        demand: float | None = None,
+        claim: str = "not expected",
     ) -> None:
         self.t, self.value, self.attained = t, value, attained
         self.cones, self.levels, self.envelope = cones, levels, envelope
         self.best_possible = best_possible
-        self.failed, self.winner, self.feasible = np.asarray(failed), winner, feasible
-        self.span, self.diagonal = span, diagonal
-        self.metric_name = metric_name
+        self.others, self.groups = np.asarray(others, dtype=float).reshape(-1, 2), np.asarray(groups, dtype=int)
+        self.failed, self.winner, self.winner_value = np.asarray(failed), winner, winner_value
+        self.feasible, self.span, self.diagonal, self.ratio = feasible, span, diagonal, ratio
+        self.metric_name, self.constraint, self.demand, self.claim = metric_name, constraint, demand, claim
 
     @classmethod
     def from_trials(
@@ -152,6 +167,7 @@ class ConeDisplay:
         bound: Bounded | None = None,
         eps: Excess = "evidence",
         ceiling: float | None = None,
+        ratio: bool = False,
         ax: Axes | None = None,
         **plot_kwargs: Any,
     ) -> Self:
@@ -160,20 +176,23 @@ class ConeDisplay:
         Parameters
         ----------
         trials : sequence of Trial
-            Trials in any order; those without a level are left out.
+            Trials in any order.
         metric : Metric
             What they were trained for.
         pos : float
             Share of positives, in (0, 1).
         bound : str or type, default=None
-            A name in `csf.bounds.BOUNDS`. ``None`` draws the cones of ``"envelope"`` with the best value possible
-            by ``"diagonal"`` (of a search its ``upper_bound_``), and for metrics without levels the slices of
-            ``"support"``.
+            A name in `csf.bounds.BOUNDS`: what it rules out for exact learners, with own decisions. ``None`` draws
+            cones of the best cuts, raised until no trial lies in one, below the bound by support lines; over the ratios
+            of costs, and for metrics without levels, the bound alone.
         eps : float, callable or "evidence", default="evidence"
             Excess of the trained models, see `csf.bounds.Bound`. With the paper's 0 the best value possible may lie
             below values that are already there.
         ceiling : float, default=None
             Height of the dashed line; ``None`` means the best value possible by the bound.
+        ratio : bool, default=False
+            Draw over the ratio of costs, not over the level. Trials without a level are drawn so in any case, unless
+            there is a ``bound``, which leaves them out.
         ax : matplotlib Axes, default=None
             Where to draw; ``None`` makes a figure.
         **plot_kwargs
@@ -187,12 +206,11 @@ class ConeDisplay:
         Raises
         ------
         ValueError
-            If no trial has a level.
+            If there is no complete trial, or none with a level where these are needed.
         TypeError
             If the bound does not serve the metric.
         """
-        data = cone_data(trials, metric, pos=pos, bound=bound, eps=eps)
-        data["best_possible"] = data["best_possible"] if ceiling is None else ceiling
+        data = cone_data(trials, metric, pos=pos, bound=bound, eps=eps, ceiling=ceiling, ratio=ratio)
         return cls(**data).plot(ax, **plot_kwargs)
 
     @classmethod
@@ -212,14 +230,15 @@ class ConeDisplay:
         study : Study
             A study with told trials.
         bound, eps, ax, **plot_kwargs
-            As for `from_trials`.
+            As for `from_trials`; a ladder of costs is drawn over their ratio.
 
         Returns
         -------
         ConeDisplay
             The display, drawn.
         """
-        options = {"bound": bound, "eps": eps, "ax": ax}
+        ratio = bound is None and isinstance(study.strategy, Ladder)
+        options = {"bound": bound, "eps": eps, "ratio": ratio, "ax": ax}
         return cls.from_trials(study.trials, study.metric, pos=study.pos, **options, **plot_kwargs)
 
     @classmethod
@@ -240,9 +259,10 @@ class ConeDisplay:
         search : CostSearch
             A fitted search. Its trials are drawn on the data of its ``bound_on``.
         setting : int, default=None
-            Which setting of its ``param_grid``; ``None`` means that of the winner.
+            Which setting of its ``param_grid``; ``None`` means that of the winner, with the others in grey and the
+            bound of the whole search.
         bound, eps, ax, **plot_kwargs
-            As for `from_trials`.
+            As for `from_trials`; a ladder of costs is drawn over their ratio.
 
         Returns
         -------
@@ -254,16 +274,31 @@ class ConeDisplay:
         NotFittedError
             If the search is not fitted.
         """
-        # One bound in texts, files and plots: that of the search, unless another one is asked for.
-        if bound is None and setting is None and eps == "evidence" and hasattr(search, "upper_bound_"):
-            plot_kwargs = {"ceiling": search.upper_bound_} | plot_kwargs
-        return cls.from_study(study_of(search, setting), bound=bound, eps=eps, ax=ax, **plot_kwargs)
+        study = study_of(search, setting)
+        if bound is not None or setting is not None:
+            return cls.from_study(study, bound=bound, eps=eps, ax=ax, **plot_kwargs)
+        winner = search.trials_[search.best_index_]
+        data = cone_data(
+            study.trials,
+            study.metric,
+            pos=study.pos,
+            eps=eps,
+            others=[trial for other in search.studies_ if other is not study for trial in other.trials],
+            ratio=isinstance(study.strategy, Ladder),
+            # One bound in texts, files and plots.
+            ceiling=search.upper_bound_ if eps == "evidence" else None,
+            winner=winner,
+        )
+        # On the training part nobody cut anything.
+        value = search.best_score_ if search.bound_on == "validation" else None
+        return cls(**data, winner_value=value).plot(ax, **plot_kwargs)
 
     def plot(
         self,
         ax: Axes | None = None,
         *,
         top: float | None = None,
+        bottom: float | None = None,
         labels: bool = True,
         point_kwargs: dict[str, Any] | None = None,
         cone_kwargs: dict[str, Any] | None = None,
@@ -275,8 +310,8 @@ class ConeDisplay:
         ----------
         ax : matplotlib Axes, default=None
             Where to draw; ``None`` makes a figure.
-        top : float, default=None
-            Upper end of the metric's axis; ``None`` gives low values the room that they need.
+        top, bottom : float, default=None
+            Ends of the metric's axis; ``None`` gives the trials the room that they need.
         labels : bool, default=True
             Whether names are written next to what they name.
         point_kwargs, cone_kwargs, envelope_kwargs : dict, default=None
@@ -289,92 +324,29 @@ class ConeDisplay:
         """
         ax = self.ax_ = new_axes(ax)
         self.figure_ = ax.figure
-        self._draw_bound(ax, cone_kwargs, envelope_kwargs)
-        self._draw_trials(ax, point_kwargs)
-        top = self.top if top is None else top
-        self._frame(ax, top)
-        self.labels_ = self._write(ax, top) if labels else []
+        bottom, top = self.bottom if bottom is None else bottom, self.top if top is None else top
+        draw_area(self, ax, bottom, cone_kwargs, envelope_kwargs)
+        draw_trials(self, ax, point_kwargs, bottom)
+        frame(self, ax, bottom, top)
+        self.labels_ = write(self, ax, bottom, top) if labels else []
         return self
 
-    def _draw_bound(self, ax, cone_kwargs, envelope_kwargs):
-        """What is unreachable, and how high that leaves the metric."""
-        from matplotlib.collections import PolyCollection
-        from matplotlib.lines import Line2D
-
-        style = styled(PolyCollection, cone_kwargs, facecolor=PALE, edgecolor="none", zorder=0)
-        self.union_ = ax.fill_between(self.levels, self.envelope, self.span[1], **style)
-        # Overlapping cones darken towards the same grey, whatever their number.
-        alpha = 1.0 - 0.45 ** (1.0 / max(len(self.cones), 1))
-        style = styled(PolyCollection, cone_kwargs, facecolor=GREY, edgecolor="none", alpha=alpha, zorder=1)
-        self.cones_ = ax.add_collection(PolyCollection(self.cones, **style))
-        style = styled(Line2D, envelope_kwargs, color=INK, linewidth=1.0, zorder=2)
-        (self.envelope_line_,) = ax.plot(self.levels, self.envelope, **style)
-        self.diagonal_line_ = None
-        if self.diagonal:
-            style = {"color": INK, "linewidth": 0.9, "linestyle": ":", "zorder": 2}
-            (self.diagonal_line_,) = ax.plot(self.span, self.span, **style)
-        style = {"color": VERMILLION, "linewidth": 1.2, "linestyle": "--", "zorder": 3}
-        (self.bound_line_,) = ax.plot(self.span, [self.best_possible] * 2, **style)
-
-    def _draw_trials(self, ax, point_kwargs):
-        """Trials with their best cuts, the winner, and failures on the axis."""
-        from matplotlib.collections import LineCollection
-        from matplotlib.lines import Line2D
-
-        stems = np.stack([np.column_stack([self.t, self.value]), np.column_stack([self.t, self.attained])], axis=1)
-        self.cuts_ = ax.add_collection(LineCollection(list(stems), color=BLUE, linewidth=1.0, zorder=3))
-        style = styled(Line2D, point_kwargs, color=BLUE, marker="o", markersize=4.5, linestyle="none", zorder=4)
-        (self.points_,) = ax.plot(self.t, self.value, **style)
-        self.winner_ = self.failed_ = None
-        if self.winner is not None:
-            at = [self.t[self.winner]], [self.attained[self.winner]]
-            style = {"color": ORANGE, "marker": "o", "markersize": 8, "markeredgecolor": INK, "linestyle": "none"}
-            (self.winner_,) = ax.plot(*at, zorder=5, **style)
-        if len(self.failed):
-            style = {"color": INK, "marker": "x", "markersize": 6, "linestyle": "none", "zorder": 5}
-            (self.failed_,) = ax.plot(self.failed, np.full(len(self.failed), self.span[0]), **style)
+    @property
+    def _shown(self) -> tuple[float, float]:
+        """Smallest and largest height that has to be seen."""
+        ends = [self.best_possible, np.nan if self.demand is None else self.demand]
+        heights = np.concatenate([self.value, self.attained, self.others[:, 1], ends])
+        return float(np.nanmin(heights)), float(np.nanmax(heights))
 
     @property
     def top(self) -> float:
-        """Upper end of the metric's axis that gives low values the room that they need."""
-        lo, hi = self.span
-        highest = max(self.best_possible, float(np.max(self.attained)))
-        top = lo + max(2.0 * (highest - lo), 0.05 * (hi - lo))
-        return hi if top > lo + 0.75 * (hi - lo) else top
+        """Upper end of the metric's axis: room above the bound for what is not expected."""
+        (low, high), (lo, hi) = self._shown, self.span
+        return min(high + max(0.6 * (high - low), 0.02 * (hi - lo)), hi)
 
-    def _frame(self, ax, top):
-        lo, hi = self.span
-        # A little room, so that points on an axis are seen whole.
-        x_room, y_room = 0.015 * (hi - lo), 0.02 * (top - lo)
-        ax.set(xlabel="level t", ylabel=self.metric_name)
-        ax.set(xlim=(lo - x_room, hi + x_room), ylim=(lo - y_room, top + (y_room if top == hi else 0.0)))
-        tidy(ax)
-
-    def _write(self, ax, top):
-        """Names, each next to what it names."""
-        lo, hi = self.span
-        middle = 0.5 * (lo + hi)
-        winner_left = self.winner is not None and self.t[self.winner] < middle
-        far, ha, inward = (hi, "right", -3) if winner_left else (lo, "left", 3)
-        best = f"bound{'' if self.feasible else ' (infeasible)'} {self.best_possible:.3f}"
-        high = self.best_possible > lo + 0.9 * (top - lo)
-        style = {"ha": ha, "va": "top" if high else "bottom", "offset": (inward, -3 if high else 3)}
-        labels = [label(ax, best, (far, min(self.best_possible, top)), color=VERMILLION, **style)]
-        at = np.argmin(self.envelope + 0.5 * np.abs(self.levels - middle) * (top - lo) / (hi - lo))
-        room = top - max(self.envelope[at], self.best_possible)
-        if room > 0.15 * (top - lo):
-            xy = self.levels[at], top - 0.4 * room
-            labels.append(label(ax, "not expected", xy, ha="center"))
-        if self.diagonal:
-            s = lo + 0.12 * (top - lo)
-            style = {"rotation": 45, "rotation_mode": "anchor", "transform_rotates_text": True, "va": "top"}
-            labels.append(label(ax, f"t = {self.metric_name}", (s, s), offset=(2, -2), bbox=None, **style))
-        if len(self.failed):
-            labels.append(label(ax, "failed", (self.failed[0], lo), offset=(5, 7)))
-        if self.winner is not None:
-            t, value = self.t[self.winner], self.attained[self.winner]
-            points = np.concatenate([np.column_stack([self.t, self.value]), np.column_stack([self.t, self.attained])])
-            name, miss = ("winner", "") if self.feasible else ("closest", " (infeasible)")
-            text = f"{name}: t = {t:.3g}\n{self.metric_name} = {value:.3f}{miss}"
-            labels.append(place(ax, text, (t, value), points=points, others=labels))
-        return labels
+    @property
+    def bottom(self) -> float:
+        """Lower end of the metric's axis."""
+        (low, high), (lo, hi) = self._shown, self.span
+        bottom = low - max(0.25 * (high - low), 0.02 * (hi - lo))
+        return lo if bottom < lo + 0.2 * (hi - lo) and self.diagonal else max(bottom, lo)
