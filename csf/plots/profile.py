@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from csf._common.typing import Array
-from csf.bounds import SupportLineBound, known_profiles
+from csf.plots._profile_data import profile_data
 from csf.plots._style import (
     BLUE,
     GREEN,
@@ -15,6 +16,7 @@ from csf.plots._style import (
     INK,
     ORANGE,
     PALE,
+    PURPLE,
     SKY,
     VERMILLION,
     Excess,
@@ -25,7 +27,6 @@ from csf.plots._style import (
     styled,
     tidy,
 )
-from csf.trials import best_trial
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,14 +43,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ErrorProfileDisplay"]
 
-GRID = 161
-
 
 class ErrorProfileDisplay:
     """Errors of the trials, the support lines that they draw, and the metric over both.
 
-    No model of the class lies below a support line, so that only profiles above all of them are possible. The best
-    value possible is that of the contour that touches their edge.
+    No model of a class whose cheapest models are known lies below a support line; for real learners profiles there are
+    not expected. The bound is the value of the contour that touches their edge (in a search a margin below it).
 
     It is recommended to use `from_estimator` or `from_study` to create a display. All parameters are stored as
     attributes; profiles are shares of all samples there, whatever is drawn.
@@ -58,6 +57,8 @@ class ErrorProfileDisplay:
     ----------
     profiles : ndarray of shape (n_trials, 2)
         ``(fn, fp)`` of the trials' own decisions.
+    window : tuple of float
+        Largest ``fn`` and ``fp`` that are drawn.
     lines : ndarray of shape (n_trials, 2, 2)
         Ends of the support lines, where they leave the box of all profiles.
     known : ndarray of shape (n_known, 2)
@@ -69,15 +70,19 @@ class ErrorProfileDisplay:
     values : ndarray of shape (n_grid, n_grid)
         Metric there, a row for each ``grid_fp``.
     best_possible : float
-        Best value possible.
+        The bound.
     pos : float
         Share of positives.
-    winner : int, default=None
-        Index of the winner in ``profiles``.
+    winner : tuple of float, default=None
+        ``(fn, fp)`` of the winner at its best cut.
     feasible : bool, default=True
         Whether the winner satisfies the constraint, if there is one.
+    demands : ndarray of shape (n_demands, 2, 2), default=()
+        Ends of the lines that constraints draw.
     metric_name : str, default="metric"
         Name of the metric.
+    constraint : str, default=None
+        What must hold besides.
 
     Attributes
     ----------
@@ -87,10 +92,13 @@ class ErrorProfileDisplay:
         Trials, known hull, and edge of what is possible.
     support_lines_ : matplotlib LineCollection
         The support lines.
-    impossible_ : matplotlib Polygon
+    not_expected_ : matplotlib Polygon
         Everything below the edge.
+    demand_lines_ : matplotlib LineCollection
+        Where the constraints begin to be missed.
     contours_, best_contour_ : matplotlib QuadContourSet
-        Contours of the metric, and the one at the best value possible (``None`` at the ends of its range).
+        Contours of the metric, and the one at the bound (``None`` where it is not in the window, or where no trial
+        satisfies the constraint).
     winner_ : matplotlib Line2D or None
         The winner.
     labels_ : list of matplotlib Annotation
@@ -112,7 +120,8 @@ class ErrorProfileDisplay:
     known_line_: Line2D
     possible_line_: Line2D
     support_lines_: LineCollection
-    impossible_: Polygon
+    not_expected_: Polygon
+    demand_lines_: LineCollection
     contours_: QuadContourSet
     best_contour_: QuadContourSet | None
     winner_: Line2D | None
@@ -122,6 +131,7 @@ class ErrorProfileDisplay:
         self,
         *,
         profiles: Array,
+        window: tuple[float, float],
         lines: Array,
         known: Array,
         possible: Array,
@@ -130,14 +140,17 @@ class ErrorProfileDisplay:
         values: Array,
         best_possible: float,
         pos: float,
-        winner: int | None = None,
+        winner: tuple[float, float] | None = None,
         feasible: bool = True,
+        demands: ArrayLike = (),
         metric_name: str = "metric",
+        constraint: str | None = None,
     ) -> None:
-        self.profiles, self.lines, self.known, self.possible = profiles, lines, known, possible
+        self.profiles, self.window, self.lines, self.known, self.possible = profiles, window, lines, known, possible
         self.grid_fn, self.grid_fp, self.values = grid_fn, grid_fp, values
         self.best_possible, self.pos, self.winner = best_possible, pos, winner
-        self.feasible, self.metric_name = feasible, metric_name
+        self.feasible, self.metric_name, self.constraint = feasible, metric_name, constraint
+        self.demands = np.asarray(demands, dtype=float).reshape(-1, 2, 2)
 
     @classmethod
     def from_study(
@@ -171,31 +184,7 @@ class ErrorProfileDisplay:
         ValueError
             If no trial is complete.
         """
-        told = sorted((t for t in study.trials if t.state == "complete"), key=lambda trial: trial.number)
-        if not told:
-            raise ValueError("there is no complete trial to draw; tell the study its first results")
-        bound = SupportLineBound(told, study.metric, pos=study.pos, eps=eps)
-        profiles = np.array([(trial.profile.fn, trial.profile.fp) for trial in told if trial.profile is not None])
-        costs = np.array([trial.costs for trial in told])
-        least = (costs * profiles).sum(axis=1) - bound.excess()
-        grid_fn, grid_fp = np.linspace(0.0, study.pos, GRID), np.linspace(0.0, 1.0 - study.pos, GRID)
-        winner, known = best_trial(told), known_profiles(told)
-        assert winner is not None  # some trial is complete
-        assert known is not None
-        return cls(
-            profiles=profiles,
-            lines=np.array([_ends(c, rhs, study.pos) for c, rhs in zip(costs, least)]),
-            known=known.points,
-            possible=bound.chain_,
-            grid_fn=grid_fn,
-            grid_fp=grid_fp,
-            values=study.metric.value(*np.meshgrid(grid_fn, grid_fp), pos=study.pos),
-            best_possible=bound.best_possible(),
-            pos=study.pos,
-            winner=next(i for i, trial in enumerate(told) if trial is winner),
-            feasible=winner.feasible,
-            metric_name=study.metric.name,
-        ).plot(ax, **plot_kwargs)
+        return cls(**profile_data(study, eps=eps)).plot(ax, **plot_kwargs)
 
     @classmethod
     def from_estimator(
@@ -214,7 +203,7 @@ class ErrorProfileDisplay:
         search : CostSearch
             A fitted search; its profiles are those on the data of its ``bound_on``.
         setting : int, default=None
-            Which setting of its ``param_grid``; ``None`` means that of the winner.
+            Which setting of its ``param_grid``; ``None`` means that of the winner, with the bound of the whole search.
         eps, ax, **plot_kwargs
             As for `from_study`.
 
@@ -228,7 +217,11 @@ class ErrorProfileDisplay:
         NotFittedError
             If the search is not fitted.
         """
-        return cls.from_study(study_of(search, setting), eps=eps, ax=ax, **plot_kwargs)
+        study = study_of(search, setting)
+        if setting is not None or eps != "evidence":
+            return cls.from_study(study, eps=eps, ax=ax, **plot_kwargs)
+        trial, ceiling = search.trials_[search.best_index_], search.upper_bound_
+        return cls(**profile_data(study, eps=eps, winner=trial, ceiling=ceiling)).plot(ax, **plot_kwargs)
 
     def plot(
         self,
@@ -265,9 +258,7 @@ class ErrorProfileDisplay:
         share = "" if rates else ", share of all samples"
         names = ("false negative rate", "false positive rate") if rates else ("false negatives", "false positives")
         ax.set(xlabel=names[0] + share, ylabel=names[1] + share)
-        reach = np.max(self.profiles / unit, axis=0)
-        box = np.array([self.pos, 1.0 - self.pos]) / unit
-        right, top = np.clip(1.12 * reach, 0.02 * box, box)
+        right, top = np.array(self.window) / unit
         ax.set(xlim=(0.0, right), ylim=(0.0, top))
         tidy(ax)
         self.labels_ = self._write(ax, unit) if labels else []
@@ -280,14 +271,17 @@ class ErrorProfileDisplay:
 
         edge, (right, top) = self.possible / unit, np.array([self.pos, 1.0 - self.pos]) / unit
         below = [(edge[0, 0], top), *edge, (right, edge[-1, 1]), (right, 0.0), (0.0, 0.0), (0.0, top)]
-        self.impossible_ = ax.add_patch(Polygon(below, facecolor=PALE, edgecolor="none", zorder=0))
+        self.not_expected_ = ax.add_patch(Polygon(below, facecolor=PALE, edgecolor="none", zorder=0))
         grid = self.grid_fn / unit[0], self.grid_fp / unit[1], self.values
         self.contours_ = ax.contour(*grid, levels=9, colors=SKY, linewidths=0.7, zorder=1)
+        style = {"color": PURPLE, "linewidth": 1.4, "linestyle": "-.", "zorder": 2}
+        self.demand_lines_ = LineCollection(self.demands / unit, **style)
+        ax.add_collection(self.demand_lines_)
         style = styled(LineCollection, line_kwargs, color=GREY, linewidth=0.7, zorder=2)
         self.support_lines_ = ax.add_collection(LineCollection(self.lines / unit, **style))
         (self.possible_line_,) = ax.plot(*edge.T, color=INK, linewidth=1.4, zorder=3)
         self.best_contour_ = None
-        if self.values.min() < self.best_possible < self.values.max():
+        if self.feasible and self.values.min() < self.best_possible < self.values.max():
             style = {"colors": VERMILLION, "linestyles": "--", "linewidths": 1.4, "zorder": 3}
             self.best_contour_ = ax.contour(*grid, levels=[self.best_possible], **style)
 
@@ -301,37 +295,46 @@ class ErrorProfileDisplay:
         self.winner_ = None
         if self.winner is not None:
             style = {"color": ORANGE, "marker": "o", "markersize": 8, "markeredgecolor": INK, "linestyle": "none"}
-            (self.winner_,) = ax.plot(*(self.profiles[[self.winner]] / unit).T, zorder=5, **style)
+            style |= {} if self.feasible else {"markerfacecolor": "white"}
+            (self.winner_,) = ax.plot(*(np.array([self.winner]) / unit).T, zorder=5, **style)
 
     def _write(self, ax, unit):
         """Names, each next to what it names."""
         (_, right), (_, top) = ax.get_xlim(), ax.get_ylim()
-        labels = [label(ax, "impossible for the class", (0.02 * right, 0.02 * top), va="bottom", color=GREY)]
+        style: dict[str, Any] = {"va": "bottom", "color": GREY}
+        labels = [label(ax, "not expected", (0.02 * right, 0.02 * top), **style)]
         known = _inside(self.known / unit, right, top)
         parts = [] if self.best_contour_ is None else self.best_contour_.allsegs[0]
         contour = _inside(np.concatenate([np.empty((0, 2)), *parts]), right, top)
         points = self.profiles / unit
         if contour.size:
-            text = f"best possible {self.metric_name} {self.best_possible:.3f}"
+            text = f"bound {self.best_possible:.3f}"
             start = contour[contour[:, 0].argmin()]
-            style: dict[str, Any] = {"offset": (8, -1), "va": "top"} if start[1] > 0.9 * top else {"offset": (5, 7)}
+            style = {"offset": (8, -1), "va": "top"} if start[1] > 0.9 * top else {"offset": (5, 7)}
             labels.append(label(ax, text, start, color=VERMILLION, **style))
-        if known.size:
-            labels.append(place(ax, "known", known[0], points=points, others=labels, color=GREEN))
+        if not self.feasible:
+            text = f"infeasible: no trial satisfies {self.constraint}"
+            labels.append(label(ax, text, (right, top), va="top", ha="right", offset=(-6, -4), color=VERMILLION))
+        elif self.demands.size:
+            ends = _inside((self.demands / unit).reshape(-1, 2), right, top)
+            if ends.size:
+                labels.append(place(ax, f"{self.constraint}", ends[-1], points=points, others=labels, color=PURPLE))
         if self.winner is not None:
-            name = "winner" if self.feasible else "closest (infeasible)"
-            labels.append(place(ax, name, points[self.winner], points=points, others=labels))
+            name = "winner" if self.feasible else "closest"
+            at = np.array(self.winner) / unit
+            labels.append(place(ax, name, at, points=points, others=labels))
+        if known.size:
+            middle = known[np.abs(known / [right, top] - 0.5).sum(axis=1).argmin()]
+            labels.append(place(ax, "known", middle, points=points, others=labels, color=GREEN))
+        outside = len(points) - len(_inside(points, right, top))
+        if outside:
+            text = f"{outside} own decision{'s' if outside > 1 else ''} outside"
+            corner: dict[str, Any] = {"ha": "right", "fontsize": 8, "color": GREY}
+            corner |= {"va": "top", "offset": (-4, -4)} if self.feasible else {"va": "bottom", "offset": (-4, 3)}
+            labels.append(label(ax, text, (right, top if self.feasible else 0.0), **corner))
         return [*labels, *ax.clabel(self.contours_, fontsize=7, colors=BLUE)]
 
 
 def _inside(points, right, top):
     """Points that the axes show."""
     return points[(points <= [right, top]).all(axis=1)]
-
-
-def _ends(costs, rhs, pos):
-    """Two points where the line ``costs·e = rhs`` crosses the sides of the box, or touches it."""
-    (a, b), neg = costs, 1.0 - pos
-    crossings = [(x, (rhs - a * x) / b) for x in (0.0, pos)] + [((rhs - b * y) / a, y) for y in (0.0, neg)]
-    inside = [(x, y) for x, y in crossings if -1e-12 <= x <= pos + 1e-12 and -1e-12 <= y <= neg + 1e-12]
-    return [min(inside), max(inside)] if inside else [crossings[0], crossings[0]]

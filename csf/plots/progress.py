@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from csf._common.typing import Array
 from csf.bounds import get_bound
-from csf.metrics import LinearFractional
+from csf.metrics import Constrained
 from csf.plots._style import (
+    GREEN,
     INK,
     Bounded,
     Excess,
@@ -23,6 +24,7 @@ from csf.plots._style import (
     styled,
     tidy,
 )
+from csf.search.ceiling import ceiling
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,13 +34,17 @@ if TYPE_CHECKING:
 
     from csf.search.estimator import CostSearch
     from csf.study.study import Study
+    from csf.trials import Trial
 
 
 __all__ = ["ProgressDisplay"]
 
+# More trials than this are drawn as a line without dots.
+MANY = 30
+
 
 class ProgressDisplay:
-    """Best value seen and best value possible against the number of trials.
+    """Best value seen, and the bound on it, against the number of trials.
 
     It is recommended to use `from_estimator` or `from_study` to create a display. All parameters are stored as
     attributes.
@@ -57,6 +63,10 @@ class ProgressDisplay:
         Name of the metric.
     span : tuple of float, default=(0.0, 1.0)
         Range of the metric.
+    constraint : str, default=None
+        What must hold besides.
+    reference : float, default=None
+        A value to compare with, such as the best of a dense sweep of levels.
 
     Attributes
     ----------
@@ -66,6 +76,8 @@ class ProgressDisplay:
         Best value seen.
     bound_lines_ : list of matplotlib Line2D
         One for each bound.
+    reference_line_ : matplotlib Line2D or None
+        The value to compare with.
     labels_ : list of matplotlib Annotation
         Names at the ends of the lines.
 
@@ -84,6 +96,7 @@ class ProgressDisplay:
     figure_: Figure | SubFigure
     line_: Line2D
     bound_lines_: list[Line2D]
+    reference_line_: Line2D | None
     labels_: list[Annotation]
 
     def __init__(
@@ -95,9 +108,12 @@ class ProgressDisplay:
         names: list[str],
         metric_name: str = "metric",
         span: tuple[float, float] = (0.0, 1.0),
+        constraint: str | None = None,
+        reference: float | None = None,
     ) -> None:
         self.n_trials, self.attained, self.best_possible = n_trials, attained, best_possible
         self.names, self.metric_name, self.span = names, metric_name, span
+        self.constraint, self.reference = constraint, reference
 
     @classmethod
     def from_study(
@@ -106,6 +122,7 @@ class ProgressDisplay:
         *,
         bounds: Sequence[Bounded] | None = None,
         eps: Excess = "evidence",
+        reference: float | None = None,
         ax: Axes | None = None,
         **plot_kwargs: Any,
     ) -> Self:
@@ -116,11 +133,12 @@ class ProgressDisplay:
         study : Study
             A study with told trials.
         bounds : sequence of str or type, default=None
-            Names in `csf.bounds.BOUNDS`. ``None`` means ``"envelope"``, ``"diagonal"`` and ``"support"``, and the
-            last one alone for metrics without levels.
+            Names in `csf.bounds.BOUNDS`. ``None`` means that of the study.
         eps : float, callable or "evidence", default="evidence"
             Excess of the trained models, see `csf.bounds.Bound`. A later trial may raise a bound: it shows that
             earlier models were not the cheapest ones.
+        reference : float, default=None
+            A value to compare with, such as the best of a dense sweep of levels.
         ax : matplotlib Axes, default=None
             Where to draw; ``None`` makes a figure.
         **plot_kwargs
@@ -137,26 +155,13 @@ class ProgressDisplay:
             If no trial is complete.
         """
         trials = sorted((t for t in study.trials if t.state != "pending"), key=lambda trial: trial.number)
-        told = [trial.attained is not None for trial in trials]
-        if not any(told):
-            raise ValueError("there is no complete trial to draw; tell the study its first results")
-        if bounds is None:
-            linear = isinstance(study.metric, LinearFractional)
-            bounds = ("envelope", "diagonal", "support") if linear else ("support",)
-        # what misses the constraint attains nothing
-        attained = [np.nan if trial.attained is None or not trial.feasible else trial.attained for trial in trials]
-        steps = range(1, len(trials) + 1)
-        options = {"pos": study.pos, "eps": eps}
-        return cls(
-            n_trials=np.array(steps),
-            attained=np.fmax.accumulate(attained),
-            best_possible=np.array(
-                [[get_bound(b)(trials[:n], study.metric, **options).best_possible() for n in steps] for b in bounds]
-            ),
-            names=[bound_title(bound) for bound in bounds],
-            metric_name=study.metric.name,
-            span=study.metric.range(study.pos),
-        ).plot(ax, **plot_kwargs)
+        names = ["bound"] if bounds is None else [bound_title(bound) for bound in bounds]
+        bounds = (study.bound,) if bounds is None else bounds
+
+        def heights(seen):
+            return [get_bound(b)(seen, study.metric, pos=study.pos, eps=eps).best_possible() for b in bounds]
+
+        return cls(**_course(trials, study, names, heights), reference=reference).plot(ax, **plot_kwargs)
 
     @classmethod
     def from_estimator(
@@ -166,6 +171,7 @@ class ProgressDisplay:
         setting: int | None = None,
         bounds: Sequence[Bounded] | None = None,
         eps: Excess = "evidence",
+        reference: float | None = None,
         ax: Axes | None = None,
         **plot_kwargs: Any,
     ) -> Self:
@@ -176,8 +182,9 @@ class ProgressDisplay:
         search : CostSearch
             A fitted search.
         setting : int, default=None
-            Which setting of its ``param_grid``; ``None`` means that of the winner.
-        bounds, eps, ax, **plot_kwargs
+            Which setting of its ``param_grid``. ``None`` means all of them, one after the other, below the
+            ``upper_bound_`` that the search had then, with its margin; with ``bounds`` or ``eps`` that of the winner.
+        bounds, eps, reference, ax, **plot_kwargs
             As for `from_study`.
 
         Returns
@@ -190,7 +197,16 @@ class ProgressDisplay:
         NotFittedError
             If the search is not fitted.
         """
-        return cls.from_study(study_of(search, setting), bounds=bounds, eps=eps, ax=ax, **plot_kwargs)
+        study = study_of(search, setting)
+        if setting is not None or bounds is not None or eps != "evidence":
+            return cls.from_study(study, bounds=bounds, eps=eps, reference=reference, ax=ax, **plot_kwargs)
+        store = search.held_out_ if search.bound_on == "validation" else None
+
+        def heights(seen):
+            return [ceiling(seen, study.metric, pos=study.pos, bound=search.bound, store=store).value]
+
+        data = _course(search.trials_, study, ["bound"], heights)
+        return cls(**data, reference=reference).plot(ax, **plot_kwargs)
 
     def plot(
         self,
@@ -214,32 +230,65 @@ class ProgressDisplay:
             ``self``.
         """
         from matplotlib.lines import Line2D
-        from matplotlib.ticker import MaxNLocator
 
         ax = self.ax_ = new_axes(ax)
         self.figure_ = ax.figure
+        if np.isnan(self.attained[-1]):
+            self.bound_lines_, self.reference_line_ = [], None
+            (self.line_,) = ax.plot(self.n_trials, self.attained)
+            self._frame(ax, *self.span)
+            ax.set_xlim(0.5, self.n_trials[-1] + 0.5)
+            text = f"infeasible: no trial satisfies\n{self.constraint or 'the constraint'}"
+            self.labels_ = [label(ax, text, (ax.get_xlim()[0], self.span[1]), va="top", offset=(8, -8))]
+            return self
         styles = bound_styles(self.names)
         self.bound_lines_ = []
         for heights, (color, dashes) in zip(self.best_possible, styles):
             style = styled(Line2D, bound_kwargs, color=color, linestyle=dashes, linewidth=1.8)
             self.bound_lines_ += ax.plot(self.n_trials, heights, **style)
-        style = styled(Line2D, line_kwargs, color=INK, marker="o", markersize=4, linewidth=1.2, zorder=3)
+        marker = "o" if self.n_trials.size <= MANY else ""
+        style = styled(Line2D, line_kwargs, color=INK, marker=marker, markersize=4, linewidth=1.2, zorder=3)
         (self.line_,) = ax.plot(self.n_trials, self.attained, **style)
-        # From the first third of the search on, everything is shown; what comes before may leave the picture.
-        late = self.n_trials.size // 3
-        heights = np.append(self.best_possible[:, late:].ravel(), self.attained[late:])
-        low, high = np.nanmin(heights), np.nanmax(heights)
-        room = max(0.35 * (high - low), 0.01 * (self.span[1] - self.span[0]))
-        ax.set(ylim=(max(low - room, self.span[0] - 0.02 * room), min(high + room, self.span[1] + 0.02 * room)))
-        ax.set(xlabel="number of trials", ylabel=self.metric_name)
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        tidy(ax)
         texts, colors = ["best seen", *self.names], [INK, *(color for color, _ in styles)]
         ends = [self.attained[-1], *self.best_possible[:, -1]]
-        nothing = bool(np.isnan(ends[0]))
+        self.reference_line_ = None
+        if self.reference is not None:
+            self.reference_line_ = ax.axhline(self.reference, color=GREEN, linewidth=1.0, linestyle=":")
+            texts, colors, ends = [*texts, "reference"], [*colors, GREEN], [*ends, self.reference]
+        # From the first third of the search on, everything is shown; what comes before may leave the picture.
+        late = self.n_trials.size // 3
+        heights = np.concatenate([self.best_possible[:, late:].ravel(), self.attained[late:], ends])
+        low, high = np.nanmin(heights), np.nanmax(heights)
+        room = max(0.35 * (high - low), 0.01 * (self.span[1] - self.span[0]))
+        self._frame(ax, max(low - room, self.span[0] - 0.02 * room), min(high + room, self.span[1] + 0.02 * room))
         texts = [f"{text} {end:.3f}" for text, end in zip(texts, ends)]
-        self.labels_ = right_labels(ax, self.n_trials[-1], ends[nothing:], texts[nothing:], colors[nothing:])
-        if nothing:
-            middle = ax.get_xlim()[0], ax.get_ylim()[1]
-            self.labels_.append(label(ax, "no trial satisfies the constraint", middle, va="top", offset=(8, -8)))
+        self.labels_ = right_labels(ax, self.n_trials[-1], ends, texts, colors)
         return self
+
+    def _frame(self, ax, low, high):
+        from matplotlib.ticker import MaxNLocator
+
+        under = f" with {self.constraint}" if self.constraint is not None else ""
+        ax.set(ylim=(low, high), xlabel="number of trials", ylabel=self.metric_name + under)
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        tidy(ax)
+
+
+def _course(
+    trials: Sequence[Trial], study: Study, names: list[str], heights: Callable[[Sequence[Trial]], list[float]]
+) -> dict[str, Any]:
+    """Arguments of a `ProgressDisplay` for trials in the order in which they were made."""
+    if all(trial.attained is None for trial in trials):
+        raise ValueError("there is no complete trial to draw; tell the study its first results")
+    # what misses the constraint attains nothing
+    attained = [np.nan if trial.attained is None or not trial.feasible else trial.attained for trial in trials]
+    steps, metric = range(1, len(trials) + 1), study.metric
+    return {
+        "n_trials": np.array(steps),
+        "attained": np.fmax.accumulate(attained),
+        "best_possible": np.array([heights(trials[:n]) for n in steps]).T,
+        "names": names,
+        "metric_name": metric.metric.name if isinstance(metric, Constrained) else metric.name,
+        "constraint": None if metric.constraint is None else str(metric.constraint),
+        "span": metric.range(study.pos),
+    }

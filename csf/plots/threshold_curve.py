@@ -11,10 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array, Estimator, Label
 from csf._validation import check_binary_target
-from csf.metrics import Constrained, Precision, PredictedPositiveRate, Recall, get_constraint, get_metric
+from csf.metrics import Constrained, get_constraint, get_metric
 from csf.plots._cross_validated import CrossValidatedMixin
-from csf.plots._drawn_cuts import drawn_cuts
-from csf.plots._style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, VERMILLION, label, new_axes, tidy
+from csf.plots._style import BLUE, new_axes, tidy
+from csf.plots._threshold_data import curve_data
+from csf.plots._threshold_drawing import LEGEND, TITLE, draw_demands, draw_folds, line_style, mark
 from csf.scores.responses import positive_score
 from csf.search import CostSearch
 from csf.search.macro import MacroCostSearch
@@ -23,21 +24,18 @@ from csf.thresholding._pooled import PooledThresholdClassifier
 from csf.thresholding._scores import RESPONSE_METHODS
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.collections import PolyCollection
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
-    from matplotlib.text import Annotation
+    from matplotlib.text import Text
 
     from csf.metrics.base import Metric
     from csf.thresholding.curve import ThresholdCurve
 
 
 __all__ = ["ThresholdCurveDisplay"]
-
-COMPANIONS = {"precision": Precision(), "recall": Recall(), "predicted positive": PredictedPositiveRate()}
-LEGEND = {"fontsize": 9, "columnspacing": 1.2, "handlelength": 1.8, "handletextpad": 0.5}
-STYLES = {"precision": (GREEN, "--"), "recall": (ORANGE, "-."), "predicted positive": (GREY, ":")}
 
 
 class ThresholdCurveDisplay(CrossValidatedMixin):
@@ -56,12 +54,17 @@ class ThresholdCurveDisplay(CrossValidatedMixin):
         Further rates at each of them, by name.
     threshold, value : float, default=None
         The chosen threshold, maybe infinite, and the metric there; ``None`` marks nothing.
+    threshold_interval : tuple of float, default=None
+        Where the best threshold is by these data, with ends that may be infinite.
     fold_values : ndarray of shape (n_folds, n_thresholds), default=None
         Metric of each held-out fold.
     fold_thresholds : ndarray of shape (n_folds,), default=None
         Best threshold of each fold.
     metric_name : str, default="metric"
         Name of the metric.
+    demands : sequence of tuple, default=()
+        ``(rate, side, level)`` of each constraint, of which ``rate`` is a key of ``companions``, with the value of the
+        rate at the threshold as a fourth entry.
     name : str, default=None
         Name of the classifier, for the title.
 
@@ -77,6 +80,10 @@ class ThresholdCurveDisplay(CrossValidatedMixin):
         From the lowest to the highest fold.
     threshold_line_, fold_marks_ : matplotlib artists or None
         The chosen threshold, and those of the folds at the foot of the axes.
+    interval_ : matplotlib Polygon or None
+        The interval of the threshold.
+    demand_lines_ : list of matplotlib Line2D
+        Levels of the constraints.
 
     Examples
     --------
@@ -93,7 +100,9 @@ class ThresholdCurveDisplay(CrossValidatedMixin):
     fill_between_: PolyCollection | None
     threshold_line_: Line2D | None
     fold_marks_: Line2D | None
-    label_: Annotation | None
+    interval_: Artist | None
+    demand_lines_: list[Line2D]
+    label_: Text | None
 
     def __init__(
         self,
@@ -103,15 +112,17 @@ class ThresholdCurveDisplay(CrossValidatedMixin):
         companions: dict[str, Array],
         threshold: float | None = None,
         value: float | None = None,
+        threshold_interval: tuple[float, float] | None = None,
         fold_values: Array | None = None,
         fold_thresholds: Array | None = None,
         metric_name: str = "metric",
+        demands: Sequence[tuple[str, str, float, float]] = (),
         name: str | None = None,
     ) -> None:
         self.thresholds, self.values, self.companions = thresholds, values, companions
-        self.threshold, self.value = threshold, value
+        self.threshold, self.value, self.threshold_interval = threshold, value, threshold_interval
         self.fold_values, self.fold_thresholds = fold_values, fold_thresholds
-        self.metric_name, self.name = metric_name, name
+        self.metric_name, self.demands, self.name = metric_name, demands, name
 
     @classmethod
     def from_curves(
@@ -120,6 +131,7 @@ class ThresholdCurveDisplay(CrossValidatedMixin):
         metric: str | Metric = "f1",
         *,
         threshold: float | None = None,
+        threshold_interval: tuple[float, float] | None = None,
         fold_curves: Sequence[ThresholdCurve] = (),
         fold_thresholds: ArrayLike | None = None,
         name: str | None = None,
@@ -136,6 +148,8 @@ class ThresholdCurveDisplay(CrossValidatedMixin):
             What to draw besides precision, recall and the share predicted positive.
         threshold : float, default=None
             Threshold to mark; ``None`` marks the best for the metric.
+        threshold_interval : tuple of float, default=None
+            Interval of it to mark.
         fold_curves : sequence of ThresholdCurve, default=()
             Curves of held-out folds, in the same units.
         fold_thresholds : array-like of shape (n_folds,), default=None
@@ -157,31 +171,8 @@ class ThresholdCurveDisplay(CrossValidatedMixin):
         ValueError
             If all scores are equal, so that no finite threshold exists.
         """
-        metric = get_metric(metric)
-        constraint = metric.constraint
-        if curve.thresholds.shape[0] < 3:
-            raise ValueError("all scores are equal: there is no threshold between them to draw")
-        threshold = curve.best(metric, constraint).threshold if threshold is None else threshold
-        rates = dict(COMPANIONS)
-        if constraint is not None and constraint.quantity not in rates.values():
-            rates[constraint.quantity.name] = constraint.quantity
-        cuts = drawn_cuts(curve, threshold)
-        fn, fp, thresholds = curve.fn[cuts], curve.fp[cuts], curve.thresholds[cuts]
-        display = cls(
-            thresholds=thresholds,
-            values=metric.value(fn, fp, pos=curve.pos),
-            companions={key: rate.value(fn, fp, pos=curve.pos) for key, rate in rates.items()},
-            threshold=float(threshold),
-            value=metric.of(curve.at(threshold)),
-            metric_name=metric.name,
-            name=name,
-        )
-        if len(fold_curves):
-            at = [(fold, fold.cuts_at(thresholds)) for fold in fold_curves]
-            display.fold_values = np.array([metric.value(f.fn[i], f.fp[i], pos=f.pos) for f, i in at])
-            if fold_thresholds is None:
-                fold_thresholds = [fold.best(metric, constraint).threshold for fold in fold_curves]
-            display.fold_thresholds = np.asarray(fold_thresholds, dtype=float)
+        data = curve_data(curve, get_metric(metric), threshold, fold_curves, fold_thresholds)
+        display = cls(**data, threshold_interval=threshold_interval, name=name)
         return display.plot(ax, **plot_kwargs)
 
     @classmethod
@@ -252,7 +243,8 @@ class ThresholdCurveDisplay(CrossValidatedMixin):
             Fitted classifier; of `CostSearch`, `PlugInClassifier` and relatives of that the score that they cut, with
             their metric, constraint and threshold.
         X : array-like of shape (n_samples, n_features), default=None
-            Data. ``None`` shows the pooled out-of-fold scores that a `PlugInClassifier` was tuned on, and its folds.
+            Data. ``None`` shows the pooled out-of-fold scores that the classifier was tuned on: of a `CostSearch` those
+            of the winner with the 90 % interval of its threshold, of a `PlugInClassifier` with its folds.
         y : array-like of shape (n_samples,), default=None
             Labels.
         metric : str or Metric, default=None
@@ -303,6 +295,9 @@ class ThresholdCurveDisplay(CrossValidatedMixin):
         if X is None and y is None and tuned:
             folds = {"fold_curves": estimator.fold_curves_, "fold_thresholds": estimator.fold_thresholds_}
             return cls.from_curves(estimator.curve_, metric, **folds, **options)
+        if X is None and y is None and searched and threshold is not None:
+            found = estimator.threshold_interval_ if threshold == estimator.best_threshold_ else None
+            return cls.from_curves(estimator.held_out_curve(), metric, threshold_interval=found, **options)
         if X is None or y is None:
             raise ValueError(f"give X and y: {name} keeps no scores of its own to draw")
         if searched:
@@ -343,52 +338,33 @@ class ThresholdCurveDisplay(CrossValidatedMixin):
         self.figure_ = ax.figure
         self.fill_between_ = self.fold_marks_ = None
         if self.fold_values is not None:
-            self._draw_folds(ax, self.fold_values, fill_between_kwargs or {})
+            draw_folds(self, ax, fill_between_kwargs or {})
         self.companion_lines_ = {}
         for key, values in self.companions.items():
-            color, style = STYLES.get(key, (PURPLE, "--"))
+            color, style = line_style(key)
             style = {"color": color, "linestyle": style, "linewidth": 1.4, "label": key}
             (self.companion_lines_[key],) = ax.plot(self.thresholds, values, **style)
-        style = {"color": BLUE, "linewidth": 2.2, "label": self.metric_name, "zorder": 3}
+        style = {"color": BLUE, "linewidth": 2.2, "label": self.short_name, "zorder": 3}
         (self.line_,) = ax.plot(self.thresholds, self.values, **(style | (line_kwargs or {})))
         ax.set(xlabel=self.axis_name, ylabel="value")
-        ax.set_title(self.name or "", pad=26)
+        ax.set_title(self.name or "", **TITLE)
         everything = np.concatenate([self.values, *self.companions.values()])
         if everything.min() >= 0.0 and everything.max() <= 1.0:
             ax.set_ylim(0.0, 1.02)
+        if self.thresholds[-1] < self.thresholds[0]:
+            ax.set_xlim(self.thresholds[-1], self.thresholds[0])
         tidy(ax)
-        self.threshold_line_ = self.label_ = None
+        draw_demands(self, ax)
+        self.threshold_line_ = self.label_ = self.interval_ = None
         if self.threshold is not None and self.value is not None:
-            self._mark(ax, self.threshold, self.value)
-        ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5, **LEGEND)
+            mark(self, ax, self.threshold, self.value)
+        ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.02, 0.99), ncols=5, **LEGEND)
         return self
 
-    def _draw_folds(self, ax, fold_values, fill_between_kwargs):
-        lowest, highest = fold_values.min(axis=0), fold_values.max(axis=0)
-        style = {"color": BLUE, "alpha": 0.18, "linewidth": 0, "label": f"{len(fold_values)} folds"}
-        self.fill_between_ = ax.fill_between(self.thresholds, lowest, highest, **(style | fill_between_kwargs))
-        if self.fold_thresholds is None:
-            return
-        shown = (self.fold_thresholds >= self.thresholds[-1]) & (self.fold_thresholds <= self.thresholds[0])
-        inside = self.fold_thresholds[shown]
-        style = {"color": BLUE, "marker": "|", "markersize": 9, "markeredgewidth": 1.6, "linestyle": "none"}
-        transform = ax.get_xaxis_transform()
-        (self.fold_marks_,) = ax.plot(inside, np.full(inside.shape, 0.02), transform=transform, **style)
-
-    def _mark(self, ax, threshold, value):
-        """Mark the chosen threshold; an infinite one can only be written down."""
-        first, last = self.thresholds[-1], self.thresholds[0]
-        text = f"{self.metric_name} = {value:.3f} at {threshold:.3g}"
-        at = float(np.clip(threshold, first, last))
-        if np.isfinite(threshold):
-            style = {"color": VERMILLION, "linewidth": 1.2, "zorder": 2}
-            self.threshold_line_ = ax.axvline(threshold, **style)
-            ax.plot([threshold], [value], "o", color=VERMILLION, markersize=6, zorder=4)
-        else:
-            text += ": " + ("nothing is positive" if threshold > 0 else "everything is positive")
-        left = at > 0.5 * (first + last)
-        side = {"ha": "right" if left else "left", "offset": (-8 if left else 8, 8)}
-        self.label_ = label(ax, text, (at, value), color=INK, va="bottom", **side)
+    @property
+    def short_name(self) -> str:
+        """Name of the metric; constraints are named besides."""
+        return self.metric_name.partition(",")[0] if self.demands else self.metric_name
 
 
 def _aim(metric, constraint):

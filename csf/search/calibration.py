@@ -15,8 +15,9 @@ from csf._common.typing import Array, Estimator, IntArray
 from csf._common.warn import warn
 from csf._sklearn import safe_indexing, slice_params
 from csf._validation import check_fraction
-from csf.resampling import AssessedMixin, ScoreStore, standard_error
+from csf.resampling import AssessedMixin, ScoreStore
 from csf.resampling.resampling import decisions
+from csf.search.ceiling import ceiling
 from csf.search.guarantee import Guarantee, certify
 from csf.search.results import summary
 from csf.search.stable_choice import stable_choice
@@ -163,15 +164,12 @@ class CalibratedMixin(AssessedMixin):
 
     def _raise_ceiling(self, metric: Metric) -> None:
         """Add to the support-line bound what it misses: held-out positives are few, and so bounds are noisy."""
-        self.bound_margin_ = 0.0
-        # Bounds of the papers stay what they are, and those of the training parts have no scores here.
-        if self.bound != "support" or self.bound_on != "validation" or not self.feasible_:
-            return
-        best = min(self.held_out_, key=lambda row: row.rank)
-        ceiling = max(metric.range(self.studies_[0].pos)[1], self.upper_bound_)
-        margin = min(standard_error(self.held_out_, best, metric), ceiling - self.upper_bound_)
-        self.bound_margin_ = margin
-        self.upper_bound_, self.gap_ = self.upper_bound_ + margin, self.gap_ + margin
+        # What the training parts say has no scores here.
+        store = self.held_out_ if self.bound_on == "validation" else None
+        pos = self.studies_[0].pos
+        found = ceiling(self.trials_, metric, pos=pos, bound=self.bound, store=store)
+        self.bound_margin_ = found.margin
+        self.upper_bound_, self.gap_ = found.value, self.gap_ + found.margin
 
     def _tune_prefit(self, found: PrefitStudy) -> None:
         self.studies_, metric = [found.study], found.study.metric
@@ -225,6 +223,23 @@ class CalibratedMixin(AssessedMixin):
             at for at, trial in enumerate(self.trials_) if (trial.setting, trial.number) == best
         )
         return moved
+
+    def held_out_curve(self) -> ThresholdCurve:
+        """All cuts of the winner's held-out scores, those that ``best_threshold_`` was chosen among.
+
+        Returns
+        -------
+        ThresholdCurve
+            Error profile at each threshold, see `csf.thresholding.threshold_curve`.
+
+        Raises
+        ------
+        ValueError
+            If the base's own decisions were kept (``threshold=None``).
+        """
+        check_is_fitted(self, "trials_")
+        winner = self.trials_[self.best_index_]
+        return _curve(self.held_out_, self.held_out_[winner.setting, winner.number])
 
     def _certify(self, metric: Metric, task: Task) -> None:
         """Replace the threshold by the best one that samples which nothing was trained on stand for."""

@@ -24,9 +24,28 @@ def test_artists_show_the_arrays_as_rates_or_shares(study, rates):
     np.testing.assert_allclose(xy(display.known_line_) * unit, known_profiles(told).points)
     np.testing.assert_allclose(np.array(display.support_lines_.get_segments()) * unit, display.lines)
     np.testing.assert_allclose(xy(display.possible_line_) * unit, display.possible)
-    np.testing.assert_allclose(xy(display.winner_)[0] * unit, display.profiles[display.winner])
-    assert told[display.winner] is study.best_trial
+    np.testing.assert_allclose(xy(display.winner_)[0] * unit, display.winner)
+    best = study.best_trial.profile
+    assert display.winner == (best.fn, best.fp)
     assert ("rate" in display.ax_.get_xlabel()) == rates
+
+
+def test_the_winner_stands_where_its_best_cut_is_and_the_bound_is_that_of_the_search(search, concave_search):
+    display = ErrorProfileDisplay.from_estimator(search)
+    metric, winner = search.studies_[0].metric, search.trials_[search.best_index_]
+    assert metric.value(*display.winner, pos=display.pos) == pytest.approx(winner.attained)
+    assert ErrorProfileDisplay.from_estimator(concave_search).best_possible == concave_search.upper_bound_
+    assert (np.array(display.winner) < display.window).all()
+    np.testing.assert_allclose(
+        [display.ax_.get_xlim()[1], display.ax_.get_ylim()[1]],
+        np.array(display.window) / [display.pos, 1 - display.pos],
+    )
+
+
+def test_no_known_profile_lies_where_none_is_expected(search):
+    display = ErrorProfileDisplay.from_estimator(search)
+    edge = np.interp(display.known[:, 0], *display.possible.T)
+    assert (display.known[:, 1] >= edge - 1e-9).all()
 
 
 def test_support_lines_pass_through_their_cheapest_profiles(search):

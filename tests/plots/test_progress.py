@@ -51,8 +51,29 @@ def test_labels_do_not_hide_each_other(study):
     assert all(low.y1 <= high.y0 + 2 for low, high in itertools.pairwise(boxes))
 
 
-def test_metric_without_levels_has_the_support_lines_alone(concave_search):
-    assert ProgressDisplay.from_estimator(concave_search).names == ["support lines"]
+def test_one_bound_by_default_that_of_the_search(concave_search, grid_search):
+    """With the margin that the search has, over the trials of all settings."""
+    for search in (concave_search, grid_search):
+        display = ProgressDisplay.from_estimator(search)
+        assert display.names == ["bound"]
+        assert display.n_trials[-1] == search.n_trials_
+        assert display.best_possible[0, -1] == search.upper_bound_
+        assert (display.best_possible[0] >= display.attained).all()
+        assert display.labels_[1].get_text() == f"bound {search.upper_bound_:.3f}"
+
+
+def test_the_bound_of_a_study_is_its_own(study):
+    display = ProgressDisplay.from_study(study)
+    assert (display.names, display.best_possible[0, -1]) == (["bound"], study.upper_bound)
+
+
+def test_a_reference_is_drawn_and_named(search):
+    display = ProgressDisplay.from_estimator(search, reference=0.75)
+    np.testing.assert_array_equal(display.reference_line_.get_ydata(), [0.75, 0.75])
+    assert display.labels_[-1].get_text() == "reference 0.750"
+    low, high = display.ax_.get_ylim()
+    assert low < 0.75 < high
+    assert ProgressDisplay.from_estimator(search).reference_line_ is None
 
 
 def test_one_trial(study):

@@ -54,13 +54,41 @@ def test_the_threshold_curve_of_a_search_is_that_of_its_aim(search):
     assert display.metric_name == "recall, precision >= 0.8"
     score = search.best_estimator_.decision_function(X)
     assert display.thresholds.min() >= score.min()
-    np.testing.assert_allclose(display.values, display.companions["recall"])
+    assert list(display.companions) == ["precision", "predicted positive"]  # recall is the metric itself
 
 
 def test_another_metric_keeps_the_threshold_of_the_search(search):
     display = ThresholdCurveDisplay.from_estimator(search, X, Y, metric="f1")
     assert (display.metric_name, display.threshold) == ("f1", search.best_threshold_)
     assert ThresholdCurveDisplay.from_estimator(search, X, Y, threshold=0.25).threshold == 0.25
+
+
+def test_without_data_a_search_shows_the_scores_that_it_was_cut_on(search):
+    display = ThresholdCurveDisplay.from_estimator(search)
+    assert (display.threshold, display.value) == (search.best_threshold_, search.best_score_)
+    assert display.threshold_interval == search.threshold_interval_
+    assert display.demands == [("precision", ">=", 0.8, search.constraint_value_)]
+    said = display.label_.get_text()
+    assert f"recall = {search.best_score_:.3f} at {search.best_threshold_:.3g} (90 % interval" in said
+    assert f"precision = {search.constraint_value_:.3g}: precision >= 0.8 holds" in said
+    low, high = search.threshold_interval_
+    first, last = display.thresholds[-1], display.thresholds[0]
+    box = display.interval_.get_extents().transformed(display.ax_.transData.inverted())
+    np.testing.assert_allclose([box.x0, box.x1], [max(low, first), min(high, last)], rtol=1e-6)
+    np.testing.assert_array_equal(display.demand_lines_[0].get_ydata(), [0.8, 0.8])
+    assert display.short_name == "recall"
+    assert ThresholdCurveDisplay.from_estimator(search, threshold=0.3).interval_ is None
+
+
+def test_own_decisions_have_no_curve():
+    own = paper_search(LinearSVC(), threshold=None, n_trials=2, cv=3).fit(X, Y)
+    with pytest.raises(ValueError, match="kept the base's own decisions"):
+        ThresholdCurveDisplay.from_estimator(own)
+
+
+def test_an_infeasible_cut_is_called_so(infeasible):
+    said = ThresholdCurveDisplay.from_estimator(infeasible).label_.get_text()
+    assert "precision >= 0.99 does not hold (infeasible)" in said
 
 
 def test_labels_and_weights_reach_the_curve():
@@ -139,15 +167,19 @@ def texts(display):
 
 
 def test_the_cones_of_an_infeasible_search(infeasible):
+    """What is drawn is by how much the constraint is missed; there is no bound and no area."""
     display = ConeDisplay.from_estimator(infeasible)
     assert not display.feasible
-    assert display.winner_.get_ydata() == [infeasible.best_score_]
+    assert display.metric_name == display.ax_.get_ylabel() == "precision"
+    assert display.winner_.get_ydata() == [infeasible.constraint_value_]
+    np.testing.assert_array_equal(np.sort(display.attained), np.sort([trial.rate for trial in infeasible.trials_]))
+    np.testing.assert_array_equal(display.bound_line_.get_ydata(), [0.99, 0.99])
+    assert display.union_ is None
+    assert display.cones == []
     said = "\n".join(texts(display))
-    assert "bound (infeasible) 0.000" in said
-    assert (
-        f"closest: t = {infeasible.best_t_:.3g}\n{display.metric_name} = {infeasible.best_score_:.3f} (infeasible)"
-        in said
-    )
+    assert "infeasible: no trial satisfies precision >= 0.99" in said
+    assert f"precision = {infeasible.constraint_value_:.3f}" in said
+    assert "closest" in said
     assert "winner" not in said
 
 
@@ -155,12 +187,15 @@ def test_the_cones_of_an_infeasible_search(infeasible):
 def test_other_displays_of_an_infeasible_search(kind, infeasible):
     display = kind.from_estimator(infeasible)
     assert np.isnan(display.attained).all()
-    assert "no trial satisfies the constraint" in texts(display)
+    assert any("no trial satisfies" in text for text in texts(display))
     assert not any("best seen" in text for text in texts(display))
 
 
 def test_profiles_of_an_infeasible_search(infeasible, search):
-    assert "closest (infeasible)" in texts(ErrorProfileDisplay.from_estimator(infeasible))
+    display = ErrorProfileDisplay.from_estimator(infeasible)
+    assert "closest" in texts(display)
+    assert "infeasible: no trial satisfies precision >= 0.99" in texts(display)
+    assert display.best_contour_ is None
     assert "winner" in texts(ErrorProfileDisplay.from_estimator(search))
 
 

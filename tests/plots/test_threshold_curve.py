@@ -74,7 +74,7 @@ def test_any_classifier_and_labels(data):
     display = ThresholdCurveDisplay.from_estimator(model, X, y, pos_label="spam")
     best = threshold_curve(y, model.predict_proba(X)[:, 1], pos_label="spam").best("f1")
     assert (display.threshold, display.value) == (best.threshold, best.value)
-    assert display.ax_.get_title() == "LogisticRegression"
+    assert display.ax_.get_title(loc="left").startswith("LogisticRegression: f1 = ")
     marked = ThresholdCurveDisplay.from_estimator(model, X, y, pos_label="ham", metric="f2", threshold=0.5)
     assert marked.threshold == 0.5
     assert marked.value == pytest.approx(get_metric("f2").score(y, model.predict(X), pos_label="ham"))
@@ -117,7 +117,7 @@ def test_given_axes_and_styles(plugin):
     assert display.figure_ is figure
     assert display.line_.get_color() == "black"
     assert display.fill_between_.get_alpha() == 0.5
-    assert ax.get_title() == "mine"
+    assert ax.get_title(loc="left").startswith("mine: jaccard = ")
     assert display.plot() is display
     assert display.ax_ is not ax
 

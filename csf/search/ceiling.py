@@ -1,0 +1,68 @@
+"""The best value that a search expects to be possible: the bound of its trials, with a margin for few positives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from csf.bounds import upper_bound
+from csf.resampling import standard_error
+from csf.trials import best_trial
+
+if TYPE_CHECKING:
+    from csf.metrics.base import Metric
+    from csf.resampling import ScoreStore
+    from csf.study.study import Bound
+    from csf.trials import Trial
+
+__all__ = ["Ceiling", "ceiling"]
+
+
+class Ceiling(NamedTuple):
+    """An upper bound and what of it is a margin.
+
+    Parameters
+    ----------
+    value : float
+        Best value that is expected to be possible, with the margin.
+    margin : float
+        What was added to the bound for exact learners.
+    """
+
+    value: float
+    margin: float
+
+
+def ceiling(
+    trials: Sequence[Trial], metric: Metric, *, pos: float, bound: Bound, store: ScoreStore | None = None
+) -> Ceiling:
+    """Bound of some trials, with a margin where their held-out scores are known.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        Trials in any order.
+    metric : Metric
+        What they were trained for.
+    pos : float
+        Share of positives.
+    bound : str or type
+        See `csf.bounds.get_bound`. Bounds of the papers stay what they are: a margin is for ``"support"`` alone.
+    store : ScoreStore, default=None
+        Held-out scores of the trials, on the data of their profiles; ``None`` for none, and so without a margin.
+
+    Returns
+    -------
+    Ceiling
+        The bound; without a margin where no trial satisfies the constraint.
+    """
+    value = upper_bound(trials, metric, pos=pos, bound=bound)
+    winner = best_trial(trials)
+    if bound != "support" or store is None or winner is None or not winner.feasible:
+        return Ceiling(value, 0.0)
+    keys = {(trial.setting, trial.number) for trial in trials}
+    best = min((row for row in store if row.key in keys), key=lambda row: row.rank, default=None)
+    if best is None:  # a store that is full keeps better ones
+        return Ceiling(value, 0.0)
+    margin = min(standard_error(store, best, metric), max(metric.range(pos)[1] - value, 0.0))
+    return Ceiling(value + margin, margin)
