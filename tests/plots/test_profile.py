@@ -36,10 +36,8 @@ def test_the_winner_stands_where_its_best_cut_is_and_the_bound_is_that_of_the_se
     assert metric.value(*display.winner, pos=display.pos) == pytest.approx(winner.attained)
     assert ErrorProfileDisplay.from_estimator(concave_search).best_possible == concave_search.upper_bound_
     assert (np.array(display.winner) < display.window).all()
-    np.testing.assert_allclose(
-        [display.ax_.get_xlim()[1], display.ax_.get_ylim()[1]],
-        np.array(display.window) / [display.pos, 1 - display.pos],
-    )
+    ends = [display.ax_.get_xlim()[1], display.ax_.get_ylim()[1]]
+    np.testing.assert_allclose(ends, np.array(display.window) / [display.pos, 1 - display.pos])
 
 
 def test_no_known_profile_lies_where_none_is_expected(search):
