@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from csf.bounds import upper_bound
 from csf.resampling import standard_error
 from csf.trials import best_trial
@@ -16,6 +18,10 @@ if TYPE_CHECKING:
     from csf.trials import Trial
 
 __all__ = ["Ceiling", "ceiling"]
+
+# Standard errors of the margin after one trial, and how they fall with the number of trials: chosen so that a dense
+# sweep of levels stays below the bound in 95 % of searches with 4 to 42 trials (`tests.benchmarks honesty ceiling`).
+_ERRORS, _FALL = 2.4, 0.25
 
 
 class Ceiling(NamedTuple):
@@ -55,6 +61,12 @@ def ceiling(
     -------
     Ceiling
         The bound; without a margin where no trial satisfies the constraint.
+
+    Notes
+    -----
+    What the bound misses is mostly that models which nobody trained find a few held-out positives more. The margin is
+    the standard error of the best trial, ``2.4 k ** -0.25`` times after k trials: 1.7 after 4, 0.94 after 42. Repeated
+    folds divide it by the root of their number, as what models differ by is not the same in all of them.
     """
     value = upper_bound(trials, metric, pos=pos, bound=bound)
     winner = best_trial(trials)
@@ -64,5 +76,8 @@ def ceiling(
     best = min((row for row in store if row.key in keys), key=lambda row: row.rank, default=None)
     if best is None:  # a store that is full keeps better ones
         return Ceiling(value, 0.0)
-    margin = min(standard_error(store, best, metric), max(metric.range(pos)[1] - value, 0.0))
+    told = sum(trial.state == "complete" for trial in trials)
+    # What models differ by is as fresh in a repeat of the folds as in new samples.
+    error = standard_error(store, best, metric) * np.sqrt(store.n_samples / store.is_pos.size)
+    margin = min(_ERRORS * told**-_FALL * float(error), max(metric.range(pos)[1] - value, 0.0))
     return Ceiling(value + margin, margin)
