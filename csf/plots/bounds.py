@@ -185,7 +185,7 @@ class BoundComparisonDisplay:
         scale: dict[str, Any] = {"top": min(display.top for display in self.displays_)} | cone_kwargs
         for ax, display, name, area, n in zip(self.axes_, self.displays_, self.names, self.area, self.violations):
             inside = f", {n} trial{'s' if n > 1 else ''} inside" if n else ""
-            ax.set_title(f"{name}: {area:.0%} unreachable{inside}", fontsize=10)
+            ax.set_title(f"{name}: {area:.0%} ruled out{inside}", fontsize=10)
             display.plot(ax, **scale)
         return self
 

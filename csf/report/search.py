@@ -161,9 +161,9 @@ def _ceiling(search):
     )
     cones = figure(
         "cones",
-        "Cone plot: metric of each trial against the level that it was trained for",
-        "Each dot is one training, aimed at level t; the line above it is what its best cut adds. Shades mark values "
-        "that the trainings so far speak against.",
+        "Cone plot: metric of each trial against the costs that it was trained for",
+        "Each dot is one training, over its level or its ratio of costs; a line above it is what its best cut adds. "
+        "Shades mark values that the trainings so far speak against.",
         lambda ax: ConeDisplay.from_estimator(search, ax=ax),
         size=(5.6, 4.4),
     )
@@ -171,7 +171,7 @@ def _ceiling(search):
         "progress",
         "Progress: best value seen and room left after each trial",
         "Where both lines meet, more levels of the same base are not expected to help.",
-        lambda ax: ProgressDisplay.from_estimator(search, bounds=[search.bound], ax=ax),
+        lambda ax: ProgressDisplay.from_estimator(search, ax=ax),
         size=(5.6, 4.4),
     )
     return join(

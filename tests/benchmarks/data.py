@@ -7,8 +7,9 @@ import numpy as np
 from scipy import sparse
 
 from csf._common.reading import read_arrays
+from csf.experiments.datasets import folder_names, load_set
 
-__all__ = ["BINARY_SETS", "ROOT", "data_folder", "load_arrays", "load_binary"]
+__all__ = ["BINARY_SETS", "ROOT", "all_sets", "data_folder", "load_arrays", "load_binary"]
 
 # Of the project: other processes find `tests` there, wherever this one was started.
 ROOT = Path(__file__).parents[2]
@@ -24,6 +25,10 @@ BINARY_SETS = {
 }
 # One class of several against the rest.
 TEXT_SETS = {"news20": ("news20", (1,))}
+
+# Files of several classes: which one counts as positive; and those that are there under other names.
+SEVERAL = {"letter": "letter:1", "news20": "news20:1"}
+LEFT_OUT = ("abalone", "news20_bydate")
 
 
 def data_folder():
@@ -89,3 +94,38 @@ def load_binary(name):
     X, arrays = load_arrays(stem)
     y = np.isin(arrays["y"], arrays["positive"] if positive is None else positive).astype(int)
     return X if sparse.issparse(X) else (X - X.min(axis=0)) / np.maximum(np.ptp(X, axis=0), 1e-300), y
+
+
+def all_sets(most):
+    """Every binary set of the folder and of the folders in it, the small ones first.
+
+    Parameters
+    ----------
+    most : int
+        Larger sets are cut to so many samples, drawn with a fixed seed.
+
+    Returns
+    -------
+    list of tuple
+        Name, samples with features in [0, 1] and targets 0 and 1 of each set.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no folder of data sets.
+    """
+    folder = data_folder()
+    if folder is None:
+        raise FileNotFoundError("no data sets: set the environment variable CSF_DATA to their folder")
+    found = []
+    for place in (folder, *sorted(path for path in folder.iterdir() if path.is_dir())):
+        # Of sets with several classes one is taken: the paper's, or the first one.
+        names = [SEVERAL.get(name, name) for name in folder_names(place) if name not in LEFT_OUT]
+        for name in names:
+            data = load_set(place, name)
+            X, y = data.X, np.asarray(data.y).astype(int)
+            if y.size > most:
+                at = np.sort(np.random.default_rng(0).permutation(y.size)[:most])
+                X, y = X[at], y[at]
+            found.append((name, data.transformer().fit_transform(X), y))
+    return sorted(found, key=lambda row: row[2].size)

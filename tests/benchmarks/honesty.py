@@ -3,10 +3,14 @@
 ``python -m tests.benchmarks honesty TOPIC --draws N`` with one of the topics
 
 - ``score``: bias of the best and the corrected score, and coverage of the 90 % interval, on simulated scores;
-- ``halves``: mean difference of both to the value on the other half of real sets, and the time that they take;
-- ``constraints``: how often ``confidence=0.9`` and the point estimate violate a constraint, and what that costs;
+- ``halves``: mean difference of both to the value on the other half of real sets, for the plain call;
+- ``cost``: the time that the correction takes, on Adult;
+- ``constraints``: how often ``confidence=0.9`` and the point estimate violate a constraint, and what that costs, on
+  simulated scores;
+- ``splits``: the same on real sets of 10 000 samples and more;
 - ``gain``: how often equal costs are kept where no trial is better;
-- ``ceiling``: how often ``upper_bound_`` covers the best value of a dense grid of levels, and by how much it is above.
+- ``ceiling``: how often ``upper_bound_`` covers the best value of a dense grid of levels, and by how much it is above;
+- ``plain_ceiling``: the same for the plain call.
 """
 
 import argparse
@@ -17,16 +21,17 @@ import numpy as np
 from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
-from sklearn.preprocessing import minmax_scale
 from sklearn.svm import LinearSVC
 
+from csf import CostSearch, ErrorProfile
+from csf.experiments.choices import family
 from csf.metrics import Constrained, FBeta, get_constraint, get_metric
 from csf.resampling import ScoreStore, assess
 from csf.search.gain_rule import GainRule
 from csf.search.guarantee import certify
 from csf.thresholding import sweep
 from tests.benchmarks.bases import paper_search
-from tests.benchmarks.data import BINARY_SETS, load_binary
+from tests.benchmarks.data import all_sets, load_binary
 from tests.benchmarks.tables import print_table
 
 __all__ = ["TOPICS"]
@@ -45,6 +50,13 @@ DEMANDS = [
     ("recall", "predicted_positive_rate <= 0.15", 2.0, lambda t, pos, d: _found(t, pos, d)),
     ("specificity", "recall >= 0.8", 2.0, lambda t, pos, d: norm.sf(t - d)),
 ]
+# What is maximised under a constraint on a rate, and its side.
+SIDES = {
+    "precision": ("recall", ">="),
+    "recall": ("specificity", ">="),
+    "fpr": ("recall", "<="),
+    "predicted_positive_rate": ("recall", "<="),
+}
 
 
 def _found(t, pos, d):
@@ -92,27 +104,56 @@ def score(n_draws):
 
 
 def halves(n_draws):
-    """Rows of the topic."""
-    for name in BINARY_SETS:
-        X, y = load_binary(name)
-        told, times = [], []
-        for seed in range(n_draws):
+    """Rows of the topic: the plain call on one half of each set, judged on the other."""
+    told = {}
+    for name, X, y in all_sets(20_000):
+        # What chance adds is small where samples are many, and searches of them take their time.
+        for seed in range(n_draws if y.size <= 3000 else n_draws // 5 + 1):
             parts = train_test_split(X, y, test_size=0.5, stratify=y, random_state=seed)
+            search = CostSearch(LinearSVC(), random_state=seed).fit(parts[0], parts[2])
+            test, (low, high) = search.score(parts[1], parts[3]), search.score_interval_
+            row = search.best_score_ - test, search.corrected_score_ - test, low <= test <= high
+            told.setdefault(name, []).append(row)
+        yield _row_of_halves(name, told[name])
+    means = [np.mean(rows, axis=0) for rows in told.values()]
+    families = {}
+    for name, mean in zip(told, means):
+        families.setdefault(family(name), []).append(mean)
+    yield _row_of_halves(f"mean of {len(means)} sets", means)
+    yield _row_of_halves(f"mean of {len(families)} families", [np.mean(rows, axis=0) for rows in families.values()])
+
+
+def _row_of_halves(name, told):
+    best, corrected, inside = np.mean(told, axis=0)
+    error = np.std(told, axis=0) / np.sqrt(len(told))
+    return {
+        "set": name,
+        "draws": len(told),
+        "best - test": f"{100 * best:+.2f} ± {100 * error[0]:.2f}",
+        "corrected - test": f"{100 * corrected:+.2f} ± {100 * error[1]:.2f}",
+        "test inside": f"{inside:.0%}",
+    }
+
+
+def cost(n_draws):
+    """Rows of the topic: seconds of processor time."""
+    X, y = load_binary("adult")
+    for name, make in {"10 trials": paper_search, "plain call": CostSearch}.items():
+        times = []
+        for _ in range(n_draws + 1):
             start = time.process_time()
-            search = paper_search(LinearSVC(), param_grid={"C": [0.1, 1.0, 10.0]}).fit(parts[0], parts[2])
+            search = make(LinearSVC()).fit(X, y)
             fitted = time.process_time()
-            corrected, (low, high) = search.corrected_score_, search.score_interval_
-            times.append((time.process_time() - fitted) / (fitted - start))
-            test = search.score(parts[1], parts[3])
-            told.append((search.best_score_ - test, corrected - test, low <= test <= high))
-        best, corrected, inside = np.mean(told, axis=0)
-        error = np.std(told, axis=0) / np.sqrt(len(told))
+            assert search.corrected_score_ < search.score_interval_[1]
+            assert search.threshold_interval_[0] <= search.best_threshold_
+            times.append((fitted - start, time.process_time() - fitted))
+        # The first one compiles.
+        search_time, correction = np.median(times[1:], axis=0)
         yield {
-            "set": name,
-            "best - test": f"{100 * best:+.2f} ± {100 * error[0]:.2f}",
-            "corrected - test": f"{100 * corrected:+.2f} ± {100 * error[1]:.2f}",
-            "test inside": f"{inside:.0%}",
-            "time / search": f"{np.median(times):.0%}",
+            "search": name,
+            "seconds": f"{search_time:.2f}",
+            "correction": f"{correction:.2f}",
+            "share": f"{correction / search_time:.0%}",
         }
 
 
@@ -149,6 +190,56 @@ def constraints(n_draws):
             }
 
 
+def splits(n_draws):
+    """Rows of the topic: constraints on real sets, searched on 2000 samples and judged on all others."""
+    large = [(name, X, y) for name, X, y in all_sets(40_000) if y.size >= 10_000]
+    for rate in SIDES:
+        told = []
+        for _, X, y in large:
+            level = _reachable(X, y, rate)
+            metric, side = (
+                ("specificity", ">=") if rate == "recall" else ("recall", ">=" if rate == "precision" else "<=")
+            )
+            for seed in range(n_draws):
+                parts = train_test_split(X, y, train_size=2000, stratify=y, random_state=seed)
+                told.append(_split(parts, metric, get_constraint(f"{rate} {side} {level:.3g}")))
+        broken, passed, value, point, point_value = np.nanmean(told, axis=0)
+        yield {
+            "constraint": rate,
+            "sets": len(large),
+            "splits": len(told),
+            "violated": f"{broken:.1%} ± {np.sqrt(0.09 / len(told)):.1%}",
+            "passed": f"{passed:.0%}",
+            "value": f"{value:.3f}",
+            "point estimate violated": f"{point:.0%}",
+            "its value": f"{point_value:.3f}",
+        }
+
+
+def _reachable(X, y, rate):
+    """Rate at the cut of the best F1 of a model of 2000 samples: neither easy nor out of reach."""
+    parts = train_test_split(X, y, train_size=2000, stratify=y, random_state=10_000)
+    score = LinearSVC().fit(parts[0], parts[2]).decision_function(parts[1])
+    best = sweep(parts[3] > 0, score).best("f1")
+    return get_constraint(f"{rate} {'<=' if rate in ('fpr', 'predicted_positive_rate') else '>='} 0.5").quantity.of(
+        best.profile
+    )
+
+
+def _split(parts, metric, constraint):
+    """Whether the classifier with confidence misses the constraint and has passed, and its value; then the other's."""
+    row = []
+    for confidence in (0.9, None):
+        options = {"constraint": constraint, "n_trials": 3, "random_state": 0, "confidence": confidence}
+        search = paper_search(LinearSVC(), metric, **options).fit(parts[0], parts[2])
+        profile = ErrorProfile.from_masks(parts[3] > 0, search.predict(parts[1]) > 0)
+        broken = constraint.violation(profile.fn, profile.fp, pos=profile.pos) > 0
+        passed = search.feasible_
+        value = get_metric(metric).of(profile)
+        row += [broken and passed, passed, value if passed else np.nan] if confidence else [broken, value]
+    return row
+
+
 def gain(n_draws):
     """Rows of the topic."""
     for n_samples, pos, shared in [(300, 0.1, 0.8), (1000, 0.2, 0.5), (1000, 0.05, 0.95)]:
@@ -166,32 +257,52 @@ def gain(n_draws):
 
 def ceiling(n_draws):
     """Rows of the topic: ``n_draws`` levels of the dense grid."""
+    sets, kinds = all_sets(12_000), [(name, k) for name in ("cone", "support", "grid") for k in (4, 7, 10)]
     for metric in ("f1", "f2", "jaccard", "gmean"):
         for base_name, base in BASES.items():
-            told = {(strategy, k): [] for strategy in ("cone", "support", "grid") for k in (4, 7, 10)}
-            for name in BINARY_SETS:
-                X, y = load_binary(name)
-                X, y = minmax_scale(X.toarray() if hasattr(X, "toarray") else X)[:12_000], y[:12_000]
-                dense = paper_search(base, metric, "grid", n_trials=n_draws, refit=False).fit(X, y)
-                best = max(trial.attained for trial in dense.trials_ if trial.attained is not None)
+            told = {kind: [] for kind in kinds}
+            for _, X, y in sets:
+                best = _best_of_sweep(paper_search(base, metric, "grid", n_trials=n_draws, refit=False).fit(X, y))
                 for strategy, k in told:
                     search = paper_search(base, metric, strategy, n_trials=k, refit=False).fit(X, y)
                     told[strategy, k].append((search.upper_bound_ - best, search.bound_margin_))
-            for (strategy, k), found in told.items():
-                above, margin = np.array(found).T
-                yield {
-                    "metric": metric,
-                    "base": base_name,
-                    "strategy": strategy,
-                    "trials": k,
-                    "covers": f"{np.mean(above >= -1e-9):.0%}",
-                    "mean slack": f"{above.mean():+.4f}",
-                    "without margin": f"{np.mean(above - margin >= -1e-9):.0%}",
-                    "worst miss": f"{max(-above.min(), 0.0):.3f}",
-                }
+            yield from (_row_of_ceiling(metric, base_name, *kind, found) for kind, found in told.items())
 
 
-TOPICS = {topic.__name__: topic for topic in (score, halves, constraints, gain, ceiling)}
+def plain_ceiling(n_draws):
+    """Rows of the topic: the plain call, against ``n_draws`` levels for each of its seven values of C."""
+    for metric in ("f1", "gmean"):
+        for base_name in ("LinearSVC", "logistic"):
+            told = []
+            for _, X, y in all_sets(12_000):
+                options = {"refit": False, "random_state": 0}
+                search = CostSearch(BASES[base_name], metric, **options).fit(X, y)
+                dense = CostSearch(BASES[base_name], metric, "grid", n_trials=n_draws, threshold="tune", **options)
+                best = _best_of_sweep(dense.fit(X, y))
+                told.append((search.upper_bound_ - best, search.bound_margin_))
+            yield _row_of_ceiling(metric, base_name, "plain call", 42, told)
+
+
+def _best_of_sweep(dense):
+    return max(trial.attained for trial in dense.trials_ if trial.attained is not None)
+
+
+def _row_of_ceiling(metric, base, strategy, k, told):
+    above, margin = np.array(told).T
+    return {
+        "metric": metric,
+        "base": base,
+        "strategy": strategy,
+        "trials": k,
+        "sets": len(told),
+        "covers": f"{np.mean(above >= -1e-9):.0%}",
+        "mean slack": f"{above.mean():+.4f}",
+        "without margin": f"{np.mean(above - margin >= -1e-9):.0%}",
+        "worst miss": f"{max(-above.min(), 0.0):.3f}",
+    }
+
+
+TOPICS = {topic.__name__: topic for topic in (score, halves, cost, constraints, splits, gain, ceiling, plain_ceiling)}
 
 
 def main():
