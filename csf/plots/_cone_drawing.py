@@ -12,12 +12,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Annotation
 
-    from csf.plots.cone import ConeDisplay
 
 __all__ = ["draw_area", "draw_trials", "frame", "write"]
 
 
-def draw_area(display: ConeDisplay, ax: Axes, bottom: float, cone_kwargs: Any, envelope_kwargs: Any) -> None:
+def draw_area(display: Any, ax: Axes, bottom: float, cone_kwargs: Any, envelope_kwargs: Any) -> None:
     """What the trials speak against, and how high that leaves the metric."""
     from matplotlib.collections import PolyCollection
     from matplotlib.lines import Line2D
@@ -47,7 +46,7 @@ def draw_area(display: ConeDisplay, ax: Axes, bottom: float, cone_kwargs: Any, e
     (display.bound_line_,) = ax.plot(_sides(display), [display.best_possible] * 2, **style)
 
 
-def draw_trials(display: ConeDisplay, ax: Axes, point_kwargs: Any, bottom: float) -> None:
+def draw_trials(display: Any, ax: Axes, point_kwargs: Any, bottom: float) -> None:
     """Trials with their best cuts, those of other settings, the winner, and failures on the axis."""
     from matplotlib.collections import LineCollection
     from matplotlib.lines import Line2D
@@ -80,13 +79,13 @@ def draw_trials(display: ConeDisplay, ax: Axes, point_kwargs: Any, bottom: float
         (display.failed_,) = ax.plot(display.failed, np.full(len(display.failed), bottom), **style)
 
 
-def _winner_height(display: ConeDisplay) -> float:
+def _winner_height(display: Any) -> float:
     if display.winner_value is None or not display.feasible:
         return float(display.attained[display.winner])
     return display.winner_value
 
 
-def _sides(display: ConeDisplay) -> tuple[float, float]:
+def _sides(display: Any) -> tuple[float, float]:
     """Where the area begins and ends."""
     if not display.ratio:
         return display.span
@@ -95,7 +94,7 @@ def _sides(display: ConeDisplay) -> tuple[float, float]:
     return float(x.min()) / room, float(x.max()) * room
 
 
-def frame(display: ConeDisplay, ax: Axes, bottom: float, top: float) -> None:
+def frame(display: Any, ax: Axes, bottom: float, top: float) -> None:
     """Axes, with a little room so that points on an axis are seen whole."""
     lo, hi = display.span
     y_room = 0.02 * (top - bottom)
@@ -114,7 +113,7 @@ def frame(display: ConeDisplay, ax: Axes, bottom: float, top: float) -> None:
     tidy(ax)
 
 
-def write(display: ConeDisplay, ax: Axes, bottom: float, top: float) -> list[Annotation]:
+def write(display: Any, ax: Axes, bottom: float, top: float) -> list[Annotation]:
     """Names, each next to what it names."""
     left, right = ax.get_xlim()
     labels = []
@@ -137,7 +136,7 @@ def write(display: ConeDisplay, ax: Axes, bottom: float, top: float) -> list[Ann
     return labels
 
 
-def _bound_labels(display: ConeDisplay, ax: Axes, bottom: float, top: float) -> list[Annotation]:
+def _bound_labels(display: Any, ax: Axes, bottom: float, top: float) -> list[Annotation]:
     """The bound, and what is said of the area above it."""
     left, right = ax.get_xlim()
     far_left = display.winner is not None and _share(ax, display.t[display.winner]) > 0.5
@@ -153,8 +152,8 @@ def _bound_labels(display: ConeDisplay, ax: Axes, bottom: float, top: float) -> 
     return labels
 
 
-def _winner_label(display: ConeDisplay, ax: Axes, others: list[Annotation]) -> Annotation:
-    t, value = display.t[display.winner], _winner_height(display)
+def _winner_label(display: Any, ax: Axes, others: list[Annotation]) -> Annotation:
+    t, value = float(display.t[display.winner]), _winner_height(display)
     seen = [np.column_stack([display.t, display.value]), np.column_stack([display.t, display.attained])]
     points = np.concatenate([*seen, display.others])
     name = "winner" if display.feasible else "closest"

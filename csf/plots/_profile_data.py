@@ -49,6 +49,7 @@ def profile_data(
     window = np.clip(np.array(at) / _SHARE, _LEAST * box, box)
     grid_fn, grid_fp = np.linspace(0.0, window[0], GRID), np.linspace(0.0, window[1], GRID)
     parts = () if metric.constraint is None else metric.constraint.parts
+    lines = [part.half_plane(pos=pos) for part in parts]
     return {
         "profiles": profiles,
         "window": (float(window[0]), float(window[1])),
@@ -62,7 +63,7 @@ def profile_data(
         "pos": pos,
         "winner": at,
         "feasible": winner.feasible,
-        "demands": [_ends(*part.half_plane(pos=pos), window) for part in parts],
+        "demands": [_ends(np.array(costs), rhs, window) for costs, rhs in lines],
         "metric_name": metric.metric.name if isinstance(metric, Constrained) else metric.name,
         "constraint": None if metric.constraint is None else str(metric.constraint),
     }

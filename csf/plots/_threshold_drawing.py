@@ -11,7 +11,6 @@ from csf.plots._style import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from csf.plots.threshold_curve import ThresholdCurveDisplay
 
 __all__ = ["LEGEND", "TITLE", "draw_demands", "draw_folds", "line_style", "mark"]
 
@@ -27,7 +26,7 @@ def line_style(rate: str) -> tuple[str, str]:
     return _STYLES.get(rate, (PURPLE, "--"))
 
 
-def draw_demands(display: ThresholdCurveDisplay, ax: Axes) -> None:
+def draw_demands(display: Any, ax: Axes) -> None:
     """Levels of the constraints, in the colours of their rates."""
     display.demand_lines_ = [
         ax.axhline(level, color=line_style(rate)[0], linewidth=0.8, linestyle=(0, (1, 3)))
@@ -35,7 +34,7 @@ def draw_demands(display: ThresholdCurveDisplay, ax: Axes) -> None:
     ]
 
 
-def draw_folds(display: ThresholdCurveDisplay, ax: Axes, fill_between_kwargs: dict[str, Any]) -> None:
+def draw_folds(display: Any, ax: Axes, fill_between_kwargs: dict[str, Any]) -> None:
     """From the lowest to the highest fold, and their thresholds at the foot of the axes."""
     folds, thresholds, marks = display.fold_values, display.thresholds, display.fold_thresholds
     assert folds is not None, "asked for where there are folds"
@@ -50,7 +49,7 @@ def draw_folds(display: ThresholdCurveDisplay, ax: Axes, fill_between_kwargs: di
     (display.fold_marks_,) = ax.plot(inside, np.full(inside.shape, 0.02), transform=transform, **style)
 
 
-def mark(display: ThresholdCurveDisplay, ax: Axes, threshold: float, value: float) -> None:
+def mark(display: Any, ax: Axes, threshold: float, value: float) -> None:
     """Mark the chosen threshold and its interval, and say what it does; an infinite one can only be written down."""
     text = f"{display.short_name} = {value:.3f} at {threshold:.3g}"
     if np.isfinite(threshold):
