@@ -4,7 +4,15 @@ import numpy as np
 
 from csf._common.compiled import njit
 
-__all__ = ["best_ratios", "candidate_cuts", "code_samples", "count_found", "sums_at"]
+__all__ = ["best_ratios", "candidate_cuts", "code_samples", "count_drawn", "count_found", "middle_of_ties", "sums_at"]
+
+
+@njit(cache=True)
+def count_drawn(drawn, counts):
+    """Add up in ``counts``, of uint8, how often each sample was drawn; 255 stands for more."""
+    for sample in drawn:
+        if counts[sample] < 255:
+            counts[sample] += 1
 
 
 @njit(cache=True)
@@ -94,6 +102,19 @@ def best_ratios(sums, n_cuts, pos, neg, numbers, tie, cuts, values):
             if value > best + tie:
                 best, at = value, cut
         cuts[draw], values[draw] = at, best
+
+
+@njit(cache=True)
+def middle_of_ties(sums, n_cuts, cuts):
+    """Move each draw's cut to the middle of those between which the draw holds nothing, as a threshold would be."""
+    for draw in range(cuts.shape[0]):
+        at = cuts[draw]
+        last = at
+        while last + 1 < n_cuts and (
+            sums[0, last + 1, draw] == sums[0, at, draw] and sums[1, last + 1, draw] == sums[1, at, draw]
+        ):
+            last += 1
+        cuts[draw] = (at + last) // 2
 
 
 @njit(cache=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from csf._common.typing import Array, BoolArray
 from csf.metrics import get_metric
-from csf.resampling.resampling import LARGE, N_DRAWS, Resampling, interval
+from csf.resampling.resampling import LARGE, N_DRAWS, N_DRAWS_OF_MANY, Resampling, interval
 from csf.resampling.store import ScoreStore
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def assess(store: ScoreStore, metric: str | Metric, winner: TrialKey, *, random_
     (0.46, (0.405, 0.512), (0.241, 1.326))
     """
     # Chance has little say in percentiles of many samples, and draws of them take their time.
-    n_draws = N_DRAWS if store.n_samples <= LARGE else N_DRAWS // 2
+    n_draws = N_DRAWS if store.n_samples <= LARGE else N_DRAWS_OF_MANY
     sampled = Resampling(store, metric, keep=[winner], n_draws=n_draws, random_state=random_state)
     metric = get_metric(metric)
     return Assessment(

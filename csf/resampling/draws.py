@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from csf._common.typing import Array, BoolArray
+from csf.resampling._kernels import count_drawn
 
 __all__ = ["bootstrap_counts", "draws_at_once", "partition_counts"]
 
-_MOST = np.iinfo(np.uint8).max
 # Bytes of the draws that are held at once, and the fewest and most of these: compiled loops go through a row of them.
 _BYTES, _FEWEST, _MOST_DRAWS = 1 << 24, 4, 32
 
@@ -62,11 +62,11 @@ def bootstrap_counts(n_samples: int, n_draws: int, random_state: int) -> Iterato
     rng = np.random.default_rng([random_state, 0])
     size = draws_at_once(n_samples)
     for start in range(0, n_draws, size):
-        counts = np.empty((n_samples, min(size, n_draws - start)), dtype=np.uint8)
-        for draw in range(counts.shape[1]):
-            drawn = np.bincount(rng.integers(0, n_samples, n_samples), minlength=n_samples)
-            counts[:, draw] = np.minimum(drawn, _MOST)
-        yield counts
+        # A draw after the other in memory: writing them side by side would take longer than drawing.
+        counts = np.zeros((min(size, n_draws - start), n_samples), dtype=np.uint8)
+        for row in counts:
+            count_drawn(rng.integers(0, n_samples, n_samples), row)
+        yield counts.T
 
 
 def partition_counts(is_pos: BoolArray, n_parts: int, n_repeats: int, random_state: int) -> Array:
@@ -95,10 +95,10 @@ def partition_counts(is_pos: BoolArray, n_parts: int, n_repeats: int, random_sta
     """
     rng = np.random.default_rng([random_state, 1])
     classes = [np.flatnonzero(is_pos), np.flatnonzero(~is_pos)]
-    counts = np.ones((is_pos.size, n_repeats, n_parts), dtype=np.uint8)
+    counts = np.ones((n_repeats, n_parts, is_pos.size), dtype=np.uint8)
     for repeat in range(n_repeats):
         for samples in classes:
             # Where the dealing starts is random too, so that no part is always the larger one.
             part = (np.arange(samples.size) + rng.integers(n_parts)) % n_parts
-            counts[rng.permutation(samples), repeat, part] = 0
-    return counts.reshape(is_pos.size, -1)
+            counts[repeat, part, rng.permutation(samples)] = 0
+    return counts.reshape(-1, is_pos.size).T

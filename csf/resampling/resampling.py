@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.resampling.store import ScoreRow, ScoreStore, TrialKey
 
-__all__ = ["LARGE", "N_DRAWS", "Resampling", "Rule", "best_rows", "interval"]
+__all__ = ["LARGE", "N_DRAWS", "N_DRAWS_OF_MANY", "Resampling", "Rule", "best_rows", "interval"]
 
 # Values and violations of all rows on all draws -> place of the row that wins on each draw.
 Rule: TypeAlias = Callable[[Array, Array], IntArray]
@@ -27,8 +27,8 @@ Rule: TypeAlias = Callable[[Array, Array], IntArray]
 N_DRAWS = 200
 # Partitions into three parts, a third of the samples left out each time.
 _PARTS, _REPEATS = 3, 33
-# So many samples leave chance little say: a third of the partitions do.
-LARGE = 10_000
+# So many samples leave chance little say: fewer partitions and draws do, as many as fill blocks of 32.
+LARGE, N_DRAWS_OF_MANY, _REPEATS_OF_MANY = 10_000, 96, 10
 # Draws that decide which rows can win at all, and how many standard errors behind the best one a row must be if not.
 _SIFTING, _HOPELESS = 32, 4.0
 # So many rows are not worth the trouble of finding out.
@@ -189,7 +189,7 @@ class Resampling:
         """Draws of two thirds of the samples, of shape (n_samples, n_draws): each three leave out every sample once."""
         is_pos = np.zeros(self.store.n_samples, dtype=bool)
         is_pos[self.store.samples] = self.store.is_pos
-        repeats = _REPEATS if self.store.n_samples <= LARGE else _REPEATS // 3
+        repeats = _REPEATS if self.store.n_samples <= LARGE else _REPEATS_OF_MANY
         return partition_counts(is_pos, _PARTS, repeats, self.random_state)
 
     @cached_property
@@ -200,7 +200,7 @@ class Resampling:
         the errors of all left-out parts are pooled before the metric is computed. NaN where no draw holds both
         classes.
         """
-        chosen = retune(self.store, self.coded, self.metric, self.partitions)
+        chosen = retune(self.store, self.coded, self.metric, self.partitions, middle=True)
         told = np.flatnonzero(~np.isnan(chosen.value).all(axis=0))
         if told.size == 0:
             return np.nan

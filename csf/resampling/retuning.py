@@ -10,7 +10,7 @@ import numpy as np
 
 from csf._common.typing import Array, IntArray
 from csf.metrics.base import LinearFractional
-from csf.resampling._kernels import best_ratios, candidate_cuts, code_samples, sums_at
+from csf.resampling._kernels import best_ratios, candidate_cuts, code_samples, middle_of_ties, sums_at
 from csf.resampling.draws import draws_at_once
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def class_weights(store: ScoreStore, weight: Array) -> tuple[Array, Array]:
     return pos, neg
 
 
-def retune(store: ScoreStore, rows: list[CodedRow], metric: Metric, counts: Array) -> Retuned:
+def retune(store: ScoreStore, rows: list[CodedRow], metric: Metric, counts: Array, *, middle: bool = False) -> Retuned:
     """Tune the threshold of each row on each draw.
 
     Parameters
@@ -169,6 +169,9 @@ def retune(store: ScoreStore, rows: list[CodedRow], metric: Metric, counts: Arra
         What is maximised; its constraint counts first.
     counts : ndarray of uint8, shape (n_samples, n_draws)
         How often each draw holds each sample.
+    middle : bool, default=False
+        Whether a cut stands in the middle between the neighbours that the draw holds, as a threshold tuned on them
+        would: what the draw leaves out falls on either side.
 
     Returns
     -------
@@ -190,6 +193,8 @@ def retune(store: ScoreStore, rows: list[CodedRow], metric: Metric, counts: Arra
             tune(
                 sums, row.thresholds.size, *(part[at, block] for part in (result.cuts, result.value, result.violation))
             )
+            if middle:
+                middle_of_ties(sums, row.thresholds.size, result.cuts[at, block])
     return result
 
 

@@ -110,3 +110,18 @@ def test_many_cuts_are_thinned_and_lose_next_to_nothing():
     assert row.thresholds.size < 1100
     found = retune(store, [row], FBeta(), np.ones((20_000, 1), dtype=np.uint8))
     assert best.value - 2e-4 < found.value[0, 0] <= best.value + 1e-12
+
+
+def test_a_cut_in_the_middle_divides_what_the_draw_leaves_out():
+    """Positives above negatives: whatever is left out, the cut between what is held takes as many from both sides."""
+    is_pos = np.arange(20) >= 10
+    store = ScoreStore(is_pos)
+    store.add((0, 0), score=np.arange(20.0), threshold=9.5, value=1.0)
+    row = CodedRow.of(store[0, 0], store)
+    counts = np.ones((20, 1), dtype=np.uint8)
+    counts[6:14] = 0  # the four of each class that are nearest to the border
+    first = retune(store, [row], FBeta(), counts)
+    middle = retune(store, [row], FBeta(), counts, middle=True)
+    assert first.value[0, 0] == middle.value[0, 0] == 1.0
+    assert first.cuts[0, 0] < middle.cuts[0, 0]
+    assert row.thresholds[middle.cuts[0, 0]] == pytest.approx(9.5, abs=0.6)
