@@ -29,6 +29,8 @@ N_DRAWS = 200
 _PARTS, _REPEATS = 3, 33
 # So many samples leave chance little say: fewer partitions and draws do, as many as fill blocks of 32.
 LARGE, N_DRAWS_OF_MANY, _REPEATS_OF_MANY = 10_000, 96, 10
+# Bytes up to which draws are kept for the next question; larger ones are made again.
+_KEPT = 1 << 23
 # Draws that decide which rows can win at all, and how many standard errors behind the best one a row must be if not.
 _SIFTING, _HOPELESS = 32, 4.0
 # So many rows are not worth the trouble of finding out.
@@ -125,7 +127,14 @@ class Resampling:
 
     def draws(self) -> Iterator[Array]:
         """How often each bootstrap draw holds each sample, of shape (n_samples, n_draws) together."""
+        if self.store.n_samples * self.n_draws <= _KEPT:
+            return iter(self._kept_draws)
         return bootstrap_counts(self.store.n_samples, self.n_draws, self.random_state)
+
+    @cached_property
+    def _kept_draws(self) -> list[Array]:
+        """The draws, made once where they are small."""
+        return list(bootstrap_counts(self.store.n_samples, self.n_draws, self.random_state))
 
     @cached_property
     def retuned(self) -> Retuned:
