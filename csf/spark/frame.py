@@ -1,0 +1,244 @@
+"""A Spark frame as a search sees it: labels, weights and fold numbers of its rows, checked and summed up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pyspark.sql import functions as F
+from pyspark.sql.types import IntegralType, NumericType
+
+from csf.cluster import FoldTotals
+from csf.spark.sums import WeightSums
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+__all__ = ["SparkData", "named_column"]
+
+
+def named_column(name: str) -> Column:
+    """Column of a name, whatever signs are in it.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+
+    Returns
+    -------
+    Column
+        The column.
+    """
+    quoted = name.replace("`", "``")
+    return F.col(f"`{quoted}`")
+
+
+@dataclass(frozen=True, eq=False)
+class SparkData:
+    """Rows with labels, weights and folds.
+
+    Parameters
+    ----------
+    frame : pyspark.sql.DataFrame
+        The rows.
+    label : str
+        Column of labels: 1 for the positive class, 0 for the other.
+    weight : str or None
+        Column of weights >= 0; ``None`` counts rows.
+    fold : str or None
+        Column of fold numbers: 0, 1, ..., or -1 for rows that are never held out; ``None`` takes a hash of all columns
+        of a row, so that equal rows are in one fold, and neither the order nor the partitions matter.
+    n_folds : int or None
+        Number of folds of the hash; with a column, what its numbers stay below, where that is known.
+    seed : int
+        Seed of the hash.
+    prefix : str
+        What the names of columns begin with that are added.
+    """
+
+    frame: DataFrame
+    label: str
+    weight: str | None
+    fold: str | None
+    n_folds: int | None
+    seed: int
+    prefix: str
+
+    def __post_init__(self) -> None:
+        self._check("labelCol", self.label, NumericType, "numbers 0 and 1")
+        if self.weight is not None:
+            self._check("weightCol", self.weight, NumericType, "numbers >= 0")
+        if self.fold is not None:
+            self._check("foldCol", self.fold, IntegralType, "integers 0, 1, ..., or -1 for rows that train only")
+
+    def _check(self, parameter: str, name: str, kind: type, accepted: str) -> None:
+        types = {field.name: field.dataType for field in self.frame.schema.fields}
+        if name not in types:
+            raise ValueError(f"{parameter}={name!r} is no column of the frame, which has {', '.join(types)}")
+        if not isinstance(types[name], kind):
+            raise TypeError(
+                f"{parameter}={name!r} must hold {accepted}, got a column of {types[name].simpleString()}; convert it, "
+                "e.g. with cast('int') or pyspark.ml.feature.StringIndexer"
+            )
+
+    # ---------------------------------------------------------------- columns that are added
+
+    @property
+    def fold_name(self) -> str:
+        """Column of fold numbers."""
+        return f"{self.prefix}__fold"
+
+    @property
+    def positive_name(self) -> str:
+        """Column that says which rows are positive."""
+        return f"{self.prefix}__positive"
+
+    @property
+    def weight_name(self) -> str:
+        """Column of weights, those of the user times costs where rows are trained on."""
+        return f"{self.prefix}__weight"
+
+    @cached_property
+    def coded(self) -> DataFrame:
+        """The rows with these columns."""
+        weight = F.lit(1.0) if self.weight is None else named_column(self.weight).cast("double")
+        return self.frame.withColumns(
+            {
+                self.fold_name: self._fold_column(),
+                self.positive_name: named_column(self.label).cast("double") == F.lit(1.0),
+                self.weight_name: weight,
+            }
+        )
+
+    def _fold_column(self) -> Column:
+        if self.fold is not None:
+            return named_column(self.fold).cast("int")
+        return F.pmod(self._hash(self.seed), F.lit(self.n_folds)).cast("int")
+
+    def _hash(self, seed: int) -> Column:
+        """Hash of the content of a row; maps, which have no order, are left out."""
+        types = {field.name: field.dataType.simpleString() for field in self.frame.schema.fields}
+        columns = [named_column(name) for name, kind in types.items() if "map<" not in kind and "variant" not in kind]
+        return F.xxhash64(F.lit(seed), *columns)
+
+    def training_rows(self, fold: int | None, costs: tuple[float, float]) -> DataFrame:
+        """What a fold trains on.
+
+        Parameters
+        ----------
+        fold : int or None
+            The fold that is left out; ``None`` leaves out none.
+        costs : tuple of float
+            ``(c_fn, c_fp)``, which multiply the weights of positives and negatives.
+
+        Returns
+        -------
+        pyspark.sql.DataFrame
+            Its rows.
+        """
+        rows = self.coded if fold is None else self.coded.where(F.col(self.fold_name) != fold)
+        cost = F.when(F.col(self.positive_name), F.lit(costs[0])).otherwise(F.lit(costs[1]))
+        return rows.withColumn(self.weight_name, cost * F.col(self.weight_name))
+
+    def held_out(self, fold: int) -> DataFrame:
+        """Rows of a fold that weigh something.
+
+        Parameters
+        ----------
+        fold : int
+            The fold.
+
+        Returns
+        -------
+        pyspark.sql.DataFrame
+            Its rows.
+        """
+        return self.coded.where((F.col(self.fold_name) == fold) & (F.col(self.weight_name) > 0))
+
+    # ---------------------------------------------------------------- what is known of the rows
+
+    def check_values(self, *, checksum: bool) -> tuple[float, int, int]:
+        """Check labels, weights and folds in a pass.
+
+        Parameters
+        ----------
+        checksum : bool
+            Whether to read all columns too, so that these data can be told from others.
+
+        Returns
+        -------
+        largest : float
+            Largest weight.
+        n_folds : int
+            Number of folds.
+        checksum : int
+            Of all rows in any order, where it was asked for.
+
+        Raises
+        ------
+        ValueError
+            With a value that cannot be used.
+        """
+        label, weight, fold = named_column(self.label).cast("double"), F.col(self.weight_name), F.col(self.fold_name)
+        fine = weight.isNotNull() & ~F.isnan(weight) & (weight >= 0) & (weight < F.lit(float("inf")))
+        known = fold.isNotNull() & (fold >= -1)
+        if self.n_folds is not None:
+            known &= fold < self.n_folds
+        wrong = [
+            F.max(F.when(~accepted, F.coalesce(value.cast("string"), F.lit("null"))))
+            for value, accepted in (
+                (named_column(self.label), label.isNotNull() & label.isin(0.0, 1.0)),
+                (weight, fine),
+                (fold, known),
+            )
+        ]
+        # Two numbers of 24 bits, so that sums over many rows do not overflow.
+        bits = self._hash(-1 - self.seed)
+        sums = [F.sum(F.shiftrightunsigned(bits, by).bitwiseAND(F.lit(2**24 - 1))) for by in (40, 16)]
+        asked = [*wrong, F.max(weight), F.max(fold), *(sums if checksum else ())]
+        row = self.coded.agg(*(column.alias(f"v{k}") for k, column in enumerate(asked))).collect()[0]
+        self._refuse(*row[:3])
+        if row[3] is None:
+            raise ValueError("the frame has no rows")
+        return float(row[3]), int(row[4]) + 1, int(row[5]) + (int(row[6]) << 64) if checksum else 0
+
+    def _refuse(self, label: str | None, weight: str | None, fold: str | None) -> None:
+        if label is not None:
+            raise ValueError(
+                f"labelCol={self.label!r} must hold 1 for the positive class and 0 for the other, got {label}; index "
+                "it before the search, e.g. with pyspark.ml.feature.StringIndexer, and drop rows without a label"
+            )
+        if weight is not None:
+            raise ValueError(f"weightCol={self.weight!r} must hold finite numbers >= 0, got {weight}")
+        if fold is not None:
+            limit = "..." if self.n_folds is None else f"..., {self.n_folds - 1}"
+            raise ValueError(
+                f"foldCol={self.fold!r} must hold fold numbers 0, {limit} (numFolds), or -1 for rows that are never "
+                f"held out, got {fold}"
+            )
+
+    def totals(self, n_folds: int, sums: WeightSums) -> FoldTotals:
+        """What each fold weighs, in a pass.
+
+        Parameters
+        ----------
+        n_folds : int
+            Number of folds.
+        sums : WeightSums
+            How weights are added up.
+
+        Returns
+        -------
+        FoldTotals
+            Its totals.
+        """
+        keys = [F.col(self.fold_name), F.col(self.positive_name)]
+        weight, rows = np.zeros((n_folds + 1, 2)), np.zeros(n_folds + 1, dtype=np.int64)
+        digits: list[Any] = [column.alias(f"d{k}") for k, column in enumerate(sums.columns(F.col(self.weight_name)))]
+        for fold, positive, count, *totals in self.coded.groupBy(*keys).agg(F.count("*"), *digits).collect():
+            weight[fold, int(positive)] = sums.total(totals)
+            rows[fold] += count
+        return FoldTotals(weight, rows)

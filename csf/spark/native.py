@@ -1,0 +1,176 @@
+"""What models of pyspark.ml decide by themselves: their scores, and the threshold that is set to decide otherwise."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pyspark.ml import Pipeline, PipelineModel
+from pyspark.ml.functions import vector_to_array
+from pyspark.sql import functions as F
+
+from csf.spark.frame import named_column
+
+if TYPE_CHECKING:
+    from pyspark.ml import Model
+    from pyspark.ml.param import Params
+    from pyspark.sql import Column, DataFrame
+
+__all__ = ["last_stage", "own_cut", "score_parameter", "scored", "stages", "with_threshold"]
+
+
+def stages(stage: Any) -> Iterator[Any]:
+    """An estimator or model, or all stages of a pipeline, those of inner pipelines too.
+
+    Parameters
+    ----------
+    stage : pyspark.ml Estimator or Transformer
+        The whole.
+
+    Yields
+    ------
+    Estimator or Transformer
+        A stage.
+    """
+    if isinstance(stage, Pipeline | PipelineModel):
+        for inner in stage.getStages() if isinstance(stage, Pipeline) else stage.stages:
+            yield from stages(inner)
+    else:
+        yield stage
+
+
+def last_stage(stage: Any) -> Any:
+    """The classifier: the last stage of a pipeline, or the whole.
+
+    Parameters
+    ----------
+    stage : pyspark.ml Estimator or Model
+        The whole.
+
+    Returns
+    -------
+    Estimator or Model
+        Its last stage.
+    """
+    return list(stages(stage))[-1]
+
+
+def score_parameter(last: Params) -> str:
+    """Parameter that names the column of scores.
+
+    Parameters
+    ----------
+    last : pyspark.ml classifier
+        The last stage.
+
+    Returns
+    -------
+    str
+        That of probabilities, or of raw margins where the threshold is one (LinearSVC).
+    """
+    return "rawPredictionCol" if _by_margin(last) else "probabilityCol"
+
+
+def scored(model: Model, rows: DataFrame, *, tuned: bool) -> tuple[DataFrame, Column]:
+    """Rows with what the model says of them.
+
+    Parameters
+    ----------
+    model : pyspark.ml.Model
+        A classifier's model.
+    rows : pyspark.sql.DataFrame
+        The rows.
+    tuned : bool
+        Whether a threshold is wanted; else the score is the label that the model predicts.
+
+    Returns
+    -------
+    rows : pyspark.sql.DataFrame
+        With more columns.
+    score : Column
+        The score of each.
+    """
+    last = last_stage(model)
+    told = model.transform(rows)
+    if not tuned:
+        return told, named_column(last.getOrDefault("predictionCol")).cast("double")
+    score = vector_to_array(named_column(last.getOrDefault(score_parameter(last))))[1]
+    score = score if _by_margin(last) else score.cast("float").cast("double")
+    # There are two zeros, of which Spark sorts one before the other.
+    return told, F.when(score == 0.0, F.lit(0.0)).otherwise(score)
+
+
+def own_cut(model: Model, *, tuned: bool) -> float:
+    """See `csf.cluster.Scored`.
+
+    Parameters
+    ----------
+    model : pyspark.ml.Model
+        The model.
+    tuned : bool
+        As for `scored`.
+
+    Returns
+    -------
+    float
+        Scores from there on are positive.
+    """
+    last = last_stage(model)
+    if not tuned:
+        return 0.5
+    if last.hasParam("thresholds") and last.isSet("thresholds"):
+        negative, positive = last.getOrDefault("thresholds")
+        own = positive / (negative + positive)
+    elif last.hasParam("threshold"):
+        own = last.getOrDefault("threshold")
+    else:
+        own = 0.5
+    return float(np.nextafter(own, np.inf))
+
+
+def with_threshold(model: Model, cut: float) -> tuple[Model, float]:
+    """Give a model its threshold.
+
+    Parameters
+    ----------
+    model : pyspark.ml.Model
+        A classifier's model; it is changed.
+    cut : float
+        Scores from there on are positive.
+
+    Returns
+    -------
+    model : pyspark.ml.Model
+        The same.
+    threshold : float
+        What its scores are above where it predicts the positive class.
+    """
+    last = last_stage(model)
+    if _by_margin(last):
+        largest = sys.float_info.max
+        threshold = float(np.clip(np.nextafter(cut, -np.inf), -largest, largest))
+        last.set(last.getParam("threshold"), threshold)
+        return model, threshold
+    threshold = _between(cut)
+    # LogisticRegression has both, which must agree, and reads one or the other depending on its family.
+    last.set(last.getParam("thresholds"), [1.0 - threshold, threshold])
+    if last.hasParam("threshold"):
+        last.set(last.getParam("threshold"), threshold)
+    return model, threshold
+
+
+def _between(cut: float) -> float:
+    """Probability that parts the numbers of single precision from a cut on from those below."""
+    with np.errstate(over="ignore"):
+        single = np.float32(cut)
+    if float(single) == cut and np.isfinite(cut):
+        # Models ask for more than their threshold.
+        cut = 0.5 * cut + 0.5 * float(np.nextafter(single, np.float32(-np.inf)))
+    return float(np.clip(cut, 0.0, 1.0))
+
+
+def _by_margin(last: Params) -> bool:
+    """Whether the classifier's threshold is one of raw margins."""
+    return not last.hasParam("thresholds")
