@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 # Searches for data that stay where they are, by the package of these.
-_SEARCHES = {"dask": "csf.dask.DaskCostSearch"}
+_SEARCHES = {"dask": "csf.dask.DaskCostSearch", "pyspark": "csf.spark.SparkCostSearch"}
 
 Choice = TypeVar("Choice")
 Number = TypeVar("Number", bound=float)

@@ -35,10 +35,12 @@ EXEMPT = {
         [
             *("csf.cluster.Engine", "csf.cluster.EngineSearch", "csf.cluster.MemoryEngine", "csf.cluster.MemoryScores"),
             *("csf.cluster.PartedScores", "csf.cluster.counted_cut", "csf.cluster.hash_folds"),
-            *("csf.cluster.own_decision", "csf.dask.DaskEngine", "csf.testing.check_engine"),
+            *("csf.cluster.own_decision", "csf.dask.DaskEngine", "csf.spark.SparkEngine", "csf.testing.check_engine"),
         ],
         "a contract between engines and the search, with a conformance suite of its own",
     ),
+    "csf.spark.SparkCostSearchModel": RECORD,
+    "csf.spark.SparkCostSearch": "takes frames of a cluster; its own tests give it bad ones",
     "csf.dask.DaskCostSearch": "takes collections of a cluster; its own tests give it bad ones",
     **dict.fromkeys(
         ["csf.export.fixed_threshold", "csf.export.linear_rule", "csf.export.to_onnx"],

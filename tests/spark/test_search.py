@@ -1,0 +1,319 @@
+"""SparkCostSearch: profiles that are those of Spark's own models and labels, its files, and what it refuses."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from builders import paper_search
+from sklearn.svm import LinearSVC
+
+from csf.cluster import hash_folds
+from csf.spark import SparkCostSearch, SparkCostSearchModel
+from csf.spark.frame import SparkData
+from csf.thresholding import threshold_curve
+
+pytestmark = pytest.mark.slow
+
+BASES = ("svc", "logistic", "multinomial", "boosting", "pipeline")
+OPTIONS = {"nTrials": 2, "foldCol": "fold", "weightCol": "w", "parallelism": 2}
+CONSTRAINED = {"metric": "recall", "constraint": "precision >= 0.5"}
+
+
+def base_of(name):
+    from pyspark.ml import Pipeline
+    from pyspark.ml import classification as c
+    from pyspark.ml.feature import StandardScaler
+
+    if name == "svc":
+        return c.LinearSVC(maxIter=5, threshold=0.2)
+    if name == "logistic":
+        return c.LogisticRegression(maxIter=6, threshold=0.4)
+    if name == "multinomial":
+        return c.LogisticRegression(maxIter=6, family="multinomial")
+    if name == "boosting":
+        return c.GBTClassifier(maxIter=2, maxDepth=3)
+    forest = c.RandomForestClassifier(numTrees=4, maxDepth=4, featuresCol="scaled")
+    return Pipeline(stages=[StandardScaler(inputCol="features", outputCol="scaled"), forest])
+
+
+@pytest.fixture(scope="module")
+def frame(framed, data):
+    X, y, weight = data
+    return framed(X, 2, label=y, w=weight, fold=hash_folds(0, y.size, 2), row=np.arange(y.size))
+
+
+@pytest.fixture(scope="module")
+def fitted(frame):
+    """Function that gives the model of a base, searched once."""
+    known = {}
+
+    def fit(name):
+        if name not in known:
+            options = OPTIONS | (CONSTRAINED if name == "svc" else {})
+            known[name] = SparkCostSearch(estimator=base_of(name), **options).fit(frame)
+        return known[name]
+
+    return fit
+
+
+def labelled(name, frame, costs, threshold):
+    """Scores and labels that Spark's own models, trained by hand on the folds, give the rows they did not see."""
+    from pyspark.ml.functions import vector_to_array
+    from pyspark.sql import functions as F
+
+    column = "rawPrediction" if name == "svc" else "probability"
+    parts = []
+    for fold in (0, 1):
+        cost = F.when(F.col("label") == 1, costs[0]).otherwise(costs[1]) * F.col("w")
+        base = base_of(name)
+        last = base.getStages()[-1] if name == "pipeline" else base
+        if last.hasParam("seed"):
+            last.setSeed(0)
+        last.setWeightCol("cost")
+        model = base.fit(frame.where(F.col("fold") != fold).withColumn("cost", cost))
+        last = model.stages[-1] if name == "pipeline" else model
+        if name in ("svc", "logistic"):
+            last.setThreshold(threshold)
+        else:
+            last.setThresholds([1 - threshold, threshold])
+        told = model.transform(frame.where(F.col("fold") == fold))
+        parts += told.select("row", vector_to_array(column)[1].alias("score"), "prediction").collect()
+    row, score, label = (np.array([part[k] for part in parts]) for k in range(3))
+    order = np.argsort(row)
+    return score[order], label[order] == 1
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_profiles_are_those_of_native_models_and_their_labels(fitted, frame, data, name):
+    _, y, weight = data
+    model = fitted(name)
+    trial = model.trials[model.bestIndex]
+    # What the model of everything got from this cut, the models of the folds get too.
+    score, label = labelled(name, frame, trial.costs, model.bestThreshold)
+    wrong = [(weight * (found & (y == c))).sum() / weight.sum() for found, c in ((~label, 1), (label, 0))]
+    own = threshold_curve(y, score if name == "svc" else score.astype(np.float32).astype(float), sample_weight=weight)
+    cut = own.best(CONSTRAINED["metric"] if name == "svc" else "f1", *(constraint(name)))
+    assert trial.threshold == cut.threshold
+    assert trial.score == pytest.approx(cut.value, rel=1e-12)
+    assert wrong == pytest.approx([cut.profile.fn, cut.profile.fp], rel=1e-12)
+    assert max(found.n_passes for found in model.countedCuts) <= 4
+    assert model.bestScore == trial.score == model.trials[model.bestIndex].score
+    assert model.feasible
+    assert model.upperBound >= model.bestScore
+    assert model.numFolds == 2
+
+
+def constraint(name):
+    from csf.metrics import get_constraint
+
+    return (get_constraint(CONSTRAINED["constraint"]),) if name == "svc" else ()
+
+
+@pytest.mark.parametrize("name", ["svc", "pipeline"])
+def test_the_winner_is_sparks_own_model_and_knows_nothing_of_the_search(fitted, frame, name):
+    from pyspark.ml import PipelineModel
+
+    model = fitted(name)
+    best = model.bestModel
+    last = best.stages[-1] if isinstance(best, PipelineModel) else best
+    assert type(best).__module__.startswith("pyspark.ml")
+    assert (last.getLabelCol(), last.getOrDefault("weightCol")) == ("label", "")
+    given = model.transform(frame)
+    assert given.columns == best.transform(frame).columns
+    assert not [name for name in given.columns if "SparkCostSearch" in name]
+    score = "rawPrediction" if name == "svc" else "probability"
+    from pyspark.ml.functions import vector_to_array
+
+    rows = given.select(vector_to_array(score)[1], "prediction").collect()
+    assert all((value > model.bestThreshold) == (label == 1) for value, label in rows)
+
+
+SERVED = """
+import importlib.util, json, os, sys
+sys.path = [each for each in sys.path if not os.path.exists(os.path.join(each or ".", "csf"))]
+sys.meta_path = [each for each in sys.meta_path if "editable" not in str(each)]
+assert importlib.util.find_spec("csf") is None
+from pyspark.ml.util import DefaultParamsReader
+from pyspark.sql import SparkSession
+
+folder, local = sys.argv[1], json.loads(sys.argv[2])
+builder = SparkSession.builder.master("local[2]")
+for name, value in local.items():
+    builder = builder.config(name, value)
+spark = builder.getOrCreate()
+told = {}
+for name in sys.argv[3:]:
+    model = DefaultParamsReader.loadParamsInstance(f"{folder}/{name}", spark)
+    rows = model.transform(spark.read.parquet(f"{folder}/frame")).select("row", "prediction").collect()
+    told[name] = [label for _, label in sorted(map(tuple, rows))]
+print(json.dumps(told))
+"""
+
+
+def test_it_is_saved_and_served_without_csf(fitted, frame, tmp_path, local):
+    frame.write.parquet(str(tmp_path / "frame"))
+    expected = {}
+    for name in BASES:
+        fitted(name).bestModel.write().save(str(tmp_path / name))
+        rows = fitted(name).transform(frame).select("row", "prediction").collect()
+        expected[name] = [label for _, label in sorted(map(tuple, rows))]
+    given = [sys.executable, "-c", SERVED, str(tmp_path), json.dumps(local), *BASES]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    options = {"capture_output": True, "text": True, "check": False, "cwd": tmp_path}
+    done = subprocess.run(given, env=environment, **options)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert json.loads(done.stdout.splitlines()[-1]) == expected
+    assert all(0 < sum(labels) < len(labels) for labels in expected.values())
+
+
+def test_models_and_searches_are_files_too(fitted, frame, tmp_path):
+    from pyspark.ml.tuning import ParamGridBuilder
+
+    model = fitted("svc")
+    model.write().overwrite().save(str(tmp_path / "model"))
+    again = SparkCostSearchModel.load(str(tmp_path / "model"))
+    assert (again.uid, again.told, again.trials) == (model.uid, model.told, model.trials)
+    assert again.transform(frame).collect() == model.transform(frame).collect()
+    assert again.results.shape == model.results.shape
+    assert again.copy().bestScore == model.bestScore
+    base = base_of("pipeline")
+    maps = ParamGridBuilder().addGrid(base.getStages()[-1].maxDepth, [2, 3]).build()
+    search = SparkCostSearch(estimator=base, estimatorParamMaps=maps, tol=0.01, threshold=None, **OPTIONS)
+    search.save(str(tmp_path / "search"))
+    other = SparkCostSearch.load(str(tmp_path / "search"))
+    assert (other.uid, other.getNTrials(), other.getThreshold(), other.getTol()) == (search.uid, 2, None, 0.01)
+    assert [list(each.values()) for each in other.getEstimatorParamMaps()] == [[2], [3]]
+    assert other.getEstimator().getStages()[-1].getNumTrees() == 4
+    other.setParams(metric=lambda fn, fp: 0.0)
+    with pytest.raises(ValueError, match=r"metric=.* cannot be saved: give it by its name"):
+        other.save(str(tmp_path / "other"))
+
+
+def test_parameters_are_searched_with_the_models_own_decision(frame, data):
+    from pyspark.ml.classification import DecisionTreeClassifier
+    from pyspark.ml.tuning import ParamGridBuilder
+
+    base = DecisionTreeClassifier()
+    maps = ParamGridBuilder().addGrid(base.maxDepth, [1, 4]).build()
+    search = SparkCostSearch(estimator=base, estimatorParamMaps=maps, nTrials=1, threshold=None, normalize="mean")
+    model = search.setParams(foldCol="fold", numFolds=2).fit(frame)
+    assert (len(model.trials), model.bestThreshold) == (2, None)
+    assert model.bestParams in ({"maxDepth": 1}, {"maxDepth": 4})
+    assert model.bestModel.getMaxDepth() == model.bestParams["maxDepth"]
+    assert not model.bestModel.isSet("thresholds")
+    assert sorted(model.results["param_maxDepth"]) == [1, 4]
+    assert all(trial.threshold is None for trial in model.trials)
+
+
+def test_a_search_goes_on_from_its_file(framed, data, tmp_path, monkeypatch):
+    from pyspark.ml.classification import DecisionTreeClassifier
+
+    from csf.spark.base import SparkBase
+
+    X, y, _ = data
+    frame = framed(X, 1, label=y)
+    options = {"nTrials": 3, "strategy": "grid", "numFolds": 2, "seed": 3}
+    whole = SparkCostSearch(estimator=DecisionTreeClassifier(maxDepth=2), **options).fit(frame)
+    options["checkpoint"] = str(tmp_path / "search.json")
+    trained, count = SparkBase.trained, []
+
+    def killed(self, *arguments):
+        count.append(1)
+        if len(count) == 4:
+            raise SystemExit
+        return trained(self, *arguments)
+
+    monkeypatch.setattr(SparkBase, "trained", killed)
+    with pytest.raises(SystemExit):
+        SparkCostSearch(estimator=DecisionTreeClassifier(maxDepth=2), **options).fit(frame)
+    # Another object, with other uids, on the same rows in another order and other partitions.
+    again = SparkCostSearch(estimator=DecisionTreeClassifier(maxDepth=2), **options).fit(frame.repartition(3))
+    assert len(again.countedCuts) == 2
+    assert [(t.t, t.threshold, t.profile) for t in again.trials] == [
+        (t.t, t.threshold, t.profile) for t in whole.trials
+    ]
+    for base, rows in (
+        (DecisionTreeClassifier(maxDepth=3), frame),
+        (DecisionTreeClassifier(maxDepth=2), frame.limit(9)),
+    ):
+        with pytest.raises(ValueError, match="belongs to another search"):
+            SparkCostSearch(estimator=base, **options).fit(rows)
+
+
+def test_hashed_folds_depend_on_the_rows_and_the_seed_alone(frame):
+    def folds(rows, seed):
+        data = SparkData(rows, "label", None, None, 3, seed, "own")
+        return dict(map(tuple, data.coded.select("row", data.fold_name).collect()))
+
+    known = folds(frame, 0)
+    assert folds(frame.repartition(5).orderBy("w"), 0) == known
+    assert folds(frame, 1) != known
+    assert sorted(set(known.values())) == [0, 1, 2]
+    assert min(np.bincount(list(known.values()))) > 1200 / 4
+
+
+# ---------------------------------------------------------------- what cannot be used
+
+
+def test_the_search_in_memory_names_this_one(frame, data):
+    with pytest.raises(TypeError, match=r"X must be in memory, got a pyspark DataFrame.*csf\.spark\.SparkCostSearch"):
+        paper_search(LinearSVC()).fit(frame, data[1])
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ("label * 2 as label", {}, "labelCol='label' must hold 1 for the positive class .* got 2"),
+        ("if(row = 5, null, label) as label", {}, "labelCol='label' must hold .* got null"),
+        ("label > 0 as label", {}, "labelCol='label' must hold numbers 0 and 1, got a column of boolean"),
+        ("label", {"labelCol": "y"}, "labelCol='y' is no column of the frame, which has w, fold"),
+        ("label, if(row = 5, -1, w) as w", {"weightCol": "w"}, "weightCol='w' must hold finite numbers >= 0, got -1"),
+        ("label, double('NaN') as w", {"weightCol": "w"}, "weightCol='w' must hold finite numbers >= 0, got NaN"),
+        ("label", {"foldCol": "fold", "numFolds": 2}, r"foldCol='fold' must hold fold numbers 0, \..., 1 .* got 2"),
+        ("label", {"foldCol": "features"}, "foldCol='features' must hold integers"),
+        ("label, int(row % 2) * 2 as fold", {"foldCol": "fold"}, "fold 1 of 3 holds out no row"),
+        ("label, int(label) as fold", {"foldCol": "fold"}, "without fold 0 there is no negative row"),
+        ("label, 1 as prediction", {}, "the frame has columns prediction already, which LogisticRegression adds"),
+        ("label", {"numFolds": 1}, "numFolds must be .* >= 2"),
+        ("label", {"threshold": "best"}, "threshold must be"),
+        ("label", {"estimatorParamMaps": []}, "estimatorParamMaps must be a list of dicts"),
+    ],
+)
+def test_what_cannot_be_used(frame, change, options, message):
+    from pyspark.ml.classification import LogisticRegression
+    from pyspark.sql import functions as F
+
+    columns = [name for name in ("w", "fold", "features", "row") if f" as {name}" not in change]
+    rows = frame.withColumn("fold", F.expr("int(fold + label)")).selectExpr(*columns, *split(change))
+    with pytest.raises((TypeError, ValueError), match=message):
+        SparkCostSearch(estimator=LogisticRegression(), **options).fit(rows)
+
+
+def split(change):
+    """Expressions with commas between them, but for those inside parentheses."""
+    return change.replace("label, ", "label;").split(";")
+
+
+def test_estimators_that_cannot_be_used(frame):
+    from pyspark.ml import Pipeline
+    from pyspark.ml import classification as c
+    from pyspark.ml.feature import StandardScaler
+
+    cases = [
+        (c.MultilayerPerceptronClassifier(layers=[4, 2]), "MultilayerPerceptronClassifier takes no weights"),
+        (c.OneVsRest(classifier=c.LogisticRegression()), "OneVsRest has none"),
+        (StandardScaler(), "StandardScaler takes no weights"),
+        (Pipeline(stages=[]), "got a Pipeline without stages"),
+        (LinearSVC(), "estimator must be a classifier of pyspark.ml"),
+        (c.LogisticRegression(probabilityCol=""), "hides what the search reads"),
+    ]
+    for estimator, message in cases:
+        with pytest.raises((TypeError, ValueError), match=message):
+            SparkCostSearch(estimator=estimator).fit(frame)
+    with pytest.raises(ValueError, match="has no estimator"):
+        SparkCostSearch().fit(frame)
+    with pytest.raises(ValueError, match="labelCol='w' of the search is not that of LinearSVC, 'label'"):
+        SparkCostSearch(estimator=c.LinearSVC(labelCol="label"), labelCol="w").fit(frame)
