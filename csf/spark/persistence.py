@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReader, MLWriter
 
 from csf.spark.native import stages
 from csf.trials import Trial
-
-if TYPE_CHECKING:
-    from csf.spark.model import SparkCostSearchModel
-    from csf.spark.search import SparkCostSearch
 
 __all__ = ["ModelReader", "ModelWriter", "SearchReader", "SearchWriter"]
 
@@ -28,7 +24,7 @@ class SearchWriter(MLWriter):
         The search.
     """
 
-    def __init__(self, search: SparkCostSearch) -> None:
+    def __init__(self, search: Any) -> None:
         super().__init__()
         self.search = search
 
@@ -59,11 +55,11 @@ class SearchReader(MLReader):
         The class of the search.
     """
 
-    def __init__(self, cls: type[SparkCostSearch]) -> None:
+    def __init__(self, cls: type[Any]) -> None:
         super().__init__()
         self.cls = cls
 
-    def load(self, path: str) -> SparkCostSearch:
+    def load(self, path: str) -> Any:
         """See `pyspark.ml.util.MLReader`."""
         metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
         search = self.cls()
@@ -92,7 +88,7 @@ class ModelWriter(MLWriter):
         The model.
     """
 
-    def __init__(self, model: SparkCostSearchModel) -> None:
+    def __init__(self, model: Any) -> None:
         super().__init__()
         self.model = model
 
@@ -112,11 +108,11 @@ class ModelReader(MLReader):
         The class of the model.
     """
 
-    def __init__(self, cls: type[SparkCostSearchModel]) -> None:
+    def __init__(self, cls: type[Any]) -> None:
         super().__init__()
         self.cls = cls
 
-    def load(self, path: str) -> SparkCostSearchModel:
+    def load(self, path: str) -> Any:
         """See `pyspark.ml.util.MLReader`."""
         metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
         best: Any = DefaultParamsReader.loadParamsInstance(f"{path}/bestModel", self.sparkSession)

@@ -209,14 +209,14 @@ def test_parameters_are_searched_with_the_models_own_decision(frame, data):
 
 
 def test_a_search_goes_on_from_its_file(framed, data, tmp_path, monkeypatch):
-    from pyspark.ml.classification import DecisionTreeClassifier
+    from pyspark.ml.classification import NaiveBayes
 
     from csf.spark.base import SparkBase
 
     X, y, _ = data
     frame = framed(X, 1, label=y)
     options = {"nTrials": 3, "strategy": "grid", "numFolds": 2, "seed": 3}
-    whole = SparkCostSearch(estimator=DecisionTreeClassifier(maxDepth=2), **options).fit(frame)
+    whole = SparkCostSearch(estimator=NaiveBayes(modelType="gaussian"), **options).fit(frame)
     options["checkpoint"] = str(tmp_path / "search.json")
     trained, count = SparkBase.trained, []
 
@@ -228,16 +228,16 @@ def test_a_search_goes_on_from_its_file(framed, data, tmp_path, monkeypatch):
 
     monkeypatch.setattr(SparkBase, "trained", killed)
     with pytest.raises(SystemExit):
-        SparkCostSearch(estimator=DecisionTreeClassifier(maxDepth=2), **options).fit(frame)
+        SparkCostSearch(estimator=NaiveBayes(modelType="gaussian"), **options).fit(frame)
     # Another object, with other uids, on the same rows in another order and other partitions.
-    again = SparkCostSearch(estimator=DecisionTreeClassifier(maxDepth=2), **options).fit(frame.repartition(3))
+    again = SparkCostSearch(estimator=NaiveBayes(modelType="gaussian"), **options).fit(frame.repartition(3))
     assert len(again.countedCuts) == 2
     assert [(t.t, t.threshold, t.profile) for t in again.trials] == [
         (t.t, t.threshold, t.profile) for t in whole.trials
     ]
     for base, rows in (
-        (DecisionTreeClassifier(maxDepth=3), frame),
-        (DecisionTreeClassifier(maxDepth=2), frame.limit(9)),
+        (NaiveBayes(modelType="gaussian", smoothing=2.0), frame),
+        (NaiveBayes(modelType="gaussian"), frame.limit(1100)),
     ):
         with pytest.raises(ValueError, match="belongs to another search"):
             SparkCostSearch(estimator=base, **options).fit(rows)
