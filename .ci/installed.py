@@ -16,7 +16,10 @@ from sklearn.datasets import load_digits
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.svm import LinearSVC
 
-EXTRAS = ("pandas", "pyarrow", "polars", "skops", "river", "distributed", "nbclient", "pytest", "lightgbm", "xgboost")
+EXTRAS = (
+    *("pandas", "pyarrow", "polars", "skops", "river", "distributed", "pyspark", "nbclient", "pytest"),
+    *("lightgbm", "xgboost"),
+)
 
 warnings.simplefilter("error")
 tempfile.tempdir = os.environ.get("TMPDIR")

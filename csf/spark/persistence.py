@@ -51,18 +51,18 @@ class SearchReader(MLReader):
 
     Parameters
     ----------
-    cls : type
+    kind : type
         The class of the search.
     """
 
-    def __init__(self, cls: type[Any]) -> None:
+    def __init__(self, kind: type[Any]) -> None:
         super().__init__()
-        self.cls = cls
+        self.kind = kind
 
     def load(self, path: str) -> Any:
         """See `pyspark.ml.util.MLReader`."""
         metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
-        search = self.cls()
+        search = self.kind()
         search._resetUid(metadata["uid"])
         for name, value in metadata["paramMap"].items():
             search.set(search.getParam(name), value)
@@ -104,19 +104,19 @@ class ModelReader(MLReader):
 
     Parameters
     ----------
-    cls : type
+    kind : type
         The class of the model.
     """
 
-    def __init__(self, cls: type[Any]) -> None:
+    def __init__(self, kind: type[Any]) -> None:
         super().__init__()
-        self.cls = cls
+        self.kind = kind
 
     def load(self, path: str) -> Any:
         """See `pyspark.ml.util.MLReader`."""
         metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
         best: Any = DefaultParamsReader.loadParamsInstance(f"{path}/bestModel", self.sparkSession)
         trials = [Trial.from_dict(record) for record in metadata["trials"]]
-        model = self.cls(best, metadata["told"], trials)
+        model = self.kind(best, metadata["told"], trials)
         model._resetUid(metadata["uid"])
         return model
