@@ -54,8 +54,8 @@ class SparkBase:
         last = last_stage(estimator)
         if not last.hasParam("weightCol"):
             raise TypeError(f"{wanted}; {type(last).__name__} takes no weights, and costs are weights")
-        if not last.hasParam("rawPredictionCol") or not (last.hasParam("thresholds") or last.hasParam("threshold")):
-            raise TypeError(f"{wanted}, with a threshold of its own; {type(last).__name__} has none")
+        if not (last.hasParam("probabilityCol") or (last.hasParam("threshold") and last.hasParam("rawPredictionCol"))):
+            raise TypeError(f"{wanted}; {type(last).__name__} gives neither probabilities nor margins with a threshold")
         for name in ("labelCol", "predictionCol", score_parameter(last)):
             if not last.getOrDefault(name):
                 raise ValueError(f"{type(last).__name__}({name}='') hides what the search reads; give it a name")

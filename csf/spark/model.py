@@ -39,6 +39,7 @@ class SparkCostSearchModel(Model, MLReadable, MLWritable):
     ----------
     bestModel : pyspark.ml.Model
         Spark's own model, trained on all rows, with its threshold set: it is saved, loaded and served without csf.
+        XGBoost's, which has no threshold, becomes a PipelineModel with stages of Spark that cut its probability.
     bestThreshold : float or None
         The threshold: a probability, or a raw margin for LinearSVC. More than that is positive. ``None`` where the
         model keeps its own decision.

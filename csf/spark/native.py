@@ -154,11 +154,37 @@ def with_threshold(model: Model, cut: float) -> tuple[Model, float]:
         last.set(last.getParam("threshold"), threshold)
         return model, threshold
     threshold = _between(cut)
+    if not last.hasParam("thresholds"):
+        return _decided(model, threshold), threshold
     # LogisticRegression has both, which must agree, and reads one or the other depending on its family.
     last.set(last.getParam("thresholds"), [1.0 - threshold, threshold])
     if last.hasParam("threshold"):
         last.set(last.getParam("threshold"), threshold)
     return model, threshold
+
+
+def _decided(model: Model, threshold: float) -> PipelineModel:
+    """The model followed by stages of Spark that cut its probability, for models that always cut at a half."""
+    from pyspark.ml.classification import LinearSVC
+    from pyspark.ml.feature import SQLTransformer, VectorSlicer
+    from pyspark.ml.linalg import Vectors
+    from pyspark.sql import SparkSession
+
+    last = last_stage(model)
+    name, given = last.getOrDefault("predictionCol"), last.getOrDefault("probabilityCol")
+    added = [f"{name}_{what}" for what in ("half", "score", "margin")]
+    last.set(last.getParam("predictionCol"), added[0])
+    # A linear model of one feature, whose sign is known: its margin is a multiple of the probability.
+    line = LinearSVC(fitIntercept=False, standardization=False, maxIter=1, featuresCol=added[1], labelCol="label")
+    known = [(Vectors.dense([value]), value) for value in (0.0, 1.0)]
+    rule = line.fit(SparkSession.active().createDataFrame(known, [added[1], "label"]))
+    rule.set(rule.getParam("threshold"), float(rule.coefficients[0]) * threshold)
+    rule.set(rule.getParam("predictionCol"), name)
+    rule.set(rule.getParam("rawPredictionCol"), added[2])
+    slicer = VectorSlicer(inputCol=given, outputCol=added[1], indices=[1])
+    kept = SQLTransformer(statement=f"SELECT * EXCEPT ({', '.join(f'`{each}`' for each in added)}) FROM __THIS__")
+    before = model.stages if isinstance(model, PipelineModel) else [model]
+    return PipelineModel(stages=[*before, slicer, rule, kept])
 
 
 def _between(cut: float) -> float:
@@ -173,4 +199,4 @@ def _between(cut: float) -> float:
 
 def _by_margin(last: Params) -> bool:
     """Whether the classifier's threshold is one of raw margins."""
-    return not last.hasParam("thresholds")
+    return last.hasParam("threshold") and not last.hasParam("thresholds")

@@ -38,8 +38,8 @@ class SparkCostSearch(Estimator, SearchParams, MLReadable, MLWritable):
     Parameters
     ----------
     estimator : pyspark.ml.Estimator
-        Classifier with ``weightCol`` and a threshold (LinearSVC, LogisticRegression, trees, forests, GBTClassifier,
-        NaiveBayes), or a Pipeline that ends in one.
+        Classifier with ``weightCol`` (LinearSVC, LogisticRegression, trees, forests, GBTClassifier, NaiveBayes,
+        ``xgboost.spark.SparkXGBClassifier``), or a Pipeline that ends in one.
     estimatorParamMaps : list of dict, default=[{}]
         Parameters to search together with the costs, as `pyspark.ml.tuning.ParamGridBuilder` makes them.
     metric : str or Metric, default="f1"

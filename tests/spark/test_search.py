@@ -18,8 +18,8 @@ from csf.thresholding import threshold_curve
 pytestmark = pytest.mark.slow
 
 BASES = ("svc", "logistic", "multinomial", "boosting", "pipeline")
-OPTIONS = {"nTrials": 2, "foldCol": "fold", "weightCol": "w", "parallelism": 2}
-CONSTRAINED = {"metric": "recall", "constraint": "precision >= 0.5"}
+OPTIONS = {"nTrials": 1, "foldCol": "fold", "weightCol": "w", "parallelism": 2}
+CONSTRAINED = {"nTrials": 2, "metric": "recall", "constraint": "precision >= 0.5"}
 
 
 def base_of(name):
@@ -169,6 +169,27 @@ def test_it_is_saved_and_served_without_csf(fitted, frame, tmp_path, local):
     assert all(0 < sum(labels) < len(labels) for labels in expected.values())
 
 
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
+def test_boosting_of_xgboost_gets_stages_that_cut(frame, tmp_path):
+    """Its own models cut at a half."""
+    from pyspark.ml import PipelineModel
+    from pyspark.ml.functions import vector_to_array
+
+    base = pytest.importorskip("xgboost.spark").SparkXGBClassifier(n_estimators=3, max_depth=3, num_workers=1)
+    model = SparkCostSearch(estimator=base, nTrials=1, foldCol="fold", weightCol="w").fit(frame)
+    assert model.bestScore > 0.4
+    model.bestModel.write().save(str(tmp_path / "model"))
+    best = PipelineModel.load(str(tmp_path / "model"))
+    told = best.transform(frame)
+    assert [name for name in told.columns if name not in frame.columns] == [
+        "rawPrediction",
+        "probability",
+        "prediction",
+    ]
+    rows = told.select(vector_to_array("probability")[1], "prediction").collect()
+    assert all((value > model.bestThreshold) == (label == 1) for value, label in rows)
+
+
 def test_models_and_searches_are_files_too(fitted, frame, tmp_path):
     from pyspark.ml.tuning import ParamGridBuilder
 
@@ -184,7 +205,7 @@ def test_models_and_searches_are_files_too(fitted, frame, tmp_path):
     search = SparkCostSearch(estimator=base, estimatorParamMaps=maps, tol=0.01, threshold=None, **OPTIONS)
     search.save(str(tmp_path / "search"))
     other = SparkCostSearch.load(str(tmp_path / "search"))
-    assert (other.uid, other.getNTrials(), other.getThreshold(), other.getTol()) == (search.uid, 2, None, 0.01)
+    assert (other.uid, other.getNTrials(), other.getThreshold(), other.getTol()) == (search.uid, 1, None, 0.01)
     assert [list(each.values()) for each in other.getEstimatorParamMaps()] == [[2], [3]]
     assert other.getEstimator().getStages()[-1].getNumTrees() == 4
     other.setParams(metric=lambda fn, fp: 0.0)
@@ -304,7 +325,7 @@ def test_estimators_that_cannot_be_used(frame):
 
     cases = [
         (c.MultilayerPerceptronClassifier(layers=[4, 2]), "MultilayerPerceptronClassifier takes no weights"),
-        (c.OneVsRest(classifier=c.LogisticRegression()), "OneVsRest has none"),
+        (c.OneVsRest(classifier=c.LogisticRegression()), "OneVsRest gives neither probabilities nor margins"),
         (StandardScaler(), "StandardScaler takes no weights"),
         (Pipeline(stages=[]), "got a Pipeline without stages"),
         (LinearSVC(), "estimator must be a classifier of pyspark.ml"),
