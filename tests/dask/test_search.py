@@ -98,8 +98,8 @@ def test_a_hundred_thousand_rows(base):
     y = (X @ rng.normal(size=20) / 4 + 0.6 * rng.normal(size=100_000) > 1.8).astype(int)
     weight, fold = rng.integers(1, 4, y.size) / 2, hash_folds(3, y.size, 5)
     whole = paper_search(PRECISE[base], n_trials=5, cv=PredefinedSplit(fold)).fit(X, y, weight)
-    for n_parts in (3, 17):
-        dX, dy, dweight, dfold = pieces(n_parts, X, y, weight, fold)
+    for n_parts, order in ((1, slice(None)), (3, rng.permutation(y.size)), (17, slice(None))):
+        dX, dy, dweight, dfold = pieces(n_parts, *(a[order] for a in (X, y, weight, fold)))
         search = DaskCostSearch(PRECISE[base], n_trials=5).fit(dX, dy, dweight, folds=dfold)
         check_alike(search, whole, profile=2e-5)
         assert all(found.n_passes <= 4 for found in search.counted_cuts_)
@@ -107,15 +107,17 @@ def test_a_hundred_thousand_rows(base):
 
 @pytest.mark.slow
 @pytest.mark.data
+@pytest.mark.parametrize(("n_parts", "weighted", "shuffled"), [(1, False, False), (3, True, True), (17, False, True)])
 @pytest.mark.parametrize("base", ["squared hinge", "logistic"])
-def test_adult(load_data, base):
+def test_adult(load_data, base, n_parts, weighted, shuffled):
     X, y = load_data("adult")
-    X = X.toarray() if sparse.issparse(X) else X
-    fold = hash_folds(0, y.size, 5)
-    whole = paper_search(PRECISE[base], n_trials=5, cv=PredefinedSplit(fold)).fit(X, y)
-    dX, dy, dfold = pieces(3, X, y, fold)
+    X, rng = X.toarray() if sparse.issparse(X) else X, np.random.default_rng(0)
+    fold, weight = hash_folds(0, y.size, 5), rng.integers(1, 4, y.size) / 2 if weighted else None
+    whole = paper_search(PRECISE[base], n_trials=3, cv=PredefinedSplit(fold)).fit(X, y, weight)
+    order = rng.permutation(y.size) if shuffled else slice(None)
+    dX, dy, dweight, dfold = pieces(n_parts, *(None if a is None else a[order] for a in (X, y, weight, fold)))
     # Rare columns leave directions in which models hardly differ: their scores are compared, not their coefficients.
-    search = DaskCostSearch(PRECISE[base], n_trials=5, refit=False).fit(dX, dy, folds=dfold)
+    search = DaskCostSearch(PRECISE[base], n_trials=3, refit=False).fit(dX, dy, dweight, folds=dfold)
     for mine, known in zip(search.trials_, whole.trials_, strict=True):
         assert mine.t == known.t
         assert mine.score == pytest.approx(known.score, abs=1e-4)
