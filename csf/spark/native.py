@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pyspark.ml import Pipeline, PipelineModel
+from pyspark.ml.classification import LinearSVC
+from pyspark.ml.feature import SQLTransformer, VectorSlicer
 from pyspark.ml.functions import vector_to_array
+from pyspark.ml.linalg import Vectors
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from csf.spark.frame import named_column
@@ -165,11 +169,6 @@ def with_threshold(model: Model, cut: float) -> tuple[Model, float]:
 
 def _decided(model: Model, threshold: float) -> PipelineModel:
     """The model followed by stages of Spark that cut its probability, for models that always cut at a half."""
-    from pyspark.ml.classification import LinearSVC
-    from pyspark.ml.feature import SQLTransformer, VectorSlicer
-    from pyspark.ml.linalg import Vectors
-    from pyspark.sql import SparkSession
-
     last = last_stage(model)
     name, given = last.getOrDefault("predictionCol"), last.getOrDefault("probabilityCol")
     added = [f"{name}_{what}" for what in ("half", "score", "margin")]

@@ -6,6 +6,8 @@ from typing import Any
 
 from pyspark.ml.param import Param, Params, TypeConverters
 
+from csf.spark.native import last_stage
+
 __all__ = ["DEFAULTS", "SearchParams"]
 
 DEFAULTS: dict[str, Any] = {
@@ -131,7 +133,5 @@ class SearchParams(Params):
         return (self.getOrDefault(name) or None) if self.isSet(name) else None
 
     def _of_estimator(self, name: str) -> str | None:
-        from csf.spark.native import last_stage
-
         last = last_stage(self.getEstimator())
         return last.getOrDefault(name) or None if last.hasParam(name) and last.isDefined(name) else None
