@@ -73,7 +73,10 @@ def draw_trials(display: Any, ax: Axes, point_kwargs: Any, bottom: float) -> Non
         style = {"color": ORANGE, "marker": "o", "markersize": 8, "markeredgecolor": INK, "linestyle": "none"}
         if not display.feasible:
             style["markerfacecolor"] = "white"
-        (display.winner_,) = ax.plot([t[display.winner]], [_winner_height(display)], zorder=5, **style)
+        x, y = float(t[display.winner]), _winner_height(display)
+        # A cut that holds on other draws is not the best one of these samples: the dot of the trial is above it.
+        ax.plot([x, x], [y, attained[display.winner]], color=INK, linewidth=1.2, zorder=4.5)
+        (display.winner_,) = ax.plot([x], [y], zorder=5, **style)
     if len(display.failed):
         style = {"color": INK, "marker": "x", "markersize": 6, "linestyle": "none", "zorder": 5, "clip_on": False}
         (display.failed_,) = ax.plot(display.failed, np.full(len(display.failed), bottom), **style)
@@ -159,6 +162,8 @@ def _winner_label(display: Any, ax: Axes, others: list[Annotation]) -> Annotatio
     name = "winner" if display.feasible else "closest"
     at = f"costs {t:.3g} : 1" if display.ratio else f"t = {t:.3g}"
     text = f"{name}: {at}\n{display.metric_name} = {value:.3f}"
+    if display.attained[display.winner] - value >= 0.0005:
+        text += " at its stable cut"
     return place(ax, text, (t, value), points=points[np.isfinite(points).all(axis=1)], others=others)
 
 
