@@ -25,7 +25,7 @@ from csf.search.score_file import ScoreFile
 from csf.search.stable_choice import StableChoice, stable_choice
 from csf.search.tasks import FoldTask
 from csf.search.workers import Workers
-from csf.trials import CompleteFields, Trial, first_line
+from csf.trials import Trial, first_line
 
 if TYPE_CHECKING:
     from csf.samples.folds import Fold
@@ -54,11 +54,11 @@ class Winner(NamedTuple):
 
 
 class _Untold(NamedTuple):
-    """A finished trial on its way into its study and the store of scores."""
+    """A finished trial on its way into its study, what later ones start from, and the store of scores."""
 
     setting: int
     number: int
-    fields: CompleteFields
+    fields: Any
     results: list[FoldResult]
 
 
@@ -270,14 +270,15 @@ class SearchLoop:
         return None
 
     def _tell(self, setting: int, trial: Trial, results: list[FoldResult]) -> Trial:
-        self._memory.add(setting, trial, results)
-        study = self.studies[setting]
-        fields = pooled_outcome(study.metric, self.folds, results, tune=self.tune)
-        if "error" not in fields:
-            # Kept until it is recorded: Ctrl-C may come at any point from here on.
-            self._untold = _Untold(setting, trial.number, fields, results)
-            return self._record(self._untold)
-        cause = first_line(fields["error"])
+        fields = pooled_outcome(self.studies[setting].metric, self.folds, results, tune=self.tune)
+        # Kept until it is recorded: Ctrl-C may come at any point from here on.
+        self._untold = _Untold(setting, trial.number, fields, results)
+        if "error" in fields:
+            self._warn_of(trial, first_line(fields["error"]))
+        return self._record(self._untold)
+
+    def _warn_of(self, trial: Trial, cause: str) -> None:
+        """Tell of a failed trial, unless others failed like it."""
         self._failures[cause] += 1
         if self._failures[cause] == 1:
             warn(
@@ -285,17 +286,17 @@ class SearchLoop:
                 f"trials_: {cause}",
                 FitFailedWarning,
             )
-        return study.fail(
-            trial, fields["error"], setting=setting, fit_time=fields["fit_time"], score_time=fields["score_time"]
-        )
 
     def _record(self, untold: _Untold) -> Trial:
-        """Record a trial with what it says: both, even where Ctrl-C comes between them and this is called again."""
-        setting, number = untold.setting, untold.number
+        """Record a trial with all that it says, even where Ctrl-C comes in between and this is called again."""
+        setting, number, fields, results = untold
         if self._trial(setting, number).state == "pending":
-            self.studies[setting].record(number, setting=setting, **untold.fields)
+            study = self.studies[setting]
+            (study.fail if "error" in fields else study.record)(number, setting=setting, **fields)
         trial = self._trial(setting, number)
-        self._keep(setting, trial, untold.results)
+        self._memory.add(setting, trial, results)
+        if trial.state == "complete":
+            self._keep(setting, trial, results)
         self._untold = None
         return trial
 

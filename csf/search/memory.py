@@ -32,11 +32,20 @@ class Memory:
 
     def __init__(self, trainers: list[list[Trainer]]) -> None:
         self.trainers = trainers
-        self.order: list[list[int]] = []
-        self._starts = [WarmStarts() for _ in trainers[0]]
+        # Trials in their order, and the states of each fold: one attribute, so that Ctrl-C leaves both or neither.
+        self._told: tuple[list[list[int]], list[WarmStarts]] = [], [WarmStarts() for _ in trainers[0]]
         # Large states take long to describe: what was described for the file before is kept, by the id of its entry,
         # together with the entry, so that the id stays its own.
         self._texts: dict[int, tuple[Known, list[Any]]] = {}
+
+    @property
+    def order(self) -> list[list[int]]:
+        """Setting and number of all trials, in the order in which they were told."""
+        return self._told[0]
+
+    @property
+    def _starts(self) -> list[WarmStarts]:
+        return self._told[1]
 
     def starts(self, setting: int, fold: int, costs: Costs) -> Sequence[Any]:
         """States for a training to start from.
@@ -57,7 +66,7 @@ class Memory:
         return () if trainer.family is None else self._starts[fold].nearest(trainer.family, trainer.position(costs))
 
     def add(self, setting: int, trial: Trial, results: list[FoldResult]) -> None:
-        """Keep the states of a trial.
+        """Keep the states of a trial, once.
 
         Parameters
         ----------
@@ -68,12 +77,13 @@ class Memory:
         results : list of FoldResult
             What each fold gave.
         """
-        self.order.append([setting, trial.number])
-        if self.trainers[setting][0].family is None:
+        if [setting, trial.number] in self.order:
             return
-        for trainer, starts, result in zip(self.trainers[setting], self._starts, results):
+        told = [starts.copy() for starts in self._starts]
+        for trainer, starts, result in zip(self.trainers[setting], told, results):
             if result.state is not None and trainer.family is not None:
                 starts.add(trainer.family, trainer.position(trial.costs), result.state)
+        self._told = [*self.order, [setting, trial.number]], told
 
     def to_record(self) -> dict[str, Any]:
         """Plain description for a file.
@@ -122,7 +132,7 @@ class Memory:
         for fold, (starts, entries) in enumerate(zip(self._starts, record["states"], strict=True)):
             for setting, position, state in entries:
                 starts.add(self.trainers[setting][fold].family, tuple(position), decode(state))
-        self.order = record["order"]
+        self._told = record["order"], self._starts
         return []
 
 

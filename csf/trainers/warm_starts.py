@@ -54,6 +54,18 @@ class WarmStarts:
         """All of them, the latest last."""
         return tuple(self._known)
 
+    def copy(self) -> WarmStarts:
+        """The same states, to which others can be added.
+
+        Returns
+        -------
+        WarmStarts
+            The copy.
+        """
+        made = WarmStarts()
+        made._known, made._sizes = list(self._known), list(self._sizes)
+        return made
+
     def add(self, family: str, position: tuple[float, ...], state: object) -> None:
         """Keep a state; the oldest ones go when there are too many, or too large ones.
 

@@ -15,6 +15,7 @@ from csf.search.loop import SearchLoop
 from csf.search.memory import Memory
 from csf.strategies import Grid, NeutralFirst, get_strategy
 from csf.testing import check_strategy
+from csf.trainers.warm_starts import WarmStarts
 
 
 def problem(seed, weights=0.9, n=400):
@@ -129,14 +130,18 @@ def knowledge(search):
     return search.trials_, search.best_index_, search.gain_, search.gain_error_
 
 
+# Each is called for the third trial in that call; states are kept for three folds.
+TOLD = [(Study, "record", 3), (SearchLoop, "_record", 3), (ScoreStore, "put", 3), (Memory, "add", 3)]
+
+
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize(("owner", "name"), [(Study, "record"), (SearchLoop, "_record"), (ScoreStore, "put")])
-def test_ctrl_c_between_a_record_and_its_decisions_loses_neither(tmp_path, monkeypatch, owner, name, after):
-    """The trial that is being told counts with what it decides, in the result and in the file."""
+@pytest.mark.parametrize(("owner", "name", "call"), [*TOLD, (WarmStarts, "add", 8)])
+def test_ctrl_c_between_a_record_and_its_decisions_loses_neither(tmp_path, monkeypatch, owner, name, call, after):
+    """The trial that is being told counts with all that it decides and leaves, in the result and in the file."""
     data, path = problem(1), tmp_path / "search.json"
     whole = searched(data, n_trials=6)
     with monkeypatch.context() as patch:
-        strike(patch, owner, name, 3, after=after)
+        strike(patch, owner, name, call, after=after)
         with pytest.warns(UserWarning, match="the search was interrupted"):
             partial = searched(data, n_trials=6, checkpoint=path)
     three = searched(data, n_trials=6, callbacks=[lambda study, trial: trial.number == 2])
