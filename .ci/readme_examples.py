@@ -1,4 +1,7 @@
-"""Writes the Python examples of the README and the guide as files for a type checker: `readme_examples.py FOLDER`."""
+"""Writes the Python examples of the README and the guide as files for a type checker: `readme_examples.py FOLDER`.
+
+Blocks that go on from others, or need what no extra of csf installs, are marked ``py`` and left out.
+"""
 
 import re
 import sys

@@ -139,7 +139,8 @@ def test_a_search_that_is_struck_goes_on_to_the_same_result(tmp_path, name, whic
 
 ROOT = Path(csf.__file__).parent
 TRACED = {str(path) for room in ("search", "study") for path in (ROOT / room).glob("*.py")}
-TRACED |= {str(ROOT / "_common" / "files.py"), str(ROOT / "trials.py")}
+TRACED |= {str(ROOT / "_common" / "files.py"), str(ROOT / "trials.py"), str(ROOT / "resampling" / "store.py")}
+TRACED |= {str(ROOT / "trainers" / "warm_starts.py")}
 
 
 def interrupted(function, at):
@@ -167,13 +168,13 @@ def interrupted(function, at):
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.filterwarnings("ignore:the search was interrupted")
-@pytest.mark.parametrize("name", ["hinge", "trees", "gain"])
+@pytest.mark.parametrize("name", ["hinge", "trees", "losses", "gain"])
 def test_ctrl_c_at_any_line_of_a_search_loses_nothing(tmp_path, name):
     whole, X, y = made(name)
     whole.fit(X, y)
     n_lines = interrupted(lambda: made(name, checkpoint=tmp_path / "c.json")[0].fit(X, y), -1)
     rng, told = np.random.default_rng(0), 0
-    for number, at in enumerate(rng.integers(1, n_lines, max(KILLS // 4, 4))):
+    for number, at in enumerate(rng.integers(1, n_lines, 2 * KILLS)):
         path = tmp_path / f"{number}.json"
         search = made(name, checkpoint=path)[0]
         try:
