@@ -108,7 +108,7 @@ def test_many_features_take_the_dual_path(kind):
 
 def test_more_samples_than_features_are_solved_in_the_coefficients():
     rng = np.random.default_rng(0)
-    X, sign = sparse.random(900, 600, 0.02, "csr", rng=rng), np.where(rng.random(900) < 0.3, 1.0, -1.0)
+    X, sign = sparse.random(900, 600, 0.02, "csr", random_state=0), np.where(rng.random(900) < 0.3, 1.0, -1.0)
     ours, weight = SquaredHinge(Rows(X), sign), np.where(sign > 0, 1.5, 0.5)
     found = ours.solve(weight, tol=1e-9)
     with on_path("dual"):
