@@ -42,6 +42,7 @@ def test_works_run_in_turns():
     assert times.shape == (3, 2)
 
 
+@pytest.mark.slow
 def test_the_scaling_table():
     lines = list(engine.scaling_rows(n_runs=1, shrink=100))
     assert {row["varied"] for row in lines} == {"samples", "features", "values in a row", "trials", "folds"}

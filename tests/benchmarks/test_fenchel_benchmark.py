@@ -7,6 +7,7 @@ from tests.benchmarks.fenchel import amp_rows, certificate_rows, gmean_rows, sol
 from tests.benchmarks.tables import markdown
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.skipif(data.data_folder() is None, reason="needs the real data sets: set CSF_DATA")
 def test_tables_of_one_set():

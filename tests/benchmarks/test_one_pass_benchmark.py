@@ -7,6 +7,7 @@ from tests.benchmarks.data import data_folder
 from tests.benchmarks.one_pass import change_rows, learning_rows, prevalence_change, rivals
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(data_folder() is None, reason="no data sets")
 def test_every_learner_has_its_row():
     rows = list(learning_rows(("wine",), n_orders=1))

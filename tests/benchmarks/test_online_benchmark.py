@@ -10,6 +10,7 @@ from tests.benchmarks import online
 from tests.benchmarks.online import compile_rows, dense_stream, learners, memory_row, throughput_rows
 
 
+@pytest.mark.slow
 def test_every_learner_has_its_rows():
     rows = list(throughput_rows(chunk_sizes=(200,), n_turns=1, streams={"few": dense_stream(600, 3)}))
     assert [row["name"] for row in rows] == list(learners()) != []

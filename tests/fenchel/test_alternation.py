@@ -175,6 +175,7 @@ def test_any_base_stops_after_the_given_number():
     assert len(pool(GMean(), [(1.0, 0.0), (0.8, 0.1), (0.0, 1.0)], max_iter=1)[1]) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.skipif(data_folder() is None, reason="needs the real data sets: set CSF_DATA")
 @each_metric
