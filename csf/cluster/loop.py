@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import log
 from typing import TYPE_CHECKING, Any
-
-from sklearn.exceptions import FitFailedWarning
 
 from csf._common.typing import Costs, Estimator, PathLike
 from csf._common.warn import warn
@@ -18,13 +15,14 @@ from csf.cluster.cut import CountedCut, counted_cut, own_decision
 from csf.cluster.engine import Engine, FoldTotals, Job
 from csf.search.batches import next_batch
 from csf.search.checkpoint import Checkpoint
+from csf.search.failures import Failures
 from csf.search.progress import Progress
 from csf.search.results import Summary, summary
 from csf.search.states import decode, encode
 from csf.strategies import get_strategy
 from csf.study import Study
 from csf.trainers.warm_starts import WarmStarts
-from csf.trials import first_line, known_hull, outcome
+from csf.trials import known_hull, outcome
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
@@ -137,10 +135,10 @@ class EngineSearch:
             for _ in self.bases
         ]
         self._starts = [WarmStarts() for _ in range(self.totals.n_folds)]
-        self._failures: Counter[str] = Counter()
+        self._failures = Failures()
         self._file = self._open()
         stopped = self._run()
-        self._warn_of_more_failures()
+        self._failures.warn_of_more(sum(study.state()["complete"] for study in self.studies))
         return summary(self.studies, self.settings, self.totals.n_folds, stopped=stopped)
 
     def train_on_everything(self, winner: Trial) -> Training:
@@ -242,25 +240,8 @@ class EngineSearch:
         if self.raise_errors:
             raise error
         text = "".join(traceback.format_exception(error))
-        cause = first_line(text)
-        self._failures[cause] += 1
-        if self._failures[cause] == 1:
-            warn(
-                f"trial {trial.number} (t={trial.t}, costs {trial.costs}) failed and is left out; its error is in "
-                f"trials_: {cause}",
-                FitFailedWarning,
-            )
+        self._failures.add(trial, text)
         return study.fail(trial, text, setting=setting, **times)
-
-    def _warn_of_more_failures(self) -> None:
-        """Tell at the end how many trials failed like the first ones, where others did not."""
-        more, done = self._failures.total() - len(self._failures), sum(s.state()["complete"] for s in self.studies)
-        if more and done:
-            causes = "; ".join(f"{cause} ({times} times)" for cause, times in self._failures.most_common())
-            warn(
-                f"{self._failures.total()} trials failed and are left out, {done} are complete. Causes: {causes}",
-                FitFailedWarning,
-            )
 
     def _best(self) -> str:
         scores = [study.best_score for study in self.studies if study.best_score is not None]

@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, StandardScaler
 
-from csf._common.typing import Estimator, FloatArray, Label
+from csf._common.typing import Estimator, FloatArray
 from csf.export.winner import Winner
 
-__all__ = ["affine", "linear_part", "plain", "scaling", "steps_of"]
+__all__ = ["affine", "decision", "linear_part", "scaling", "steps_of"]
 
 
 def steps_of(estimator: Estimator) -> list[Estimator]:
@@ -68,6 +68,11 @@ def scaling(scaler: Estimator, n_features: int) -> tuple[FloatArray, FloatArray]
     )
 
 
-def plain(label: Label) -> Any:
-    """A label as JSON has it."""
-    return label.item() if isinstance(label, np.generic) else label
+def decision(rule: Any) -> dict[str, Any]:
+    """How a rule decides from what is summed up, as JSON has it: numpy's labels and infinite cuts are none of it."""
+    labels = {"negative": rule.negative, "positive": rule.positive}
+    return {
+        "intercept": float(rule.intercept),
+        "threshold": float(np.nan_to_num(rule.threshold)),
+        **{name: label.item() if isinstance(label, np.generic) else label for name, label in labels.items()},
+    }

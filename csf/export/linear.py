@@ -9,7 +9,7 @@ import numpy as np
 
 from csf._common.files import write_json
 from csf._common.typing import Array, FloatArray, Label, PathLike, Samples
-from csf.export._parts import linear_part, plain
+from csf.export._parts import decision, linear_part
 from csf.export.winner import winner_of
 from csf.search import CostSearch
 
@@ -89,10 +89,7 @@ class LinearRule:
         return {
             "rule": "positive where sum(coef * features) + intercept >= threshold, else negative",
             "coef": self.coef.tolist(),
-            "intercept": float(self.intercept),
-            "threshold": float(np.nan_to_num(self.threshold)),
-            "negative": plain(self.negative),
-            "positive": plain(self.positive),
+            **decision(self),
             "features": self.features,
         }
 

@@ -15,7 +15,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from csf._common.files import write_json
 from csf._common.typing import Array, Estimator, FloatArray, Label, PathLike
-from csf.export._parts import linear_part, plain, scaling, steps_of
+from csf.export._parts import decision, linear_part, scaling, steps_of
 from csf.export.winner import winner_of
 from csf.search import CostSearch
 
@@ -188,10 +188,7 @@ class TableRule:
             "rule": "positive where intercept + the part of each column >= threshold, else negative; the part of a "
             "column is coef * number, or texts[text] (0 for unknown texts), or missing where there is none",
             "columns": {name: column.to_dict() for name, column in self.columns.items()},
-            "intercept": float(self.intercept),
-            "threshold": float(np.nan_to_num(self.threshold)),
-            "negative": plain(self.negative),
-            "positive": plain(self.positive),
+            **decision(self),
         }
 
     def save(self, path: PathLike) -> None:

@@ -12,8 +12,8 @@ from csf._common.typing import Array
 from csf.bounds import get_bound
 from csf.bounds.cone import Cone, ConeBound
 from csf.errors.profile import ErrorProfile
-from csf.metrics import Constrained, LinearFractional
-from csf.plots._style import Bounded, Excess
+from csf.metrics import LinearFractional
+from csf.plots._style import Bounded, Excess, names_of
 from csf.trials import best_trial
 
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ def cone_data(
         "span": metric.range(pos),
         "diagonal": isinstance(metric, LinearFractional) and not ratio,
         "ratio": ratio,
-        "metric_name": metric.metric.name if isinstance(metric, Constrained) else metric.name,
-        "constraint": None if metric.constraint is None else str(metric.constraint),
+        **names_of(metric),
     }
     if not winner.feasible:
         return data | _missed(told, others, metric, ratio)

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from csf._common.typing import Array, Estimator, Label, Samples
 from csf._sklearn import last_step, num_samples, safe_indexing
 from csf._validation import check_binary_target, check_class_weights
-from csf.metrics import get_metric
 from csf.scores.responses import DECISION_FIRST, positive_score
 from csf.search import CostSearch
 from csf.search.macro import MacroCostSearch
@@ -100,7 +99,7 @@ class CrossValidatedMixin:
         if not found.from_cut:
             return cls.from_curves(found.curve, "f1" if metric is None else metric, **options)
         if metric is None:
-            metric = aim_of(model) if hasattr(model, "constraint") else get_metric(model.metric)
+            metric = aim_of(model)
         options["threshold"] = 0.0 if threshold is None else threshold
         display = cls.from_curves(found.curve, metric, **options)
         display.axis_name = "threshold, counted from the cut of each model"

@@ -8,8 +8,7 @@ import numpy as np
 
 from csf._common.typing import Array
 from csf.bounds import SupportLineBound, known_profiles
-from csf.metrics import Constrained
-from csf.plots._style import Excess
+from csf.plots._style import Excess, names_of
 from csf.trials import best_trial
 
 if TYPE_CHECKING:
@@ -64,8 +63,7 @@ def profile_data(
         "winner": at,
         "feasible": winner.feasible,
         "demands": [_ends(np.array(costs), rhs, window) for costs, rhs in lines],
-        "metric_name": metric.metric.name if isinstance(metric, Constrained) else metric.name,
-        "constraint": None if metric.constraint is None else str(metric.constraint),
+        **names_of(metric),
     }
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array
+from csf.metrics import Constrained
 from csf.search import CostSearch
 from csf.search.macro import MacroCostSearch
 from csf.study import Study
@@ -19,11 +20,14 @@ if TYPE_CHECKING:
     from matplotlib.text import Annotation
     from matplotlib.transforms import Bbox
 
+    from csf.metrics.base import Metric
+
 __all__ = [
     "Bounded",
     "Excess",
     "bound_title",
     "label",
+    "names_of",
     "new_axes",
     "place",
     "right_labels",
@@ -54,6 +58,20 @@ BOUND_STYLES = {
     "envelope": (ORANGE, "-."),
     "parambath": (PURPLE, ":"),
 }
+
+
+def names_of(metric: Metric) -> dict[str, str | None]:
+    """Names of a metric and of its constraint, as the displays take them.
+
+    Returns
+    -------
+    dict
+        ``metric_name`` and ``constraint``, ``None`` without one.
+    """
+    return {
+        "metric_name": metric.metric.name if isinstance(metric, Constrained) else metric.name,
+        "constraint": None if metric.constraint is None else str(metric.constraint),
+    }
 
 
 def new_axes(ax: Axes | None, *, figsize: tuple[float, float] = (5.4, 4.2)) -> Axes:

@@ -9,7 +9,6 @@ import numpy as np
 
 from csf._common.typing import Array
 from csf.bounds import get_bound
-from csf.metrics import Constrained
 from csf.plots._style import (
     GREEN,
     INK,
@@ -18,6 +17,7 @@ from csf.plots._style import (
     bound_styles,
     bound_title,
     label,
+    names_of,
     new_axes,
     right_labels,
     study_of,
@@ -288,7 +288,6 @@ def _course(
         "attained": np.fmax.accumulate(attained),
         "best_possible": np.array([heights(trials[:n]) for n in steps]).T,
         "names": names,
-        "metric_name": metric.metric.name if isinstance(metric, Constrained) else metric.name,
-        "constraint": None if metric.constraint is None else str(metric.constraint),
+        **names_of(metric),
         "span": metric.range(study.pos),
     }

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array, Estimator, Label
 from csf._validation import check_binary_target
-from csf.metrics import Constrained, get_constraint, get_metric
+from csf.metrics import get_metric
 from csf.plots._cross_validated import CrossValidatedMixin
 from csf.plots._style import BLUE, new_axes, tidy
 from csf.plots._threshold_data import curve_data
@@ -19,6 +19,7 @@ from csf.plots._threshold_drawing import LEGEND, TITLE, draw_demands, draw_folds
 from csf.scores.responses import positive_score
 from csf.search import CostSearch
 from csf.search.macro import MacroCostSearch
+from csf.search.plan import aim_of
 from csf.thresholding import threshold_curve
 from csf.thresholding._pooled import PooledThresholdClassifier
 from csf.thresholding._scores import RESPONSE_METHODS
@@ -283,12 +284,12 @@ class ThresholdCurveDisplay(CrossValidatedMixin):
         name = type(estimator).__name__ if name is None else name
         tuned = isinstance(estimator, PooledThresholdClassifier)
         if tuned:
-            metric = _aim(estimator.metric, getattr(estimator, "constraint", None)) if metric is None else metric
+            metric = aim_of(estimator) if metric is None else metric
             threshold = estimator.threshold_ if threshold is None else threshold
             pos_label = estimator.pos_label_
         searched = isinstance(estimator, CostSearch)
         if searched:
-            metric = _aim(estimator.metric, estimator.constraint) if metric is None else metric
+            metric = aim_of(estimator) if metric is None else metric
             threshold = estimator.best_threshold_ if threshold is None else threshold
         options = {"threshold": threshold, "name": name, "ax": ax} | plot_kwargs
         metric = "f1" if metric is None else metric
@@ -365,9 +366,3 @@ class ThresholdCurveDisplay(CrossValidatedMixin):
     def short_name(self) -> str:
         """Name of the metric; constraints are named besides."""
         return self.metric_name.partition(",")[0] if self.demands else self.metric_name
-
-
-def _aim(metric, constraint):
-    """Metric and constraint of a classifier as one."""
-    constraint = get_constraint(constraint)
-    return get_metric(metric) if constraint is None else Constrained(get_metric(metric), constraint)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sklearn.exceptions import FitFailedWarning
 
 from csf._common.warn import warn
 from csf._sklearn import NoCallbackContext
@@ -17,6 +15,7 @@ from csf.resampling import MAX_BYTES, ScoreStore
 from csf.search.batches import next_batch
 from csf.search.checkpoint import Checkpoint
 from csf.search.deadline import Deadline
+from csf.search.failures import Failures
 from csf.search.gain_rule import Choice, GainRule
 from csf.search.memory import Memory
 from csf.search.outcomes import FoldResult, keep_scores, pooled_lost, pooled_outcome
@@ -25,7 +24,7 @@ from csf.search.score_file import ScoreFile
 from csf.search.stable_choice import StableChoice, stable_choice
 from csf.search.tasks import FoldTask
 from csf.search.workers import Workers
-from csf.trials import Trial, first_line
+from csf.trials import CompleteFields, FailedFields, Trial
 
 if TYPE_CHECKING:
     from csf.samples.folds import Fold
@@ -58,7 +57,7 @@ class _Untold(NamedTuple):
 
     setting: int
     number: int
-    fields: Any
+    fields: CompleteFields | FailedFields
     results: list[FoldResult]
 
 
@@ -124,7 +123,7 @@ class SearchLoop:
 
     def __post_init__(self) -> None:
         self._memory = Memory(self.trainers)
-        self._failures: Counter[str] = Counter()
+        self._failures = Failures()
         self._untold: _Untold | None = None
         y, samples = (np.concatenate(parts) for parts in zip(*((fold.y_test, fold.test) for fold in self.folds)))
         weights = [fold.weight_test for fold in self.folds if fold.weight_test is not None]
@@ -169,7 +168,7 @@ class SearchLoop:
             # Nobody will tell their results any more; strategies and results would wait for them.
             for study in self.studies:
                 study.forget_pending()
-        self._warn_of_more_failures()
+        self._failures.warn_of_more(self._n_complete())
         return None
 
     def choose(self) -> Winner:
@@ -274,25 +273,17 @@ class SearchLoop:
         # Kept until it is recorded: Ctrl-C may come at any point from here on.
         self._untold = _Untold(setting, trial.number, fields, results)
         if "error" in fields:
-            self._warn_of(trial, first_line(fields["error"]))
+            self._failures.add(trial, fields["error"])
         return self._record(self._untold)
-
-    def _warn_of(self, trial: Trial, cause: str) -> None:
-        """Tell of a failed trial, unless others failed like it."""
-        self._failures[cause] += 1
-        if self._failures[cause] == 1:
-            warn(
-                f"trial {trial.number} (t={trial.t}, costs {trial.costs}) failed and is left out; its error is in "
-                f"trials_: {cause}",
-                FitFailedWarning,
-            )
 
     def _record(self, untold: _Untold) -> Trial:
         """Record a trial with all that it says, even where Ctrl-C comes in between and this is called again."""
         setting, number, fields, results = untold
         if self._trial(setting, number).state == "pending":
-            study = self.studies[setting]
-            (study.fail if "error" in fields else study.record)(number, setting=setting, **fields)
+            if "error" in fields:
+                self.studies[setting].fail(number, setting=setting, **fields)
+            else:
+                self.studies[setting].record(number, setting=setting, **fields)
         trial = self._trial(setting, number)
         self._memory.add(setting, trial, results)
         if trial.state == "complete":
@@ -302,16 +293,6 @@ class SearchLoop:
 
     def _keep(self, setting: int, trial: Trial, results: list[FoldResult]) -> None:
         keep_scores(self.held_out, (setting, trial.number), trial, results, pooled_lost(results))
-
-    def _warn_of_more_failures(self) -> None:
-        """Tell at the end how many trials failed like the first ones, where others did not."""
-        more, done = self._failures.total() - len(self._failures), self._n_complete()
-        if more and done:
-            warn(
-                f"{self._failures.total()} trials failed and are left out, {done} are complete. Causes: "
-                + "; ".join(f"{cause} ({times} times)" for cause, times in self._failures.most_common()),
-                FitFailedWarning,
-            )
 
     def _n_complete(self) -> int:
         return sum(trial.state == "complete" for study in self.studies for trial in study.trials)

@@ -103,10 +103,15 @@ class Plan:
         return trainer
 
 
-def aim_of(search: Estimator) -> Metric:
-    """What a search maximises: its metric, under its constraint."""
-    metric, constraint = get_metric(search.metric), get_constraint(search.constraint)
+def aim(metric: str | Metric, constraint: Any) -> Metric:
+    """What is maximised: a metric, under a constraint if there is one."""
+    metric, constraint = get_metric(metric), get_constraint(constraint)
     return metric if constraint is None else Constrained(metric, constraint)
+
+
+def aim_of(search: Estimator) -> Metric:
+    """What a search maximises, or anything else that has a metric and maybe a constraint."""
+    return aim(search.metric, getattr(search, "constraint", None))
 
 
 def make_plan(search: Estimator, metric: Metric, task: Task, split_params: dict[str, Any], prepared: Prepared) -> Plan:

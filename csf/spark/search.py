@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame
 
 from csf._validation import check_choice, check_count, check_path
 from csf.cluster import EngineSearch
-from csf.metrics import Constrained, get_constraint, get_metric
 from csf.search.fitted import SearchResults
+from csf.search.plan import aim
 from csf.spark.base import SparkBase
 from csf.spark.engine import SparkEngine
 from csf.spark.frame import SparkData
@@ -231,8 +231,7 @@ class SparkCostSearch(Estimator, SearchParams, MLReadable, MLWritable):
         check_choice(self.getThreshold(), "threshold", ("tune", None))
         check_choice(self.getNormalize(), "normalize", ("none", "mean"))
         check_path(self.getCheckpoint(), "checkpoint")
-        metric, constraint = get_metric(self.getMetric()), get_constraint(self.getConstraint())
-        return metric if constraint is None else Constrained(metric, constraint)
+        return aim(self.getMetric(), self.getConstraint())
 
     def _data(self, dataset: DataFrame) -> SparkData:
         label, fold, last = self.getLabelCol(), self.getFoldCol(), last_stage(self.getEstimator())
