@@ -1,4 +1,4 @@
-"""Compiled dual coordinate descent for linear SVMs (Hsieh et al., ICML 2008), with shrinking and from any start."""
+"""Compiled dual coordinate descent for linear SVMs (Hsieh et al., ICML 2008), with shrinking, on any of the rows."""
 
 from __future__ import annotations
 
@@ -60,17 +60,19 @@ def descend_csr(
     upper: Array,
     dual: Array,
     w: Array,
-    violation: float,
+    order: IntArray,
+    enough: float,
     max_iter: int,
+    seed: int,
 ) -> int:
     """Improve ``dual`` and ``w`` in place; ``ridge`` is the diagonal that the squared hinge adds.
 
-    Ends when the largest and the smallest projected gradient are within ``violation``; returns the passes used.
+    Passes over the places in ``order``, which are mixed. Ends when the largest and the smallest projected gradient of
+    those that are not shrunk away are within ``enough``; returns the passes used.
     """
-    # The same seed each time: the order of a pass is random, results are not.
-    order = np.flatnonzero(upper > 0.0)
+    # The order of a pass is random, results are not.
     count, last = order.size, w.size - 1
-    state = np.uint64(88172645463325252)
+    state = np.uint64(88172645463325252 + seed)
     high, low = np.inf, -np.inf
     for passes in range(max_iter):
         top, bottom = -np.inf, np.inf
@@ -83,7 +85,7 @@ def descend_csr(
             score = csr_score(data, indices, start, stop, w) + constant * w[last]
             gradient = sign[i] * score - 1.0 + ridge[i] * dual[i]
             projected, shrunk = _verdict(gradient, dual[i], upper[i], high, low)
-            # Likely to stay at its bound: left out until the others are solved.
+            # Likely to stay at its bound: left out until someone looks at all again.
             if shrunk:
                 count -= 1
                 order[k], order[count] = order[count], order[k]
@@ -98,11 +100,8 @@ def descend_csr(
                 w[last] += change * constant
             k += 1
         high, low = _bounds(top, bottom)
-        if top - bottom <= violation:
-            # Solved for some variables only: all come back for a pass that may end the search.
-            if count == order.size:
-                return passes + 1
-            count, high, low = order.size, np.inf, -np.inf
+        if top - bottom <= enough:
+            return passes + 1
     return max_iter
 
 
@@ -117,17 +116,18 @@ def descend_dense(
     upper: Array,
     dual: Array,
     w: Array,
-    violation: float,
+    order: IntArray,
+    enough: float,
     max_iter: int,
+    seed: int,
 ) -> int:
     """As `descend_csr`, for a dense matrix.
 
     Twins on purpose: a row of each kind is reached in its own way in the middle of the loop, and compiled code has no
     means to choose one that costs nothing there.
     """
-    order = np.flatnonzero(upper > 0.0)
     count, last = order.size, w.size - 1
-    state = np.uint64(88172645463325252)
+    state = np.uint64(88172645463325252 + seed)
     high, low = np.inf, -np.inf
     for passes in range(max_iter):
         top, bottom = -np.inf, np.inf
@@ -152,8 +152,6 @@ def descend_dense(
                 w[last] += change * constant
             k += 1
         high, low = _bounds(top, bottom)
-        if top - bottom <= violation:
-            if count == order.size:
-                return passes + 1
-            count, high, low = order.size, np.inf, -np.inf
+        if top - bottom <= enough:
+            return passes + 1
     return max_iter

@@ -20,8 +20,10 @@ __all__ = ["HingeDescent"]
 
 # Turns in a row that rounding may swallow before the search ends.
 _PATIENCE = 5
-# Passes of coordinate descent of a turn.
-_PASSES = 10
+# Passes of coordinate descent of a turn, at most.
+_PASSES = 40
+# A start whose gap is a larger share of the objective is improved as a whole before single variables are.
+_POOR = 0.1
 
 
 class HingeDescent:
@@ -36,7 +38,7 @@ class HingeDescent:
 
     Notes
     -----
-    See `csf.linear.turns`. The start is the best one that earlier solutions suggest.
+    See `csf.linear.turns`. The start is the nearest solution, cut to the new weights.
 
     Examples
     --------
@@ -105,27 +107,19 @@ class HingeDescent:
             # order of the passes differs; several in a row are the end.
             swallowed = swallowed + 1 if value <= before else 0
             before = max(before, value)
-            w, passes = program.turn(dual, w, min(_PASSES, max_iter - used))
+            if starts and not used and gap > _POOR * objective:
+                program.improve_free(dual, w)
+                w = rows.combine(dual * sign)
+                margins = sign * rows.scores(w)
+            w, passes = program.turn(dual, w, margins, min(_PASSES, max_iter - used), seed=used)
             used += passes
         share = np.divide(dual, weight, out=np.zeros_like(dual), where=weight > 0)
         return HingeSolution(w, margins, share, float(objective), float(bound), 1.0, used, dual)
 
     def _start(self, weight: Array, starts: Sequence[HingeSolution]) -> Array:
-        """Best dual variables that the nearest solutions suggest.
-
-        Those at their upper bound stay there. The others keep their size, as they do where classes are separated, or
-        their share of the weight.
-        """
-        best, value = np.zeros(self.rows.n_rows), 0.0
-        # All of them are feasible, and a look at one costs a product with the data: far less than the passes that a
-        # poor choice would need. Where weights have grown, none of the three is always the best.
-        for solution in starts[:2]:
-            if solution.dual is None:
-                raise ValueError("starts holds a solution without dual variables; accepted: those of HingeDescent")
-            kept = np.where(solution.share >= 1.0 - 1e-9, weight, np.minimum(solution.dual, weight))
-            for dual in (kept, np.minimum(solution.dual, weight), solution.share * weight):
-                w = self.rows.combine(dual * self.sign)
-                bound = dual.sum() - 0.5 * w @ w
-                if bound > value:
-                    best, value = dual, bound
-        return best
+        """Dual variables of the nearest solution, cut to the box."""
+        if not starts:
+            return np.zeros(self.rows.n_rows)
+        if starts[0].dual is None:
+            raise ValueError("starts holds a solution without dual variables; accepted: those of HingeDescent")
+        return np.clip(starts[0].dual, 0.0, weight)

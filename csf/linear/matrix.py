@@ -164,10 +164,12 @@ class Rows:
         upper: Array,
         dual: Array,
         w: Array,
-        violation: float,
+        order: IntArray,
+        enough: float,
         max_iter: int,
+        seed: int,
     ) -> int:
-        """Passes of dual coordinate descent over the rows; see `csf.linear._descent`.
+        """Passes of dual coordinate descent over some of the rows; see `csf.linear._descent`.
 
         Parameters
         ----------
@@ -175,17 +177,21 @@ class Rows:
             Classes as +1 and -1, squared lengths of the rows, added diagonal and upper bounds of the dual variables.
         dual, w : ndarray
             Dual variables and their coefficients, changed in place.
-        violation : float
-            Largest range of projected gradients at the end.
+        order : ndarray of int
+            Rows to pass over, as places in these rows; mixed.
+        enough : float
+            Range of projected gradients that ends the passes.
         max_iter : int
             Limit of passes.
+        seed : int
+            Seed of the order.
 
         Returns
         -------
         int
             Passes used.
         """
-        rest = self.constant, self.at, sign, squares, ridge, upper, dual, w, violation, max_iter
+        rest = self.constant, self.at, sign, squares, ridge, upper, dual, w, order, enough, max_iter, seed
         return self._descent(*self._parts, *rest)
 
     def squared_norms(self) -> Array:

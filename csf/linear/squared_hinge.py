@@ -209,7 +209,8 @@ class SquaredHinge:
                 break
             before = bound
             passes = min(_FIRST_PASSES if starts and not used else _PASSES, max_iter - used)
-            w, passes = program.turn(dual, w, passes, wanted=max(atol, tol * objective) / gap)
+            wanted = max(atol, tol * objective) / gap
+            w, passes = program.turn(dual, w, margins, passes, wanted=wanted, seed=used)
             used += passes
         if gap > max(atol, tol * objective):  # the dual variables that belong to the coefficients may prove more
             slope = w - rows.combine(2.0 * weight * slack * sign)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from csf._common.typing import Array
+from csf._common.typing import Array, IntArray
 from csf.linear._solve import conjugate_gradients
 
 if TYPE_CHECKING:
@@ -17,6 +17,10 @@ __all__ = ["BoxProgram"]
 
 # Products of conjugate gradients of one turn.
 _PRODUCTS = 40
+# Passes end where this share of the range of projected gradients is left.
+_LEFT = 0.03
+# Variables at a bound stay out of a turn where their gradients keep them there, by more than this share of the range.
+_NEAR = 0.1
 # Conjugate gradients end between these shares of the squared slope.
 _REST = 1e-4, 0.1
 # What they leave, as a share of what may be left.
@@ -60,15 +64,17 @@ class BoxProgram:
     >>> rows, sign = Rows(np.array([[0.0], [1.0], [3.0]])), np.array([-1.0, -1.0, 1.0])
     >>> program = BoxProgram(rows, sign, np.zeros(3), np.full(3, 10.0), rows.squared_norms())
     >>> dual = np.zeros(3)
-    >>> program.turn(dual, np.zeros(2), 10)[0]
+    >>> program.turn(dual, np.zeros(2), np.zeros(3), 10)[0]
     array([ 1., -2.])
     """
 
     def __init__(self, rows: Rows, sign: Array, ridge: Array, upper: Array, squares: Array) -> None:
         self.rows, self.sign, self.ridge, self.upper, self.squares = rows, sign, ridge, upper, squares
 
-    def turn(self, dual: Array, w: Array, passes: int, *, wanted: float = 0.0) -> tuple[Array, int]:
-        """Some passes of coordinate descent, then conjugate gradients.
+    def turn(
+        self, dual: Array, w: Array, margins: Array, passes: int, *, wanted: float = 0.0, seed: int = 0
+    ) -> tuple[Array, int]:
+        """Some passes of coordinate descent, then conjugate gradients where the passes do not end by themselves.
 
         Parameters
         ----------
@@ -76,10 +82,14 @@ class BoxProgram:
             Variables in the box, changed in place.
         w : ndarray of shape (n_coefficients,)
             Their coefficients; changed.
+        margins : ndarray of shape (n_samples,)
+            Margins of these coefficients: passes leave variables out that are likely to stay at their bounds.
         passes : int
-            Passes.
+            Limit of passes.
         wanted : float, default=0.0
             Share of the duality gap that may be left: conjugate gradients need not go much further.
+        seed : int, default=0
+            Seed of the order of the passes.
 
         Returns
         -------
@@ -88,14 +98,37 @@ class BoxProgram:
         used : int
             Passes used.
         """
-        used = self.rows.descend(self.sign, self.squares, self.ridge, self.upper, dual, w, 0.0, passes)
-        # Descent has changed the coefficients along with the variables, with the rounding of each change: they are
+        order, enough = self._order(dual, margins)
+        given = self.sign, self.squares, self.ridge, self.upper, dual, w, order
+        used = self.rows.descend(*given, enough, passes, seed)
+        # Passes that end by themselves are all that easy problems need.
+        if used == passes:
+            self.improve_free(dual, w, wanted=wanted)
+        # Both have changed the coefficients along with the variables, with the rounding of each change: they are
         # summed anew from the variables, which alone are the state.
-        self._improve_free(dual, w, float(np.clip(_SHARE * wanted, *_REST)))
         return self.rows.combine(dual * self.sign), used
 
-    def _improve_free(self, dual: Array, w: Array, rest: float) -> None:
-        """Lower the function in the variables that are not at a bound, down to a share of its squared slope."""
+    def _order(self, dual: Array, margins: Array) -> tuple[IntArray, float]:
+        """Variables to pass over, and the range of projected gradients that is enough."""
+        gradient, low, high = margins - 1.0 + self.ridge * dual, dual <= 0.0, dual >= self.upper
+        projected = np.where(low, np.minimum(gradient, 0.0), np.where(high, np.maximum(gradient, 0.0), gradient))
+        projected[self.upper <= 0.0] = 0.0
+        span = float(projected.max(initial=0.0) - projected.min(initial=0.0))
+        stays = np.where(low, gradient > _NEAR * span, high & (gradient < -_NEAR * span))
+        return np.flatnonzero(~stays & (self.upper > 0.0)), _LEFT * span
+
+    def improve_free(self, dual: Array, w: Array, *, wanted: float = 0.0) -> None:
+        """Lower the function in the variables that are not at a bound, by conjugate gradients.
+
+        Parameters
+        ----------
+        dual : ndarray of shape (n_samples,)
+            Variables in the box, changed in place.
+        w : ndarray of shape (n_coefficients,)
+            Their coefficients; left as they are.
+        wanted : float, default=0.0
+            Share of the duality gap that may be left.
+        """
         free = np.flatnonzero((dual > 0.0) & (dual < self.upper))
         if free.size == 0:
             return
@@ -107,7 +140,7 @@ class BoxProgram:
         def product(v: Array) -> Array:
             return block.outer(v) + ridge * v
 
-        goal = rest * slope @ (slope / diagonal)
+        goal = np.clip(_SHARE * wanted, *_REST) * slope @ (slope / diagonal)
         step, _ = conjugate_gradients(
             product, -slope, diagonal=diagonal, max_iter=_PRODUCTS, stop=lambda _, r: r @ (r / diagonal) <= goal
         )

@@ -20,6 +20,9 @@ __all__ = ["light", "part_of", "starts_at"]
 def starts_at(starts: Sequence[Any], place: Array) -> list[Any]:
     """Solutions to start from: on the line through the nearest two, but for solvers that mix them by themselves.
 
+    Coefficients move along with the logarithms of the weights. Dual variables of the hinge loss are piecewise linear in
+    the weights themselves.
+
     Parameters
     ----------
     starts : sequence of tuple of (ndarray, solution)
@@ -33,16 +36,26 @@ def starts_at(starts: Sequence[Any], place: Array) -> list[Any]:
         For the solver.
     """
     solutions = [solution for _, solution in starts]
-    # Solvers that mix solutions, or know better lines, do so by themselves.
-    if len(starts) < 2 or any(getattr(solutions[0], name, None) is not None for name in ("dual", "totals")):
+    if len(starts) < 2:
         return solutions
     (first, near), (second, far) = starts[:2]
-    line = second - first
-    part = min(max((place - first) @ line / (line @ line), -0.5), 1.0) if line.any() else 0.0
+    if isinstance(near, HingeSolution) and near.dual is not None:
+        part = _part(np.exp(place), np.exp(first), np.exp(second), -1.0)
+        return [replace(near, dual=near.dual + part * (far.dual - near.dual))]
+    # Solvers that mix solutions, or know better lines, do so by themselves.
+    if near.dual is not None or getattr(near, "totals", None) is not None:
+        return solutions
+    part = _part(place, first, second, -0.5)
     changes = {"w": near.w + part * (far.w - near.w)}
     if isinstance(near, HingeSolution):
         changes["share"] = np.clip(near.share + part * (far.share - near.share), 0.0, 1.0)
     return [replace(near, **changes)]
+
+
+def _part(place: Array, first: Array, second: Array, least: float) -> float:
+    """How far a place lies along the line from one place to another, from ``least`` to 1."""
+    line = second - first
+    return float(np.clip((place - first) @ line / (line @ line), least, 1.0)) if line.any() else 0.0
 
 
 def part_of(solution: Any, rows: Rows, sign: Array) -> Any:

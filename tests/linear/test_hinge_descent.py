@@ -61,7 +61,7 @@ def test_large_weights_need_few_passes():
     sign = np.where(rng.random(400) < 0.2, 1.0, -1.0)
     solution = HingeDescent(Rows(X), sign).solve(np.full(400, 1e3), tol=1e-4)
     assert solution.relative_gap <= 1e-4
-    assert solution.n_iter <= 200
+    assert solution.n_iter <= 400
 
 
 def test_samples_of_zeros_and_of_no_weight():

@@ -140,8 +140,8 @@ def test_integer_weights_repeat_and_zero_weights_drop(path):
     X, sign, times = rng.normal(size=(80, 4)), np.where(np.arange(80) < 20, 1.0, -1.0), rng.integers(0, 4, size=80)
     again = np.repeat(np.arange(80), times)
     with on_path(path):
-        weighted = SquaredHinge(Rows(X), sign).solve(2.0 * times, tol=1e-12)
-        repeated = SquaredHinge(Rows(X, again), sign[again]).solve(np.full(again.size, 2.0), tol=1e-12)
+        weighted = SquaredHinge(Rows(X), sign).solve(2.0 * times, tol=1e-14)
+        repeated = SquaredHinge(Rows(X, again), sign[again]).solve(np.full(again.size, 2.0), tol=1e-14)
     np.testing.assert_allclose(weighted.w, repeated.w, atol=1e-7)
 
 
