@@ -14,7 +14,18 @@ from csf._common.compiled import njit
 from csf._common.typing import Array, IntArray
 from csf.linear._solve import Scalar
 
-__all__ = ["add_by_sign", "add_rows", "add_squares", "compact", "gram", "norms", "outer_product", "row_score", "scores"]
+__all__ = [
+    "add_by_sign",
+    "add_images",
+    "add_rows",
+    "add_squares",
+    "compact",
+    "gram",
+    "norms",
+    "outer_product",
+    "row_score",
+    "scores",
+]
 
 _FAST = {"contract", "reassoc", "nsz"}
 
@@ -67,6 +78,32 @@ def add_by_sign(
         for k in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
             line[np.uint64(indices[k])] += v * data[k]
         line[last] += constant * v
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def add_images(
+    data: Array,
+    indices: IntArray,
+    indptr: IntArray,
+    constant: float,
+    rows: IntArray,
+    factor: Array,
+    v: Array,
+    out: Array,
+) -> None:
+    """Add to ``out`` the image of ``v`` under the sum of outer products of the rows, times a factor each."""
+    last = out.size - 1
+    bias, shift = constant * v[last], 0.0
+    for place in range(rows.size):
+        if factor[place] != 0.0:
+            row = rows[place]
+            start, stop = np.uint64(indptr[row]), np.uint64(indptr[row + 1])
+            # Scored and added at once: each row comes from memory but once.
+            times = factor[place] * (row_score(data, indices, start, stop, v) + bias)
+            for k in range(start, stop):
+                out[np.uint64(indices[k])] += times * data[k]
+            shift += times
+    out[last] += constant * shift
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)

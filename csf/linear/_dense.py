@@ -7,7 +7,7 @@ import numpy as np
 from csf._common.compiled import njit
 from csf._common.typing import Array, IntArray
 
-__all__ = ["add_by_sign", "add_rows", "add_squares", "gram", "norms", "row_score", "scores"]
+__all__ = ["add_by_sign", "add_images", "add_rows", "add_squares", "gram", "norms", "row_score", "scores"]
 
 _FAST = {"contract", "reassoc", "nsz"}
 _BLOCK = 256
@@ -59,6 +59,21 @@ def add_by_sign(X: Array, constant: float, rows: IntArray, factor: Array, out: A
         for j in range(d):
             line[j] += v * x[j]
         line[d] += constant * v
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def add_images(X: Array, constant: float, rows: IntArray, factor: Array, v: Array, out: Array) -> None:
+    """Add to ``out`` the image of ``v`` under the sum of outer products of the rows, times a factor each."""
+    d = np.uint64(X.shape[1])
+    bias, shift = constant * v[d], 0.0
+    for place in range(rows.size):
+        if factor[place] != 0.0:
+            x = X[np.uint64(rows[place])]
+            times = factor[place] * (row_score(x, v) + bias)
+            for j in range(d):
+                out[j] += times * x[j]
+            shift += times
+    out[d] += constant * shift
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)

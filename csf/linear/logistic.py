@@ -172,7 +172,7 @@ class Logistic:
             float(gap),
             count,
             point.margins,
-            totals=totals if direct else None,
+            totals=totals,
             anchor=anchor,
         )
 
@@ -262,7 +262,7 @@ class Logistic:
         diagonal[diagonal == 0.0] = 1.0
 
         def product(v: Array) -> Array:
-            return ridge * v + rows.combine(curvature * rows.scores(v))
+            return ridge * v + rows.image(curvature, v)
 
         def solve(slope: Array) -> Array:
             goal = _FORCING**2 * slope @ (slope / diagonal)

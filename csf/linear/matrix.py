@@ -139,6 +139,25 @@ class Rows:
         kernel(*self._parts, self.constant, self.at, factor, out)
         return out
 
+    def image(self, factor: Array, v: Array) -> Array:
+        """Image of coefficients under the sum of outer products of the rows, times a factor each.
+
+        Parameters
+        ----------
+        factor : ndarray of shape (n_rows,)
+            Factors; rows with 0 cost nothing.
+        v : ndarray of shape (n_coefficients,)
+            Coefficients.
+
+        Returns
+        -------
+        ndarray of shape (n_coefficients,)
+            ``combine(factor * scores(v))``, in one pass over the rows.
+        """
+        out = np.zeros(self.n_coefficients)
+        self._kernels.add_images(*self._parts, self.constant, self.at, factor, v, out)
+        return out
+
     def combine_by_sign(self, factor: Array) -> Array:
         """Sums of the rows times a factor each, those with negative factors apart.
 

@@ -179,7 +179,7 @@ class SquaredHinge:
         diagonal = 1.0 + part.combine(curvature, squares=True)
         goal = _FORCING**2 * slope @ (slope / diagonal)
         return conjugate_gradients(
-            lambda v: v + part.combine(curvature * part.scores(v)),
+            lambda v: v + part.image(curvature, v),
             -slope,
             diagonal=diagonal,
             stop=lambda _, r: r @ (r / diagonal) <= goal,
