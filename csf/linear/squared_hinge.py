@@ -125,10 +125,11 @@ class SquaredHinge:
         """Newton's method on the coefficients."""
         rows, sign = self.rows, self.sign
         w = starts[0].w if starts else np.zeros(rows.n_coefficients)
-        margins = sign * rows.scores(w)
+        margins = rows.scores(w)
+        margins *= sign
         matrix = np.zeros((rows.n_coefficients, rows.n_coefficients))
         active, factor = np.zeros(rows.n_rows, dtype=bool), np.empty(rows.n_rows)
-        places, change = np.empty(rows.n_rows, dtype=np.int64), np.empty(rows.n_rows)
+        places, change = np.empty(rows.n_rows, dtype=np.int32), np.empty(rows.n_rows)
         count = 0
         while True:
             loss = squared_terms(margins, sign, weight, factor)
@@ -144,13 +145,15 @@ class SquaredHinge:
                 n_changed, _ = note_changes(factor, weight, active, places, change)
             rows.add_gram(places[:n_changed], change[:n_changed], matrix)
             step = newton_step(matrix + np.eye(w.shape[0]), slope)
-            along = sign * rows.scores(step)
+            along = rows.scores(step)
+            along *= sign
             length = hinge_step(margins, along, weight, slope @ step, w @ step, step @ step)
             # The step goes down in exact numbers: what is left is rounding, and the gap above says how much it is.
             if length == 0.0:
                 break
-            w, margins = w + length * step, margins + length * along
-            count += 1
+            w, count = w + length * step, count + 1
+            along *= length
+            margins += along
         return Solution(w, float(objective), float(max(gap, NOISE * objective)), count, margins)
 
     def _primal(self, weight: Array, tol: float, atol: float, starts: Sequence[Solution]) -> Solution:

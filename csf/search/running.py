@@ -69,6 +69,9 @@ class RunningMixin(CalibratedMixin):
         if (gain := chosen.gain) is not None:
             self.gain_, self.gain_by_luck_, self.gain_error_ = gain.gain, gain.luck, gain.error
         self._keep_winner(metric, loop.held_out)
+        # The last training is the largest: what the folds and their trainers hold is let go before it.
+        plan = replace(plan, folds=[])
+        del loop
         if self.refit:
             self._refit(plan)
         context.end()

@@ -152,11 +152,13 @@ class LinearTrainer(Trainer):
             The result.
         """
         place = np.array(position)
+        # Weights of a million samples are not copied for nothing.
+        weight = weight if self.base.C == 1.0 else self.base.C * weight
         if starts or self._whole is None:
-            solution = self._solve(self.base.C * weight, starts_at(starts, place))
+            solution = self._solve(weight, starts_at(starts, place))
         else:
             start = part_of(self._whole.state()[1], self._train, self._sign)
-            solution = self._solve(self.base.C * weight, [start], _CLOSER)
+            solution = self._solve(weight, [start], _CLOSER)
         return Training(solution, (place, light(solution)), max(0.0, solution.relative_gap))
 
     def position(self, costs: Costs) -> tuple[float, ...]:
@@ -180,8 +182,13 @@ class LinearTrainer(Trainer):
         model.coef_ = w[None, :-1].copy()
         model.intercept_ = np.array([w[-1] * self._train.constant])
         model.classes_ = np.array([0, 1])
+        model.n_iter_ = self._n_iter(training.model.n_iter)
         self.features.put_on(model)
         return model
+
+    def _n_iter(self, n_iter: int) -> Any:
+        """Iterations, as the base keeps them."""
+        return n_iter
 
 
 class LinearSVCTrainer(LinearTrainer):
@@ -227,12 +234,6 @@ class LinearSVCTrainer(LinearTrainer):
         # Dual variables of samples that are held out are left out of the start, coefficients have seen them.
         tol = (closer if self._is_narrow else 1.0) * self.base.tol
         return self._solver.solve(weight, tol=tol, starts=starts)
-
-    def estimator(self, training: Training) -> Estimator:
-        """The base with the coefficients found; see `Trainer.estimator`."""
-        model = super().estimator(training)
-        model.n_iter_ = training.model.n_iter
-        return model
 
 
 class LogisticTrainer(LinearTrainer):
@@ -281,11 +282,8 @@ class LogisticTrainer(LinearTrainer):
         tol = closer * (1.0 if self._is_narrow else _LOOSE) * self.base.tol
         return self._solver.solve(weight, tol=tol, starts=starts)
 
-    def estimator(self, training: Training) -> Estimator:
-        """The base with the coefficients found; see `Trainer.estimator`."""
-        model = super().estimator(training)
-        model.n_iter_ = np.array([training.model.n_iter], dtype=np.int32)
-        return model
+    def _n_iter(self, n_iter: int) -> Any:
+        return np.array([n_iter], dtype=np.int32)
 
 
 def _usual(base: Estimator) -> bool:
