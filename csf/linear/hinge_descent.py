@@ -21,7 +21,7 @@ __all__ = ["HingeDescent"]
 # Turns in a row that rounding may swallow before the search ends.
 _PATIENCE = 5
 # Passes of coordinate descent of a turn, at most.
-_PASSES = 40
+_PASSES = 20
 # A start whose gap is a larger share of the objective is improved as a whole before single variables are.
 _POOR = 0.1
 

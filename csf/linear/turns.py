@@ -16,11 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["BoxProgram"]
 
 # Products of conjugate gradients of one turn.
-_PRODUCTS = 40
+_PRODUCTS = 60
 # Passes end where this share of the range of projected gradients is left.
 _LEFT = 0.03
-# Variables at a bound stay out of a turn where their gradients keep them there, by more than this share of the range.
-_NEAR = 0.1
 # Conjugate gradients end between these shares of the squared slope.
 _REST = 1e-4, 0.1
 # What they leave, as a share of what may be left.
@@ -83,7 +81,7 @@ class BoxProgram:
         w : ndarray of shape (n_coefficients,)
             Their coefficients; changed.
         margins : ndarray of shape (n_samples,)
-            Margins of these coefficients: passes leave variables out that are likely to stay at their bounds.
+            Margins of these coefficients: passes leave out the variables that these keep at their bounds.
         passes : int
             Limit of passes.
         wanted : float, default=0.0
@@ -110,12 +108,12 @@ class BoxProgram:
 
     def _order(self, dual: Array, margins: Array) -> tuple[IntArray, float]:
         """Variables to pass over, and the range of projected gradients that is enough."""
-        gradient, low, high = margins - 1.0 + self.ridge * dual, dual <= 0.0, dual >= self.upper
-        projected = np.where(low, np.minimum(gradient, 0.0), np.where(high, np.maximum(gradient, 0.0), gradient))
+        gradient = margins - 1.0 + self.ridge * dual
+        gradient = np.where(dual <= 0.0, np.minimum(gradient, 0.0), gradient)
+        projected = np.where(dual >= self.upper, np.maximum(gradient, 0.0), gradient)
         projected[self.upper <= 0.0] = 0.0
-        span = float(projected.max(initial=0.0) - projected.min(initial=0.0))
-        stays = np.where(low, gradient > _NEAR * span, high & (gradient < -_NEAR * span))
-        return np.flatnonzero(~stays & (self.upper > 0.0)), _LEFT * span
+        span = projected.max(initial=0.0) - projected.min(initial=0.0)
+        return np.flatnonzero(projected), _LEFT * float(span)
 
     def improve_free(self, dual: Array, w: Array, *, wanted: float = 0.0) -> None:
         """Lower the function in the variables that are not at a bound, by conjugate gradients.
