@@ -224,13 +224,12 @@ class _Search:
         self.objective, self.slack = np.inf, np.inf
         self.steps = self.rounds = 0
         self._near, self._is_begun, self._are_few = np.zeros(rows.n_rows, dtype=bool), False, False
-        self._places, self._factor = np.empty(rows.n_rows, dtype=np.int64), np.empty(rows.n_rows)
+        self._factor = np.empty(rows.n_rows)
 
     def look(self) -> None:
         """Objective on all samples, what the dual variables leave of its loss, and which samples are near."""
         of_samples = self.margins, self._before, self.share, self.weight, self.sign
-        found = survey(*of_samples, _BAND / self.penalty, self._near, self._places, self._factor)
-        self._count, loss, self.slack, self._lost = found
+        loss, self.slack, self._lost = survey(*of_samples, _BAND / self.penalty, self._near, self._factor)
         self._last_objective, self.objective = self.objective, 0.5 * float(self.w @ self.w) + loss
 
     def is_worse(self) -> bool:
@@ -245,7 +244,7 @@ class _Search:
     def advance(self, tol: float, atol: float, max_iter: int) -> Part:
         """Solve the problem of the samples that are near, or come closer to that of all; see `Hinge.solve`."""
         self._last = self.w, self.margins, self.share.copy(), self.penalty
-        at = self._places[: self._count]
+        at = np.flatnonzero(self._near)
         self._are_few = bool(self.weight[at].sum() <= 0.5 * self.total)
         part = self._part(at) if self._are_few else None
         if part is None or not (self._is_begun or part.gap <= _COARSE * part.objective):

@@ -191,5 +191,12 @@ def _small(score: Array) -> Array:
     if score.dtype == np.float32 or np.count_nonzero(np.isinf(small)) != np.count_nonzero(np.isinf(score)):
         return small if score.dtype == np.float32 else score.astype(np.float64)
     some = slice(None, None, max(score.size // _LOOKED_AT, 1))
-    merged = np.unique(score[some]).size - np.unique(small[some]).size
-    return small if merged <= _MERGED * score[some].size else score.astype(np.float64)
+    # In order: the same scores are neighbours, in float32 as before.
+    looked_at = np.sort(score[some])
+    merged = _n_different(looked_at) - _n_different(looked_at.astype(np.float32))
+    return small if merged <= _MERGED * looked_at.size else score.astype(np.float64)
+
+
+def _n_different(ordered: Array) -> int:
+    """Number of different values of sorted ones."""
+    return ordered.size and 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
