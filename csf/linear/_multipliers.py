@@ -76,7 +76,7 @@ class Part:
             self.rounds += 1
             # The subproblem is 1-strongly convex: half the squared slope bounds what is left in it. As long as that
             # is a notable part of the whole gap, new multipliers would aim at what the next Newton step changes.
-            if self.slope_gap > 0.02 * self.gap:
+            if self.slope_gap > 0.1 * self.gap:
                 if self._step(newton):
                     self.steps, swallowed = self.steps + 1, 0
                     self._look()

@@ -25,8 +25,9 @@ __all__ = ["Hinge", "HingeSolution"]
 # All samples take part until the gap is this share of the objective. Then samples that a step may take across the
 # margin are solved for alone, as are those that are this much of the inverse penalty away from it.
 _COARSE, _BAND = 0.1, 0.05
-# What of the wanted gap is left to the samples that are solved for alone; the rest is for those that change sides.
-_INNER = 0.5
+# Share of the wanted gap that the samples solved for alone may leave: their steps cost little, and others may change
+# sides.
+_INNER = 0.1
 
 
 @dataclass(frozen=True, eq=False)
