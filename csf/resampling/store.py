@@ -106,7 +106,7 @@ class ScoreStore:
         max_bytes: int = MAX_BYTES,
     ) -> None:
         self.is_pos, self.weight, self.max_bytes = is_pos, weight, max_bytes
-        at = np.arange(is_pos.size) if samples is None else np.unique(samples, return_inverse=True)[1].ravel()
+        at = np.arange(is_pos.size) if samples is None else _ranks(samples)
         self.samples = at.astype(np.int32)
         self.n_samples = int(at.max()) + 1
         self.n_dropped = 0
@@ -181,6 +181,14 @@ class ScoreStore:
                 return
             del self._rows[worst.key]
             self.n_dropped += 1
+
+
+def _ranks(samples: IntArray) -> IntArray:
+    """Numbers of samples, counted anew from 0 in their order where some are missing."""
+    if samples.size == 0 or samples.min() < 0 or samples.max() > 4 * samples.size:
+        return np.unique(samples, return_inverse=True)[1].ravel()
+    # No sort: numbers of samples are small.
+    return (np.cumsum(np.bincount(samples) > 0) - 1)[samples]
 
 
 def _small(score: Array) -> Array:

@@ -101,7 +101,7 @@ def _splitter(cv: Any, y: Array) -> Any:
     """`check_cv`, which looks for real numbers among labels that are none for longer than the folds take."""
     if isinstance(cv, (int, np.integer)) and y.ndim == 1 and y.dtype.kind in "biu":
         return StratifiedKFold(int(cv))
-    return check_cv(cv, y, classifier=True)
+    return check_cv(cv, y, classifier=True)  # pyright: ignore[reportArgumentType] (any cv)
 
 
 def _places(split: Any, n_samples: int) -> tuple[IntArray, IntArray]:
