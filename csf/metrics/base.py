@@ -224,7 +224,10 @@ class LinearFractional(Metric):
         numerator = n0 + n_fn * fn + n_fp * fp
         denominator = d0 + d_fn * fn + d_fp * fp
         defined = denominator > _NOISE * (abs(d0) + abs(d_fn) * fn + abs(d_fp) * fp)
-        result = np.where(defined, numerator, 0.0) / np.where(defined, denominator, 1.0)
+        if defined.all():
+            result = numerator / denominator
+        else:
+            result = np.where(defined, numerator, 0.0) / np.where(defined, denominator, 1.0)
         return result if result.ndim else float(result)
 
     def cost_weights(self, t: float, *, pos: float) -> Costs:
