@@ -79,7 +79,9 @@ def check_labels(y: ArrayLike) -> tuple[Array, Array]:
         raise ValueError("Input y contains missing labels (None or NaN); drop those rows or give them a class")
     if of_objects and 0 < sum(isinstance(label, str) for label in labels) < labels.shape[0]:
         raise ValueError("y mixes texts with labels of another kind, which have no common order; use one kind")
-    kind = type_of_target(labels, input_name="y", raise_unknown=True)
+    # Whole numbers are labels, whatever they are; to look at all of them once more takes as long as some trainings.
+    known = labels.dtype.kind in "biu"
+    kind = "multiclass" if known else type_of_target(labels, input_name="y", raise_unknown=True)
     if kind.startswith("continuous"):
         raise ValueError(
             f"Unknown label type: {kind}. y must hold two class labels, got real numbers such as "

@@ -59,7 +59,8 @@ class ErrorProfile:
 
     def __post_init__(self) -> None:
         for name in ("fn", "fp", "pos"):
-            if not isinstance(getattr(self, name), numbers.Real):
+            # The abstract class asks longer than all the rest takes.
+            if not isinstance(getattr(self, name), (float, numbers.Real)):
                 raise TypeError(f"{name} must be a number, a share of all samples, got {getattr(self, name)!r}")
         if not 0.0 < self.pos < 1.0:
             raise ValueError(f"pos must be a share in (0, 1), got {self.pos!r}: an error profile needs both classes")
@@ -242,12 +243,11 @@ class ErrorProfile:
         ErrorProfile
             Weighted shares.
         """
-        masks = is_pos & ~predicted_pos, ~is_pos & predicted_pos, is_pos
         if sample_weight is None:
-            fn, fp, pos = (np.count_nonzero(mask) / is_pos.shape[0] for mask in masks)
-        else:
-            total = sample_weight.sum()
-            fn, fp, pos = (sample_weight[mask].sum() / total for mask in masks)
+            n, n_pos, tp = is_pos.shape[0], np.count_nonzero(is_pos), np.count_nonzero(is_pos & predicted_pos)
+            return cls(fn=(n_pos - tp) / n, fp=(np.count_nonzero(predicted_pos) - tp) / n, pos=n_pos / n)
+        masks, total = (is_pos & ~predicted_pos, ~is_pos & predicted_pos, is_pos), sample_weight.sum()
+        fn, fp, pos = (sample_weight[mask].sum() / total for mask in masks)
         return cls(fn=fn, fp=fp, pos=pos)
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from math import isfinite
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
@@ -55,7 +56,7 @@ def quietly(solve: Callable[Parameters, Result]) -> Callable[Parameters, Result]
 
 def check_finite(value: Scalar) -> None:
     """Say so where sums have overflown."""
-    if not np.isfinite(value):
+    if not isfinite(value):
         raise ValueError(_TOO_LARGE)
 
 

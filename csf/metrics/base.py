@@ -216,11 +216,18 @@ class LinearFractional(Metric):
             One value for each profile.
         """
         n0, n_fn, n_fp, d0, d_fn, d_fp = self.coefficients(pos)
+        if isinstance(fn, float) and isinstance(fp, float):  # the same numbers, without arrays
+            bottom = d0 + d_fn * fn + d_fp * fp
+            is_defined = bottom > _NOISE * (abs(d0) + abs(d_fn) * fn + abs(d_fp) * fp)
+            return float((n0 + n_fn * fn + n_fp * fp) / bottom) if is_defined else 0.0
         fn, fp = np.asarray(fn, dtype=float), np.asarray(fp, dtype=float)
         numerator = n0 + n_fn * fn + n_fp * fp
         denominator = d0 + d_fn * fn + d_fp * fp
         defined = denominator > _NOISE * (abs(d0) + abs(d_fn) * fn + abs(d_fp) * fp)
-        result = np.where(defined, numerator, 0.0) / np.where(defined, denominator, 1.0)
+        if defined.all():
+            result = numerator / denominator
+        else:
+            result = np.where(defined, numerator, 0.0) / np.where(defined, denominator, 1.0)
         return result if result.ndim else float(result)
 
     def cost_weights(self, t: float, *, pos: float) -> Costs:

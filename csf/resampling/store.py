@@ -106,7 +106,7 @@ class ScoreStore:
         max_bytes: int = MAX_BYTES,
     ) -> None:
         self.is_pos, self.weight, self.max_bytes = is_pos, weight, max_bytes
-        at = np.arange(is_pos.size) if samples is None else np.unique(samples, return_inverse=True)[1].ravel()
+        at = np.arange(is_pos.size) if samples is None else _ranks(samples)
         self.samples = at.astype(np.int32)
         self.n_samples = int(at.max()) + 1
         self.n_dropped = 0
@@ -183,6 +183,14 @@ class ScoreStore:
             self.n_dropped += 1
 
 
+def _ranks(samples: IntArray) -> IntArray:
+    """Numbers of samples, counted anew from 0 in their order where some are missing."""
+    if samples.size == 0 or samples.min() < 0 or samples.max() > 4 * samples.size:
+        return np.unique(samples, return_inverse=True)[1].ravel()
+    # No sort: numbers of samples are small.
+    return (np.cumsum(np.bincount(samples) > 0) - 1)[samples]
+
+
 def _small(score: Array) -> Array:
     """Scores as float32, unless too many of them would fall together."""
     score = np.asarray(score)
@@ -191,5 +199,12 @@ def _small(score: Array) -> Array:
     if score.dtype == np.float32 or np.count_nonzero(np.isinf(small)) != np.count_nonzero(np.isinf(score)):
         return small if score.dtype == np.float32 else score.astype(np.float64)
     some = slice(None, None, max(score.size // _LOOKED_AT, 1))
-    merged = np.unique(score[some]).size - np.unique(small[some]).size
-    return small if merged <= _MERGED * score[some].size else score.astype(np.float64)
+    # In order: the same scores are neighbours, in float32 as before.
+    looked_at = np.sort(score[some])
+    merged = _n_different(looked_at) - _n_different(looked_at.astype(np.float32))
+    return small if merged <= _MERGED * looked_at.size else score.astype(np.float64)
+
+
+def _n_different(ordered: Array) -> int:
+    """Number of different values of sorted ones."""
+    return ordered.size and 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.model_selection import StratifiedShuffleSplit, check_cv
+from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, check_cv
 
 from csf._common.indices import small_indices
 from csf._common.typing import Array, IntArray, RandomState_, Samples
@@ -82,18 +82,26 @@ def resolve_splits(
                 f"cv={n_folds} needs at least {n_folds} samples of each class, the rarer one has n_samples="
                 f"{counts.min()}; use fewer folds, or a float such as cv=0.3"
             )
-        splitter = check_cv(n_folds, y, classifier=True)  # pyright: ignore[reportArgumentType] (any cv)
+        splitter = _splitter(n_folds, y)
     splits = [_places(split, y.shape[0]) for split in splitter.split(X, y, **(split_params or {}))]
     if not splits:
         raise ValueError(f"cv={cv!r} gave no split; at least one (train, test) pair is needed")
     for number, (train, test) in enumerate(splits):
-        if np.unique(y[train]).shape[0] < 2 or test.shape[0] == 0:
+        learnt = y[train]
+        if not (learnt[1:] != learnt[:1]).any() or test.shape[0] == 0:
             raise ValueError(
                 f"split {number} of cv has {train.shape[0]} training samples of "
-                f"{np.unique(y[train]).shape[0]} class(es) and {test.shape[0]} test samples; it needs both classes "
+                f"{np.unique(learnt).shape[0]} class(es) and {test.shape[0]} test samples; it needs both classes "
                 "to train on and a sample to test on. Use a stratified splitter"
             )
     return splits
+
+
+def _splitter(cv: Any, y: Array) -> Any:
+    """`check_cv`, which looks for real numbers among labels that are none for longer than the folds take."""
+    if isinstance(cv, (int, np.integer)) and y.ndim == 1 and y.dtype.kind in "biu":
+        return StratifiedKFold(int(cv))
+    return check_cv(cv, y, classifier=True)  # pyright: ignore[reportArgumentType] (any cv)
 
 
 def _places(split: Any, n_samples: int) -> tuple[IntArray, IntArray]:

@@ -79,7 +79,7 @@ class Cone(Strategy):
         """Midpoint of the tried levels around the most promising one, see `Strategy.propose`."""
         trials = [trial for trial in trials if trial.t is not None]
         lo, hi = metric.range(pos)
-        tried = np.unique(np.array(tried_levels(trials), dtype=float))
+        tried = np.array(sorted(set(tried_levels(trials))), dtype=float)
         edges = np.concatenate([[lo], tried, [hi]])
         smallest = (hi - lo) * (1e-9 if self.depth is None else 2.0**-self.depth)
         middles = 0.5 * (edges[:-1] + edges[1:])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -109,8 +109,11 @@ def _size(state: object) -> int:
     """Bytes of the arrays in a state."""
     if isinstance(state, np.ndarray):
         return state.nbytes
+    # Numbers, which are most of a solution, are not asked what they are made of.
+    if state is None or isinstance(state, (float, int, str)):
+        return 0
     if is_dataclass(state):
-        return sum(_size(getattr(state, field.name)) for field in fields(state))
+        return sum(map(_size, vars(state).values()))
     return sum(map(_size, state)) if isinstance(state, (tuple, list)) else 0
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from linear_builders import LAYOUTS, problems
 from sklearn.svm import LinearSVC
 
-import csf.linear.hinge
+import csf.linear._multipliers
 from csf.linear import Hinge, HingeDescent, Logistic, Rows, SquaredHinge
 from csf.linear._solve import NOISE
 
@@ -22,7 +22,7 @@ def solve(solver, problem, weight, layout="C order", start=None, **options):
     rows = Rows(LAYOUTS[layout](problem.X), constant=problem.constant)
     if start is not None:
         options["starts"] = [start]
-    with patch.object(csf.linear.hinge, "DIRECT", direct):
+    with patch.object(csf.linear._multipliers, "DIRECT", direct):
         return kind(rows, problem.sign).solve(weight, **options)
 
 
