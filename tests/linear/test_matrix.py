@@ -37,6 +37,7 @@ def test_a_view_equals_a_slice(layout, dtype, constant, seed, d):
     np.testing.assert_allclose(rows.scores(w), Z @ w, **tight)
     np.testing.assert_allclose(rows.combine(v), v @ Z, **tight)
     np.testing.assert_allclose(rows.combine(v, squares=True), v @ Z**2, **tight)
+    np.testing.assert_allclose(rows.image(v, w), (v * (Z @ w)) @ Z, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(rows.squared_norms(), (Z**2).sum(axis=1), **tight)
     places = np.flatnonzero(rng.random(at.size) < 0.5)
     gram = np.ones((d + 1, d + 1))
