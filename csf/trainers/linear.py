@@ -231,7 +231,7 @@ class LinearSVCTrainer(LinearTrainer):
             loose = _LOOSE_TALL if self._train.n_rows > self._train.n_coefficients else _LOOSE
             tol = (1e-3 if self._is_narrow else loose) * self.base.tol
             return self._solver.solve(weight, tol=tol, starts=starts, max_iter=self.base.max_iter)
-        # Starts of dual variables leave out what is held out, coefficients have seen it. LinearSVC ends as close itself.
+        # Dual starts leave out what is held out, coefficients have seen it. LinearSVC itself ends as close.
         tol = (closer if self._is_narrow else 0.2) * self.base.tol
         return self._solver.solve(weight, tol=tol, starts=starts)
 

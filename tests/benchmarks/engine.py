@@ -1,9 +1,9 @@
-"""Searches with linear models against single trainings of scikit-learn: time, certificates, memory, scaling.
+"""Searches with linear models against single trainings of scikit-learn: time, certificates, memory.
 
-``python -m tests.benchmarks`` prints one table with a line for each data set and base, and small ones for what the time
-grows with and for memory. Times are processor times with one thread, so that other load on the machine counts little;
-what is compared runs in turns, and medians of the ratios of these pairs are reported, with the number of pairs where
-the time for five was not given (``--seconds``); "-" stands where it would not do for one.
+``python -m tests.benchmarks`` prints one table with a line for each data set and base, and a small one for memory (what
+both grow with is the topic ``scale``). Times are processor times with one thread, so that other load on the machine
+counts little; what is compared runs in turns, and medians of the ratios of these pairs are reported, with the number of
+pairs where the time for five was not given (``--seconds``); "-" stands where it would not do for one.
 
 - ``cold ms``: one ``fit`` of the base on all samples.
 - ``19 trials``: a search with the cone strategy on all samples without cross-validation and without the last
@@ -22,13 +22,11 @@ import time
 import warnings
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
 from sklearn.preprocessing import normalize
-from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from csf.costs import WeightRoute
@@ -41,10 +39,10 @@ from tests.benchmarks.data import data_folder, load_binary
 from tests.benchmarks.memory import memory_rows
 from tests.benchmarks.tables import print_table
 
-__all__ = ["bound_near", "main", "objective_of", "paired", "problems", "ratio", "rows", "scaling_rows"]
+__all__ = ["bound_near", "main", "objective_of", "paired", "problems", "ratio", "rows"]
 
 SETS = ("news20", "news20 l2", "adult", "dense", "mammography")
-PARTS = ("main", "scaling", "memory")
+PARTS = ("main", "memory")
 N_TRIALS = 19
 GRID = tuple(2.0**k for k in range(-6, 7))
 # Coefficients up to which Newton steps on all of them give the tight solution.
@@ -280,58 +278,6 @@ def _gradient_gap(view, sign, weight, w):
     return 0.5 * slope @ slope / (0.5 * w @ w + weight @ slack**2)
 
 
-def scaling_rows(*, n_runs=5, shrink=1):
-    """What the time of a search with a linear SVM grows with.
-
-    Parameters
-    ----------
-    n_runs : int, default=5
-        Pairs of runs.
-    shrink : int, default=1
-        Divides the numbers of samples.
-
-    Yields
-    ------
-    dict
-        One line for each value of what is varied: time of one training of the base and of the search, and ratio.
-    """
-    cases = [("samples", n, {"n": n}) for n in (5_000, 20_000, 80_000)]
-    cases += [("features", d, {"d": d}) for d in (10, 40, 160, 640)]
-    cases += [("values in a row", k, {"n": 10_000, "d": 5_000, "stored": k}) for k in (10, 40, 160)]
-    cases += [("trials", t, {"n_trials": t}) for t in (5, 10, 19, 38)]
-    cases += [("folds", k, {"folds": k}) for k in (2, 5, 10)]
-    for what, value, case in cases:
-        case = {"n": 20_000, "d": 40, "stored": None, "n_trials": 10, "folds": 0} | case
-        X, y = _drawn(case["n"] // shrink, case["d"], case["stored"])
-        everything = np.arange(y.size)
-        cv = case["folds"] or [(everything, everything)]
-        search = paper_search(LinearSVC(), n_trials=case["n_trials"], cv=cv, refit=False)
-        search.fit(X, y)
-        times = paired(lambda: search.fit(X, y), lambda: LinearSVC().fit(X, y), n_runs=n_runs)  # noqa: B023
-        yield {
-            "varied": what,
-            "value": value // (shrink if what == "samples" else 1),
-            "cold ms": f"{1e3 * np.median(times[:, 1]):.3g}",
-            "search ms": f"{1e3 * np.median(times[:, 0]):.3g}",
-            "search / cold": ratio(times, n_runs),
-        }
-
-
-def _drawn(n, d, stored, seed=0):
-    """Two overlapping classes, a tenth of them positive; CSR with so many values in a row, or dense."""
-    rng = np.random.default_rng(seed)
-    if stored is None:
-        X = rng.standard_normal((n, d))
-    else:
-        columns = np.sort(rng.integers(d, size=(n, stored), dtype=np.int32), axis=1)
-        parts = (rng.random(n * stored), columns.ravel(), np.arange(0, n * stored + 1, stored, dtype=np.int32))
-        X = sparse.csr_array(parts, shape=(n, d))
-        X.sum_duplicates()
-    score = X @ rng.standard_normal(d)
-    score += score.std() * rng.standard_normal(n)
-    return X, (score > np.quantile(score, 0.9)).astype(int)
-
-
 def main(arguments=None):
     """Print the tables."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks engine", description=__doc__.splitlines()[0])
@@ -348,7 +294,6 @@ def main(arguments=None):
         names = [name for name in names if name in ("dense", "mammography")]
     tables = {
         "main": lambda: rows(problems(names, shrink=shrink), bases, n_runs=n_runs, budget=budget),
-        "scaling": lambda: scaling_rows(n_runs=n_runs, shrink=shrink),
         "memory": lambda: memory_rows(megabytes=200 / shrink),
     }
     with threadpool_limits(1), warnings.catch_warnings():

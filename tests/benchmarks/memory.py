@@ -21,7 +21,7 @@ from tests.benchmarks.bases import LINEAR, paper_search
 from tests.benchmarks.data import ROOT
 from tests.benchmarks.tables import print_table
 
-__all__ = ["main", "memory_rows"]
+__all__ = ["clear_peak", "main", "memory_rows", "resident"]
 
 _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
@@ -64,16 +64,32 @@ def _measure(kind, base, megabytes, n_trials, width):
     search.fit(*_drawn(kind, 300, width))  # compiles
     X, y = _drawn(kind, int(megabytes * 2**20 / ((8 if kind == "dense" else 12) * width)), width)
     size = X.nbytes if kind == "dense" else X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
-    _CLEAR.write_text("5")  # the peak starts anew
-    before = _resident("VmRSS")
+    clear_peak()
+    before = resident("VmRSS")
     search.fit(X, y)
-    beside = _resident("VmHWM") - before
+    beside = resident("VmHWM") - before
     row = {"MB": size / 2**20, "samples": y.size, "peak / data": 1.0 + beside / size, "beside, bytes": beside / y.size}
     print(json.dumps(row))
 
 
-def _resident(name):
-    """Bytes that the operating system reports: resident now, or at most."""
+def clear_peak():
+    """Let the largest resident memory start anew."""
+    _CLEAR.write_text("5")
+
+
+def resident(name):
+    """Memory that the operating system reports.
+
+    Parameters
+    ----------
+    name : {"VmRSS", "VmHWM"}
+        Resident now, or at most.
+
+    Returns
+    -------
+    int
+        Bytes.
+    """
     return 1024 * int(re.search(rf"{name}:\s+(\d+) kB", _STATUS.read_text()).group(1))
 
 

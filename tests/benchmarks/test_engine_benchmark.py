@@ -11,7 +11,7 @@ from tests.benchmarks import engine
 from tests.benchmarks.memory import memory_rows
 
 TOPICS = ["bookkeeping", "boosting", "cluster", "engine", "fenchel", "honesty", "l1", "memory", "online", "overhead"]
-TOPICS += ["price", "spade", "strategies", "structural", "thresholding"]
+TOPICS += ["price", "scale", "spade", "strategies", "structural", "thresholding"]
 SMALL = ("small", *make_classification(200, 5, weights=[0.8], flip_y=0.1, random_state=0))
 
 
@@ -40,13 +40,6 @@ def test_works_run_in_turns():
     times = engine.paired(lambda: calls.append("a"), lambda: calls.append("b"), n_runs=3)
     assert calls == ["a", "b"] * 3
     assert times.shape == (3, 2)
-
-
-@pytest.mark.slow
-def test_the_scaling_table():
-    lines = list(engine.scaling_rows(n_runs=1, shrink=100))
-    assert {row["varied"] for row in lines} == {"samples", "features", "values in a row", "trials", "folds"}
-    assert all(float(row["search ms"]) > 0 for row in lines)
 
 
 def test_missing_data_are_said(monkeypatch, tmp_path, capsys):
