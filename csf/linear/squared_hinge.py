@@ -31,7 +31,7 @@ __all__ = ["SquaredHinge"]
 # Limit of Newton steps, which a dozen seldom reach.
 _STEPS = 100
 # Share of the slope that inexact Newton steps leave, and products with the data that they take at most.
-_FORCING, _PRODUCTS = 0.1, 200
+_FORCING, _PRODUCTS = 0.2, 200
 # Passes of coordinate descent of a turn, and of the first one from earlier solutions, which is close already.
 _PASSES, _FIRST_PASSES = 8, 5
 

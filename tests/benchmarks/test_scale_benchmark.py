@@ -12,8 +12,7 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads t
 @linux
 @pytest.mark.slow
 def test_the_table_and_its_picture(tmp_path):
-    rows = list(scale.scale_rows(shrink=100))
-    assert {row["varied"] for row in rows} == set(scale.VARIED)
+    rows = list(scale.scale_rows(("samples", "values in a row"), shrink=100))
     assert [row["value"] for row in rows if row["varied"] == "samples"] == [100, 1000, 10_000, 100_000]
     assert all(row["seconds"] > 0.0 for row in rows)
     scale.draw_scale(rows, tmp_path / "scale.png")
