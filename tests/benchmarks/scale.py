@@ -75,12 +75,14 @@ def _measure(case, columns):
     with tempfile.TemporaryDirectory() as folder:
         search.fit(*_samples(2000, case["d"], case["stored"], columns, folder))  # compiles
         X, y = _samples(case["n"], case["d"], case["stored"], columns, folder)
+        if isinstance(X, np.memmap):
+            X = np.load(X.filename, mmap_mode="r")  # no page of it is resident before the search
         size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sparse.issparse(X) else X.nbytes
         clear_peak()
         before, start = resident("VmRSS"), time.process_time()
         search.fit(X, y)
         seconds, beside = time.process_time() - start, resident("VmHWM") - before
-    # Pages of the file that the search has read are resident as well.
+    # The search has read all pages of the file.
     beside -= size if isinstance(X, np.memmap) else 0
     print(json.dumps({"MB": size / 2**20, "seconds": seconds, "beside / data": beside / size}))
 
