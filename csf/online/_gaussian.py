@@ -48,7 +48,8 @@ def _settle(score, reach, target):
     lo, hi = min(score, z), max(score, z)
     if reach > 4.0:
         z = 0.5 * (lo + hi)
-    for _ in range(60):
+    last = np.inf
+    for _ in range(100):
         p = _sigmoid(z)
         excess = z - score - reach * (target - p)
         if excess > 0.0:
@@ -56,9 +57,11 @@ def _settle(score, reach, target):
         else:
             lo = z
         new = z - excess / (1.0 + reach * p * (1.0 - p))
-        if not lo <= new <= hi:
+        # steps that do not become half as long may go round in circles
+        if not lo <= new <= hi or abs(new - z) > 0.5 * last:
             new = 0.5 * (lo + hi)
-        if abs(new - z) <= 1e-12 * (1.0 + abs(new)):
+        last = abs(new - z)
+        if last <= 1e-12 * (1.0 + abs(new)):
             return new
         z = new
     return z
