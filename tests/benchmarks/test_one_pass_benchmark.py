@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.benchmarks.data import data_folder
-from tests.benchmarks.one_pass import change_rows, learning_rows, prevalence_change, rivals
+from tests.benchmarks.one_pass import change_rows, learning_rows, prevalence_change, rivals, unit_rows
 
 
 @pytest.mark.slow
@@ -17,6 +17,16 @@ def test_every_learner_has_its_row():
         assert 0.0 <= row["own"] <= row["best_cut"] + 1e-9 <= 1.0 + 1e-9
         assert 0.0 < row["average_precision"] <= 1.0
         assert row["seconds"] > 0.0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(data_folder() is None, reason="no data sets")
+def test_units_of_features_hardly_matter():
+    rows = list(unit_rows(("abalone10",), n_orders=2))
+    assert [row["name"] for row in rows] == ["OFO", "FOFO", "STAMP"]
+    for row in rows:
+        assert row["raw"] == pytest.approx(row["divided"], abs=0.02)
+        assert row["tenfold"] < 0.01
 
 
 def test_only_the_share_changes():
