@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
@@ -33,7 +35,7 @@ class EarlyRows:
         self.least = max(_LEAST, _LEAST_EACH * belief.n_features)
         self.most = int(min(_MOST, window or _MOST, belief.window))
         self.wanted = belief.full and self.least <= self.most
-        self.n, self.last = 0, 0
+        self.n, self.next = 0, self.least
         self.rows, self.is_pos = [], []
 
     def keep(self, X: Samples, is_pos: BoolArray) -> None:
@@ -52,9 +54,9 @@ class EarlyRows:
         """
         if n_seen > self.most:
             self.wanted, self.rows, self.is_pos = False, [], []
-        if not self.wanted or n_seen < max(self.least, _MORE * self.last):
+        if not self.wanted or n_seen < self.next:
             return None
-        self.last = n_seen
+        self.next = math.ceil(_MORE * n_seen)
         self.rows, self.is_pos = [_joined(self.rows)], [np.concatenate(self.is_pos)]
         X, w = self.rows[0], belief.weights()[0]
         # products of sparse rows do not depend on how many there are, those of dense rows might by a bit

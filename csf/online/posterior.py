@@ -216,7 +216,7 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
     def _piece(self, n_left: int) -> int:
         kept = self._kept()
         if kept is not None:
-            return min(n_left, max(self._due, kept.least) - self.n_seen_)
+            return min(n_left, max(self._due, kept.next) - self.n_seen_)
         return n_left if self._learner_predicts_first() else self.batch_size
 
     def _step(self, X: Samples, y: FloatArray) -> None:
