@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from csf._common.typing import Array, Costs, FloatArray, Samples
 from csf.online._belief import Belief, Pricing, believe
+from csf.online._early import EarlyRows
 from csf.online._recent import RecentScores, bins_of, next_due, posterior_at
 from csf.online.base import LinearOnlineClassifier
 
@@ -32,17 +33,20 @@ class Aim:
     ----------
     belief : Belief
         Fresh belief.
+    metric : Metric
+        What to aim at.
     window : int, default=None
         Examples to look back upon, about.
     """
 
-    def __init__(self, belief: Belief, window: int | None = None) -> None:
-        self.belief, self.recent = belief, RecentScores(window)
+    def __init__(self, belief: Belief, metric: Metric, window: int | None = None) -> None:
+        self.metric = metric
+        self.belief, self.recent, self.early = belief, RecentScores(window), EarlyRows(belief, window)
         self.place: int | None = None
         self.pricing = Pricing()
         self.window, self._due = window, next_due(0)
 
-    def learn(self, X: Samples, y: Array, n_seen: int, metric: Metric, prices_of: PricesOf) -> None:
+    def learn(self, X: Samples, y: Array, n_seen: int, prices_of: PricesOf) -> None:
         """Learn rows in order.
 
         Parameters
@@ -53,8 +57,6 @@ class Aim:
             Signs.
         n_seen : int
             Examples that came before.
-        metric : Metric
-            What to aim at.
         prices_of : callable
             From the value and the error profile at the best cut to the prices of a false negative and a false positive.
         """
@@ -65,8 +67,8 @@ class Aim:
             believe(self.belief, X, y, n_seen + start, self.pricing, proba, start)
             self.recent.add(bins_of(proba), y[start:stop] > 0.0)
             if n_seen + stop == self._due:
+                self._look(self._due, prices_of)
                 self._due = next_due(self._due, self.window)
-                self._look(metric, prices_of)
             start = stop
 
     @property
@@ -77,9 +79,12 @@ class Aim:
         posterior = max(posterior_at(self.place), np.finfo(float).tiny)
         return float(np.log(posterior) - np.log1p(-posterior))
 
-    def _look(self, metric: Metric, prices_of: PricesOf) -> None:
-        """Move the aim to the best cut for the recent scores."""
-        best = self.recent.best(metric)
+    def _look(self, n_seen: int, prices_of: PricesOf) -> None:
+        """Move the aim to the best cut for the recent scores, early ones as the weights give them now."""
+        again = self.early.again(self.belief, n_seen)
+        if again is not None:
+            self.recent.replace(*again)
+        best = self.recent.best(self.metric)
         if best is not None:
             value, profile, self.place = best
             prices = prices_of(value, profile)
@@ -118,7 +123,13 @@ class AimedLearner(LinearOnlineClassifier):
 
     def _start_aim(self, n_features: int) -> None:
         belief = Belief(n_features, prior=self.prior, constant=self._constant(), window=self.window)
-        self._aim = Aim(belief, self.window)
+        self._aim = Aim(belief, self._check_metric(), self.window)
+
+    def _learn(self, X: Samples, y: FloatArray) -> list[Any]:
+        if self.step == "adaptive":
+            self._aim.metric = self._check_metric()
+            self._aim.early.keep(X, y > 0.0)
+        return super()._learn(X, y)
 
     def _learn_aimed(self, X: Samples, y: FloatArray) -> None:
-        self._aim.learn(X, y, self.n_seen_, self._check_metric(), self._prices)
+        self._aim.learn(X, y, self.n_seen_, self._prices)

@@ -61,7 +61,7 @@ class Belief:
     """
 
     def __init__(self, n_features: int, *, prior: float, constant: float, window: int | None = None) -> None:
-        n = n_features + 1
+        n, self.n_features = n_features + 1, n_features
         self.prior, self.constant, self.window = float(prior), float(constant), float(window or np.inf)
         self.full = n_features <= MOST_CORRELATED
         variance = 1.0 / np.append(np.full(n_features, self.prior), INTERCEPT)

@@ -20,19 +20,26 @@ _SHRUNK, _FADED = 1e-3, 1e-100
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _choose(values, rate, uniform):
-    """Expert k with probability proportional to exp(rate * values[k])."""
+def _weigh(values, rate, share):
+    """Write exp(rate * values[k]), with the largest one as 1, and return their sum."""
     highest, total = values[0], 0.0
     for value in values:
         highest = max(highest, value)
-    for value in values:
-        total += math.exp(rate * (value - highest))
-    left = uniform * total
     for k in range(values.shape[0]):
-        left -= math.exp(rate * (values[k] - highest))
+        share[k] = math.exp(rate * (values[k] - highest))
+        total += share[k]
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _choose(share, total, uniform):
+    """Expert k with probability proportional to its share."""
+    left = uniform * total
+    for k in range(share.shape[0]):
+        left -= share[k]
         if left < 0.0:
             return k
-    return values.shape[0] - 1
+    return share.shape[0] - 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -92,11 +99,17 @@ def _rank(state, hist, z, chosen, is_pos, precision):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _judge(state, pos, hist, z, chosen, is_pos, t, squared_beta, measure):
-    """Count the predictions of all experts for example t and bring their values up to date."""
+    """Count the predictions of all experts for example t and bring their values up to date, if that changes them.
+
+    Return whether it does: labels leave values alone where a negative is predicted negative by all.
+    """
     pos[POS] += 1.0 if is_pos else 0.0
+    changed = is_pos or measure >= AREA_ROC
     for k in range(z.shape[0]):
         if z[k] > 0.0:
             state[TP if is_pos else FP, k] += 1.0
+            changed = True
+    for k in range(z.shape[0] if changed else 0):
         below = squared_beta * pos[POS] + state[TP, k] + state[FP, k]
         value = (1.0 + squared_beta) * state[TP, k] / below if below > 0.0 else 0.0
         state[VALUE, k] = value / (2.0 - value) if measure == JACCARD else value
@@ -108,19 +121,23 @@ def _judge(state, pos, hist, z, chosen, is_pos, t, squared_beta, measure):
             state[TP_OLD, k], state[FP_OLD, k] = state[TP_NEW, k], state[FP_NEW, k]
             state[TP_NEW, k], state[FP_NEW, k] = state[TP, k], state[FP, k]
         pos[POS_OLD], pos[POS_NEW] = pos[POS_NEW], pos[POS]
+    return changed
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _advance(state, z, xx, y, t, costs, eta0, radius, hinge, d, back):
-    """Scalars of all experts after one step; writes the multiples of x that v and u gain."""
+def _advance(state, z, xx, y, t, costs, eta0, radius, hinge, averages, d, back):
+    """Scalars of all experts after one step; writes the multiples of x that v and, with averages, u gain."""
+    eta = eta0 / math.sqrt(t)
     for k in range(z.shape[0]):
-        gain = eta0 / math.sqrt(t) * costs[k] * _slope(y * z[k], hinge) * y
+        gain = eta * costs[k] * _slope(y * z[k], hinge) * y
         d[k] = gain / state[A, k]
         squared = state[SQUARED_NORM, k] + 2.0 * gain * z[k] + gain * gain * xx
         if squared > radius * radius:
             state[A, k] *= radius / math.sqrt(squared)
             squared = radius * radius
         state[SQUARED_NORM, k] = squared
+        if not averages:
+            continue
         if t == 1:
             state[P, k], back[k] = state[A, k], 0.0
         else:
@@ -132,14 +149,14 @@ def _advance(state, z, xx, y, t, costs, eta0, radius, hinge, d, back):
 @njit(cache=True, nogil=True, error_model="numpy")
 def _tidy(state, V, U, t):
     """Move scalars into the arrays before digits are lost, and keep the norms free of drift."""
-    for k in range(V.shape[1]):
+    for k in range(state.shape[1]):
         if state[A, k] < _SHRUNK or state[Q, k] < _FADED:
             for j in range(V.shape[0]):
                 U[j, k] = state[P, k] * V[j, k] + state[Q, k] * U[j, k]
                 V[j, k] *= state[A, k]
             state[A, k], state[P, k], state[Q, k] = 1.0, 0.0, 1.0
     if t % max(1000, V.shape[0]) == 0:
-        for k in range(V.shape[1]):
+        for k in range(state.shape[1]):
             square = 0.0
             for j in range(V.shape[0]):
                 square += V[j, k] * V[j, k]
@@ -147,44 +164,70 @@ def _tidy(state, V, U, t):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _emit(state, z, is_pos, t, gamma, uniform, counts):
+def _emit(z, is_pos, share, total, uniform, counts):
     """Draw an expert by the values so far, and count its prediction."""
-    k = _choose(state[VALUE], gamma if gamma > 0.0 else math.sqrt(t), uniform)
+    k = _choose(share, total, uniform)
     counts[(0 if is_pos else 1) if z[k] > 0.0 else (2 if is_pos else 3)] += 1
     return k
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _products(x, V, z):
+    """Write the products of a dense row with the columns of V, summed in order. Return the square of the row."""
+    n, j, xx = x.shape[0], 0, 0.0
+    z[:] = 0.0
+    while j + 4 <= n:  # four at a time: the sums stay in registers
+        u0, u1, u2, u3, v0, v1, v2, v3 = x[j], x[j + 1], x[j + 2], x[j + 3], V[j], V[j + 1], V[j + 2], V[j + 3]
+        for k in range(z.shape[0]):
+            z[k] = (((z[k] + u0 * v0[k]) + u1 * v1[k]) + u2 * v2[k]) + u3 * v3[k]
+        j += 4
+    while j < n:
+        u, v = x[j], V[j]
+        for k in range(z.shape[0]):
+            z[k] += u * v[k]
+        j += 1
+    for j in range(n):
+        xx += np.float64(x[j]) * x[j]
+    return xx
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add_multiples(V, x, x_scale, d):
+    """Add multiples of a dense row to the columns of V."""
+    for j in range(x.shape[0]):
+        c, v = x_scale * x[j], V[j]
+        for k in range(d.shape[0]):
+            v[k] += c * d[k]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def omcsl_dense(X, y, x_scale, constant, V, U, state, pos, hist, t, costs, options, uniform, counts):
     """Predict and learn dense rows with all experts.
 
-    ``V`` and ``U`` have one column an expert, and a last row for the constant feature; ``costs`` has one row for
-    negatives and one for positives. A ``gamma`` of 0 stands for the square root of t. ``hist`` counts scores by time
-    (so far, and at the two powers of two before), class, bin and expert; its last column is what was emitted.
+    ``V`` and ``U`` have one column an expert, then zeros up to a multiple of four columns, and a last row for the
+    constant feature; ``costs`` has one row for negatives and one for positives. A ``gamma`` of 0 stands for the square
+    root of t. ``hist`` counts scores by time (so far, and at the two powers of two before), class, bin and expert; its
+    last column is what was emitted.
     """
     eta0, radius, gamma, hinge, squared_beta, measure, averages = options
-    last, n_experts = V.shape[0] - 1, V.shape[1]
-    z, d, back = np.empty(n_experts), np.empty(n_experts), np.empty(n_experts)
+    last, n_experts = V.shape[0] - 1, state.shape[1]
+    padded, d, back = np.zeros(V.shape[1]), np.zeros(V.shape[1]), np.zeros(V.shape[1])
+    z, share, total, changed = padded[:n_experts], np.empty(n_experts), 0.0, True
     for i in range(X.shape[0]):
-        x, is_pos, xx = X[i], y[i] > 0.0, 0.0
-        z[:] = 0.0
-        for j in range(last):
-            xx += np.float64(x[j]) * x[j]
-            for k in range(n_experts):
-                z[k] += x[j] * V[j, k]
+        x, is_pos = X[i], y[i] > 0.0
+        xx = _products(x, V, padded)
         for k in range(n_experts):
             z[k] = state[A, k] * (x_scale * z[k] + constant * V[last, k])
         t += 1
-        chosen = _emit(state, z, is_pos, t, gamma, uniform[i], counts)
-        _judge(state, pos, hist, z, chosen, is_pos, t, squared_beta, measure)
+        if changed or gamma == 0.0:
+            total = _weigh(state[VALUE], gamma if gamma > 0.0 else math.sqrt(t), share)
+        chosen = _emit(z, is_pos, share, total, uniform[i], counts)
+        changed = _judge(state, pos, hist, z, chosen, is_pos, t, squared_beta, measure)
         xx = xx * x_scale * x_scale + constant * constant
-        _advance(state, z, xx, y[i], t, costs[int(is_pos)], eta0, radius, hinge, d, back)
-        for j in range(last):
-            for k in range(n_experts):
-                V[j, k] += x_scale * x[j] * d[k]
-            if averages:
-                for k in range(n_experts):
-                    U[j, k] += x_scale * x[j] * back[k]
+        _advance(state, z, xx, y[i], t, costs[int(is_pos)], eta0, radius, hinge, averages, d, back)
+        _add_multiples(V, x, x_scale, d)
+        if averages:
+            _add_multiples(U, x, x_scale, back)
         for k in range(n_experts):
             V[last, k] += constant * d[k]
             U[last, k] += constant * back[k]
@@ -195,28 +238,35 @@ def omcsl_dense(X, y, x_scale, constant, V, U, state, pos, hist, t, costs, optio
 def omcsl_csr(data, indices, indptr, y, x_scale, constant, V, U, state, pos, hist, t, costs, options, uniform, counts):
     """`omcsl_dense` for the rows of a CSR matrix."""
     eta0, radius, gamma, hinge, squared_beta, measure, averages = options
-    last, n_experts = V.shape[0] - 1, V.shape[1]
-    z, d, back = np.empty(n_experts), np.empty(n_experts), np.empty(n_experts)
+    last, n_experts = V.shape[0] - 1, state.shape[1]
+    padded, d, back = np.zeros(V.shape[1]), np.zeros(V.shape[1]), np.zeros(V.shape[1])
+    z, share, total, changed = padded[:n_experts], np.empty(n_experts), 0.0, True
     for i in range(indptr.shape[0] - 1):
         entries, is_pos, xx = range(indptr[i], indptr[i + 1]), y[i] > 0.0, 0.0
-        z[:] = 0.0
+        padded[:] = 0.0
         for e in entries:
-            xx += np.float64(data[e]) * data[e]
-            for k in range(n_experts):
-                z[k] += data[e] * V[indices[e], k]
+            value, v = data[e], V[np.uint64(indices[e])]  # unsigned: no check for negative indices
+            xx += np.float64(value) * value
+            for k in range(padded.shape[0]):
+                padded[k] += value * v[k]
         for k in range(n_experts):
             z[k] = state[A, k] * (x_scale * z[k] + constant * V[last, k])
         t += 1
-        chosen = _emit(state, z, is_pos, t, gamma, uniform[i], counts)
-        _judge(state, pos, hist, z, chosen, is_pos, t, squared_beta, measure)
+        if changed or gamma == 0.0:
+            total = _weigh(state[VALUE], gamma if gamma > 0.0 else math.sqrt(t), share)
+        chosen = _emit(z, is_pos, share, total, uniform[i], counts)
+        changed = _judge(state, pos, hist, z, chosen, is_pos, t, squared_beta, measure)
         xx = xx * x_scale * x_scale + constant * constant
-        _advance(state, z, xx, y[i], t, costs[int(is_pos)], eta0, radius, hinge, d, back)
+        _advance(state, z, xx, y[i], t, costs[int(is_pos)], eta0, radius, hinge, averages, d, back)
         for e in entries:
-            for k in range(n_experts):
-                V[indices[e], k] += x_scale * data[e] * d[k]
+            value, column = x_scale * data[e], np.uint64(indices[e])
+            v = V[column]
+            for k in range(d.shape[0]):
+                v[k] += value * d[k]
             if averages:
-                for k in range(n_experts):
-                    U[indices[e], k] += x_scale * data[e] * back[k]
+                u = U[column]
+                for k in range(d.shape[0]):
+                    u[k] += value * back[k]
         for k in range(n_experts):
             V[last, k] += constant * d[k]
             U[last, k] += constant * back[k]

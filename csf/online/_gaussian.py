@@ -48,7 +48,8 @@ def _settle(score, reach, target):
     lo, hi = min(score, z), max(score, z)
     if reach > 4.0:
         z = 0.5 * (lo + hi)
-    for _ in range(60):
+    last = np.inf
+    for _ in range(100):
         p = _sigmoid(z)
         excess = z - score - reach * (target - p)
         if excess > 0.0:
@@ -56,9 +57,11 @@ def _settle(score, reach, target):
         else:
             lo = z
         new = z - excess / (1.0 + reach * p * (1.0 - p))
-        if not lo <= new <= hi:
+        # steps that do not become half as long may go round in circles
+        if not lo <= new <= hi or abs(new - z) > 0.5 * last:
             new = 0.5 * (lo + hi)
-        if abs(new - z) <= 1e-12 * (1.0 + abs(new)):
+        last = abs(new - z)
+        if last <= 1e-12 * (1.0 + abs(new)):
             return new
         z = new
     return z
@@ -314,18 +317,18 @@ def full_csr(data, indices, indptr, y, mean, spread, gradient, scale, s, t, opti
 def _refresh(weight, value, now, options):
     """Bring one weight of a table up to date: its unit, and its variance for the examples since it was last needed.
 
-    The mean stays where it is when the unit grows; only what is still to be learnt becomes more certain.
+    The unit goes half-way, in logarithms, to a value that exceeds it: between the usual values and the largest one. The
+    mean keeps its number: a weight learnt from small values would outweigh all at the next large one.
     """
     prior, window = options[0], options[1]
     if value > _GROWN * weight[UNIT]:
-        growth = value / weight[UNIT] if weight[UNIT] > 0.0 else np.inf
-        weight[UNIT] = value
-        if growth > _NEW:
-            weight[MEAN], weight[VARIANCE] = 0.0, 1.0 / prior
+        if value > _NEW * weight[UNIT]:
+            weight[UNIT], weight[MEAN], weight[VARIANCE] = value, 0.0, 1.0 / prior
         else:
-            variance = weight[VARIANCE] * growth * growth
-            weight[VARIANCE] = variance / (1.0 + prior * (1.0 - 1.0 / (growth * growth)) * variance)
-            weight[MEAN] *= growth
+            squared_growth = value / weight[UNIT]
+            weight[UNIT] *= math.sqrt(squared_growth)
+            variance = weight[VARIANCE] * squared_growth
+            weight[VARIANCE] = variance / (1.0 + prior * (1.0 - 1.0 / squared_growth) * variance)
     if window < np.inf:
         wider = weight[VARIANCE] * math.exp((now - weight[TOUCHED]) / window)
         weight[VARIANCE], weight[TOUCHED] = min(wider, 1.0 / prior), now

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
 
 
-__all__ = ["RecentScores", "bins_of", "next_due", "posterior_at"]
+__all__ = ["RecentScores", "bins_of", "bins_of_scores", "next_due", "posterior_at"]
 
 # Bins of log-odds, and the largest log-odds: those of 1e-12.
 _N_BINS, _LARGEST = 1024, 27.631
@@ -55,6 +55,11 @@ class RecentScores:
     def add(self, bins: IntArray, is_pos: BoolArray) -> None:
         """Count posteriors by their bins, in order, with their labels."""
         count_scores(bins, is_pos, self.counts, self.scalars, self.window)
+
+    def replace(self, bins: IntArray, is_pos: BoolArray) -> None:
+        """Forget all counts, and count these."""
+        self.counts[:], self.scalars[:] = 0.0, (1.0, 0.0)
+        self.add(bins, is_pos)
 
     def has_both_classes(self) -> bool:
         """Whether both classes have come."""
@@ -93,6 +98,11 @@ def posterior_at(place: int) -> float:
     if place == 0:
         return 0.0
     return _BELOW_ONE if place == _N_BINS else 1.0 / (1.0 + math.exp(_LARGEST - place * _WIDTH))
+
+
+def bins_of_scores(scores: FloatArray) -> IntArray:
+    """Bin of each score: those of posteriors, which are their log-odds."""
+    return ((scores.clip(-_LARGEST, _LARGEST) + _LARGEST) / _WIDTH).astype(np.int64).clip(0, _N_BINS - 1)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -125,6 +125,8 @@ class FOFO(PosteriorThreshold):
     with :math:`\pi` the share of positives. Each stage takes projected gradient steps around the mean of the stage
     before, in an interval half as wide. The blocks for an unknown number of examples are not in the paper.
 
+    With ``step="adaptive"`` and ``posterior=None`` the first rows are kept for a while and scored anew, as in `OFO`.
+
     References
     ----------
     .. [1] X. Zhang, M. Liu, X. Zhou, T. Yang, "Faster Online Learning of Optimal Threshold for Consistent F-measure
@@ -136,7 +138,7 @@ class FOFO(PosteriorThreshold):
     >>> X, y = make_classification(20000, weights=[0.9], random_state=0)
     >>> model = FOFO(horizon=20000).partial_fit(X, y)
     >>> model.level_, model.online_value_
-    (0.330, 0.619)
+    (0.329, 0.620)
     """
 
     def __init__(
@@ -195,5 +197,5 @@ class FOFO(PosteriorThreshold):
     def _move_threshold(self, proba: FloatArray, is_pos: BoolArray) -> None:
         usual = 1.0 if self.step == "paper" else 3.0
         step_scale = usual if self.step_scale is None else float(self.step_scale)
-        options = (self._squared_beta(), step_scale, self._longest)
+        options = (self._square, step_scale, self._longest)
         fofo(proba, is_pos, self._state, *options, self._counts)

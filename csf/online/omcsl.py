@@ -57,7 +57,8 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
         Number K of experts. Expert j aims at level ``1 - j / (K + 1)`` of the metric, j = 1, ..., K; for rankings, of
         the F-measure.
     eta0 : float, default=16.0
-        First step size, positive; ``eta0 / sqrt(t)`` at example t. Rows have length at most 1.
+        First step size, positive; ``eta0 / sqrt(t)`` at example t. Rows have length at most 1; where most are far
+        shorter than the longest, larger steps learn more: 64 to 256 for features divided by their largest value.
     gamma : float or "sqrt", default=20.0
         How strongly the choice prefers better experts, positive: expert k emits the prediction with probability
         proportional to ``exp(gamma * value)``, its value so far. ``"sqrt"``: the square root of t.
@@ -223,7 +224,8 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
         k = self.n_experts
         self.threshold_ = 0.0
         self.levels_ = 1.0 - np.arange(1, k + 1) / (k + 1)
-        self._V, self._U = np.zeros((n_features + 1, k)), np.zeros((n_features + 1, k))
+        width = -(-k // 4) * 4
+        self._V, self._U = np.zeros((n_features + 1, width)), np.zeros((n_features + 1, width))
         self._state = np.zeros((11, k))
         self._state[[A, P, Q]] = 1.0
         self._pos = np.zeros(3)

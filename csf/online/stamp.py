@@ -148,7 +148,8 @@ class STAMP(AimedLearner):
     bins of their log-odds, late ones more. Now and then the best cut for the metric in these counts gives the prices
     of the two classes (its level and costs), and the steps go on with a logistic loss of weighted classes. The
     weights have the fourth root of the ratio of the prices, the cut does the rest: weights in full proportion follow
-    a few examples of the rare class, and rank worse.
+    a few examples of the rare class, and rank worse. With at most 512 features the
+    first 4096 rows are kept, and as long as there are no more, present weights score them anew.
 
     With ``step="paper"`` the threshold is 0, where the rewards put it. `csf.thresholding.PlugInClassifier` around it
     tunes the threshold.
@@ -165,7 +166,7 @@ class STAMP(AimedLearner):
     >>> X, y = make_classification(4000, weights=[0.9], flip_y=0.02, random_state=0)
     >>> model = STAMP("f1", random_state=0).fit(X, y)
     >>> model.level_
-    0.641
+    0.650
     """
 
     level_: float
@@ -289,11 +290,12 @@ class STAMP(AimedLearner):
 
     def _prices(self, value: float, profile: ErrorProfile) -> Costs:
         """Prices of both errors at a level, which is the present one from now on."""
-        lo, hi = self._check_metric().range(profile.pos)
+        metric: Any = self._aim.metric
+        lo, hi = metric.range(profile.pos)
         self.level_ = float(np.clip(value, lo, hi - _BELOW_TOP * (hi - lo)))
         self._levels.append(self.level_)
         self._epoch += 1
-        return self._check_metric().cost_weights(self.level_, pos=profile.pos)
+        return metric.cost_weights(self.level_, pos=profile.pos)
 
     def _stage_length(self) -> int:
         first = self.model_stage if self._learning else self.challenge_stage

@@ -16,15 +16,16 @@ from sklearn.metrics import average_precision_score, f1_score
 from sklearn.model_selection import GridSearchCV, train_test_split
 
 from csf.experiments import load_set
-from csf.online import FOFO, OFO, SPADE, STAMP, OnlineLogistic, RiverClassifier
+from csf.online import FOFO, OFO, OMCSL, SPADE, STAMP, OnlineLogistic, RiverClassifier
 from csf.thresholding import PlugInClassifier, threshold_curve
 from tests.benchmarks.data import data_folder
 
-__all__ = ["SETS", "VowpalWabbit", "change_rows", "learning_rows", "prevalence_change", "rivals"]
+__all__ = ["SETS", "VowpalWabbit", "change_rows", "learning_rows", "prevalence_change", "rivals", "unit_rows"]
 
 # Of letter and news20, four and three classes against the rest, chosen before anything was measured.
 SETS = ("adult", "abalone10", "abalone12", "pageblocks", "wine", "mammography")
 SETS += ("letter:1", "letter:5", "letter:15", "letter:24", "news20:1", "news20:7", "news20:16")
+DENSE = tuple(name for name in SETS if not name.startswith(("adult", "news20")))
 N_CHUNKS = 20
 GRID = {"alpha": [1e-6, 1e-5, 1e-4, 1e-3], "average": [False, True]}
 
@@ -57,7 +58,7 @@ def rivals():
     """New learners by name, those that are installed."""
     found = {
         "OnlineLogistic": OnlineLogistic(), "OFO": OFO(), "FOFO": FOFO(), "STAMP": STAMP(),
-        "SPADE, G-mean": SPADE("gmean"),
+        "SPADE, G-mean": SPADE("gmean"), "OMCSL": OMCSL(random_state=0),
         "published OFO": OFO(step="paper"), "published STAMP": STAMP(step="paper"),
         "SGDClassifier": SGDClassifier(loss="log_loss", random_state=0),
         "SGDClassifier, tuned": SGDClassifier(loss="log_loss", random_state=0),
@@ -71,15 +72,15 @@ def rivals():
     return found
 
 
-def _split(name, seed):
-    """Training and test part of a set, features divided by their largest value."""
+def _split(name, seed, *, units=False):
+    """Training and test part of a set, features divided by their largest value; that too, with ``units``."""
     data = load_set(data_folder(), name)
     X, y = data.X, (np.asarray(data.y) > 0).astype(int)
     train, test = train_test_split(np.arange(y.size), test_size=0.25, stratify=y, random_state=seed)
     largest = np.asarray(abs(X[train]).max(axis=0).todense() if issparse(X) else abs(X[train]).max(axis=0)).ravel()
     largest = np.where(largest > 0.0, largest, 1.0).astype(float)
     X = csr_matrix(X.astype(float) @ diags(1.0 / largest)) if issparse(X) else X / largest
-    return X[train], y[train], X[test], y[test]
+    return (X[train], y[train], X[test], y[test], *([largest] if units else []))
 
 
 def _scored(learner, y, X):
@@ -136,6 +137,40 @@ def learning_rows(names=SETS, *, n_orders=5):
         for key, values in results.items():
             columns = ("progressive", "own", "best_cut", "average_precision", "seconds")
             yield {"data": name, "name": key} | dict(zip(columns, np.mean(values, axis=0).tolist()))
+
+
+def unit_rows(names=DENSE, *, n_orders=5):
+    """How far the units of features move F1: raw and divided by the largest value, one column ten times as large.
+
+    Parameters
+    ----------
+    names : sequence of str, default=DENSE
+        Dense data sets.
+    n_orders : int, default=5
+        Splits and orders; the rows are means over them.
+
+    Yields
+    ------
+    dict
+        One row for each set and learner: ``data``, ``name``, ``divided`` and ``raw`` (own F1), and ``tenfold``: the
+        largest move of the mean F1 by any of the first five columns, made ten times larger or smaller.
+    """
+    for name in names:
+        for kind in (OFO, FOFO, STAMP):
+            results = np.mean([_f1_in_units(kind, name, seed) for seed in range(n_orders)], axis=0)
+            divided, raw, *others = results.tolist()
+            most = max(abs(other - divided) for other in others)
+            yield {"data": name, "name": kind.__name__, "divided": divided, "raw": raw, "tenfold": most}
+
+
+def _f1_in_units(kind, name, seed):
+    """F1 with features divided by their largest value, raw, and with single columns in other units."""
+    X, y, X_test, y_test, largest = _split(name, seed, units=True)
+    scales = [np.ones(X.shape[1]), largest]
+    for column in range(min(5, X.shape[1])):
+        scales += [np.where(np.arange(X.shape[1]) == column, factor, 1.0) for factor in (10.0, 0.1)]
+    learnt = [(kind().partial_fit(X * scale, y), scale) for scale in scales]
+    return [f1_score(y_test, learner.predict(X_test * scale)) for learner, scale in learnt]
 
 
 def prevalence_change(n=40_000, *, before=0.1, after=0.01, seed=0):

@@ -1,9 +1,9 @@
 """What the online learners learn in one pass, their throughput, compile time and memory.
 
 ``python -m tests.benchmarks.online`` prints the tables. All learners see the same examples in one pass, in chunks.
-They are timed in turns, each against the runs of scikit-learn's SGDClassifier (chunks of 1000) and of river's logistic
-regression (``learn_one``) of the same turn; medians of the turns are reported. River takes dicts: its rate counts
-``learn_one`` alone, or together with making dicts from the same arrays.
+They are timed in turns, each against the runs of scikit-learn's SGDClassifier (chunks of 1000), of river's logistic
+regression (``learn_one``) and of Vowpal Wabbit of the same turn; medians of the turns are reported. River takes dicts,
+Vowpal Wabbit lines of text: their rates count learning alone, or together with making these from the same arrays.
 """
 
 import os
@@ -20,7 +20,7 @@ from sklearn.linear_model import SGDClassifier
 
 import csf.online
 from tests.benchmarks.data import ROOT, data_folder, load_binary
-from tests.benchmarks.one_pass import change_rows, learning_rows
+from tests.benchmarks.one_pass import _lines, change_rows, learning_rows, unit_rows
 from tests.benchmarks.tables import print_table
 
 __all__ = ["compile_rows", "dense_stream", "learners", "memory_row", "throughput_rows"]
@@ -28,7 +28,7 @@ __all__ = ["compile_rows", "dense_stream", "learners", "memory_row", "throughput
 # Learners whose throughput is promised, by name; those that this version has are measured.
 NAMES = ("OnlineLogistic", "OFO", "FOFO", "OMCSL", "SPADE", "STAMP")
 SGD_CHUNK = 1000
-N_RIVER = 5000
+N_FEW = 5000
 
 
 def learners():
@@ -115,8 +115,24 @@ def _river_rates(X, y):
     return y.size / (end - made), y.size / (end - start)
 
 
+def _vowpal_rates(X, y):
+    """Examples a second of Vowpal Wabbit, without and with lines of text; NaN where it is not installed."""
+    try:
+        from vowpalwabbit import Workspace
+    except ImportError:
+        return float("nan"), float("nan")
+    model, labels = Workspace("--loss_function logistic --quiet"), np.where(y == 1, 1, -1).tolist()
+    start = time.perf_counter()
+    lines = [f"{label} |{row}" for label, row in zip(labels, _lines(X), strict=True)]
+    made = time.perf_counter()
+    for line in lines:
+        model.learn(line)
+    end = time.perf_counter()
+    return y.size / (end - made), y.size / (end - start)
+
+
 def throughput_rows(*, chunk_sizes=(1000, 10_000), n_turns=7, streams=None):
-    """Throughput of all learners, beside SGDClassifier and river.
+    """Throughput of all learners, beside SGDClassifier, river and Vowpal Wabbit.
 
     Parameters
     ----------
@@ -131,22 +147,35 @@ def throughput_rows(*, chunk_sizes=(1000, 10_000), n_turns=7, streams=None):
     ------
     dict
         One row for each stream, learner and chunk size: ``name``, ``data``, ``chunk``, ``examples_per_second``,
-        and ratios of rates: ``to_sgd``, ``to_river`` (without dicts) and ``to_river_from_arrays``.
+        and ratios of rates: ``to_sgd``, ``to_river`` (without dicts), ``to_river_from_arrays``, ``to_vowpal`` (without
+        lines of text) and ``to_vowpal_from_arrays``. Then one row for each stream and rival, with rates from arrays.
     """
     for data, (X, y) in (_streams() if streams is None else streams).items():
         chunks = {size: _chunks(X, y, size) for size in {SGD_CHUNK, *chunk_sizes}}
         turns = [_turn(X, y, chunks, chunk_sizes) for _ in range(n_turns + 1)][1:]  # the first one compiles
         for key in ((name, size) for name in learners() for size in chunk_sizes):
-            rates = np.array([[turn[key], turn[key] / turn["SGD"], *(turn[key] / turn["river"])] for turn in turns])
-            columns = ("examples_per_second", "to_sgd", "to_river", "to_river_from_arrays")
-            medians = dict(zip(columns, np.median(rates, axis=0).tolist()))
-            yield {"name": key[0], "data": data, "chunk": key[1], **medians}
+            yield {"name": key[0], "data": data, "chunk": key[1], **_medians(turns, [turn[key] for turn in turns])}
+        for name, chunk in (("SGD", SGD_CHUNK), ("river", 1), ("Vowpal Wabbit", 1)):
+            of_rival = _medians(turns, [np.ravel(turn[name])[-1] for turn in turns])
+            yield {"name": name, "data": data, "chunk": chunk, **of_rival}
+
+
+def _medians(turns, rates):
+    """Medians over turns of a rate and its ratios to rivals of the same turn."""
+    columns = ("examples_per_second", "to_sgd", "to_river", "to_river_from_arrays")
+    columns += ("to_vowpal", "to_vowpal_from_arrays")
+    values = [
+        [rate, rate / turn["SGD"], *(rate / turn["river"]), *(rate / turn["Vowpal Wabbit"])]
+        for turn, rate in zip(turns, rates, strict=True)
+    ]
+    return dict(zip(columns, np.median(values, axis=0).tolist()))
 
 
 def _turn(X, y, chunks, chunk_sizes):
     """Rates of all, one after the other."""
     sgd = _rate(SGDClassifier(loss="log_loss", random_state=0), chunks[SGD_CHUNK])
-    turn = {"SGD": sgd, "river": np.array(_river_rates(X[:N_RIVER], y[:N_RIVER]))}
+    few = X[:N_FEW], y[:N_FEW]
+    turn = {"SGD": sgd, "river": np.array(_river_rates(*few)), "Vowpal Wabbit": np.array(_vowpal_rates(*few))}
     for size in chunk_sizes:
         turn |= {(name, size): _rate(learner, chunks[size]) for name, learner in learners().items()}
     return turn
@@ -243,6 +272,8 @@ def main():
     if data_folder() is not None:
         print("## What one pass teaches\n")
         print_table(learning_rows(), cell)
+        print("## Units of features\n")
+        print_table(unit_rows(), cell)
     print("## After a change of prevalence from 10 % to 1 %\n")
     print_table(change_rows(), cell)
     print("## Throughput\n")

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.metrics import average_precision_score, f1_score, fbeta_score, jaccard_score, roc_auc_score
 
 from csf.online import OMCSL
-from csf.online._experts import AREA_PR, AREA_ROC, F_BETA, _choose, areas, omcsl_csr, omcsl_dense
+from csf.online._experts import AREA_PR, AREA_ROC, F_BETA, _choose, _weigh, areas, omcsl_csr, omcsl_dense
 from csf.testing import check_online
 
 MEASURES = {None: F_BETA, "auroc": AREA_ROC, "auprc": AREA_PR}
@@ -116,6 +116,13 @@ def test_a_sparse_step_touches_its_own_columns_only():
         np.testing.assert_array_equal(state.U[elsewhere], before[1][elsewhere])
 
 
+def drawn(values, rate, uniform, weigh=_weigh, choose=_choose):
+    """Expert that is drawn by its value."""
+    share = np.empty(len(values))
+    total = weigh(values, rate, share)
+    return choose(share, total, uniform)
+
+
 @given(
     values=st.lists(st.floats(0.0, 1.0), min_size=1, max_size=8),
     rate=st.floats(0.1, 500.0),
@@ -126,18 +133,18 @@ def test_one_expert_is_drawn_whatever_is_added_to_all_values(values, rate, unifo
     values = np.round(values, 6)
     weights = np.exp(rate * (values - values.max()))
     edges = np.cumsum(weights / weights.sum())
-    k = _choose(values, rate, uniform)
-    assert k == _choose.py_func(values, rate, uniform)
+    k = drawn(values, rate, uniform)
+    assert k == drawn(values, rate, uniform, _weigh.py_func, _choose.py_func)
     if np.abs(edges - uniform).min() > 1e-9:
         assert k == np.searchsorted(edges, uniform, side="right")
-        assert k == _choose(values + shift, rate, uniform)
+        assert k == drawn(values + shift, rate, uniform)
 
 
 def test_draws_follow_the_distribution():
     values, uniform = np.array([0.5, 0.4, 0.45]), np.random.default_rng(0).random(50_000)
-    drawn = np.bincount([_choose(values, 10.0, u) for u in uniform], minlength=3) / uniform.size
+    shares = np.bincount([drawn(values, 10.0, u) for u in uniform], minlength=3) / uniform.size
     expected = np.exp(10.0 * values) / np.exp(10.0 * values).sum()
-    np.testing.assert_allclose(drawn, expected, atol=0.01)
+    np.testing.assert_allclose(shares, expected, atol=0.01)
 
 
 def test_one_expert_is_cost_sensitive_gradient_descent():
@@ -166,7 +173,7 @@ def test_values_are_those_of_the_predictions(metric, score):
     model._adopt(np.array([-1.0, 1.0]), X.shape[1], np.random.default_rng(0))
     for i in range(y.size):
         a = model._state[0]
-        emitted.append(model.x_scale_ * X[i] @ (a * model._V[:-1]) + a * model._V[-1] > 0)
+        emitted.append(model.x_scale_ * X[i] @ (a * model._V[:-1, :5]) + a * model._V[-1, :5] > 0)
         model._learn(X[i : i + 1], y[i : i + 1])
     emitted = np.array(emitted)
     expected = [score(y, np.where(column, 1.0, -1.0)) for column in emitted.T]
@@ -201,7 +208,7 @@ def test_rankings_are_judged_by_the_scores_at_the_time(metric, score):
     model._adopt(np.array([-1.0, 1.0]), X.shape[1], np.random.default_rng(0))
     for i in range(y.size):
         a = model._state[0]
-        met.append(model.x_scale_ * X[i] @ (a * model._V[:-1]) + a * model._V[-1])
+        met.append(model.x_scale_ * X[i] @ (a * model._V[:-1, :5]) + a * model._V[-1, :5])
         model._learn(X[i : i + 1], y[i : i + 1])
     met = np.array(met)
     np.testing.assert_allclose(model.expert_values_, [score(y, column) for column in met.T], atol=1e-3)

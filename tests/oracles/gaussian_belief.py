@@ -36,7 +36,8 @@ def enlarged(mean, precision, j, growth, prior):
 def gaussian_belief(rows, labels, *, prior=1.0, weights=(1.0, 1.0), offset=0.0, diagonal=False, intercept=0.1):
     """Yield (moderated log-odds before, weights) after each example; the last value of a row is the constant 1.
 
-    With ``diagonal`` only variances are kept, the mean stays where it is when a unit grows, and log-odds are plain.
+    With ``diagonal`` only variances are kept, a unit goes half-way to a larger value and the mean keeps its number
+    then, and log-odds are plain.
     """
     n = rows.shape[1]
     mean, unit = np.zeros(n), np.append(np.zeros(n - 1), 1.0)
@@ -44,14 +45,15 @@ def gaussian_belief(rows, labels, *, prior=1.0, weights=(1.0, 1.0), offset=0.0, 
     for row, b in zip(rows, labels, strict=True):
         for j in range(n - 1):
             if abs(row[j]) > 1.1 * unit[j]:
+                new = abs(row[j])
                 if unit[j] > 0.0:
-                    growth = abs(row[j]) / unit[j]
-                    kept = mean.copy()
-                    mean, precision = enlarged(mean, precision, j, growth, prior)
                     if diagonal:
-                        kept[j] *= growth
+                        new = np.sqrt(unit[j] * new)
+                    kept = mean.copy()
+                    mean, precision = enlarged(mean, precision, j, new / unit[j], prior)
+                    if diagonal:
                         mean = kept
-                unit[j] = abs(row[j])
+                unit[j] = new
         x = row / np.where(unit > 0.0, unit, 1.0)
         along = np.linalg.solve(precision, x)
         score, reach, cost = mean @ x, along @ x, weights[0] if b else weights[1]
