@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -113,7 +113,7 @@ def _size(state: object) -> int:
     if state is None or isinstance(state, (float, int, str)):
         return 0
     if is_dataclass(state):
-        return sum(map(_size, vars(state).values()))
+        return sum(_size(getattr(state, field.name)) for field in fields(state))
     return sum(map(_size, state)) if isinstance(state, (tuple, list)) else 0
 
 
