@@ -52,7 +52,16 @@ class Curvatures:
         self._shares = shares
         # Weights of the classes, of the shares; made when they are needed.
         self._per_share: Array | None = None
+        # Some thousand rows say it as well as a million: steps with the sum over every k-th of them leave little.
+        enough, of_pos = max(_ENOUGH, _ENOUGH_PER_FEATURE * ridge.size), sign > 0.0
+        every = [max(1, np.count_nonzero(of_class) // enough) for of_class in (of_pos, ~of_pos)]
+        self._taken = [(k, np.flatnonzero(of_class)[::k].copy()) for k, of_class in zip(every, (of_pos, ~of_pos))]
         self._key, self._matrices = b"", np.empty(0)
+
+    @property
+    def share(self) -> float:
+        """Share of the rows that matrices are made of."""
+        return sum(places.size for _, places in self._taken) / max(1, self._rows.n_rows)
 
     def totals(self, weight: Array | None) -> Array:
         """Weights of the classes, the positive one first; of ``None``, their numbers of samples."""
@@ -131,14 +140,13 @@ class Curvatures:
         if self._key == anchor.tobytes():
             return
         rows, size = self._rows, self._ridge.size
-        curvature = self.of(self._sign * rows.scores(anchor) if margins is None else margins, self._shares)
         self._matrices = np.zeros((2, size, size))
-        for matrix, of_class in zip(self._matrices, (self._sign > 0.0, self._sign <= 0.0)):
-            places = np.flatnonzero(of_class)
-            # Some thousand rows say it as well as a million: steps with the sum over every k-th of them leave little.
-            every = max(1, places.size // max(_ENOUGH, _ENOUGH_PER_FEATURE * size))
-            places = places[::every]
-            rows.add_gram(places, every * curvature[places], matrix)
+        for matrix, (every, places) in zip(self._matrices, self._taken):
+            if margins is None:
+                z = self._sign[places] * rows.take(rows.at[places]).scores(anchor)
+            else:
+                z = margins[places]
+            rows.add_gram(places, every * self.of(z, None if self._shares is None else self._shares[places]), matrix)
         self._key = anchor.tobytes()
 
 

@@ -255,8 +255,8 @@ class Logistic:
 
     def _is_stale(self, left: Scalar, wanted: Scalar) -> bool:
         """Whether new second derivatives take less than more steps with old ones, which leave a share of the slope."""
-        # What the outer products of a row take, in looks at it.
-        price = self.rows.stored / (4.0 if self.rows.is_sparse else 8.0)
+        # What the outer products of the rows take, in looks at all of them.
+        price = self._curvatures.share * self.rows.stored / (4.0 if self.rows.is_sparse else 8.0)
         return bool(left > 0.5 or np.log(wanted) / np.log(left) > _LAST_LOOKS + price)
 
     def _conjugate(self, curvature: Array) -> Callable[[Array], Array]:
