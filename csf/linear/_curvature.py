@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
-from csf._common.typing import Array
+from csf._common.typing import Array, IntArray
 
 if TYPE_CHECKING:
     from csf.linear.matrix import Rows
@@ -52,11 +53,16 @@ class Curvatures:
         self._shares = shares
         # Weights of the classes, of the shares; made when they are needed.
         self._per_share: Array | None = None
-        # Some thousand rows say it as well as a million: steps with the sum over every k-th of them leave little.
-        enough, of_pos = max(_ENOUGH, _ENOUGH_PER_FEATURE * ridge.size), sign > 0.0
-        every = [max(1, np.count_nonzero(of_class) // enough) for of_class in (of_pos, ~of_pos)]
-        self._taken = [(k, np.flatnonzero(of_class)[::k].copy()) for k, of_class in zip(every, (of_pos, ~of_pos))]
         self._key, self._matrices = b"", np.empty(0)
+
+    @cached_property
+    def _taken(self) -> list[tuple[int, IntArray]]:
+        """Rows of both classes that matrices are made of: every k-th, and k."""
+        # Some thousand rows say it as well as a million: steps with the sum over every k-th of them leave little.
+        enough, of_pos = max(_ENOUGH, _ENOUGH_PER_FEATURE * self._ridge.size), self._sign > 0.0
+        places = [np.flatnonzero(of_class) for of_class in (of_pos, ~of_pos)]
+        every = [max(1, each.size // enough) for each in places]
+        return [(k, each[::k].copy()) for k, each in zip(every, places)]
 
     @property
     def share(self) -> float:

@@ -164,8 +164,8 @@ class SPADE(AimedLearner):
     bins of their log-odds, late ones more. Now and then the best cut for the metric in these counts gives the prices
     of the two classes (the dual of the metric there), and the steps go on with a logistic loss of weighted classes.
     The weights have the fourth root of the ratio of the prices, the cut does the rest: weights in full proportion
-    follow a few examples of the rare class, and rank worse. With at most 512 features the
-    first 4096 rows are kept, and as long as there are no more, present weights score them anew.
+    follow a few examples of the rare class, and rank worse. With at most 512 features the first 4096 rows are kept,
+    and as long as there are no more, present weights score them anew.
 
     With ``step="paper"`` the threshold is 0, where the rewards put it. `csf.thresholding.PlugInClassifier` around it
     tunes the threshold.

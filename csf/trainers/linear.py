@@ -18,6 +18,7 @@ from csf._common.typing import Array, Costs, Estimator, Samples
 from csf._sklearn import clone
 from csf.costs.weights import cost_sample_weight
 from csf.linear import Hinge, HingeDescent, Logistic, Rows, SquaredHinge
+from csf.linear._solve import DIRECT
 from csf.samples.features import Features
 from csf.samples.folds import Fold
 from csf.scores.responses import Response
@@ -42,11 +43,9 @@ __all__ = [
 
 Solver: TypeAlias = Hinge | HingeDescent | Logistic | SquaredHinge
 
-# Up to this many coefficients the hinge loss is minimised by Newton steps, beyond by coordinate descent.
-_FEW = 512
-# Gaps to reach beyond that, as multiples of the base's tolerance; with fewer features than samples, of squared hinges.
-# They are loose proofs there: objectives are closer to the optimum than they say, and than scikit-learn's own fits.
-_LOOSE, _LOOSE_TALL = 50.0, 10.0
+# Gaps to reach beyond `DIRECT` coefficients, as multiples of the base's tolerance; with fewer features than samples, of
+# squared hinges; and of hinges. The first two are loose proofs; LinearSVC solves hinges closer than its tolerance says.
+_LOOSE, _LOOSE_TALL, _CLOSE = 50.0, 10.0, 0.2
 # How much closer a first training gets to its optimum when its start has seen the samples that it holds out.
 _CLOSER = 0.1
 
@@ -113,7 +112,7 @@ class LinearTrainer(Trainer):
     @property
     def _is_narrow(self) -> bool:
         """Whether there are few enough features for matrices of second derivatives."""
-        return self._train.n_coefficients <= _FEW
+        return self._train.n_coefficients <= DIRECT
 
     @property
     def own(self) -> tuple[float, float]:
@@ -231,8 +230,8 @@ class LinearSVCTrainer(LinearTrainer):
             loose = _LOOSE_TALL if self._train.n_rows > self._train.n_coefficients else _LOOSE
             tol = (1e-3 if self._is_narrow else loose) * self.base.tol
             return self._solver.solve(weight, tol=tol, starts=starts, max_iter=self.base.max_iter)
-        # Dual starts leave out what is held out, coefficients have seen it. LinearSVC itself ends as close.
-        tol = (closer if self._is_narrow else 0.2) * self.base.tol
+        # Dual starts leave out what is held out, coefficients have seen it.
+        tol = (closer if self._is_narrow else _CLOSE) * self.base.tol
         return self._solver.solve(weight, tol=tol, starts=starts)
 
 

@@ -31,6 +31,7 @@ from threadpoolctl import threadpool_limits
 
 from csf.costs import WeightRoute
 from csf.linear import Hinge, HingeDescent, Logistic, Rows, SquaredHinge
+from csf.linear._solve import DIRECT
 from csf.samples.folds import Data, Fold
 from csf.trainers import make_trainers
 from csf.trainers.warm_starts import Starts
@@ -45,8 +46,6 @@ SETS = ("news20", "news20 l2", "adult", "dense", "mammography")
 PARTS = ("main", "memory")
 N_TRIALS = 19
 GRID = tuple(2.0**k for k in range(-6, 7))
-# Coefficients up to which Newton steps on all of them give the tight solution.
-_FEW = 512
 
 
 def problems(names=SETS, *, shrink=1):
@@ -239,7 +238,7 @@ def bound_near(label, view, sign, weight, near):
         found = Logistic(view, sign).solve(weight, tol=1e-10, starts=[near])
     elif label == "squared hinge":
         found = SquaredHinge(view, sign).solve(weight, tol=1e-7, starts=[near], max_iter=20_000)
-    elif view.n_coefficients <= _FEW:
+    elif view.n_coefficients <= DIRECT:
         found = Hinge(view, sign).solve(weight, tol=1e-8, starts=[near])
     else:
         found = HingeDescent(view, sign).solve(weight, tol=1e-6, starts=[near], max_iter=5000)
