@@ -3,8 +3,6 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from csf import _moved
-
 if TYPE_CHECKING:
     from csf.errors import ErrorProfile
     from csf.search import CostSearch, MacroCostSearch
@@ -31,15 +29,13 @@ _ROOMS = (
     *("study", "testing", "thresholding", "trainers", "trials"),
 )
 
-_moved.register()
-
 
 def __getattr__(name: str) -> object:
     if name in _HOMES:
         found = getattr(import_module(_HOMES[name]), name)
         globals()[name] = found
         return found
-    if name in _ROOMS or f"csf.{name}" in _moved.MOVED:
+    if name in _ROOMS:
         return import_module(f"csf.{name}")
     raise AttributeError(f"module 'csf' has no attribute {name!r}; it has {', '.join(__all__)}")
 

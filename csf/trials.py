@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Self, TypedDict, final
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypedDict, final
 
 import numpy as np
 
 from csf._common.typing import Costs, PathLike
 from csf.errors.hull import Hull
 from csf.errors.profile import ErrorProfile
+from csf.metrics.ranking import rank
 
 if TYPE_CHECKING:
+    from csf._common.typing import Array
     from csf.metrics.base import Metric
-    from csf.thresholding.curve import Cut, ThresholdCurve
 
 
 __all__ = [
@@ -34,6 +35,22 @@ __all__ = [
 ]
 
 STATES = ("pending", "complete", "failed")
+
+
+class _Cut(Protocol):
+    """A threshold and what it achieves, see `csf.thresholding.Cut`."""
+
+    @property
+    def threshold(self) -> float: ...
+
+    @property
+    def profile(self) -> ErrorProfile: ...
+
+
+class _Curve(Protocol):
+    """All thresholds of a score, see `csf.thresholding.ThresholdCurve`."""
+
+    def lower_hull(self) -> Array: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +310,7 @@ def check_share(profile: ErrorProfile, pos: float) -> None:
         )
 
 
-def outcome(metric: Metric, profile: ErrorProfile, *, hull: Hull | None = None, cut: Cut | None = None) -> Outcome:
+def outcome(metric: Metric, profile: ErrorProfile, *, hull: Hull | None = None, cut: _Cut | None = None) -> Outcome:
     """Fields of a complete `Trial` whose model was evaluated on one data set.
 
     Parameters
@@ -335,7 +352,7 @@ def outcome(metric: Metric, profile: ErrorProfile, *, hull: Hull | None = None, 
     }
 
 
-def known_hull(profile: ErrorProfile, curve: ThresholdCurve | None) -> Hull:
+def known_hull(profile: ErrorProfile, curve: _Curve | None) -> Hull:
     """Hull of a model's own decision and all cuts of its score (``None`` for no score)."""
     points = [[(profile.fn, profile.fp)]]
     return Hull(np.concatenate(points if curve is None else [*points, curve.lower_hull()]))
@@ -344,7 +361,11 @@ def known_hull(profile: ErrorProfile, curve: ThresholdCurve | None) -> Hull:
 def best_trial(trials: Sequence[Trial]) -> Trial | None:
     """Complete trial that wins: the smallest violation, then the largest score, then the earliest."""
     complete = [trial for trial in trials if trial.state == "complete"]
-    return min(complete, key=lambda trial: (trial.violation, -_score(trial), trial.number), default=None)
+
+    def place(trial: Trial) -> tuple[float, ...]:
+        return rank(trial.violation, _score(trial), trial.number, trial.setting)
+
+    return min(complete, key=place, default=None)
 
 
 def _score(trial: Trial) -> float:

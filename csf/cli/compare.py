@@ -30,8 +30,8 @@ from csf.cli.figures import check_figure, draw_comparison
 from csf.cli.problem import check_output, load_problem, make_search
 from csf.cli.rivals import POOLED, RIVALS, NotApplicable
 from csf.cli.tables import format_mean, format_number, format_table
+from csf.metrics.aim import aim_of
 from csf.report import Comparison, write_comparison
-from csf.search.plan import aim_of
 from csf.strategies import STRATEGIES, get_strategy
 
 if TYPE_CHECKING:

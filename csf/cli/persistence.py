@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 import zipfile
 from collections.abc import Sequence
@@ -20,7 +19,11 @@ from csf.cli.errors import CliError, require
 from csf.errors.hull import Hull
 from csf.metrics import rates
 from csf.resampling import Assessment
+from csf.search.config import SearchConfig
+from csf.search.gain_rule import Choice
 from csf.search.guarantee import Guarantee
+from csf.search.outcome import SearchOutcome
+from csf.thresholding.rule import ThresholdRule
 
 if TYPE_CHECKING:
     from csf.search.estimator import CostSearch
@@ -39,7 +42,8 @@ _PLAIN = ("numpy.dtype", "collections.OrderedDict")
 
 def _trusted_types():
     """Full names of all types that a file may hold."""
-    parts = [Assessment, csf.CostSearch, csf.ErrorProfile, csf.Study, csf.Trial, Guarantee, Hull]
+    parts = [Assessment, Choice, csf.CostSearch, csf.ErrorProfile, csf.Study, csf.Trial, Guarantee, Hull]
+    parts += [SearchConfig, SearchOutcome, ThresholdRule]
     for module in (metrics, rates, strategies):
         parts += [part for _, part in inspect.getmembers(module, inspect.isclass)]
     parts += strategies.STRATEGIES.values()
@@ -70,22 +74,13 @@ def save_model(path: PathLike, search: CostSearch, features: Features) -> None:
         "csf": csf.__version__,
         "sklearn": sklearn.__version__,
         "features": features.to_dict(),
-        "search": _without_scores(search),
+        "search": search._without_scores(),
     }
     try:
         with replaced(path, "wb") as file:
             skops.dump(content, file, compression=zipfile.ZIP_DEFLATED)
     except TypeError as error:
         raise CliError(f"cannot save this model: {error}") from error
-
-
-def _without_scores(search: CostSearch) -> CostSearch:
-    """The search with what its held-out scores say, without these."""
-    lean = copy.copy(search)
-    if hasattr(lean, "held_out_"):
-        lean.assess()
-        del lean.held_out_
-    return lean
 
 
 def required_trust(path: PathLike) -> list[str]:

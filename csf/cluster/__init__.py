@@ -4,8 +4,8 @@ from csf.cluster.bins import Bins, Quantiles
 from csf.cluster.cut import CountedCut, counted_cut, own_decision
 from csf.cluster.engine import Engine, FoldTotals, Job
 from csf.cluster.folds import hash_folds
+from csf.cluster.in_memory import MemoryEngine
 from csf.cluster.loop import EngineSearch
-from csf.cluster.memory import MemoryEngine
 from csf.cluster.scored import MemoryScores, PartedScores, PartScores, Scored
 
 __all__ = [

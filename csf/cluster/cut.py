@@ -11,6 +11,7 @@ from csf._common.typing import Array, BoolArray, FloatArray, IntArray
 from csf._validation import check_class_totals
 from csf.cluster.bins import Bins
 from csf.errors.profile import ErrorProfile
+from csf.scores.midpoints import TIE, midpoint
 from csf.thresholding import Cut, ThresholdCurve, sweep
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ __all__ = ["CountedCut", "counted_cut", "own_decision"]
 _EDGES = 2048
 # So many samples are listed score by score rather than counted in bins once more.
 _LISTED = 1 << 17
-# Differences of values that rounding can explain, as in `csf.thresholding.curve`.
-_TIE = 8 * np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +172,7 @@ def _could_win(curve: ThresholdCurve, best: Cut, bins: Bins, metric: Metric) -> 
     corners = [(fn[i], fp[j]) for i in (slice(None, -1), slice(1, None)) for j in (slice(None, -1), slice(1, None))]
     value = np.max([_as_array(metric.value(*corner, pos=curve.pos)) for corner in corners], axis=0)
     value = np.where(np.isnan(value), np.inf, value)
-    slack = _TIE * max(1.0, abs(best.value)) if np.isfinite(best.value) else 0.0
+    slack = TIE * max(1.0, abs(best.value)) if np.isfinite(best.value) else 0.0
     # Of equal cuts the one that finds the fewest wins: after the best one known only better ones count.
     wins = np.where(earlier, value >= best.value - slack, value > best.value)
     if metric.constraint is not None:
@@ -191,7 +190,7 @@ def _allowed(
     if best.feasible:
         return wins & (missed <= 0.0), value
     least = constraint.violation(best.profile.fn, best.profile.fp, pos=curve.pos)
-    slack = _TIE * max(1.0, abs(least))
+    slack = TIE * max(1.0, abs(least))
     return (missed < least - slack) | (wins & (missed <= least + slack)) | (missed <= 0.0), value
 
 
@@ -253,8 +252,7 @@ def _threshold(bins: Bins, curve: ThresholdCurve, best: Cut) -> float:
     if not np.isfinite(best.threshold) or not below.size:
         return best.threshold
     lower = bins.highest[below[-1]]
-    middle = 0.5 * found + 0.5 * lower
-    return float(middle if lower < middle <= found else found)
+    return float(midpoint(found, lower))
 
 
 def _fold_profiles(bins: Bins, threshold: float) -> list[ErrorProfile | None]:

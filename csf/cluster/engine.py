@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from csf._common.typing import Array, Costs, Estimator
-from csf.cluster.scored import Scored
+from csf.cluster.scored import PartScores, Scored
 from csf.trainers.base import Training
 
-__all__ = ["Engine", "FoldTotals", "Job"]
+__all__ = ["MOST_COLLECTED", "Engine", "FoldTotals", "Job"]
+
+# Rows in folds whose scores are collected at most: 4 MB a trial. Of more, luck decides little, and counts are enough.
+MOST_COLLECTED = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,6 +167,34 @@ class Engine(ABC):
             the same fold may start from, or ``None``) and its relative duality ``gap``, where it is known; or what
             the training raised. Errors that no other training could escape are raised.
         """
+
+    def most_jobs(self, n_folds: int) -> int:
+        """How many jobs are trained at once, in the same passes over the data; by default those of one trial.
+
+        Parameters
+        ----------
+        n_folds : int
+            Number of folds.
+
+        Returns
+        -------
+        int
+            At least ``n_folds``.
+        """
+        return n_folds
+
+    def entries(self) -> PartScores | None:
+        """Truth and weight of all rows in folds, in the order of `Scored.collected`.
+
+        They are asked for once, before the first trial. With them the held-out scores of each trial are collected, and
+        the search chooses and corrects as in memory; by default they stay where they are.
+
+        Returns
+        -------
+        PartScores or None
+            Scores of 0 with what is known of the rows; ``None`` where these are more than ``MOST_COLLECTED``.
+        """
+        return None
 
     @abstractmethod
     def scores(self, models: Sequence[Any]) -> Scored:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+
 from csf._common.typing import Array, BoolArray, IntArray
 from csf.cluster.bins import Bins, Quantiles, add_bins, count_bins, count_distinct, merge_quantiles, unite_bins
 
@@ -77,6 +79,16 @@ class Scored(ABC):
         Bins
             One bin for each distinct score, ascending.
         """
+
+    def collected(self) -> Array:
+        """All scores, in the order of the engine's `csf.cluster.Engine.entries`; asked for only where it gives these.
+
+        Returns
+        -------
+        ndarray of shape (n_entries,)
+            Scores.
+        """
+        raise TypeError(f"{type(self).__name__} keeps its scores where they are; write collected to have them here")
 
 
 class PartScores(NamedTuple):
@@ -161,6 +173,14 @@ class PartedScores(Scored):
     def distinct(self, low: Array, high: Array) -> Bins:
         """See `Scored.distinct`."""
         return self.reduced(partial(PartScores.distinct, low=low, high=high, n_folds=self.n_folds), unite_bins)
+
+    def collected(self) -> Array:
+        """See `Scored.collected`."""
+        return self.reduced(_score_of, np.concatenate)
+
+
+def _score_of(part: PartScores) -> Array:
+    return part.score
 
 
 class MemoryScores(PartedScores):

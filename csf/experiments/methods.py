@@ -17,7 +17,7 @@ from csf.experiments.cost_account import CostAccount
 from csf.experiments.training_cache import BASES
 from csf.resampling import ScoreStore
 from csf.search.gain_rule import GainRule
-from csf.search.outcomes import lost_samples
+from csf.search.fold_training import lost_samples
 from csf.strategies import Grid, ImbalanceRatio, NeutralFirst, Proposal, Strategy, get_strategy
 from csf.study import Study
 from csf.thresholding import bisection, sweep_several

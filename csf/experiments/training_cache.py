@@ -19,7 +19,8 @@ from csf._sklearn import clone
 from csf.costs.one_vs_rest import WEIGHTINGS
 from csf.samples.folds import Data, Fold, bound_share, make_folds
 from csf.scores.responses import natural_threshold, respond
-from csf.search.outcomes import lost_samples, pooled_outcome, run_fold
+from csf.search.fold_training import lost_samples, run_fold
+from csf.search.pooling import pooled_outcome
 from csf.trainers import make_trainers
 
 if TYPE_CHECKING:

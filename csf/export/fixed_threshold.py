@@ -12,7 +12,6 @@ from sklearn.pipeline import Pipeline
 
 from csf._common.typing import Estimator
 from csf.export.winner import Winner, winner_of
-from csf.scores.responses import response_method
 from csf.search import CostSearch
 
 __all__ = ["fixed_threshold"]
@@ -52,7 +51,7 @@ def fixed_threshold(search: CostSearch) -> FixedThresholdClassifier:
     winner = winner_of(search)
     named = _with_names(winner)
     options: dict[str, Any] = {"threshold": winner.threshold, "pos_label": winner.positive}
-    options["response_method"] = response_method(winner.estimator)
+    options["response_method"] = winner.method
     return FixedThresholdClassifier(FrozenEstimator(named), **options)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Estimator, Label
@@ -26,6 +25,8 @@ class Winner(NamedTuple):
         What the user calls the classes.
     known_positive, known_negative : label
         What the estimator calls them.
+    method : str
+        Method of the estimator that gives the score.
     """
 
     estimator: Estimator
@@ -34,6 +35,7 @@ class Winner(NamedTuple):
     negative: Label
     known_positive: Label
     known_negative: Label
+    method: str
 
 
 def winner_of(search: CostSearch) -> Winner:
@@ -68,11 +70,7 @@ def winner_of(search: CostSearch) -> Winner:
             f"the search knows {len(search.classes_)} classes; a single cut tells two apart. Export best_estimator_ "
             "itself, whose score of the null class is to be moved by best_threshold_"
         )
-    threshold = search.best_threshold_
-    if threshold is None:
-        raise TypeError(f"{type(search.best_estimator_).__name__} has no scores to cut; export best_estimator_ itself")
-    if search.threshold is None:  # the base's own decision leaves a score at its threshold negative
-        threshold = float(np.nextafter(threshold, np.inf))
-    names, known = search._names.tolist(), search._known.tolist()
+    rule = search._predicting
+    names, known = rule.names.tolist(), rule.known.tolist()
     at = names.index(search.pos_label_)
-    return Winner(search.best_estimator_, float(threshold), names[at], names[1 - at], known[at], known[1 - at])
+    return Winner(rule.estimator, float(rule.cut), names[at], names[1 - at], known[at], known[1 - at], str(rule.method))

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from csf._common.typing import Array, Estimator, Label, Samples
 from csf._sklearn import last_step, num_samples, safe_indexing
 from csf._validation import check_binary_target, check_class_weights
+from csf.metrics.aim import aim_of
 from csf.scores.responses import DECISION_FIRST, positive_score
 from csf.search import CostSearch
 from csf.search.macro import MacroCostSearch
-from csf.search.plan import aim_of
 from csf.thresholding._pooled import PooledThresholdClassifier
 from csf.thresholding._scores import RESPONSE_METHODS
 from csf.thresholding.curve import sweep

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from csf._common.typing import Array, Estimator, Label
 from csf._validation import check_binary_target
 from csf.metrics import get_metric
+from csf.metrics.aim import aim_of
 from csf.plots._cross_validated import CrossValidatedMixin
 from csf.plots._style import BLUE, new_axes, tidy
 from csf.plots._threshold_data import curve_data
@@ -19,7 +20,6 @@ from csf.plots._threshold_drawing import LEGEND, TITLE, draw_demands, draw_folds
 from csf.scores.responses import positive_score
 from csf.search import CostSearch
 from csf.search.macro import MacroCostSearch
-from csf.search.plan import aim_of
 from csf.thresholding import threshold_curve
 from csf.thresholding._pooled import PooledThresholdClassifier
 from csf.thresholding._scores import RESPONSE_METHODS

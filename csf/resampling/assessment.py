@@ -124,15 +124,18 @@ class AssessedMixin:
 
     held_out_: ScoreStore
 
-    def _keep_scores(self, store: ScoreStore, metric: Metric, winner: TrialKey, random_state: object) -> None:
+    def _keep_scores(
+        self,
+        store: ScoreStore,
+        metric: Metric,
+        winner: TrialKey,
+        random_state: object,
+        decided: BoolArray | None = None,
+    ) -> None:
+        """Keep held-out scores; ``decided`` are decisions that took the place of the winner's own."""
         self.held_out_ = store
-        self._assessed = metric, winner, random_state if isinstance(random_state, int) else 0
-        for name in ("_assessment", "_decided"):
-            vars(self).pop(name, None)
-
-    def _keep_decisions(self, decided: BoolArray) -> None:
-        """Decisions on the held-out samples that took the place of the winner's own."""
-        self._decided = decided
+        self._assessed = metric, winner, random_state if isinstance(random_state, int) else 0, decided
+        vars(self).pop("_assessment", None)
 
     def assess(self) -> Assessment:
         """Corrected score with its bootstrap; computed once, from the held-out scores that ``fit`` kept.
@@ -150,10 +153,10 @@ class AssessedMixin:
         if "_assessment" not in vars(self):
             if not hasattr(self, "held_out_"):
                 raise AttributeError(f"this {type(self).__name__} is not fitted, or was fitted without held-out data")
-            (metric, winner, random_state), store = self._assessed, self.held_out_
-            if "_decided" in vars(self):
+            (metric, winner, random_state, decided), store = self._assessed, self.held_out_
+            if decided is not None:
                 given, store = store, ScoreStore(store.is_pos, store.weight, samples=store.samples)
-                store.add(winner, decided=self._decided, value=given[winner].value)
+                store.add(winner, decided=decided, value=given[winner].value)
             self._assessment = assess(store, metric, winner, random_state=random_state)
         return self._assessment
 

@@ -12,6 +12,7 @@ from csf._common.typing import Array, IntArray
 from csf.metrics.base import LinearFractional
 from csf.resampling._kernels import best_ratios, candidate_cuts, code_samples, middle_of_ties, sums_at
 from csf.resampling.draws import draws_at_once
+from csf.scores.midpoints import TIE, midpoint
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
@@ -23,8 +24,6 @@ __all__ = ["CodedRow", "Retuned", "class_weights", "draw_weights", "retune", "re
 _PLACES = 256
 # Beyond so many cuts only those that lie about evenly among the positives count.
 _MOST_CUTS = 1024
-# Values closer than this are ties that rounding tore apart.
-_TIE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +83,7 @@ def _thresholds(ordered: Array, cuts: IntArray, keep: int, threshold: float | No
     """Midpoint of each cut between its neighbouring scores; the row's own one where it is known."""
     upper = np.where(cuts > 0, ordered[np.maximum(cuts - 1, 0)], np.inf)
     lower = np.where(cuts < ordered.size, ordered[np.minimum(cuts, ordered.size - 1)], -np.inf)
-    with np.errstate(invalid="ignore", over="ignore"):
-        middle = 0.5 * upper + 0.5 * lower
-    result = np.where((lower < middle) & (middle <= upper), middle, upper)
+    result = midpoint(upper, lower)
     result[cuts == ordered.size] = -np.inf
     result[cuts == 0] = np.inf
     if threshold is not None:
@@ -237,7 +234,7 @@ class _Tuner:
 
     def __call__(self, sums: Array, n_cuts: int, cuts: IntArray, value: Array, violation: Array) -> None:
         if self.ratio:
-            best_ratios(sums, n_cuts, self.pos, self.neg, self.numbers, _TIE, cuts, value)
+            best_ratios(sums, n_cuts, self.pos, self.neg, self.numbers, TIE, cuts, value)
             return
         for draw in self.told:
             pos, neg = self.pos[draw], self.neg[draw]
@@ -250,10 +247,10 @@ def _best_cut(metric: Metric, fn: Array, fp: Array, pos: float) -> tuple[int, fl
     """Best cut, its value and its violation."""
     value = metric.value(fn, fp, pos=pos)
     if metric.constraint is None:
-        best = int(np.argmax(value >= np.nanmax(value) - _TIE))
+        best = int(np.argmax(value >= np.nanmax(value) - TIE))
         return best, float(value[best]), 0.0
     violation = metric.constraint.violation(fn, fp, pos=pos)
-    allowed = np.flatnonzero(violation <= violation.min() + _TIE)
+    allowed = np.flatnonzero(violation <= violation.min() + TIE)
     values = value[allowed]
-    best = int(allowed[np.argmax(values >= np.nanmax(values) - _TIE)])
+    best = int(allowed[np.argmax(values >= np.nanmax(values) - TIE)])
     return best, float(value[best]), float(violation[best])

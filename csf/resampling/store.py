@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from csf._common.typing import Array, BoolArray, IntArray
+from csf.metrics.ranking import rank
+
+if TYPE_CHECKING:
+    from csf.trials import Trial
 
 __all__ = ["MAX_BYTES", "ScoreRow", "ScoreStore", "TrialKey"]
 
@@ -60,9 +64,9 @@ class ScoreRow:
 
     @property
     def rank(self) -> tuple[float, float, int, int]:
-        """Smaller is better, as `csf.trials.best_trial` has it: violation, value, number, setting."""
+        """Smaller is better, see `csf.metrics.ranking.rank`."""
         setting, number = self.key
-        return self.violation, -self.value, number, setting
+        return rank(self.violation, self.value, number, setting)
 
 
 class ScoreStore:
@@ -165,6 +169,23 @@ class ScoreStore:
             bool(neutral),
         )
         self.put(row)
+
+    def hear(
+        self, key: TrialKey, trial: Trial, score: Array | None, decided: BoolArray | None, lost: BoolArray | None = None
+    ) -> None:
+        """Keep what a complete trial says: its scores where it has a threshold, else its decisions."""
+        assert trial.score is not None, "a complete trial has a score"
+        tuned = trial.threshold is not None
+        self.add(
+            key,
+            score=score if tuned else None,
+            decided=None if tuned else decided,
+            lost=lost,
+            threshold=trial.threshold,
+            value=trial.score,
+            violation=trial.violation,
+            neutral=trial.c_fn == trial.c_fp,
+        )
 
     def put(self, row: ScoreRow) -> None:
         """Keep a row as it is."""

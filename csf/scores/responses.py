@@ -52,9 +52,9 @@ def response_method(estimator: Estimator, methods: Sequence[str] = DECISION_FIRS
     return next((method for method in methods if hasattr(estimator, method)), None)
 
 
-def natural_threshold(estimator: Estimator) -> float:
+def natural_threshold(estimator: Estimator, methods: Sequence[str] = DECISION_FIRST) -> float:
     """Score above which a classifier predicts its second class by itself: 0 for decisions, 0.5 for probabilities."""
-    return 0.5 if response_method(estimator) == "predict_proba" else 0.0
+    return 0.5 if response_method(estimator, methods) == "predict_proba" else 0.0
 
 
 def positive_score(
@@ -188,7 +188,9 @@ class Response(NamedTuple):
     found: Any = 1
 
 
-def respond(estimator: Estimator, X: Samples, null: Label, *, tune: bool) -> Response:
+def respond(
+    estimator: Estimator, X: Samples, null: Label, *, tune: bool, methods: Sequence[str] = DECISION_FIRST
+) -> Response:
     """Ask a classifier what it finds.
 
     Parameters
@@ -201,6 +203,8 @@ def respond(estimator: Estimator, X: Samples, null: Label, *, tune: bool) -> Res
         Class of ``estimator.classes_`` that means nothing to find: the negative one of two.
     tune : bool
         Whether scores are wanted; then the natural cut of the score is the classifier's own decision.
+    methods : sequence of str, default=("decision_function", "predict_proba")
+        Methods that may give the score, in order of preference.
 
     Returns
     -------
@@ -234,12 +238,14 @@ def respond(estimator: Estimator, X: Samples, null: Label, *, tune: bool) -> Res
     classes = np.asarray(estimator.classes_)
     others = classes[classes != null]
     if others.size == 1:
-        score, found = positive_score(estimator, X, others[0]), others[0]
+        score, found = positive_score(estimator, X, others[0], methods), others[0]
     else:
-        probabilities = response_method(estimator) == "predict_proba"
-        score, at = compare(class_scores(estimator, X), null_column(estimator, null), probabilities=probabilities)
+        probabilities = response_method(estimator, methods) == "predict_proba"
+        score, at = compare(
+            class_scores(estimator, X, methods), null_column(estimator, null), probabilities=probabilities
+        )
         found = classes[at]
-    return Response(score > natural_threshold(estimator), score, found)
+    return Response(score > natural_threshold(estimator, methods), score, found)
 
 
 def null_column(estimator: Estimator, null: Label) -> int:

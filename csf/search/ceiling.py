@@ -25,18 +25,15 @@ _ERRORS, _FALL = 2.4, 0.25
 
 
 class Ceiling(NamedTuple):
-    """An upper bound and what of it is a margin.
+    """The bound for exact learners, and what is added to it for the noise of few positives."""
 
-    Parameters
-    ----------
-    value : float
-        Best value that is expected to be possible, with the margin.
-    margin : float
-        What was added to the bound for exact learners.
-    """
-
-    value: float
+    exact: float
     margin: float
+
+    @property
+    def value(self) -> float:
+        """Best value that is expected to be possible."""
+        return self.exact + self.margin
 
 
 def ceiling(
@@ -80,4 +77,4 @@ def ceiling(
     # What models differ by is as fresh in a repeat of the folds as in new samples.
     error = standard_error(store, best, metric) * np.sqrt(store.n_samples / store.is_pos.size)
     margin = min(_ERRORS * told**-_FALL * float(error), max(metric.range(pos)[1] - value, 0.0))
-    return Ceiling(value + margin, margin)
+    return Ceiling(value, margin)

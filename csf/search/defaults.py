@@ -113,19 +113,10 @@ def strategy_of(strategy: Any, *, fast: bool) -> Strategy:
     return Ladder(_RUNGS) if isinstance(strategy, str) and strategy == "ladder" and not fast else get_strategy(strategy)
 
 
-def margin_of(*, fast: bool) -> float:
-    """Margin by which costs have to beat equal ones where the winner is to be stable, see `stable_choice`.
-
-    Parameters
-    ----------
-    fast : bool
-        Whether the base is a linear model with a fast solver.
-
-    Returns
-    -------
-    float
-        Standard deviations over draws.
-    """
+def margin_of(threshold: str | None, *, fast: bool) -> float | None:
+    """Margin by which costs have to beat equal ones where the winner is to be stable; ``None`` where it is not."""
+    if threshold != "stable":
+        return None
     return 0.0 if fast else _MARGIN
 
 

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
-from csf._common.typing import Estimator, Label, PathLike, RandomState_, Samples
-from csf._sklearn import CallbackSupportMixin, with_callbacks
+from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_, Samples
+from csf._sklearn import CallbackSupportMixin, open_callback_context, pass_on_features, with_callbacks
 from csf._validation import check_class_weights, check_samples
+from csf.errors.profile import ErrorProfile
 from csf.resampling import MAX_BYTES
 from csf.samples.labels import read_labels
-from csf.samples.routing import BaseRoutingMixin
 from csf.samples.task import Task
-from csf.search.arguments import check_arguments
-from csf.search.calibration import calibration_split
+from csf.search.calibration import calibration_split, certified
+from csf.search.config import SearchConfig
 from csf.search.deadline import Deadline
-from csf.search.fitted import SearchResults
-from csf.search.plan import aim_of
-from csf.search.prefit import is_prefit, prefit_study
-from csf.search.running import RunningMixin
-from csf.search.shown import ReportMixin, TrialsFrameMixin
-from csf.thresholding.cut_predictor import CutPredictorMixin
+from csf.search.defaults import margin_of
+from csf.search.fitted import FittedSearch
+from csf.search.local import LocalTrainer
+from csf.search.loop import SearchLoop
+from csf.search.outcome import SearchOutcome, conclude
+from csf.search.plan import Plan, make_plan, open_checkpoint
+from csf.search.pooling import warn_of_one_side
+from csf.search.prefit import is_prefit, judge_prefit
+from csf.thresholding.classifier import ThresholdClassifier, base_has
+from csf.thresholding.rule import ThresholdRule
 from csf.trainers import Prepared
 
 if TYPE_CHECKING:
@@ -33,23 +39,13 @@ if TYPE_CHECKING:
     from csf.metrics.constraint import Constraint
     from csf.strategies.base import Strategy
     from csf.study.study import Bound
+    from csf.thresholding import ThresholdCurve
 
 
 __all__ = ["CostSearch"]
 
 
-class CostSearch(
-    ReportMixin,
-    TrialsFrameMixin,
-    SearchResults,
-    RunningMixin,
-    CutPredictorMixin,
-    BaseRoutingMixin,
-    CallbackSupportMixin,
-    ClassifierMixin,
-    MetaEstimatorMixin,
-    BaseEstimator,
-):
+class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     """Search the class costs, and with them the threshold, that maximise a metric.
 
     Metrics such as F-beta, Jaccard or the G-mean cannot be summed over examples, so no classifier optimises them
@@ -249,34 +245,34 @@ class CostSearch(
     def __init__(
         self,
         base: Estimator,
-        metric: str | Metric = "f1",
-        strategy: str | Strategy | Callable[..., Any] = "ladder",
+        metric: str | Metric = SearchConfig.metric,
+        strategy: str | Strategy | Callable[..., Any] = SearchConfig.strategy,
         *,
-        n_trials: int = 10,
-        param_grid: dict[str, Any] | list[dict[str, Any]] | Literal["auto"] | None = "auto",
-        constraint: str | Constraint | None = None,
-        confidence: float | None = None,
-        calibration: float = 0.3,
-        threshold: Literal["stable", "tune"] | None = "stable",
-        cv: Any = None,
-        refit: bool = True,
-        n_jobs: int | None = None,
-        engine: Literal["auto", "generic"] = "auto",
-        pos_label: Label = None,
-        null_class: Label = None,
-        weighting: Literal["class", "one-vs-rest"] = "class",
-        normalize: Literal["none", "mean"] = "mean",
-        sample_weight_name: str | None = None,
-        min_gain: float | None = None,
-        bound: Bound = "support",
-        bound_on: Literal["validation", "train"] = "validation",
-        tol: float | None = None,
-        time_limit: float | None = None,
-        random_state: RandomState_ = None,
-        verbose: int = 0,
-        error_score: str | float = np.nan,
-        checkpoint: PathLike | None = None,
-        callbacks: list[Callable[..., Any]] | None = None,
+        n_trials: int = SearchConfig.n_trials,
+        param_grid: dict[str, Any] | list[dict[str, Any]] | Literal["auto"] | None = SearchConfig.param_grid,
+        constraint: str | Constraint | None = SearchConfig.constraint,
+        confidence: float | None = SearchConfig.confidence,
+        calibration: float = SearchConfig.calibration,
+        threshold: Literal["stable", "tune"] | None = SearchConfig.threshold,
+        cv: Any = SearchConfig.cv,
+        refit: bool = SearchConfig.refit,
+        n_jobs: int | None = SearchConfig.n_jobs,
+        engine: Literal["auto", "generic"] = SearchConfig.engine,
+        pos_label: Label = SearchConfig.pos_label,
+        null_class: Label = SearchConfig.null_class,
+        weighting: Literal["class", "one-vs-rest"] = SearchConfig.weighting,
+        normalize: Literal["none", "mean"] = SearchConfig.normalize,
+        sample_weight_name: str | None = SearchConfig.sample_weight_name,
+        min_gain: float | None = SearchConfig.min_gain,
+        bound: Bound = SearchConfig.bound,
+        bound_on: Literal["validation", "train"] = SearchConfig.bound_on,
+        tol: float | None = SearchConfig.tol,
+        time_limit: float | None = SearchConfig.time_limit,
+        random_state: RandomState_ = SearchConfig.random_state,
+        verbose: int = SearchConfig.verbose,
+        error_score: str | float = SearchConfig.error_score,
+        checkpoint: PathLike | None = SearchConfig.checkpoint,
+        callbacks: list[Callable[..., Any]] | None = SearchConfig.callbacks,
     ) -> None:
         self.base = base
         self.metric = metric
@@ -350,28 +346,197 @@ class CostSearch(
         max_bytes: int = MAX_BYTES,
     ) -> CostSearch:
         """`fit` with what other searches on the same samples and splits prepared, and a share of their memory."""
-        check_arguments(self)
-        deadline = None if self.time_limit is None else Deadline(self.time_limit)
         self._forget()
+        config = SearchConfig.of(self)
+        deadline = None if config.time_limit is None else Deadline(config.time_limit)
         X, y = check_samples(X, y)
-        labels, codes = read_labels(y, pos_label=self.pos_label, null_class=self.null_class)
-        self.classes_, self.null_class_, self.pos_label_ = labels.classes, labels.null, labels.positive
-        self.class_count_ = labels.count(codes)
+        labels, codes = read_labels(y, pos_label=config.pos_label, null_class=config.null_class)
         task = Task(X, codes, check_class_weights(sample_weight, codes > 0), fit_params, labels)
-        task, calibration = (task, None) if self.confidence is None else calibration_split(self, task)
-        if is_prefit(self.base, self.cv):
-            tune = self.threshold is not None
-            self._tune_prefit(prefit_study(self.base, aim_of(self), task, tune=tune, bound=self.bound))
+        task, calibration = (task, None) if config.confidence is None else calibration_split(config, task)
+        if is_prefit(config.base, config.cv):
+            found, known, names = judge_prefit(config, task)
+            rule, refit_time = _rule_of(found, config.base, known, names, labels.null), 0.0
         else:
-            self._search(aim_of(self), task, prepared, deadline, max_bytes)
+            found, rule, refit_time = self._searched(config, task, prepared, deadline, max_bytes)
         if calibration is not None:
-            self._certify(aim_of(self), calibration)
+            assert rule is not None, "confidence needs refit=True"
+            found = certified(found, rule, calibration)
+            rule = replace(rule, threshold=found.threshold)
+        # All at once, at the end: a fit that fails on its way leaves a search that is not fitted.
+        self._name_classes(labels)
+        self.class_count_ = labels.count(codes)
+        self._publish(found, rule)
+        if rule is not None:
+            self.best_estimator_, self.refit_time_ = rule.estimator, refit_time
+            pass_on_features(rule.estimator, self)
         return self
+
+    def _searched(
+        self, config: SearchConfig, task: Task, prepared: Prepared, deadline: Deadline | None, max_bytes: int
+    ) -> tuple[SearchOutcome, ThresholdRule | None, float]:
+        """Outcome of the search, what predicts with its winner, and the seconds of the last training."""
+        fit_params, split_params = self._route(task.fit_params)
+        plan = make_plan(config, replace(task, fit_params=fit_params), split_params, prepared)
+        context = open_callback_context(self, max_subtasks=None)
+        trainer = LocalTrainer(
+            plan.studies[0].metric,
+            [plan.setup.trainers(base, plan.folds) for base in plan.bases],
+            plan.folds,
+            tune=config.tunes,
+            on_train=config.bound_on == "train",
+            n_jobs=config.n_jobs,
+            max_bytes=max_bytes,
+        )
+        data = plan.task.X, plan.task.codes, plan.task.weight, plan.splits, plan.task.fit_params
+        loop = SearchLoop(
+            plan.studies,
+            trainer,
+            raise_errors=config.error_score == "raise",
+            checkpoint=open_checkpoint(config, plan.bases, data, plan.studies),
+            callbacks=list(config.callbacks or ()),
+            context=context,
+            verbose=config.verbose,
+            deadline=deadline,
+        )
+        stopped, margin = loop.run(), margin_of(config.threshold, fast=plan.fast)
+        found = conclude(
+            config, plan.studies, plan.settings, len(plan.splits), loop.store, margin=margin, stopped=stopped
+        )
+        # The last training is the largest: what the folds and their trainers hold is let go before it.
+        plan = replace(plan, folds=[])
+        del loop, trainer
+        rule, seconds = self._refitted(plan, found) if config.refit else (None, 0.0)
+        context.end()
+        return found, rule, seconds
+
+    def _refitted(self, plan: Plan, found: SearchOutcome) -> tuple[ThresholdRule, float]:
+        """The winner trained on everything, and the seconds that took."""
+        start = time.perf_counter()
+        trainer = plan.final_trainer(found.winner.setting)
+        training = trainer.fit(found.winner.costs)
+        estimator, labels = trainer.estimator(training), plan.task.user_labels
+        known = np.asarray(getattr(estimator, "classes_", np.arange(labels.classes.size)))
+        rule = _rule_of(found, estimator, known, labels.decode(known), labels.null)
+        seconds = time.perf_counter() - start
+        answer = trainer.predict(training, "train", tune=found.config.tunes)
+        warn_of_one_side(found.metric, replace(found.winner, threshold=found.threshold, score=found.score), answer)
+        return rule, seconds
+
+    @property
+    def threshold_(self) -> float | None:
+        """``best_threshold_``, under its name in the classifiers of `csf.thresholding`."""
+        return self.best_threshold_
+
+    @property
+    def estimator_(self) -> Estimator:
+        """``best_estimator_``, under its name in the classifiers of `csf.thresholding`."""
+        return self.best_estimator_
+
+    @property
+    def _predicting(self) -> ThresholdRule:
+        check_is_fitted(self, "trials_")
+        if self._rule is None:
+            raise AttributeError(
+                "this CostSearch was fitted with refit=False and has no best_estimator_ to predict with; use refit=True"
+            )
+        return self._rule
+
+    def predict(self, X: Samples) -> Array:
+        """Labels by the winner and its threshold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels, as in ``classes_``.
+        """
+        return self._predicting.predict(X)
+
+    @available_if(base_has("decision_function", "predict_proba"))
+    def decision_function(self, X: Samples) -> Array:
+        """Scores that say what `predict` does.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            With two classes the score minus the threshold, above 0 exactly where the second of ``classes_`` is
+            predicted. With more the scores of all classes as the winner gives them, except that the one of the null
+            class is moved by the threshold: the largest one is the class that is predicted.
+        """
+        return self._predicting.decision_function(X)
+
+    @available_if(base_has("decision_function", "predict_proba"))
+    def threshold_curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ThresholdCurve:
+        """All cuts of the score that ``best_threshold_`` cuts, on new data.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Labels, of ``classes_``.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0.
+
+        Returns
+        -------
+        ThresholdCurve
+            Error profile at each threshold, see `csf.thresholding.threshold_curve`.
+
+        Raises
+        ------
+        ValueError
+            If ``y`` has one class only, or labels that the search has not seen.
+        """
+        return self._predicting.curve(X, y, sample_weight)
+
+    @available_if(base_has("predict_proba"))
+    def predict_proba(self, X: Samples) -> Array:
+        """Class probabilities with the costs taken out again.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities in the order of ``classes_``: those of the winner, divided by the cost that their class was
+            trained with (with ``weighting="one-vs-rest"`` the odds of each problem, divided by the ratio of its own
+            costs), and scaled to sum 1. They estimate how likely each class is; ``predict`` cuts the score where the
+            metric is best, which is not where the most likely class changes.
+        """
+        return self._predicting.predict_proba(X)
+
+    def _errors(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> ErrorProfile:
+        return ErrorProfile.from_classes(y, predicted, null_class=self.null_class_, sample_weight=sample_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self.null_class is not None
-        if hasattr(self.base, "fit") and not isinstance(self.base, type):
-            inner = get_tags(self.base).input_tags
-            tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
         return tags
+
+
+def _rule_of(found: SearchOutcome, estimator: Estimator, known: Array, names: Array, null: Label) -> ThresholdRule:
+    """What predicts with the winner."""
+    config = found.config
+    return ThresholdRule.of(
+        estimator,
+        known=known,
+        names=names,
+        null=null,
+        threshold=found.threshold,
+        tuned=config.tunes,
+        costs=found.winner.costs,
+        one_vs_rest=config.weighting == "one-vs-rest",
+    )

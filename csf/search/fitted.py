@@ -1,24 +1,31 @@
-"""What a fitted search knows, set by name in one place."""
+"""What a fitted search tells: attributes set by name in one place, from one outcome."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
 
-from csf._common.typing import Array, Costs, Estimator, Label
-from csf._common.warn import warn
+from sklearn.utils.validation import check_is_fitted
+
+from csf._common.typing import Array, Costs, Label
+from csf.resampling import AssessedMixin
+from csf.search.guarantee import Guarantee
+from csf.search.outcome import SearchOutcome, curve_of, moved_to
+from csf.search.shown import ReportMixin
 
 if TYPE_CHECKING:
-    from csf.metrics.base import Metric
-    from csf.search.results import Summary
-    from csf.search.stable_choice import StableChoice
+    from csf.samples.labels import Labels
     from csf.study.study import Study
+    from csf.thresholding import ThresholdCurve
+    from csf.thresholding.rule import ThresholdRule
     from csf.trials import Trial
 
-__all__ = ["SearchResults"]
+__all__ = ["FittedSearch"]
 
 
-class SearchResults:
-    """Fitted attributes of `csf.CostSearch`, where they are described."""
+class FittedSearch(ReportMixin, AssessedMixin):
+    """Results of `csf.CostSearch` and `csf.dask.DaskCostSearch`, described there."""
 
     best_t_: float | None
     best_cost_weights_: Costs
@@ -26,53 +33,155 @@ class SearchResults:
     best_score_: float
     best_params_: dict[str, Any]
     best_index_: int
-    best_estimator_: Estimator
     upper_bound_: float
     gap_: float
+    bound_margin_: float
     stop_reason_: str
     feasible_: bool
     constraint_value_: float | None
+    guarantee_: Guarantee
     gain_: float
     gain_by_luck_: float
     gain_error_: float
+    score_at_prevalence_: float
+    best_index_at_prevalence_: int
     trials_: list[Trial]
     studies_: list[Study]
     cv_results_: dict[str, Array]
     n_trials_: int
     n_splits_: int
-    refit_time_: float
     classes_: Array
-    class_count_: Array
     pos_label_: Label
     null_class_: Label
     n_features_in_: int
     feature_names_in_: Array
+    _outcome: SearchOutcome
+    _rule: ThresholdRule | None
 
     def _forget(self) -> None:
-        """Drop what the fit to come may not set: it must not be left from an earlier one."""
-        gains = "gain_", "gain_by_luck_", "gain_error_", "guarantee_"
-        for name in ("best_estimator_", "refit_time_", "n_features_in_", "feature_names_in_", *gains):
-            vars(self).pop(name, None)
+        """Drop all that an earlier fit found: a fit that fails leaves a search that is not fitted."""
+        own = ("_outcome", "_rule", "_assessed", "_assessment")
+        for name in [name for name in vars(self) if name in own or (name.endswith("_") and not name.startswith("_"))]:
+            del vars(self)[name]
 
-    def _report(self, metric: Metric, told: Summary, cut: StableChoice | None = None) -> None:
-        """Set the results that come from the trials; the winner is cut elsewhere where that is more stable."""
-        winner = told.winner
-        assert winner.score is not None, "a winner is complete"
-        assert told.gap is not None, "a winner attained something"
-        self.trials_, self.n_trials_, self.n_splits_ = told.trials, len(told.trials), told.n_splits
-        self.best_index_ = told.index
-        self.best_t_ = winner.t
-        self.best_cost_weights_ = winner.costs
-        self.best_threshold_ = winner.threshold if cut is None else cut.threshold
-        self.best_score_ = winner.score if cut is None else metric.of(cut.profile)
-        self.best_params_ = told.params
-        self.feasible_ = winner.feasible
-        self.constraint_value_ = winner.rate
-        self.upper_bound_, self.gap_ = told.upper_bound, told.gap
-        self.stop_reason_ = told.stop_reason
-        self.cv_results_ = told.table
-        if not self.feasible_:
-            warn(
-                f"no trial satisfies {metric.constraint} on held-out data; the closest one has "
-                f"{self.constraint_value_:.4g}. Loosen the constraint, or add trials or features",
-            )
+    def _publish(self, found: SearchOutcome, rule: ThresholdRule | None) -> None:
+        """Tell an outcome; ``rule`` predicts, and is ``None`` where nothing was trained on everything."""
+        self._outcome, self._rule = found, rule
+        self.trials_, self.n_trials_, self.n_splits_ = found.trials, len(found.trials), found.n_splits
+        self.studies_, self.cv_results_, self.stop_reason_ = found.studies, found.table, found.stop_reason
+        self.best_index_, self.best_params_ = found.index, found.params
+        self.best_t_, self.best_cost_weights_ = found.winner.t, found.winner.costs
+        # Where no threshold was tuned, that of the base's own decision.
+        self.best_threshold_ = found.threshold if rule is None else rule.threshold
+        self.best_score_, self.feasible_ = found.score, found.feasible
+        self.constraint_value_ = found.constraint_value
+        self.upper_bound_, self.gap_, self.bound_margin_ = found.upper_bound, found.gap, found.bound_margin
+        if found.gain is not None:
+            self.gain_, self.gain_by_luck_, self.gain_error_ = found.gain.gain, found.gain.luck, found.gain.error
+        if found.guarantee is not None:
+            self.guarantee_ = found.guarantee
+        if found.moved_best is not None:
+            self.best_index_at_prevalence_, self.score_at_prevalence_ = found.moved_best
+        if found.store is not None:
+            self._keep_scores(found.store, found.metric, found.key, found.config.random_state, found.decided)
+
+    def _name_classes(self, labels: Labels) -> None:
+        self.classes_, self.null_class_, self.pos_label_ = labels.classes, labels.null, labels.positive
+
+    def _without_scores(self) -> Self:
+        """A copy that knows what its held-out scores say, without these."""
+        lean = copy.copy(self)
+        if hasattr(lean, "held_out_"):
+            lean.assess()
+            del lean.held_out_
+            lean._outcome = replace(lean._outcome, store=None)
+        return lean
+
+    def at_prevalence(self, pos: float) -> Self:
+        """The classifier for data with another share of positives.
+
+        Parameters
+        ----------
+        pos : float
+            Share of positives where it is to be used, in (0, 1), known or estimated by
+            `csf.thresholding.estimate_prevalence`.
+
+        Returns
+        -------
+        CostSearch
+            A copy with the same ``best_estimator_`` and the threshold that is best there. ``best_score_``,
+            ``corrected_score_``, the intervals, ``constraint_value_``, ``upper_bound_`` and ``gap_`` are those to
+            expect at the new share, from the rates within the classes on the held-out samples, which stay the same.
+            ``trials_``, ``studies_`` and ``cv_results_`` tell what was searched, at the share of the data.
+            ``best_index_at_prevalence_`` is the place of the trial that would be best there: where it is not
+            ``best_index_``, training it with its costs gains what ``score_at_prevalence_`` is above ``best_score_``.
+
+        Raises
+        ------
+        ValueError
+            If the share is not in (0, 1), or no threshold is tuned.
+        """
+        check_is_fitted(self, "trials_")
+        found, moved = moved_to(self._outcome, pos), copy.copy(self)
+        for name in ("guarantee_", "held_out_", "_assessed", "_assessment"):
+            vars(moved).pop(name, None)
+        moved._publish(found, None if self._rule is None else replace(self._rule, threshold=found.threshold))
+        return moved
+
+    def held_out_curve(self) -> ThresholdCurve:
+        """All cuts of the winner's held-out scores, those that ``best_threshold_`` was chosen among.
+
+        Returns
+        -------
+        ThresholdCurve
+            Error profile at each threshold, see `csf.thresholding.threshold_curve`.
+
+        Raises
+        ------
+        ValueError
+            If the base's own decisions were kept (``threshold=None``).
+        """
+        check_is_fitted(self, "trials_")
+        row, store = self._outcome.row, self._outcome.store
+        assert store is not None, "there is a row of it"
+        return curve_of(store, row)
+
+    def trials_frame(self) -> Any:
+        """The trials as a pandas frame, one row each.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``cv_results_`` without ``params``, with the constrained ``rate``, whether the trial is ``feasible`` and
+            which one is the ``winner``; the index is the place in ``trials_``.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the search is not fitted.
+        ImportError
+            If pandas is not installed.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from sklearn.svm import LinearSVC
+        >>> from csf.search import CostSearch
+        >>> X, y = load_digits(return_X_y=True)
+        >>> frame = CostSearch(LinearSVC(), n_trials=3, param_grid=None, cv=3).fit(X, y == 8).trials_frame()
+        >>> bool(frame.loc[frame["winner"], "pooled_test_score"].item() == frame["pooled_test_score"].max())
+        True
+        """
+        check_is_fitted(self, "trials_")
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError(
+                "trials_frame needs pandas: install it, or read cv_results_, a dict of arrays that holds the same"
+            ) from error
+        columns = {name: values for name, values in self.cv_results_.items() if name != "params"}
+        frame = pandas.DataFrame(columns)
+        frame["rate"] = [float("nan") if trial.rate is None else trial.rate for trial in self.trials_]
+        frame["feasible"] = [trial.state == "complete" and trial.feasible for trial in self.trials_]
+        frame["winner"] = frame.index == self.best_index_
+        return frame

@@ -1,55 +1,28 @@
-"""The loop of a search: ask, train on all folds, tell; in parallel, with checkpoints and callbacks."""
+"""The loop of every search: ask, train a wave, tell, save; in memory, on Dask and on Spark alike."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from csf._common.warn import warn
 from csf._sklearn import NoCallbackContext
-from csf.resampling import MAX_BYTES, ScoreStore
-from csf.search.batches import next_batch
 from csf.search.checkpoint import Checkpoint
 from csf.search.deadline import Deadline
 from csf.search.failures import Failures
-from csf.search.gain_rule import Choice, GainRule
 from csf.search.memory import Memory
-from csf.search.outcomes import FoldResult, keep_scores, pooled_lost, pooled_outcome
 from csf.search.progress import Progress
 from csf.search.score_file import ScoreFile
-from csf.search.stable_choice import StableChoice, stable_choice
-from csf.search.tasks import FoldTask
-from csf.search.workers import Workers
-from csf.trials import CompleteFields, FailedFields, Trial
+from csf.search.waves import TrainedTrial, WaveTrainer, Work
+from csf.trials import Trial
 
 if TYPE_CHECKING:
-    from csf.samples.folds import Fold
+    from csf.resampling import ScoreStore
     from csf.study.study import Study
-    from csf.trainers.base import Trainer
 
-__all__ = ["SearchLoop", "Winner"]
-
-
-class Winner(NamedTuple):
-    """The trial that is chosen, and what was asked for besides.
-
-    Parameters
-    ----------
-    trial : Trial or None
-        The trial; ``None`` for the best one.
-    cut : StableChoice, default=None
-        Its stable cut.
-    gain : Choice, default=None
-        What the gain rule says.
-    """
-
-    trial: Trial | None = None
-    cut: StableChoice | None = None
-    gain: Choice | None = None
+__all__ = ["SearchLoop"]
 
 
 class _Untold(NamedTuple):
@@ -57,8 +30,7 @@ class _Untold(NamedTuple):
 
     setting: int
     number: int
-    fields: CompleteFields | FailedFields
-    results: list[FoldResult]
+    trained: TrainedTrial
 
 
 @dataclass
@@ -68,98 +40,68 @@ class SearchLoop:
     Parameters
     ----------
     studies : list of Study
-        One for each setting of the base's parameters.
-    trainers : list of list of Trainer
-        One for each study and fold.
-    folds : list of Fold
-        The folds.
-    tune : bool
-        Whether thresholds are tuned.
-    on_train : bool
-        Whether bounds read the training parts.
+        One for each setting.
+    trainer : WaveTrainer
+        Where trials are trained.
     raise_errors : bool
-        Whether an error of the base ends the search.
-    n_jobs : int or None
-        Number of workers; the result does not depend on it.
+        Whether a failing training ends the search; else its trial is left out.
     checkpoint : Checkpoint, default=None
-        Where finished trials are kept.
-    callbacks : list of callable, default=[]
+        File that keeps the trials, already restored.
+    callbacks : sequence of callable
         ``callback(study, trial)`` after each trial; a true result ends the search.
-    context : object
-        scikit-learn's callback context of the search.
+    context : callback context
+        Of scikit-learn's callbacks.
     verbose : int, default=0
         1 shows a progress bar.
-    min_gain : float, default=None
-        Standard errors by which a trial has to beat those with equal costs beyond luck, see
-        `csf.search.gain_rule.GainRule`; ``None`` takes the best trial as it is.
-    stable : float, default=None
-        Margin of `csf.search.stable_choice`, where winner and cut are to be chosen by that.
     deadline : Deadline, default=None
         When it has to be over.
-    max_bytes : int, default=33554432
-        Largest size of the held-out scores that are kept.
-
-    Attributes
-    ----------
-    held_out : ScoreStore
-        Held-out scores of the trials.
     """
 
     studies: list[Study]
-    trainers: list[list[Trainer]]
-    folds: list[Fold]
-    tune: bool
-    on_train: bool
-    raise_errors: bool
-    n_jobs: int | None = None
+    trainer: WaveTrainer
+    raise_errors: bool = False
     checkpoint: Checkpoint | None = None
-    callbacks: list[Callable[[Study, Trial], Any]] = field(default_factory=list)
+    callbacks: Sequence[Callable[[Study, Trial], Any]] = ()
     context: Any = field(default_factory=NoCallbackContext)
     verbose: int = 0
-    min_gain: float | None = None
-    stable: float | None = None
     deadline: Deadline | None = None
-    max_bytes: int = MAX_BYTES
 
     def __post_init__(self) -> None:
-        self._memory = Memory(self.trainers)
+        self._memory = Memory(self.trainer.startables)
         self._failures = Failures()
         self._untold: _Untold | None = None
-        y, samples = (np.concatenate(parts) for parts in zip(*((fold.y_test, fold.test) for fold in self.folds)))
-        weights = [fold.weight_test for fold in self.folds if fold.weight_test is not None]
-        weight = np.concatenate(weights) if weights else None
-        self.held_out = ScoreStore(y > 0, weight, samples=samples, max_bytes=self.max_bytes)
-        self._score_file = ScoreFile(self.held_out)
+        self._score_file = None if self.store is None else ScoreFile(self.store)
+
+    @property
+    def store(self) -> ScoreStore | None:
+        """Held-out scores of the trials."""
+        return self.trainer.store
 
     def run(self) -> str | None:
-        """Run all studies to their ends.
-
-        Returns
-        -------
-        str or None
-            Why the search ended before its studies did; ``None`` if it did not.
-        """
+        """Run all studies to their ends; why the search ended where that is not what the studies say."""
         total = sum(study.n_trials for study in self.studies)
         done = sum(trial.state != "pending" for study in self.studies for trial in study.trials)
         progress = Progress(total=total, done=done, shown=bool(self.verbose))
         resumed = False
         try:
-            with progress, Workers(self.trainers, self.folds, self.n_jobs) as workers:
-                self._resume(workers)
+            with progress, self.trainer:
+                self._resume()
                 resumed = True
                 if self.deadline is not None:
                     self.deadline.begin()
                 while batch := self._next_batch():
-                    for wave in self._waves(batch):
-                        if reason := self._run_wave(wave, workers, progress):
+                    for wave in self.trainer.waves(batch):
+                        if reason := self._run_wave(wave, progress):
                             return reason
         except KeyboardInterrupt:
+            # Before all is resumed, the file knows more than this search does: it stays as it is, and half of what it
+            # knows is no search to go on with.
+            if not resumed:
+                raise
             # Ctrl-C asks for what there is, not for an error: hours of trials must not be lost.
             if self._untold is not None:
                 self._record(self._untold)
-            # Before that, the file knows more than this search does.
-            if resumed:
-                self._save()
+            self._save()
             if not self._n_complete():
                 raise
             warn("the search was interrupted; it goes on with the trials that were finished")
@@ -171,91 +113,65 @@ class SearchLoop:
         self._failures.warn_of_more(self._n_complete())
         return None
 
-    def choose(self) -> Winner:
-        """Winner by the gain rule, and by what is stable.
-
-        Returns
-        -------
-        Winner
-            Nothing is set in it without a complete trial.
-        """
-        if not self._n_complete():
-            return Winner()
-        metric = self.studies[0].metric
-        gain = None if self.min_gain is None else GainRule(self.min_gain).choose(self.held_out, metric)
-        key = None if gain is None else gain.key
-        cut = None
-        if self.stable is not None:
-            cut = stable_choice(self.held_out, metric, among=key, margin=self.stable)
-        key = key if cut is None else cut.key
-        return Winner(None if key is None else self._trial(*key), cut, gain)
-
-    def _resume(self, workers: Workers) -> None:
+    def _resume(self) -> None:
         """Get back what an earlier run knew besides its trials: training starts from the same solutions then."""
         kept = None if self.checkpoint is None else self.checkpoint.kept
         if kept is None:
             return
         # Solutions or scores too large for the file: the trainings that gave them are repeated in their order, so that
         # each starts from what it started from, and the trials to come are those of a search without the pause.
-        scores_known = self._score_file.restore(kept["scores"])
+        scores_known = self._score_file is None or self._score_file.restore(kept["scores"])
         for setting, number in self._memory.restore(kept["memory"], scores_known=scores_known):
             trial = self._trial(setting, number)
-            results = list(workers.run(self._tasks([(setting, trial)], on_train=False), raise_errors=False))
-            self._memory.add(setting, trial, results)
+            (trained,) = self.trainer.train([self._work(setting, trial)], raise_errors=False)
+            self._memory.add(setting, trial, trained.states)
             if trial.state == "complete" and not scores_known:
-                self._keep(setting, trial, results)
+                self._keep(setting, trial, trained)
 
     def _save(self) -> None:
         if self.checkpoint is not None:
-            kept = {"memory": self._memory.to_record(), "scores": self._score_file.to_record()}
-            self.checkpoint.save(self.studies, kept)
+            scores = None if self._score_file is None else self._score_file.to_record()
+            self.checkpoint.save(self.studies, {"memory": self._memory.to_record(), "scores": scores})
 
     def _trial(self, setting: int, number: int) -> Trial:
         return next(trial for trial in self.studies[setting].trials if trial.number == number)
 
     def _next_batch(self) -> list[tuple[int, Trial]]:
-        """See `next_batch`; kept before it is trained."""
-        batch = next_batch(self.studies)
+        """Settings and trials to train now: those left pending by an earlier run, then new ones."""
+        numbered = list(enumerate(self.studies))
+        batch = [(setting, trial) for setting, study in numbered for trial in study.trials if trial.state == "pending"]
+        if not batch:
+            try:
+                batch = [(setting, trial) for setting, study in numbered for trial in study.ask_batch()]
+            except BaseException:
+                # Ctrl-C, or a strategy's error: a part of a batch would be trained first when the search goes on, and
+                # what is asked for after it would know its results.
+                for study in self.studies:
+                    study.forget_pending()
+                raise
         if batch:
             # A search that is killed while it trains them has to train the same ones.
             self._save()
         return batch
 
-    def _waves(self, batch: list[tuple[int, Trial]]) -> list[list[tuple[int, Trial]]]:
-        """Trials that are trained at once: first those one by one that can start from the ones before them."""
-        # A start from the trial before saves more than a second worker does, and the folds of one trial run together.
-        alone = [[item] for item in batch if self.trainers[item[0]][0].family is not None]
-        rest = [item for item in batch if self.trainers[item[0]][0].family is None]
-        return [*alone, rest] if rest else alone
+    def _work(self, setting: int, trial: Trial) -> Work:
+        starts = [self._memory.starts(setting, fold, trial.costs) for fold in range(self.trainer.n_folds)]
+        return Work(setting, trial, starts)
 
-    def _tasks(self, batch: list[tuple[int, Trial]], *, on_train: bool) -> list[FoldTask]:
-        return [
-            FoldTask(
-                setting=setting,
-                fold=fold,
-                costs=trial.costs,
-                starts=self._memory.starts(setting, fold, trial.costs),
-                tune=self.tune,
-                on_train=on_train,
-            )
-            for setting, trial in batch
-            for fold in range(len(self.folds))
-        ]
-
-    def _run_wave(self, batch: list[tuple[int, Trial]], workers: Workers, progress: Progress) -> str | None:
+    def _run_wave(self, wave: list[tuple[int, Trial]], progress: Progress) -> str | None:
         """Train a wave and tell its results; why the search ends, if it does."""
-        tasks = self._tasks(batch, on_train=self.on_train)
+        work = [self._work(setting, trial) for setting, trial in wave]
         # Closed at once where the search ends, so that no worker goes on with what nobody waits for.
-        with closing(workers.run(tasks, raise_errors=self.raise_errors)) as results:
-            return self._settle(batch, results, progress)
+        with closing(self.trainer.train(work, raise_errors=self.raise_errors)) as results:
+            return self._settle(wave, results, progress)
 
-    def _settle(self, batch: list[tuple[int, Trial]], results: Iterator[FoldResult], progress: Progress) -> str | None:
+    def _settle(self, wave: list[tuple[int, Trial]], results: Iterator[TrainedTrial], progress: Progress) -> str | None:
         """Tell the results of a wave, trial by trial; why the search ends, if it does."""
-        for setting, trial in batch:
+        for setting, trial in wave:
             task = self.context.subcontext(task_name=f"trial-{setting}-{trial.number}")
             task.begin()
-            folds = [next(results) for _ in self.folds]
-            trial = self._tell(setting, trial, folds)
+            trained = next(results)
+            trial = self._tell(setting, trial, trained)
             stop = task.end()
             # Before callbacks, which may raise anything.
             self._save()
@@ -264,35 +180,36 @@ class SearchLoop:
                 stop |= bool(callback(self.studies[setting], trial))
             if stop:
                 return "a callback ended the search"
-            if self.deadline is not None and self.deadline.passes([result.fit_time for result in folds]):
+            if self.deadline is not None and self.deadline.passes(trained.fit_times):
                 return f"the time limit of {self.deadline.seconds:g} s was reached"
         return None
 
-    def _tell(self, setting: int, trial: Trial, results: list[FoldResult]) -> Trial:
-        fields = pooled_outcome(self.studies[setting].metric, self.folds, results, tune=self.tune)
+    def _tell(self, setting: int, trial: Trial, trained: TrainedTrial) -> Trial:
         # Kept until it is recorded: Ctrl-C may come at any point from here on.
-        self._untold = _Untold(setting, trial.number, fields, results)
-        if "error" in fields:
-            self._failures.add(trial, fields["error"])
+        self._untold = _Untold(setting, trial.number, trained)
+        if "error" in trained.fields:
+            self._failures.add(trial, trained.fields["error"])
         return self._record(self._untold)
 
     def _record(self, untold: _Untold) -> Trial:
         """Record a trial with all that it says, even where Ctrl-C comes in between and this is called again."""
-        setting, number, fields, results = untold
+        setting, number, trained = untold
+        fields = trained.fields
         if self._trial(setting, number).state == "pending":
             if "error" in fields:
                 self.studies[setting].fail(number, setting=setting, **fields)
             else:
                 self.studies[setting].record(number, setting=setting, **fields)
         trial = self._trial(setting, number)
-        self._memory.add(setting, trial, results)
+        self._memory.add(setting, trial, trained.states)
         if trial.state == "complete":
-            self._keep(setting, trial, results)
+            self._keep(setting, trial, trained)
         self._untold = None
         return trial
 
-    def _keep(self, setting: int, trial: Trial, results: list[FoldResult]) -> None:
-        keep_scores(self.held_out, (setting, trial.number), trial, results, pooled_lost(results))
+    def _keep(self, setting: int, trial: Trial, trained: TrainedTrial) -> None:
+        if self.store is not None and trained.said is not None:
+            self.store.hear((setting, trial.number), trial, *trained.said)
 
     def _n_complete(self) -> int:
         return sum(trial.state == "complete" for study in self.studies for trial in study.trials)

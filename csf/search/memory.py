@@ -10,8 +10,7 @@ from csf.search.states import decode, encode
 from csf.trainers.warm_starts import Known, WarmStarts
 
 if TYPE_CHECKING:
-    from csf.search.outcomes import FoldResult
-    from csf.trainers.base import Trainer
+    from csf.search.waves import Startable
     from csf.trials import Trial
 
 
@@ -22,18 +21,12 @@ _LARGEST = 1 << 26
 
 
 class Memory:
-    """States of earlier trainings on all folds.
+    """States of earlier trainings on all folds; ``startables`` has a row for each setting, an entry for each fold."""
 
-    Parameters
-    ----------
-    trainers : list of list of Trainer
-        One for each setting and fold.
-    """
-
-    def __init__(self, trainers: list[list[Trainer]]) -> None:
-        self.trainers = trainers
+    def __init__(self, startables: list[list[Startable]]) -> None:
+        self.startables = startables
         # Trials in their order, and the states of each fold: one attribute, so that Ctrl-C leaves both or neither.
-        self._told: tuple[list[list[int]], list[WarmStarts]] = [], [WarmStarts() for _ in trainers[0]]
+        self._told: tuple[list[list[int]], list[WarmStarts]] = [], [WarmStarts() for _ in startables[0]]
         # Large states take long to describe: what was described for the file before is kept, by the id of its entry,
         # together with the entry, so that the id stays its own.
         self._texts: dict[int, tuple[Known, list[Any]]] = {}
@@ -48,41 +41,18 @@ class Memory:
         return self._told[1]
 
     def starts(self, setting: int, fold: int, costs: Costs) -> Sequence[Any]:
-        """States for a training to start from.
-
-        Parameters
-        ----------
-        setting, fold : int
-            Where it is trained.
-        costs : tuple of float
-            Its costs.
-
-        Returns
-        -------
-        sequence
-            The nearest first.
-        """
-        trainer = self.trainers[setting][fold]
+        """States for a training to start from, the nearest first."""
+        trainer = self.startables[setting][fold]
         return () if trainer.family is None else self._starts[fold].nearest(trainer.family, trainer.position(costs))
 
-    def add(self, setting: int, trial: Trial, results: list[FoldResult]) -> None:
-        """Keep the states of a trial, once.
-
-        Parameters
-        ----------
-        setting : int
-            Its setting.
-        trial : Trial
-            The trial.
-        results : list of FoldResult
-            What each fold gave.
-        """
+    def add(self, setting: int, trial: Trial, states: Sequence[object]) -> None:
+        """Keep the states of a trial, one a fold, once."""
         if [setting, trial.number] in self.order:
             return
         told = [starts.copy() for starts in self._starts]
-        for trainer, starts, result in zip(self.trainers[setting], told, results):
-            if result.state is not None and trainer.family is not None:
-                starts.add(trainer.family, trainer.position(trial.costs), result.state)
+        for trainer, starts, state in zip(self.startables[setting], told, states):
+            if state is not None and trainer.family is not None:
+                starts.add(trainer.family, trainer.position(trial.costs), state)
         self._told = [*self.order, [setting, trial.number]], told
 
     def to_record(self) -> dict[str, Any]:
@@ -96,7 +66,7 @@ class Memory:
         """
         texts: dict[int, tuple[Known, list[Any]]] = {}
         for fold, starts in enumerate(self._starts):
-            families = [row[fold].family for row in self.trainers]
+            families = [row[fold].family for row in self.startables]
             for entry in starts.known:
                 if id(entry) in self._texts:
                     texts[id(entry)] = self._texts[id(entry)]
@@ -131,7 +101,7 @@ class Memory:
             return record["order"]
         for fold, (starts, entries) in enumerate(zip(self._starts, record["states"], strict=True)):
             for setting, position, state in entries:
-                starts.add(self.trainers[setting][fold].family, tuple(position), decode(state))
+                starts.add(self.startables[setting][fold].family, tuple(position), decode(state))
         self._told = record["order"], self._starts
         return []
 

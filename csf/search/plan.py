@@ -8,44 +8,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from csf._common.names import did_you_mean
 from csf._common.typing import Estimator, IntArray
+from csf._sklearn import clone
 from csf.costs.one_vs_rest import WEIGHTINGS
 from csf.costs.weights import check_class_weight
-from csf.metrics import Constrained, get_constraint, get_metric
+from csf.metrics import get_constraint, get_metric
 from csf.samples.folds import Fold, bound_share, make_folds
 from csf.samples.splits import resolve_splits
-from csf.search.arguments import with_setting
 from csf.search.checkpoint import Checkpoint
-from csf.search.defaults import cv_of, has_fast_solver, margin_of, settings_of, strategy_of
+from csf.search.defaults import cv_of, has_fast_solver, settings_of, strategy_of
 from csf.strategies import NeutralFirst, get_strategy
 from csf.study import Study
 from csf.trainers import make_trainers, seeded
 
 if TYPE_CHECKING:
     from csf.costs.channel import CostChannel
-    from csf.metrics.base import Metric
     from csf.samples.task import Task
+    from csf.search.config import SearchConfig
     from csf.trainers.base import Trainer
     from csf.trainers.prepared import Prepared
 
-__all__ = ["Plan", "TrainingSetup", "aim_of", "make_plan", "open_checkpoint"]
+__all__ = ["Plan", "TrainingSetup", "make_plan", "make_studies", "open_checkpoint", "with_setting"]
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingSetup:
-    """How bases are trained: all settings on the folds, and the winner once more on everything.
-
-    Parameters
-    ----------
-    channel : CostChannel
-        How costs reach the base.
-    normalize : {"none", "mean"}
-        See `csf.costs.weights.cost_sample_weight`.
-    engine : {"auto", "generic"}
-        See `csf.trainers.make_trainers`.
-    prepared : Prepared
-        What all of them share.
-    """
+    """How bases are trained: all settings on the folds, and the winner once more on everything."""
 
     channel: CostChannel
     normalize: str
@@ -59,42 +48,16 @@ class TrainingSetup:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What a search is going to do.
-
-    Parameters
-    ----------
-    task : Task
-        The data, with the arguments that reach the base's ``fit``.
-    metric : Metric
-        What is maximised, under the constraint.
-    settings : list of dict
-        Parameters of the base to choose from.
-    bases : list of estimator
-        The base with each of them.
-    splits : list of tuple of ndarray
-        Train and test indices.
-    folds : list of Fold
-        Their folds.
-    pos : float
-        Share of positives in the data that the bounds read.
-    studies : list of Study
-        One for each setting, without trials.
-    setup : TrainingSetup
-        How the bases are trained.
-    margin : float
-        See `csf.search.defaults.margin_of`.
-    """
+    """What a search is going to do; ``fast`` says whether its base has a fast solver."""
 
     task: Task
-    metric: Metric
     settings: list[dict[str, Any]]
     bases: list[Estimator]
     splits: list[tuple[IntArray, IntArray]]
     folds: list[Fold]
-    pos: float
     studies: list[Study]
     setup: TrainingSetup
-    margin: float
+    fast: bool
 
     def final_trainer(self, setting: int) -> Trainer:
         """Trains a base on everything, and predicts what it has learnt from."""
@@ -103,82 +66,72 @@ class Plan:
         return trainer
 
 
-def aim(metric: str | Metric, constraint: Any) -> Metric:
-    """What is maximised: a metric, under a constraint if there is one."""
-    metric, constraint = get_metric(metric), get_constraint(constraint)
-    return metric if constraint is None else Constrained(metric, constraint)
-
-
-def aim_of(search: Estimator) -> Metric:
-    """What a search maximises, or anything else that has a metric and maybe a constraint."""
-    return aim(search.metric, getattr(search, "constraint", None))
-
-
-def make_plan(search: Estimator, metric: Metric, task: Task, split_params: dict[str, Any], prepared: Prepared) -> Plan:
-    """Plan of a search.
-
-    Parameters
-    ----------
-    search : CostSearch
-        The search, whose own arguments were checked.
-    metric : Metric
-        What is maximised, under the constraint.
-    task : Task
-        The data.
-    split_params : dict
-        Arguments of the splitter.
-    prepared : Prepared
-        What other searches on the same samples and splits prepared.
-
-    Returns
-    -------
-    Plan
-        The plan.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If costs cannot reach the base, or an argument does not suit the data.
-    """
+def make_plan(config: SearchConfig, task: Task, split_params: dict[str, Any], prepared: Prepared) -> Plan:
+    """Plan of a search in memory; ``prepared`` is what other searches on the same samples and splits prepared."""
     # One generator for the base and then the splits: the order of the two decides what a seed means.
-    random_state = None if search.random_state is None else check_random_state(search.random_state)
-    base = seeded(search.base, random_state)
+    random_state = None if config.random_state is None else check_random_state(config.random_state)
+    base = seeded(config.base, random_state)
     labels = task.user_labels
     check_class_weight(base, labels.classes.size)
-    settings = settings_of(search.param_grid, base, search.engine)
+    settings = settings_of(config.param_grid, base, config.engine)
     bases = [with_setting(base, setting) for setting in settings]
     # Splitters stratify by the user's labels, as they do everywhere else.
     y = labels.decode(task.codes)
-    fast = has_fast_solver(base, search.engine)
-    cv = cv_of(search.cv, y, fast=fast, random_state=random_state)
+    fast = has_fast_solver(base, config.engine)
+    cv = cv_of(config.cv, y, fast=fast, random_state=random_state)
     splits = resolve_splits(cv, task.X, y, random_state=random_state, split_params=split_params)
     folds = make_folds(task, splits)
-    pos = bound_share(folds, on_train=search.bound_on == "train")
-    # The gain rule compares with equal costs, so these have to be among the trials.
-    strategy = strategy_of(search.strategy, fast=fast)
-    strategy = strategy if search.min_gain is None else NeutralFirst(strategy)
-    studies = [
-        Study(metric, strategy, pos=pos, n_trials=search.n_trials, tol=search.tol, bound=search.bound) for _ in settings
-    ]
-    channel = WEIGHTINGS[search.weighting](
-        base, sample_weight_name=search.sample_weight_name, weighted=task.weight is not None
+    pos = bound_share(folds, on_train=config.bound_on == "train")
+    studies = make_studies(config, len(settings), pos=pos, fast=fast)
+    channel = WEIGHTINGS[config.weighting](
+        base, sample_weight_name=config.sample_weight_name, weighted=task.weight is not None
     )
-    setup = TrainingSetup(channel, search.normalize, search.engine, prepared)
-    return Plan(task, metric, settings, bases, splits, folds, pos, studies, setup, margin_of(fast=fast))
+    setup = TrainingSetup(channel, config.normalize, config.engine, prepared)
+    return Plan(task, settings, bases, splits, folds, studies, setup, fast)
 
 
-def open_checkpoint(search: Estimator, plan: Plan) -> Checkpoint | None:
-    """The file of a search, with the trials in it told to the studies; ``None`` where none is kept."""
-    if search.checkpoint is None:
+def make_studies(config: SearchConfig, n_settings: int, *, pos: float, fast: bool) -> list[Study]:
+    """One study for each setting, without trials."""
+    strategy = strategy_of(config.strategy, fast=fast)
+    # The gain rule compares with equal costs, so these have to be among the trials.
+    strategy = strategy if config.min_gain is None else NeutralFirst(strategy)
+    options = {"pos": pos, "n_trials": config.n_trials, "tol": config.tol, "bound": config.bound}
+    return [Study(config.aim, strategy, **options) for _ in range(n_settings)]
+
+
+def with_setting(base: Estimator, setting: dict[str, Any]) -> Estimator:
+    """Unfitted base with one setting of ``param_grid``; a ValueError with the names it has where it lacks one."""
+    own = clone(base)
+    try:
+        return own.set_params(**clone(setting, safe=False))
+    except ValueError as error:
+        known = own.get_params(deep=True)
+        name = next((name for name in setting if name not in known), None)
+        if name is None:
+            raise
+        inner = next((other for other in known if other.endswith(f"__{name.rpartition('__')[2]}")), None)
+        hint = did_you_mean(name, known) if inner is None else f". Did you mean {inner!r}?"
+        raise ValueError(
+            f"param_grid: Invalid parameter {name!r} for {type(base).__name__}; it has {', '.join(known)}{hint}"
+        ) from error
+
+
+def open_checkpoint(
+    config: SearchConfig, bases: list[Estimator], data: tuple[Any, ...], studies: list[Study]
+) -> Checkpoint | None:
+    """The file of a search, with the trials in it told to the studies; ``None`` where none is kept.
+
+    ``data`` identifies the samples, their splits and what else trainings are given.
+    """
+    if config.checkpoint is None:
         return None
-    task = plan.task
     # All that decides the trials, and nothing that does not: n_jobs, or how many trials there are to be.
     content = (
-        *(plan.bases, task.X, task.codes, task.weight, plan.splits, task.fit_params),
-        *(get_metric(search.metric), get_constraint(search.constraint), get_strategy(search.strategy)),
-        *(search.threshold, search.normalize, search.bound_on, search.engine, search.weighting),
-        *(search.sample_weight_name, search.min_gain is None),
+        *(*bases, *data),
+        *(get_metric(config.metric), get_constraint(config.constraint), get_strategy(config.strategy)),
+        *(config.threshold, config.normalize, config.bound_on, config.engine, config.weighting),
+        *(config.sample_weight_name, config.min_gain is None),
     )
-    checkpoint = Checkpoint(search.checkpoint, content)
-    checkpoint.restore(plan.studies)
+    checkpoint = Checkpoint(config.checkpoint, content)
+    checkpoint.restore(studies)
     return checkpoint

@@ -1,20 +1,15 @@
-"""What a fitted search found, for people and for their tools."""
+"""Fitted searches that write a report."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from csf._common.typing import Array, PathLike, Samples
+from csf._common.typing import PathLike, Samples
 
-if TYPE_CHECKING:
-    from csf.trials import Trial
-
-__all__ = ["ReportMixin", "TrialsFrameMixin"]
+__all__ = ["ReportMixin"]
 
 
 class ReportMixin:
@@ -58,54 +53,7 @@ class ReportMixin:
             If data or rivals do not fit the search.
         """
         check_is_fitted(self, "best_score_")
-        # Reports draw plots of searches, and so stand below them: found when one is asked for, not imported.
-        write_report: Any = import_module("csf.report").write_report
+        # Reports are pages with plots: loaded when one is asked for.
+        from csf.report import write_report
+
         write_report(self, path, X, y, sample_weight=sample_weight, rivals=rivals, title=title, facts=facts)
-
-
-class TrialsFrameMixin:
-    """Searches whose trials open as a frame; they have ``trials_``, ``best_index_`` and ``cv_results_``."""
-
-    trials_: list[Trial]
-    best_index_: int
-    cv_results_: dict[str, Array]
-
-    def trials_frame(self) -> Any:
-        """The trials as a pandas frame, one row each.
-
-        Returns
-        -------
-        pandas.DataFrame
-            ``cv_results_`` without ``params``, with the constrained ``rate``, whether the trial is ``feasible`` and
-            which one is the ``winner``; the index is the place in ``trials_``.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If the search is not fitted.
-        ImportError
-            If pandas is not installed.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_digits
-        >>> from sklearn.svm import LinearSVC
-        >>> from csf.search import CostSearch
-        >>> X, y = load_digits(return_X_y=True)
-        >>> frame = CostSearch(LinearSVC(), n_trials=3, param_grid=None, cv=3).fit(X, y == 8).trials_frame()
-        >>> bool(frame.loc[frame["winner"], "pooled_test_score"].item() == frame["pooled_test_score"].max())
-        True
-        """
-        check_is_fitted(self, "trials_")
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError(
-                "trials_frame needs pandas: install it, or read cv_results_, a dict of arrays that holds the same"
-            ) from error
-        columns = {name: values for name, values in self.cv_results_.items() if name != "params"}
-        frame = pandas.DataFrame(columns)
-        frame["rate"] = [float("nan") if trial.rate is None else trial.rate for trial in self.trials_]
-        frame["feasible"] = [trial.state == "complete" and trial.feasible for trial in self.trials_]
-        frame["winner"] = frame.index == self.best_index_
-        return frame

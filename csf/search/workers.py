@@ -12,9 +12,8 @@ from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
-from csf.search.cluster import Cluster
-from csf.search.outcomes import FoldResult
-from csf.search.tasks import FoldTask, Part
+from csf.search.dask_workers import Cluster
+from csf.search.fold_training import FoldResult, FoldTask, Part
 
 if TYPE_CHECKING:
     from csf.samples.folds import Fold
@@ -28,7 +27,7 @@ class Workers:
     """Trains on folds: one after the other, in threads, in processes or on a cluster, as joblib is set.
 
     Threads share all data. Processes of one machine map large arrays from memory; smaller ones travel with each task.
-    The workers of a Dask cluster are sent all trainers once, see `csf.search.cluster.Cluster`.
+    The workers of a Dask cluster are sent all trainers once, see `csf.search.dask_workers.Cluster`.
 
     Parameters
     ----------

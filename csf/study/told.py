@@ -30,7 +30,6 @@ class ToldScores:
 
     def _hear(self, trial: Trial, is_pos: BoolArray, weight: Array | None, said: Array) -> None:
         """Keep what a complete trial was told with: scores where it has a threshold, else decisions."""
-        assert trial.score is not None, "a complete trial has a score"
         if self._truth is None:
             self._truth, self._held_out = (is_pos, weight), ScoreStore(is_pos, weight)
         truth, known = self._truth
@@ -38,16 +37,7 @@ class ToldScores:
         if not (np.array_equal(is_pos, truth) and same_weight):
             self._held_out = None  # of other samples, nothing can be drawn together
         if self._held_out is not None:
-            tuned = trial.threshold is not None
-            self._held_out.add(
-                (0, trial.number),
-                score=said if tuned else None,
-                decided=None if tuned else said,
-                threshold=trial.threshold,
-                value=trial.score,
-                violation=trial.violation,
-                neutral=trial.c_fn == trial.c_fp,
-            )
+            self._held_out.hear((0, trial.number), trial, said, said)
 
     @property
     def assessment(self) -> Assessment | None:

@@ -1,4 +1,4 @@
-"""Compiled loops of a sweep: split, sort with weights, merge into cuts; midpoints and the lower-left hull."""
+"""Compiled loops of a sweep: split, sort with weights, merge into cuts; the lower-left hull."""
 
 import numpy as np
 
@@ -8,8 +8,6 @@ __all__ = [
     "hull_cuts",
     "merge_cuts",
     "merge_weighted_cuts",
-    "midpoint",
-    "midpoints",
     "pack_keys",
     "split",
     "split_weighted",
@@ -192,23 +190,6 @@ def _shares(fn, fp, last):
         most_fp = neg if fp[cut] == weight_neg else min(max(most_fp, fp[cut] / total), neg)
         fn[cut], fp[cut] = least_fn, most_fp
     return pos
-
-
-@njit(cache=True)
-def midpoint(upper, lower):
-    """Threshold between two neighbouring scores; the upper one where rounding leaves no room between them."""
-    middle = 0.5 * upper + 0.5 * lower
-    return middle if lower < middle <= upper else upper
-
-
-@njit(cache=True)
-def midpoints(lowest_score, out):
-    """Write the threshold of every cut: halfway down to the next distinct score."""
-    last = lowest_score.shape[0] - 1
-    out[0] = np.inf
-    for cut in range(1, last):
-        out[cut] = midpoint(lowest_score[cut], lowest_score[cut + 1])
-    out[last] = -np.inf
 
 
 @njit(cache=True)

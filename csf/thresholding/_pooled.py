@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, RandomState_, Samples
-from csf._sklearn import clone, pass_on_features, pass_on_input_tags, routing_enabled
+from csf._sklearn import clone, pass_on_features, routing_enabled
 from csf._validation import check_binary_target, check_n_jobs, check_samples, check_weights
 from csf.errors.profile import ErrorProfile
 from csf.samples.splits import resolve_splits
-from csf.scores.responses import margin, positive_score
+from csf.scores.responses import positive_score, response_method
 from csf.thresholding._calibration import fit_calibrator
 from csf.thresholding._scores import RESPONSE_METHODS, fold_scores, weight_argument
+from csf.thresholding.classifier import ThresholdClassifier, base_has
 from csf.thresholding.curve import check_both_classes, sweep
-from csf.thresholding.cut_predictor import CutClassifierMixin, base_has
 from csf.thresholding.oracle import check_probabilities
+from csf.thresholding.rule import ThresholdRule
 
 if TYPE_CHECKING:
     from csf.thresholding._calibration import Calibrator
@@ -60,7 +60,7 @@ def _gives_probabilities(self: Any) -> bool:
     return self.calibration is not None or _base_gives_probabilities(self)
 
 
-class PooledThresholdClassifier(CutClassifierMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class PooledThresholdClassifier(ThresholdClassifier):
     """Base class of classifiers that cut a base's score at a threshold found on out-of-fold scores.
 
     Subclasses have the parameters ``base``, ``metric``, ``cv``, ``calibration``, ``pos_label``, ``n_jobs`` and
@@ -146,6 +146,15 @@ class PooledThresholdClassifier(CutClassifierMixin, ClassifierMixin, MetaEstimat
         self.classes_, self.pos_label_ = classes, pos_label
         self._set_threshold(pooled)
         self.estimator_ = self.base if self._is_prefit() else self._final_base().fit(X, labels, **fit_params)
+        self._rule = ThresholdRule.of(
+            self.estimator_,
+            known=classes,
+            names=classes,
+            null=classes[classes != pos_label][0],
+            method=response_method(self.estimator_, self._response_methods()),
+            threshold=self.threshold_,
+            calibrator=self.calibrator_,
+        )
         pass_on_features(self.estimator_, self)
         return self
 
@@ -232,7 +241,7 @@ class PooledThresholdClassifier(CutClassifierMixin, ClassifierMixin, MetaEstimat
             The base's score, calibrated where a calibration was asked for.
         """
         check_is_fitted(self)
-        return self._calibrated(positive_score(self.estimator_, X, self.pos_label_, self._response_methods()))
+        return self._rule.scored(X)[1]
 
     def _positive_is_last(self) -> bool:
         return bool(self.classes_[1] == self.pos_label_)
@@ -253,7 +262,8 @@ class PooledThresholdClassifier(CutClassifierMixin, ClassifierMixin, MetaEstimat
         ndarray of shape (n_samples,)
             Labels.
         """
-        return self._labels(self.positive_score(X) >= self.threshold_)
+        check_is_fitted(self)
+        return self._rule.predict(X)
 
     def decision_function(self, X: Samples) -> Array:
         """Distance of the score from `threshold_`, positive exactly where ``classes_[1]`` is predicted.
@@ -269,7 +279,8 @@ class PooledThresholdClassifier(CutClassifierMixin, ClassifierMixin, MetaEstimat
             Distances in units of the score. An infinite threshold is no distance away from anything; the score,
             squashed to a width of 2, then keeps its order and gets the sign of the prediction.
         """
-        return margin(self.positive_score(X), self.threshold_, self._positive_is_last())
+        check_is_fitted(self)
+        return self._rule.decision_function(X)
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X: Samples) -> Array:
@@ -294,12 +305,6 @@ class PooledThresholdClassifier(CutClassifierMixin, ClassifierMixin, MetaEstimat
 
     def _errors(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> ErrorProfile:
         return ErrorProfile.from_predictions(y, predicted, sample_weight=sample_weight, pos_label=self.pos_label_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        pass_on_input_tags(self.base, tags)
-        return tags
 
 
 class ProbabilityThresholdClassifier(PooledThresholdClassifier):

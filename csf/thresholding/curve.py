@@ -14,7 +14,8 @@ from csf._common.typing import Array, BoolArray, Label, Values
 from csf._validation import check_binary_target, check_class_totals, check_scores, check_weights
 from csf.errors.profile import ErrorProfile
 from csf.metrics import get_metric
-from csf.thresholding._kernels import hull_cuts, merge_cuts, merge_weighted_cuts, midpoint, midpoints
+from csf.scores.midpoints import TIE, midpoint
+from csf.thresholding._kernels import hull_cuts, merge_cuts, merge_weighted_cuts
 from csf.thresholding._sorting import sorted_samples, sorted_scores
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ __all__ = ["Cut", "ThresholdCurve", "sweep", "threshold_curve"]
 
 # Metrics are evaluated on blocks of cuts that stay in the processor's cache.
 _BLOCK = 1 << 15
-# Values closer than this (relative to the larger of 1 and the best value) are ties that rounding tore apart.
-_TIE = 8 * np.finfo(np.float64).eps
 
 
 class _Demand(Protocol):
@@ -108,8 +107,8 @@ class ThresholdCurve:
 
         The upper score itself where there is no number between them, or the lower one is -inf.
         """
-        thresholds = np.empty_like(self.lowest_score)
-        midpoints(self.lowest_score, thresholds)
+        inner = midpoint(self.lowest_score[1:-1], self.lowest_score[2:])
+        thresholds = np.concatenate([[np.inf], inner, [-np.inf]])
         thresholds.flags.writeable = False
         return thresholds
 
@@ -247,7 +246,7 @@ def _slack(values: Array, level: float) -> float:
     sizes = np.abs(values)
     if not np.isfinite(largest := sizes.max()):
         largest = sizes[np.isfinite(sizes)].max()
-    return _TIE * max(abs(level), min(1.0, largest))
+    return TIE * max(abs(level), min(1.0, largest))
 
 
 def _first_best(values: Array, metric: str | Metric) -> int:

@@ -15,7 +15,7 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from csf import ErrorProfile, Study
 from csf.experiments import BASES as EXPERIMENTS
 from csf.metrics import get_metric
-from csf.search.outcomes import evaluate
+from csf.search.pooling import evaluate
 from csf.strategies import Cone, Grid, ImbalanceRatio, Support
 from tests.benchmarks.data import BINARY_SETS, load_binary
 from tests.benchmarks.tables import print_table

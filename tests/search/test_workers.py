@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from csf.samples import Task, make_folds
 from csf.scores.responses import Response
-from csf.search.tasks import FoldTask
+from csf.search.fold_training import FoldTask
 from csf.search.workers import Workers
 from csf.trainers import Trainer, Training
 

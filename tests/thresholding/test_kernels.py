@@ -25,7 +25,6 @@ def cases():
     bits = n.bit_length()
     keys = np.empty(n, dtype=np.uint64)
     kernels.pack_keys(score.view(np.uint64), bits, keys)
-    lowest = np.append(np.inf, np.unique(score)[-2::-1])
     fn, fp = np.linspace(0.4, 0, 12) ** 2, np.linspace(0, 0.6, 12)
     yield kernels.split, (score, is_pos, np.zeros(n))
     yield kernels.split, (np.append(score, np.nan), np.append(is_pos, True), np.zeros(n + 1))
@@ -34,7 +33,6 @@ def cases():
     yield kernels.unpack_keys, (np.sort(keys), bits, score, np.sort(score), np.zeros(n, dtype=bool))
     yield kernels.merge_cuts, (pos, neg, *out)
     yield kernels.merge_weighted_cuts, (pos, weight[: pos.size], neg, weight[: neg.size], *out)
-    yield kernels.midpoints, (lowest, np.zeros_like(lowest))
     yield kernels.hull_cuts, (fn, fp)
 
 

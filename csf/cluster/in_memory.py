@@ -8,9 +8,10 @@ import numpy as np
 
 from csf._common.typing import Array, Estimator, IntArray, Samples
 from csf._sklearn import clone
-from csf.cluster.engine import Engine, FoldTotals, Job
+from csf.cluster.engine import MOST_COLLECTED, Engine, FoldTotals, Job
 from csf.cluster.scored import MemoryScores, PartScores
 from csf.costs.weights import cost_sample_weight
+from csf.scores.midpoints import above
 from csf.scores.responses import natural_threshold, positive_score
 from csf.trainers.base import Training
 
@@ -60,6 +61,14 @@ class MemoryEngine(Engine):
         np.add.at(totals, (self.fold, self.is_pos.astype(int)), weight)
         return FoldTotals(totals, np.bincount(self.fold % (self.n_folds + 1), minlength=self.n_folds + 1))
 
+    def entries(self) -> PartScores | None:
+        """See `Engine.entries`."""
+        at = np.flatnonzero(self.fold >= 0)
+        weight = None if self.weight is None else self.weight[at]
+        return (
+            None if at.size > MOST_COLLECTED else PartScores(np.zeros(at.size), self.is_pos[at], weight, self.fold[at])
+        )
+
     def train(self, jobs: Sequence[Job]) -> list[Training | Exception]:
         """See `Engine.train`."""
         return [self._trained(job) for job in jobs]
@@ -80,7 +89,7 @@ class MemoryEngine(Engine):
             at = np.flatnonzero(self.fold == fold)
             score[at] = positive_score(model, self.X[at], 1)
         # A classifier of this kind predicts the positive class above its natural threshold, not at it.
-        own_cut = float(np.nextafter(natural_threshold(models[0]), np.inf))
+        own_cut = above(natural_threshold(models[0]))
         parts = [
             PartScores(score[at], self.is_pos[at], None if self.weight is None else self.weight[at], self.fold[at])
             for at in np.array_split(held_out, self.n_parts)

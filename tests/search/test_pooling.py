@@ -18,7 +18,8 @@ from csf.errors.hull import Hull
 from csf.metrics import Constrained, FBeta, GMean, Recall, get_constraint
 from csf.samples.folds import Data, bound_share, make_folds
 from csf.scores.responses import Response, respond
-from csf.search.outcomes import FoldResult, evaluate, pooled_outcome, run_fold
+from csf.search.fold_training import FoldResult, run_fold
+from csf.search.pooling import evaluate, pooled_outcome
 from csf.trainers import Training
 
 RNG = np.random.default_rng(0)

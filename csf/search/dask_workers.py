@@ -13,8 +13,7 @@ from joblib import wrap_non_picklable_objects
 from sklearn import config_context, get_config
 
 from csf._common.warn import warn
-from csf.search.outcomes import FoldResult
-from csf.search.tasks import FoldTask, Part
+from csf.search.fold_training import FoldResult, FoldTask, Part
 
 __all__ = ["Cluster"]
 

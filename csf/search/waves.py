@@ -1,0 +1,87 @@
+"""What a search asks of the place where it trains: this wave of trials, on all folds."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+
+if TYPE_CHECKING:
+    from csf._common.typing import Array, BoolArray, Costs
+    from csf.resampling import ScoreStore
+    from csf.trials import CompleteFields, FailedFields, Trial
+
+__all__ = ["Said", "Startable", "TrainedTrial", "WaveTrainer", "Work"]
+
+
+class Startable(Protocol):
+    """What tells which earlier trainings a new one can start from."""
+
+    @property
+    def family(self) -> str | None: ...
+
+    def position(self, costs: Costs) -> tuple[float, ...]: ...
+
+
+class Work(NamedTuple):
+    """A trial to train, and for each fold the states that it may start from."""
+
+    setting: int
+    trial: Trial
+    starts: list[Sequence[Any]]
+
+
+class Said(NamedTuple):
+    """What a trial says about the held-out entries of all folds, one after the other."""
+
+    score: Array | None
+    decided: BoolArray | None
+    lost: BoolArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedTrial:
+    """What the trainings of one trial on all folds gave.
+
+    ``states`` has what later trainings start from, one entry a fold; ``said`` is ``None`` for failed trials, and where
+    held-out scores stay where they are.
+    """
+
+    fields: CompleteFields | FailedFields
+    states: Sequence[object]
+    fit_times: list[float]
+    said: Said | None = None
+
+
+class WaveTrainer(ABC):
+    """Trains and judges trials on folds, here or wherever the data are.
+
+    ``startables`` has one row for each setting and in it one entry for each fold. ``store`` takes the held-out scores;
+    it is ``None`` where they are too many to be collected.
+    """
+
+    startables: list[list[Any]]
+    store: ScoreStore | None
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return len(self.startables[0])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        return None
+
+    @abstractmethod
+    def waves(self, batch: list[tuple[int, Trial]]) -> list[list[tuple[int, Trial]]]:
+        """Settings and trials of a batch in the groups that are trained at once."""
+
+    @abstractmethod
+    def train(self, wave: list[Work], *, raise_errors: bool) -> Generator[TrainedTrial, None, None]:
+        """Train a wave; results in its order, whatever order they come in.
+
+        With ``raise_errors`` a training that fails ends all, else it is the result of its trial.
+        """
