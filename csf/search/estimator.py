@@ -439,7 +439,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
             raise AttributeError(
                 "this CostSearch was fitted with refit=False and has no best_estimator_ to predict with; use refit=True"
             )
-        return self._rule
+        # Who tries another threshold sets best_threshold_.
+        return replace(self._rule, threshold=self.best_threshold_)
 
     def predict(self, X: Samples) -> Array:
         """Labels by the winner and its threshold.

@@ -94,15 +94,13 @@ class SearchLoop:
                         if reason := self._run_wave(wave, progress):
                             return reason
         except KeyboardInterrupt:
-            # Before all is resumed, the file knows more than this search does: it stays as it is, and half of what it
-            # knows is no search to go on with.
-            if not resumed:
-                raise
             # Ctrl-C asks for what there is, not for an error: hours of trials must not be lost.
             if self._untold is not None:
                 self._record(self._untold)
-            self._save()
-            if not self._n_complete():
+            # Before all is resumed, the file knows more than this search does.
+            if resumed:
+                self._save()
+            if not self._n_complete() or not self._is_whole():
                 raise
             warn("the search was interrupted; it goes on with the trials that were finished")
             return "interrupted"
@@ -213,6 +211,10 @@ class SearchLoop:
 
     def _n_complete(self) -> int:
         return sum(trial.state == "complete" for study in self.studies for trial in study.trials)
+
+    def _is_whole(self) -> bool:
+        """Whether the store has heard all complete trials: half of a search is none to go on with."""
+        return self.store is None or len(self.store) + self.store.n_dropped >= self._n_complete()
 
     def _best(self) -> str:
         scores = [study.best_score for study in self.studies if study.best_score is not None]

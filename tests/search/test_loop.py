@@ -8,6 +8,7 @@ from csf import Study
 from csf.metrics import FBeta
 from csf.samples import Task, make_folds
 from csf.scores.responses import Response
+from csf.search.local import LocalTrainer
 from csf.search.loop import SearchLoop
 from csf.strategies import Cone
 from csf.trainers import Trainer, Training
@@ -36,7 +37,7 @@ class Noted(Trainer):
         raise NotImplementedError
 
 
-def runner_of(families, *, strategy="cone", n_trials=3, names=None, **options):
+def runner_of(families, *, strategy="cone", n_trials=3, names=None, n_jobs=None, **options):
     """SearchLoop with one setting for each family, and the list of what its trainers are asked for."""
     log = []
     names = [f"setting {i}" for i in range(len(families))] if names is None else names
@@ -45,8 +46,8 @@ def runner_of(families, *, strategy="cone", n_trials=3, names=None, **options):
         for name, family in zip(names, families, strict=True)
     ]
     studies = [Study(FBeta(), strategy, pos=0.25, n_trials=n_trials) for _ in families]
-    fixed = {"tune": True, "on_train": False, "raise_errors": False}
-    return SearchLoop(studies=studies, trainers=trainers, folds=FOLDS, **(fixed | options)), log
+    trainer = LocalTrainer(FBeta(), trainers, FOLDS, tune=True, n_jobs=n_jobs)
+    return SearchLoop(studies, trainer, **options), log
 
 
 def started_from(log, name):
@@ -150,8 +151,8 @@ class Grumbling(Noted):
 def test_each_cause_of_failures_is_told_once(limit, n_warnings):
     """At its first trial, and in numbers at the end where there is something to go on with."""
     runner, _ = runner_of([None], strategy="grid", n_trials=10)
-    runner.trainers = [[Grumbling(t.name, None, t.log, t.fold) for t in runner.trainers[0]]]
-    for trainer in runner.trainers[0]:
+    runner.trainer.startables = [[Grumbling(t.name, None, t.log, t.fold) for t in runner.trainer.startables[0]]]
+    for trainer in runner.trainer.startables[0]:
         trainer.limit = limit
     with pytest.warns(FitFailedWarning) as record:
         runner.run()

@@ -10,8 +10,10 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from csf import Study, Trial
-from csf.search.results import cv_results, summary
+from csf import Trial
+from csf.metrics import FBeta
+from csf.search.choose import choose
+from csf.search.results import cv_results
 from csf.trials import best_trial
 
 SETTINGS = [{"C": 1.0, "kernel": "rbf"}, {"C": 2.0}]
@@ -109,10 +111,8 @@ def test_what_is_being_handled_around_a_search_is_no_cause_of_its_failures():
 
 def test_other_causes_are_told_in_a_line_each():
     failed = [replace(trials()[3], error=error) for error in ("no memory", "no time\nat all", "no memory")]
-    study = Study(pos=0.25)
-    study.trials = failed
     with pytest.raises(ValueError, match=r"^all 3 trials failed: no memory\nothers: no time$"):
-        summary([study], [{}], 2)
+        choose(failed, FBeta())
 
 
 def test_a_winner_far_from_its_optimum_is_told():
