@@ -27,36 +27,8 @@ __all__ = ["FittedSearch"]
 class FittedSearch(ReportMixin, AssessedMixin):
     """Results of `csf.CostSearch` and `csf.dask.DaskCostSearch`, described there."""
 
-    best_t_: float | None
-    best_cost_weights_: Costs
-    best_threshold_: float | None
-    best_score_: float
-    best_params_: dict[str, Any]
-    best_index_: int
-    upper_bound_: float
-    gap_: float
-    bound_margin_: float
-    stop_reason_: str
-    feasible_: bool
-    constraint_value_: float | None
-    guarantee_: Guarantee
-    gain_: float
-    gain_by_luck_: float
-    gain_error_: float
-    score_at_prevalence_: float
-    best_index_at_prevalence_: int
-    trials_: list[Trial]
-    studies_: list[Study]
-    cv_results_: dict[str, Array]
-    n_trials_: int
-    n_splits_: int
-    classes_: Array
-    pos_label_: Label
-    null_class_: Label
     n_features_in_: int
     feature_names_in_: Array
-    _outcome: SearchOutcome
-    _rule: ThresholdRule | None
 
     def _forget(self) -> None:
         """Drop all that an earlier fit found: a fit that fails leaves a search that is not fitted."""

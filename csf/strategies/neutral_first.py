@@ -45,7 +45,11 @@ class NeutralFirst(Strategy):
         others = [trial for trial in trials if trial.c_fn != trial.c_fp]
         if len(others) == len(trials):
             return Proposal(None, 1.0, 1.0)
-        return self.strategy.propose(others, metric=metric, pos=pos)
+        proposal = self.strategy.propose(others, metric=metric, pos=pos)
+        if isinstance(proposal, Proposal) and proposal.c_fn == proposal.c_fp:
+            # A strategy that tries equal costs itself, such as the ladder, has to know that they were tried.
+            return self.strategy.propose(trials, metric=metric, pos=pos)
+        return proposal
 
     def with_budget(self, n_trials: int) -> Strategy:
         """The same with one trial less for the other strategy, see `Strategy.with_budget`."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from csf._common.typing import Label, PathLike
+from csf._common.typing import Array, BoolArray, Label, PathLike
 from csf._validation import (
     check_binary_target,
     check_class_totals,
@@ -23,10 +23,10 @@ from csf._validation import (
 from csf.bounds import upper_bound
 from csf.errors.profile import ErrorProfile
 from csf.metrics import get_metric
+from csf.resampling import Assessment, ScoreStore, assess
 from csf.strategies import Proposal, get_strategy
 from csf.study.files import read_study, write_study
 from csf.study.proposals import checked_proposal
-from csf.study.told import ToldScores
 from csf.thresholding import sweep
 from csf.trials import Trial, best_trial, check_history, check_share, gap, known_hull, outcome
 
@@ -42,7 +42,7 @@ StrategyLike: TypeAlias = "str | Strategy | Callable[..., Any]"
 Bound: TypeAlias = Literal["support", "diagonal", "envelope", "parambath"] | type
 
 
-class Study(ToldScores):
+class Study:
     """A cost search for people who train their own model.
 
     Ask for a trial, train with its costs wherever and however you like (a neural network, another language), and
@@ -105,6 +105,9 @@ class Study(ToldScores):
         upper_bound([], self.metric, pos=self.pos, bound=bound)  # a bound that cannot serve the metric says so now
         self.trials: list[Trial] = []
         self.stop_reason: str | None = None
+        # What was told with labels and predictions, as long as all of it was of the same samples.
+        self._held_out: ScoreStore | None = None
+        self._truth: tuple[BoolArray, Array | None] | None = None
 
     @classmethod
     def from_target(
@@ -352,6 +355,46 @@ class Study(ToldScores):
         """
         counts = Counter(trial.state for trial in self.trials)
         return {state: counts[state] for state in ("complete", "failed", "pending")}
+
+    # ---------------------------------------------------------------- what to expect on new data
+
+    def _hear(self, trial: Trial, is_pos: BoolArray, weight: Array | None, said: Array) -> None:
+        """Keep what a complete trial was told with: scores where it has a threshold, else decisions."""
+        if self._truth is None:
+            self._truth, self._held_out = (is_pos, weight), ScoreStore(is_pos, weight)
+        truth, known = self._truth
+        same_weight = weight is known if weight is None or known is None else np.array_equal(weight, known)
+        if not (np.array_equal(is_pos, truth) and same_weight):
+            self._held_out = None  # of other samples, nothing can be drawn together
+        if self._held_out is not None:
+            self._held_out.hear((0, trial.number), trial, said, said)
+
+    @property
+    def assessment(self) -> Assessment | None:
+        """Corrected score of the best trial with its bootstrap, see `csf.resampling.assess`.
+
+        ``None`` unless all trials up to now were told with labels and predictions of the same samples.
+        """
+        best, complete = self.best_trial, [trial for trial in self.trials if trial.state == "complete"]
+        store = self._held_out
+        if store is None or best is None or len(store) + store.n_dropped < len(complete):
+            return None
+        return assess(store, self.metric, (0, best.number))
+
+    @property
+    def corrected_score(self) -> float | None:
+        """Value of the best trial to expect on new data, or ``None``; see `assessment`."""
+        return None if (found := self.assessment) is None else found.corrected_score
+
+    @property
+    def score_interval(self) -> tuple[float, float] | None:
+        """90 % interval for that value, or ``None``."""
+        return None if (found := self.assessment) is None else found.score_interval
+
+    @property
+    def threshold_interval(self) -> tuple[float, float] | None:
+        """90 % interval of the best trial's threshold, or ``None``."""
+        return None if (found := self.assessment) is None else found.threshold_interval
 
     # ---------------------------------------------------------------- files
 
