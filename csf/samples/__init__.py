@@ -3,7 +3,6 @@
 from csf.samples.features import Features
 from csf.samples.folds import Fold, bound_share, make_folds
 from csf.samples.labels import Labels, read_labels
-from csf.samples.routing import BaseRoutingMixin
 from csf.samples.splits import resolve_splits
 from csf.samples.task import Task
 
@@ -11,7 +10,6 @@ from csf.samples.task import Task
 Data = Task
 
 __all__ = [
-    "BaseRoutingMixin",
     "Data",
     "Features",
     "Fold",

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 
-from csf._common.typing import Array, Label, Samples
-from csf._sklearn import pass_on_input_tags
+from csf._common.typing import Array, Estimator, Label, Samples
+from csf._sklearn import DocLinkMixin, pass_on_input_tags, routing_enabled
 from csf.errors.profile import ErrorProfile
 from csf.metrics import get_metric
-from csf.samples.routing import BaseRoutingMixin
 
 __all__ = ["ThresholdClassifier", "base_has"]
 
@@ -34,9 +35,11 @@ def _has_probabilities(self: Any) -> bool:
     return hasattr(self, "predict_proba")
 
 
-class ThresholdClassifier(BaseRoutingMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Base class; a subclass has the parameters ``base``, ``cv`` and ``metric``, and writes what is declared here."""
 
+    base: Estimator
+    cv: Any
     # A name or a metric; subclasses say of which kind.
     metric: Any
     classes_: Array
@@ -48,6 +51,27 @@ class ThresholdClassifier(BaseRoutingMixin, ClassifierMixin, MetaEstimatorMixin,
     @abstractmethod
     def _errors(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> ErrorProfile:
         """Error profile of predictions."""
+
+    def _route(self, fit_params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Arguments of the base's fit and of the splitter."""
+        if routing_enabled():
+            routed = process_routing(self, "fit", **fit_params)
+            return dict(routed.base.fit), dict(routed.splitter.split)
+        groups = {"groups": fit_params["groups"]} if "groups" in fit_params else {}
+        return {name: value for name, value in fit_params.items() if name != "groups"}, groups
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Routing of ``sample_weight`` to this object, of other arguments to the base and the splitter.
+
+        Returns
+        -------
+        MetadataRouter
+            The router.
+        """
+        router = MetadataRouter(owner=self).add_self_request(self)
+        router.add(base=self.base, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        splitter = self.cv if hasattr(self.cv, "split") else StratifiedKFold()
+        return router.add(splitter=splitter, method_mapping=MethodMapping().add(caller="fit", callee="split"))
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Samples) -> Array:

@@ -64,7 +64,6 @@ EXEMPT = {
     "csf.samples.Features": RECORD,
     "csf.samples.Fold": RECORD,
     "csf.samples.Labels": RECORD,
-    "csf.samples.BaseRoutingMixin": INNER,
     "csf.samples.bound_share": INNER,
     "csf.samples.make_folds": INNER,
     "csf.costs.CostChannel": RECORD,

@@ -65,13 +65,3 @@ def test_groups_go_to_the_splitter_with_and_without_routing(make):
         routed = make(LogisticRegression(), cv=GroupKFold(3)).fit(X, Y, groups=groups)
     assert routed.best_score_ == plain.best_score_
     assert routed.best_threshold_ == plain.best_threshold_
-
-
-def test_old_names_of_the_module_lead_to_it():
-    from csf.thresholding.several import sweep_several
-
-    from csf import thresholding
-    from csf.thresholding.frank_wolfe import Mixture
-
-    assert sweep_several is thresholding.sweep_several
-    assert Mixture is thresholding.Mixture
