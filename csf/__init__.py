@@ -3,8 +3,6 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from csf import _moved
-
 if TYPE_CHECKING:
     from csf.errors import ErrorProfile
     from csf.search import CostSearch, MacroCostSearch
@@ -26,12 +24,10 @@ _HOMES = {
 
 # Packages that are there after ``import csf``, as ``csf.metrics``, without being loaded by it.
 _ROOMS = (
-    *("bounds", "cli", "cluster", "costs", "dask", "errors", "experiments", "export", "fenchel", "linear", "metrics"),
+    *("bounds", "cli", "cluster", "costs", "dask", "errors", "export", "fenchel", "linear", "metrics"),
     *("online", "plots", "report", "samples", "scores", "search", "spark", "strategies", "streams", "structural"),
     *("study", "testing", "thresholding", "trainers", "trials"),
 )
-
-_moved.register()
 
 
 def __getattr__(name: str) -> object:
@@ -39,7 +35,7 @@ def __getattr__(name: str) -> object:
         found = getattr(import_module(_HOMES[name]), name)
         globals()[name] = found
         return found
-    if name in _ROOMS or f"csf.{name}" in _moved.MOVED:
+    if name in _ROOMS:
         return import_module(f"csf.{name}")
     raise AttributeError(f"module 'csf' has no attribute {name!r}; it has {', '.join(__all__)}")
 

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from csf._common.reading import read_arrays
-from csf.experiments.datasets import folder_names, load_set
+from notebooks.experiments.datasets import folder_names, load_set
 
 __all__ = ["BINARY_SETS", "ROOT", "all_sets", "data_folder", "load_arrays", "load_binary"]
 

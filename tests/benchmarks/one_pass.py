@@ -15,9 +15,9 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.metrics import average_precision_score, f1_score
 from sklearn.model_selection import GridSearchCV, train_test_split
 
-from csf.experiments import load_set
 from csf.online import FOFO, OFO, OMCSL, SPADE, STAMP, OnlineLogistic, RiverClassifier
 from csf.thresholding import PlugInClassifier, threshold_curve
+from notebooks.experiments import load_set
 from tests.benchmarks.data import data_folder
 
 __all__ = ["SETS", "VowpalWabbit", "change_rows", "learning_rows", "prevalence_change", "rivals", "unit_rows"]
@@ -109,7 +109,7 @@ def learning_rows(names=SETS, *, n_orders=5):
     Parameters
     ----------
     names : sequence of str, default=SETS
-        Data sets, by the names of `csf.experiments.load_set`.
+        Data sets, by the names of `notebooks.experiments.load_set`.
     n_orders : int, default=5
         Splits and orders; the rows are means over them.
 

@@ -13,10 +13,10 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
 from csf import ErrorProfile, Study
-from csf.experiments import BASES as EXPERIMENTS
 from csf.metrics import get_metric
 from csf.search.outcomes import evaluate
 from csf.strategies import Cone, Grid, ImbalanceRatio, Support
+from notebooks.experiments.training_cache import BASES as EXPERIMENTS
 from tests.benchmarks.data import BINARY_SETS, load_binary
 from tests.benchmarks.tables import print_table
 

@@ -13,14 +13,14 @@ from csf._common.files import replaced, write_figure
 from csf._common.tables import markdown_table
 from csf._common.typing import PathLike
 from csf._sklearn import clone
-from csf.experiments.report import write_rows
-from csf.experiments.statistics import mean_and_error
 from csf.metrics import get_metric
 from csf.online import FOFO, OFO, OMCSL, OnlineLogistic
 from csf.streams import iter_arrays, prequential
+from notebooks.experiments.report import write_rows
+from notebooks.experiments.statistics import mean_and_error
 
 if TYPE_CHECKING:
-    from csf.experiments.run import Plan
+    from notebooks.experiments.run import Plan
 
 
 __all__ = ["LEARNERS", "run_streams"]
@@ -39,28 +39,7 @@ CHUNK = 100
 def run_streams(
     plan: Plan, folder: PathLike, *, every: int = 1000, command: str = "", verbose: bool = False
 ) -> tuple[str, list[Path]]:
-    """Send the training part of each split through all learners once, in an order of its own.
-
-    Parameters
-    ----------
-    plan : Plan
-        Data sets and splits; its methods are unfitted online learners by name.
-    folder : path-like
-        Where to write; must exist.
-    every : int, default=1000
-        Examples between two records.
-    command : str, default=""
-        Command that repeats the run.
-    verbose : bool, default=False
-        Whether to show a progress bar.
-
-    Returns
-    -------
-    text : str
-        Markdown table.
-    paths : list of Path
-        All files: the table, records, and figures of the first split of each data set.
-    """
+    """Send the training part of each split through all learners once; the methods are online learners."""
     data_sets = [data for data in plan.data if not data.is_multiclass]
     total = sum(plan.splits_of(data) for data in data_sets) * len(plan.methods)
     rows, records, paths = [], [], []

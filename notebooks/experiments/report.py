@@ -14,13 +14,13 @@ from csf._common.cells import cell
 from csf._common.files import replaced, write_figure
 from csf._common.tables import markdown_table
 from csf._common.typing import Array, PathLike
-from csf.experiments.methods import REFERENCE
-from csf.experiments.published import TABLE_2
-from csf.experiments.statistics import mean_and_error, mean_difference, paired_difference, rank_methods
+from notebooks.experiments.methods import REFERENCE
+from notebooks.experiments.published import TABLE_2
+from notebooks.experiments.statistics import mean_and_error, mean_difference, paired_difference, rank_methods
 
 if TYPE_CHECKING:
-    from csf.experiments.run import Plan
-    from csf.experiments.statistics import Difference, Ranking
+    from notebooks.experiments.run import Plan
+    from notebooks.experiments.statistics import Difference, Ranking
 
 
 __all__ = ["Report", "write_report", "write_rows"]
@@ -37,7 +37,7 @@ class Report:
     plan : Plan
         What was computed.
     rows : list of dict
-        Finished cells, see `csf.experiments.read_cells`.
+        Finished cells, see `notebooks.experiments.read_cells`.
     """
 
     def __init__(self, plan: Plan, rows: list[dict[str, Any]]) -> None:
@@ -203,26 +203,7 @@ def write_report(
     environment: dict[str, Any] | None = None,
     highlight: Sequence[str] = ("csf",),
 ) -> list[Path]:
-    """Write all tables and the figure of ranks.
-
-    Parameters
-    ----------
-    report : Report
-        What to write.
-    folder : path-like
-        Where; must exist.
-    command : str, default=""
-        Command that repeats the run.
-    environment : dict, default=None
-        Versions.
-    highlight : sequence of str, default=("csf",)
-        Methods in colour.
-
-    Returns
-    -------
-    list of Path
-        The files.
-    """
+    """Write all tables and the figure of ranks."""
     folder = Path(folder)
     paths = [folder / "table.md", *write_rows(report.rows, folder)]
     with replaced(paths[0]) as file:
@@ -238,24 +219,7 @@ def write_report(
 def write_rows(
     rows: list[dict[str, Any]], folder: PathLike, name: str = "results", columns: Sequence[str] = COLUMNS
 ) -> list[Path]:
-    """Write rows as CSV, and as Parquet where pyarrow is installed.
-
-    Parameters
-    ----------
-    rows : list of dict
-        Rows; missing entries stay empty.
-    folder : path-like
-        Where; must exist.
-    name : str, default="results"
-        Name of the files.
-    columns : sequence of str, optional
-        Entries to write, by default those of cells.
-
-    Returns
-    -------
-    list of Path
-        The files.
-    """
+    """Write rows as CSV, and as Parquet where pyarrow is installed."""
     paths = [Path(folder) / f"{name}.csv"]
     with replaced(paths[0], newline="") as file:
         writer = csv.DictWriter(file, columns, restval="", extrasaction="ignore", lineterminator="\n")
