@@ -78,10 +78,8 @@ def _add_search(commands):
     group = command.add_argument_group("output")
     group.add_argument("--save", metavar="FILE", help="write the model (.skops), for csf predict")
     group.add_argument("--rule", metavar="FILE", help="write the rule of a linear model (.json), for use without csf")
-    group.add_argument("--plot", metavar="FILE", help="draw the trials and their bounds (.png, .pdf, ...)")
-    group.add_argument("--report", metavar="FILE", help="write all of it as one page for a browser (.html)")
     group.add_argument("--json", metavar="FILE", help='write all results (infinite numbers as "inf", NaN as null)')
-    _add_loudness(group)
+    _add_shown(group, "the trials and their bounds")
 
 
 def _add_compare(commands):
@@ -91,9 +89,7 @@ def _add_compare(commands):
     command.add_argument("--splits", type=_count(1), default=5, metavar="N", help="number of random splits (5)")
     group = command.add_argument_group("output")
     group.add_argument("--out", metavar="FILE", help="write the table as CSV, with the value on each split")
-    group.add_argument("--plot", metavar="FILE", help="draw the values on all splits (.png, .pdf, ...)")
-    group.add_argument("--report", metavar="FILE", help="write all of it as one page for a browser (.html)")
-    _add_loudness(group)
+    _add_shown(group, "the values on all splits")
 
 
 def _add_predict(commands):
@@ -159,7 +155,10 @@ def _add_problem_options(command):
     group.add_argument("--jobs", type=_jobs, metavar="N", help="parallel workers (1; -1 for all processors)")
 
 
-def _add_loudness(group):
+def _add_shown(group, drawn):
+    """Pictures, pages and how much is printed, which search and compare share too."""
+    group.add_argument("--plot", metavar="FILE", help=f"draw {drawn} (.png, .pdf, ...)")
+    group.add_argument("--report", metavar="FILE", help="write all of it as one page for a browser (.html)")
     loudness = group.add_mutually_exclusive_group()
     loudness.add_argument("-v", "--verbose", action="store_true", help="show progress")
     loudness.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors and warnings")

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from csf._common.files import replaced, write_json
-from csf._common.tables import markdown_table
 from csf._common.typing import PathLike
 from csf.metrics import get_constraint
 from notebooks.experiments.choices import RIVAL, family
-from notebooks.experiments.report import COLUMNS, Report, write_rows
+from notebooks.experiments.report import COLUMNS, Report, markdown_table, write_rows
 from notebooks.experiments.statistics import paired_difference
 
 if TYPE_CHECKING:
@@ -118,7 +117,7 @@ class ChoicesReport:
         aim = self.plan.metric if self.constraint is None else f"{self.plan.metric} with {self.constraint}"
         parts = [f"# {aim} x 100, differences to the rival"]
         parts += [f"    {command}"] if command else []
-        parts += [self._table(), self._by_family(), self._failures()]
+        parts += [self._table(), self._by_family(), self._cells.failures(len(self.rows))]
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def _table(self) -> str:
@@ -138,11 +137,6 @@ class ChoicesReport:
         methods = [method for method in self.methods if method != RIVAL]
         body = [[name, *(_signed(known.get(method)) for method in methods)] for name, known in self.families().items()]
         return f"## By family\n\n{markdown_table(['family', *methods], body)}" if body and methods else ""
-
-    def _failures(self) -> str:
-        failed = [row for row in self.rows if "error" in row]
-        lines = [f"- {row['method']} on {row['data']}, split {row['split']}: {row['error']}" for row in failed]
-        return "\n".join(["## Failed cells", "", *lines]) if failed else ""
 
 
 def write_choices(report: ChoicesReport, folder: PathLike, *, command: str = "") -> list[Path]:

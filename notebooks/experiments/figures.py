@@ -16,7 +16,7 @@ from csf.metrics import get_metric
 from csf.strategies import Grid
 from csf.study import Study
 from notebooks.experiments.methods import METHODS, CostAccount, Search
-from notebooks.experiments.report import write_rows
+from notebooks.experiments.report import new_figure, write_rows
 from notebooks.experiments.run import run_cells
 from notebooks.experiments.statistics import mean_and_error
 from notebooks.experiments.training_cache import SplitContext
@@ -76,11 +76,11 @@ def draw_studies(grid: Study, name: str, context: SplitContext, folder: PathLike
     cache = context.cache("hinge")
     n_samples = cache.folds[0].y_train.size if cache.on_train else cache.is_pos.size
     paths = [Path(folder) / f"figure{number}_{name}.png" for number in (4, 5)]
-    ax = _figure(5.4, 4.2).subplots()
+    ax = new_figure(5.4, 4.2).subplots()
     display = BoundEpsilonDisplay.from_study(grid, bounds=(PARAMBATH, CONES), n_samples=n_samples, ax=ax)
     ax.set_title(name)
     write_figure(paths[0], display.figure_)
-    axes = _figure(8.4, 4.0).subplots(1, 2)
+    axes = new_figure(8.4, 4.0).subplots(1, 2)
     display = BoundComparisonDisplay.from_study(grid, bounds=(PARAMBATH, CONES), eps=0.0, axes=axes)
     display.figure_.suptitle(name)
     write_figure(paths[1], display.figure_)
@@ -109,7 +109,7 @@ def draw_progress(rows: list[dict[str, Any]], name: str, metric: str, folder: Pa
     """Figure 6 of one data set."""
     from csf.plots._style import BLUE, ORANGE
 
-    ax, top = _figure(5.4, 4.2).subplots(), max(row["bound"] for row in rows if row["approach"] == "cone")
+    ax, top = new_figure(5.4, 4.2).subplots(), max(row["bound"] for row in rows if row["approach"] == "cone")
     for approach, color in (("grid", ORANGE), ("cone", BLUE)):
         own = [row for row in rows if row["approach"] == approach]
         models = [row["models"] for row in own]
@@ -141,7 +141,7 @@ def draw_budgets(rows: list[dict[str, Any]], name: str, metric: str, folder: Pat
     values = {}
     for row in rows:
         values.setdefault(row["method"], []).append(row["value"])
-    ax, ends, texts, colors = _figure(6.4, 4.4).subplots(), [], [], []
+    ax, ends, texts, colors = new_figure(6.4, 4.4).subplots(), [], [], []
     for curve, color in zip(CURVES, (ORANGE, BLUE, GREEN, PURPLE)):
         sizes = sorted(int(key.split("@")[1]) for key in values if key.startswith(f"{curve}@"))
         if not sizes:
@@ -170,10 +170,3 @@ def _finish(ax):
 
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     tidy(ax)
-
-
-def _figure(width, height):
-    # A figure of its own works without a screen and leaves pyplot alone.
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained")

@@ -1,7 +1,5 @@
 """Tables of measurements, printed while they grow."""
 
-from csf._common.tables import table_line
-
 __all__ = ["markdown", "print_table"]
 
 
@@ -13,9 +11,13 @@ def _lines(rows, cell):
     """Lines of a table of dicts with the same keys, one by one."""
     for number, row in enumerate(rows):
         if number == 0:
-            yield table_line(row)
-            yield table_line(["---"] * len(row))
-        yield table_line(map(cell, row.values()))
+            yield _line(row)
+            yield _line(["---"] * len(row))
+        yield _line(map(cell, row.values()))
+
+
+def _line(cells):
+    return f"| {' | '.join(cells)} |"
 
 
 def markdown(rows, cell=_cell):
