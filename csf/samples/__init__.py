@@ -7,12 +7,8 @@ from csf.samples.routing import BaseRoutingMixin
 from csf.samples.splits import resolve_splits
 from csf.samples.task import Task
 
-# The earlier name of a task.
-Data = Task
-
 __all__ = [
     "BaseRoutingMixin",
-    "Data",
     "Features",
     "Fold",
     "Labels",

@@ -29,12 +29,12 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_pre
 from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
-from csf.costs import WeightRoute
+from csf.costs import CostChannel
 from csf.linear import Hinge, HingeDescent, Logistic, Rows, SquaredHinge
 from csf.linear._solve import DIRECT
-from csf.samples.folds import Data, Fold
+from csf.samples import Fold, Task
 from csf.trainers import make_trainers
-from csf.trainers.warm_starts import Starts
+from csf.trainers.warm_starts import WarmStarts
 from tests.benchmarks.bases import LINEAR, paper_search
 from tests.benchmarks.data import data_folder, load_binary
 from tests.benchmarks.memory import memory_rows
@@ -195,11 +195,11 @@ def _cross_validation(base, X, y, costs, once, limits):
 def _accuracy(label, base, X, y, costs):
     """Largest gaps and distances from tight bounds of our trainings and of the base's own."""
     everything = np.arange(y.size)
-    data = Data(X, y)
-    route = WeightRoute("sample_weight", "sample_weight")
-    (trainer,) = make_trainers(base, [Fold(data, everything, everything)], route)
+    data = Task(X, y)
+    channel = CostChannel("sample_weight", "sample_weight")
+    (trainer,) = make_trainers(base, [Fold(data, everything, everything)], channel)
     sign, view = np.where(y == 1, 1.0, -1.0), Rows(X)
-    worst, starts = dict.fromkeys(("gap", "base's gap", "off", "base off"), 0.0), Starts()
+    worst, starts = dict.fromkeys(("gap", "base's gap", "off", "base off"), 0.0), WarmStarts()
     for pair in costs:
         training = trainer.fit(pair, starts.nearest("", trainer.position(pair)))
         starts.add("", trainer.position(pair), training.state)

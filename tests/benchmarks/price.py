@@ -23,9 +23,9 @@ from sklearn.base import clone
 from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
-from csf.costs import WeightRoute
+from csf.costs import CostChannel
 from csf.linear import Rows
-from csf.samples.folds import Data, Fold
+from csf.samples import Fold, Task
 from csf.trainers import make_trainers
 from tests.benchmarks.bases import LINEAR, paper_search
 from tests.benchmarks.engine import bound_near, objective_of, paired, problems, ratio
@@ -121,8 +121,8 @@ def rows(given, bases=tuple(LINEAR), *, n_runs=5, budget=60.0):
 
 def _distances(label, X, y, cold):
     """How far a training of the search and the base's own fit are above a tight bound."""
-    everything, route = np.arange(y.size), WeightRoute("sample_weight", "sample_weight")
-    (trainer,) = make_trainers(LINEAR[label], [Fold(Data(X, y), everything, everything)], route)
+    everything, channel = np.arange(y.size), CostChannel("sample_weight", "sample_weight")
+    (trainer,) = make_trainers(LINEAR[label], [Fold(Task(X, y), everything, everything)], channel)
     training = trainer.fit((1.0, 1.0))
     parts = Rows(X), np.where(y == 1, 1.0, -1.0), np.ones(y.size)
     found = training.model.objective

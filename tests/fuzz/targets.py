@@ -60,7 +60,7 @@ EXEMPT = {
     "csf.thresholding.Cut": RECORD,
     "csf.thresholding.Mixture": RECORD,
     "csf.thresholding.ThresholdCurve": RECORD,
-    "csf.samples.Data": RECORD,
+    "csf.samples.Task": RECORD,
     "csf.samples.Features": RECORD,
     "csf.samples.Fold": RECORD,
     "csf.samples.Labels": RECORD,
