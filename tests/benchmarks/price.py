@@ -39,24 +39,7 @@ LEFT_OUT = {("dense", "hinge")}
 
 
 def sets(names=SETS, *, shrink=1):
-    """Data sets of the table.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Of ``SETS``; those whose files are missing are left out with a note.
-    shrink : int, default=1
-        Divides the numbers of drawn samples, and of the columns of the sparse set.
-
-    Yields
-    ------
-    name : str
-        Its name.
-    X : ndarray or CSR array
-        Samples.
-    y : ndarray of int
-        Targets 0 and 1.
-    """
+    """Data sets of the table."""
     for name in names:
         if name in ("dense", "sparse"):
             yield name, *_drawn(name, shrink)
@@ -82,24 +65,7 @@ def _drawn(name, shrink):
 
 
 def rows(given, bases=tuple(LINEAR), *, n_runs=5, budget=60.0):
-    """Lines of the table.
-
-    Parameters
-    ----------
-    given : iterable of tuple of (str, array, ndarray)
-        Data sets, see `sets`.
-    bases : sequence of str
-        Keys of ``LINEAR``.
-    n_runs : int, default=5
-        Pairs of runs.
-    budget : float, default=60.0
-        Seconds after which no further pair begins.
-
-    Yields
-    ------
-    dict
-        One line, as the module describes.
-    """
+    """Lines of the table."""
     for name, X, y in given:
         for label in bases:
             if (name, label) in LEFT_OUT:
