@@ -24,7 +24,7 @@ _HOMES = {
 
 # Packages that are there after ``import csf``, as ``csf.metrics``, without being loaded by it.
 _ROOMS = (
-    *("bounds", "cli", "cluster", "costs", "dask", "errors", "experiments", "export", "fenchel", "linear", "metrics"),
+    *("bounds", "cli", "cluster", "costs", "dask", "errors", "export", "fenchel", "linear", "metrics"),
     *("online", "plots", "report", "samples", "scores", "search", "spark", "strategies", "streams", "structural"),
     *("study", "testing", "thresholding", "trainers", "trials"),
 )

@@ -2,7 +2,7 @@
 
 from sklearn.datasets import make_classification
 
-from csf.experiments.datasets import DataSet
+from notebooks.experiments.datasets import DataSet
 
 
 def small_set(name="small", seed=0, n=300):

@@ -134,8 +134,8 @@ GENERIC = [
 ]
 
 
-def generic(base, folds, route, normalize, shared):
-    return [GenericTrainer(base, fold, route, normalize) for fold in folds]
+def generic(base, folds, channel, normalize, shared):
+    return [GenericTrainer(base, fold, channel, normalize) for fold in folds]
 
 
 def test_every_registered_base_is_checked():

@@ -15,7 +15,6 @@ FILES = sorted(ROOT.rglob("*.py"))
 ORDER = [
     *(
         "_common",
-        "_moved",
         "_sklearn",
         "_validation",
         "samples",
@@ -28,7 +27,7 @@ ORDER = [
         "thresholding",
     ),
     *("trials", "bounds", "strategies", "study", "trainers", "search", "cluster", "dask", "spark", "csf", "fenchel"),
-    *("streams", "online", "structural", "testing", "plots", "report", "export", "experiments", "cli", "__main__"),
+    *("streams", "online", "structural", "testing", "plots", "report", "export", "cli", "__main__"),
 ]
 # Slow to import, or not installed everywhere: only where they are used, inside functions.
 LATE = {

@@ -9,7 +9,7 @@ import textwrap
 import time
 from argparse import Namespace
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,11 +23,10 @@ from tqdm.auto import tqdm
 from csf import CostSearch
 from csf._common.cells import cell
 from csf._common.files import replaced
-from csf._common.typing import Array, IntArray, Samples
+from csf._common.typing import Samples
 from csf.cli.errors import CliError
-from csf.cli.evaluation import judge
 from csf.cli.figures import check_figure, draw_comparison
-from csf.cli.problem import check_output, load_problem, make_search
+from csf.cli.problem import check_output, load_problem, make_search, value_and_rate
 from csf.cli.rivals import POOLED, RIVALS, NotApplicable
 from csf.cli.tables import format_mean, format_number, format_table
 from csf.metrics.aim import aim_of
@@ -41,13 +40,7 @@ __all__ = ["run"]
 
 
 class FitCounter(TransformerMixin, BaseEstimator):
-    """Step of a pipeline that changes nothing and notes each ``fit`` in a file, whatever process it happens in.
-
-    Parameters
-    ----------
-    path : str
-        File that grows by one byte with each ``fit``.
-    """
+    """Step of a pipeline that changes nothing; a file grows by a byte with each ``fit``, in whatever process."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -71,37 +64,8 @@ class FitCounter(TransformerMixin, BaseEstimator):
         return tags
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """One method on all splits.
-
-    Parameters
-    ----------
-    method : str
-        Its name.
-    values, rates, seconds : ndarray of shape (n_splits,)
-        Metric and constrained rate (NaN without a constraint) on the held-out parts, and time of training.
-    fits : ndarray of int, shape (n_splits,)
-        How often the base was trained.
-    """
-
-    method: str
-    values: Array
-    rates: Array
-    seconds: Array
-    fits: IntArray
-
-
 def run(options: Namespace, say: Callable[..., Any]) -> None:
-    """Run the command.
-
-    Parameters
-    ----------
-    options : argparse.Namespace
-        The command line.
-    say : callable
-        Prints a text.
-    """
+    """Run the command."""
     for path in (options.out, options.plot, options.report):
         check_output(path)
     check_figure(options.plot)
@@ -111,21 +75,24 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     say(f"{problem.describe()}\n{_plan(problem)}\n")
     methods, notes = _methods(problem)
     with tempfile.TemporaryDirectory() as folder:
-        outcomes, left_out = _run_all(problem, methods, os.path.join(folder, "fits"))
-    differences = _differences(outcomes, options.test_size)
-    say(_table(problem, outcomes, differences))
+        records, left_out = _run_all(problem, methods, os.path.join(folder, "fits"))
+    outcomes = _compared(records, options.test_size)
+    say(_table(problem, outcomes))
     say(f"\n{_legend(options)}")
-    for note in [*notes, *left_out]:
+    notes += left_out
+    for note in notes:
         say(textwrap.fill(note, 100, subsequent_indent="  "))
     if options.out:
-        _write(options.out, outcomes, differences)
+        _write(options.out, outcomes)
         say(f"table: {options.out}")
     if options.plot:
         values = np.array([outcome.values for outcome in outcomes])
         draw_comparison(options.plot, [outcome.method for outcome in outcomes], values, problem.metric.name)
         say(f"plot: {options.plot}")
     if options.report:
-        _write_report(problem, outcomes, differences, [*notes, *left_out])
+        facts = {"Data": problem.describe(), "Compared": _plan(problem)}
+        names = {"metric_name": problem.metric.name, "reference": POOLED}
+        write_comparison(options.report, outcomes, **names, facts=facts, notes=notes)
         say(f"report: {options.report}")
 
 
@@ -156,7 +123,7 @@ def _fit_search(options, strategy, setup, X, y, weight):
 
 
 def _run_all(problem, methods, counter):
-    """Outcomes of the methods, and notes on those that do not apply."""
+    """What `_run_one` says of each method on each split, and notes on methods that do not apply."""
     options = problem.options
     splitter = StratifiedShuffleSplit(options.splits, test_size=options.test_size, random_state=options.seed)
     splits = list(splitter.split(np.zeros(problem.data.y.shape[0]), problem.data.y))
@@ -174,12 +141,7 @@ def _run_all(problem, methods, counter):
                     del records[name]
                     notes.append(f"{name}: left out, {reason}")
                 bar.update()
-    columns = ("values", "rates", "seconds", "fits")
-    outcomes = [
-        Outcome(name, **{column: np.array(entries) for column, entries in zip(columns, zip(*rows))})
-        for name, rows in records.items()
-    ]
-    return outcomes, notes
+    return records, notes
 
 
 def _counted(setup, counter):
@@ -198,33 +160,36 @@ def _run_one(setup, method, train, test, counter):
     # A search fits the steps before the classifier once for all trials.
     searched = isinstance(model, CostSearch)
     fits = model.n_trials_ * model.n_splits_ + 1 if searched else os.path.getsize(counter)
-    judged = judge(setup.metric, setup.constraint, test.is_pos, model.predict(test.X) == 1, test.weight)
-    return judged.value, np.nan if judged.rate is None else judged.rate, seconds, fits
+    value, rate = value_and_rate(setup.metric, setup.constraint, test, model.predict(test.X) == 1)
+    return value, np.nan if rate is None else rate, seconds, fits
 
 
-def _differences(outcomes, test_size):
-    """Mean of the paired differences to the pooled threshold and its standard error, for each method.
-
-    The training parts of the splits overlap, so that differences are not independent; the error is the corrected one
-    of C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning 52, 2003.
-    """
-    reference = next(outcome for outcome in outcomes if outcome.method == POOLED)
-    differences = [outcome.values - reference.values for outcome in outcomes]
-    n_splits = reference.values.shape[0]
+def _compared(records, test_size):
+    """Means over the splits, and paired differences to the pooled threshold."""
+    columns = {name: [np.array(column) for column in zip(*rows)] for name, rows in records.items()}
+    reference = columns[POOLED][0]
+    n_splits = reference.size
+    # The training parts of the splits overlap, so that differences are not independent; the error is the corrected one
+    # of C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning 52, 2003.
     factor = np.sqrt(1 / n_splits + test_size / (1 - test_size))
-    return [(row.mean(), row.std(ddof=1) * factor if n_splits > 1 else np.nan) for row in differences]
+    outcomes = []
+    for name, (values, *others) in columns.items():
+        gain, (rate, seconds, fits) = values - reference, (float(column.mean()) for column in others)
+        error = float(gain.std(ddof=1) * factor) if n_splits > 1 else np.nan
+        outcomes.append(Comparison(name, values, float(gain.mean()), error, rate=rate, fits=fits, seconds=seconds))
+    return outcomes
 
 
-def _table(problem, outcomes, differences):
+def _table(problem, outcomes):
     constrained = problem.constraint is not None
     header = ["method", problem.metric.name, *([problem.constraint.quantity.name] if constrained else [])]
     header += ["difference", "base fits", "seconds"]
     rows = []
-    for outcome, (mean, error) in zip(outcomes, differences):
+    for outcome in outcomes:
         row = [outcome.method, format_mean(outcome.values.mean(), _spread(outcome.values))]
-        row += [format_number(outcome.rates.mean())] if constrained else []
-        row += ["-" if outcome.method == POOLED else format_mean(mean, error, "+.4f")]
-        rows.append([*row, f"{outcome.fits.mean():.4g}", format_number(outcome.seconds.mean(), ".2f")])
+        row += [format_number(outcome.rate)] if constrained else []
+        row += ["-" if outcome.method == POOLED else format_mean(outcome.difference, outcome.error, "+.4f")]
+        rows.append([*row, f"{outcome.fits:.4g}", format_number(outcome.seconds, ".2f")])
     return format_table(header, rows)
 
 
@@ -239,32 +204,14 @@ def _legend(options):
     )
 
 
-def _write(path, outcomes, differences):
+def _write(path, outcomes):
     """The table with full precision, and the value on each split."""
     n_splits = outcomes[0].values.shape[0]
     header = ["method", "mean", "sd", "difference", "difference_se", "rate", "base_fits", "seconds"]
     with replaced(path, newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*header, *(f"split_{number}" for number in range(n_splits))])
-        for outcome, (mean, error) in zip(outcomes, differences):
-            numbers = [outcome.values.mean(), _spread(outcome.values), mean, error]
-            numbers += [outcome.rates.mean(), outcome.fits.mean(), outcome.seconds.mean(), *outcome.values]
+        for outcome in outcomes:
+            numbers = [outcome.values.mean(), _spread(outcome.values), outcome.difference, outcome.error]
+            numbers += [outcome.rate, outcome.fits, outcome.seconds, *outcome.values]
             writer.writerow([cell(outcome.method), *("" if np.isnan(x) else float(x) for x in numbers)])
-
-
-def _write_report(problem, outcomes, differences, notes):
-    """The page for a browser."""
-    compared = [
-        Comparison(
-            outcome.method,
-            outcome.values,
-            *(float(number) for number in pair),
-            rate=float(outcome.rates.mean()),
-            fits=float(outcome.fits.mean()),
-            seconds=float(outcome.seconds.mean()),
-        )
-        for outcome, pair in zip(outcomes, differences)
-    ]
-    facts = {"Data": problem.describe(), "Compared": _plan(problem)}
-    options = {"metric_name": problem.metric.name, "reference": POOLED, "facts": facts, "notes": notes}
-    write_comparison(problem.options.report, compared, **options)

@@ -13,30 +13,7 @@ class CliError(Exception):
 
 
 def require(module: str, purpose: str) -> ModuleType:
-    """Import a package of the extra ``csf-search[cli]``.
-
-    Parameters
-    ----------
-    module : str
-        Name of the package or module.
-    purpose : str
-        What it is needed for, such as ``"reading CSV"``.
-
-    Returns
-    -------
-    module
-        The imported module.
-
-    Raises
-    ------
-    CliError
-        If it is not installed.
-
-    Examples
-    --------
-    >>> require("json", "reading JSON").loads("[1]")
-    [1]
-    """
+    """Import a package of the extra ``csf-search[cli]``."""
     try:
         return import_module(module)
     except ImportError as error:

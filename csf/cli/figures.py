@@ -23,18 +23,7 @@ def _new_figure(height):
 
 
 def check_figure(path: str | None) -> None:
-    """Refuse figures in a format that cannot be written.
-
-    Parameters
-    ----------
-    path : str or None
-        Figure to write; ``None`` for none.
-
-    Raises
-    ------
-    CliError
-        If the suffix is not that of a known format.
-    """
+    """Refuse figures in a format that cannot be written."""
     if path is None:
         return
     figure, _ = _new_figure(1.0)
@@ -44,15 +33,7 @@ def check_figure(path: str | None) -> None:
 
 
 def draw_search(path: str, search: CostSearch) -> None:
-    """Draw the cones of a fitted search.
-
-    Parameters
-    ----------
-    path : str
-        Figure to write.
-    search : CostSearch
-        Fitted.
-    """
+    """Draw the cones of a fitted search."""
     from csf.plots import ConeDisplay
 
     figure, ax = _new_figure(5.4)
@@ -61,19 +42,7 @@ def draw_search(path: str, search: CostSearch) -> None:
 
 
 def draw_comparison(path: str, names: list[str], values: Array, metric_name: str) -> None:
-    """Draw the values of methods on all splits, and their means.
-
-    Parameters
-    ----------
-    path : str
-        Figure to write.
-    names : list of str
-        Methods, from the top.
-    values : ndarray of shape (n_methods, n_splits)
-        The metric.
-    metric_name : str
-        Its name.
-    """
+    """Draw the values of methods on all splits, and their means."""
     figure, ax = _new_figure(1.2 + 0.4 * len(names))
     for at, row in enumerate(values):
         ax.plot(row, [at] * len(row), "o", color="0.65", markersize=4, zorder=1)

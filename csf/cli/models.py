@@ -50,43 +50,12 @@ _DENSE_ONLY = ("hist-gradient-boosting",)
 
 
 def takes_sparse(name: str) -> bool:
-    """Whether the base of a name takes sparse data.
-
-    Parameters
-    ----------
-    name : str
-        A name in ``BASES``.
-
-    Returns
-    -------
-    bool
-        ``False`` where data have to be dense.
-    """
+    """Whether the base of a name takes sparse data."""
     return name not in _DENSE_ONLY
 
 
 def make_base(name: str, features: Features) -> Pipeline:
-    """Pipeline of preparation and classifier.
-
-    Parameters
-    ----------
-    name : str
-        A name in ``BASES``.
-    features : Features
-        The data.
-
-    Returns
-    -------
-    Pipeline
-        Ends in the step ``"classifier"``. Columns of a frame are chosen by name; missing numbers become the median,
-        categories one column each, unknown ones none. Linear bases get scaled numbers.
-
-    Examples
-    --------
-    >>> from csf.cli.data import Features
-    >>> list(make_base("logistic", Features("sparse", 10)).named_steps)
-    ['scale', 'classifier']
-    """
+    """Pipeline of preparation and the step ``"classifier"``; columns of a frame are chosen by name."""
     classifier = BASES[name]()
     linear = name in LINEAR
     if features.kind == "frame":
@@ -110,31 +79,7 @@ def _columns(features, linear, sparse_output):
 
 
 def parse_grid(texts: Sequence[str], base: Pipeline) -> dict[str, Any]:
-    """Grid of classifier parameters, such as ``["C=0.1,1,10"]``.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        ``NAME=VALUE,VALUE,...``; values are Python literals, or strings.
-    base : Pipeline
-        As `make_base` returns it.
-
-    Returns
-    -------
-    dict
-        From names of the pipeline's parameters to lists of values; empty for no texts.
-
-    Raises
-    ------
-    CliError
-        If a text cannot be read, or the classifier has no such parameter.
-
-    Examples
-    --------
-    >>> from csf.cli.data import Features
-    >>> parse_grid(["C=0.1,1", "penalty=l2"], make_base("linear-svc", Features("dense", 10)))
-    {'classifier__C': [0.1, 1], 'classifier__penalty': ['l2']}
-    """
+    """Grid of the pipeline's parameters from texts such as ``"C=0.1,1,10"``; values are Python literals, or strings."""
     known = base.named_steps[CLASSIFIER].get_params()
     grid = {}
     for text in texts:

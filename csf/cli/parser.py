@@ -5,16 +5,14 @@ from __future__ import annotations
 import argparse
 import textwrap
 from argparse import ArgumentParser
-from typing import NoReturn
 
 import csf
 from csf._common.names import did_you_mean
 from csf.bounds import BOUNDS
 from csf.cli import compare, predict, search
+from csf.cli.command import CommandParser, add_command
 from csf.cli.data.builtin import describe
 from csf.cli.data.table import SUFFIXES
-from csf.cli.errors import CliError
-from csf.cli.experiment import add_experiment
 from csf.cli.models import BASES
 from csf.costs.weights import NORMALIZATIONS
 from csf.metrics import METRICS
@@ -35,7 +33,6 @@ examples:
   csf search train.csv --target fraud --metric recall --constraint "precision >= 0.8"
   csf compare breast_cancer --metric gmean --base logistic --splits 5 --out table.csv
   csf predict model.skops new.csv -o scores.csv
-  csf experiment table2 --data data --splits 20 --out table2
 """
 
 _DATA = f"""\
@@ -52,27 +49,9 @@ DATA is one of
 """
 
 
-class _Parser(argparse.ArgumentParser):
-    """Parser whose errors are one line."""
-
-    def error(self, message: str) -> NoReturn:
-        raise CliError(f"{message}; see {self.prog} --help")
-
-
 def make_parser() -> ArgumentParser:
-    """Parser of all commands.
-
-    Returns
-    -------
-    argparse.ArgumentParser
-        Parsed options hold the function of the command as ``run``.
-
-    Examples
-    --------
-    >>> make_parser().parse_args(["search", "digits:8"]).trials
-    10
-    """
-    parser = _Parser(
+    """Parser of all commands."""
+    parser = CommandParser(
         prog="csf",
         description="Find the class costs and the threshold that maximise F1, G-mean, Jaccard and the like.",
         epilog=_EXAMPLES,
@@ -83,27 +62,12 @@ def make_parser() -> ArgumentParser:
     _add_search(commands)
     _add_compare(commands)
     _add_predict(commands)
-    add_experiment(commands, _add_command)
     return parser
-
-
-def _add_command(commands, name, text, run, *, operands="DATA", group="", **options):
-    command = commands.add_parser(
-        name,
-        usage=f"csf {group}{name} [options] {operands}",
-        help=text,
-        description=text,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        **options,
-    )
-    command.set_defaults(run=run)
-    command.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    return command
 
 
 def _add_search(commands):
     text = "Search costs and threshold, and judge the winner on held-out data beside simpler methods."
-    command = _add_command(commands, "search", text, search.run, epilog=_DATA)
+    command = add_command(commands, "search", text, search.run, epilog=_DATA)
     _add_problem_options(command)
     group = command.add_argument_group("search")
     group.add_argument("--strategy", **_one_of(STRATEGIES), default="ladder", help="where to train next (ladder)")
@@ -114,22 +78,18 @@ def _add_search(commands):
     group = command.add_argument_group("output")
     group.add_argument("--save", metavar="FILE", help="write the model (.skops), for csf predict")
     group.add_argument("--rule", metavar="FILE", help="write the rule of a linear model (.json), for use without csf")
-    group.add_argument("--plot", metavar="FILE", help="draw the trials and their bounds (.png, .pdf, ...)")
-    group.add_argument("--report", metavar="FILE", help="write all of it as one page for a browser (.html)")
     group.add_argument("--json", metavar="FILE", help='write all results (infinite numbers as "inf", NaN as null)')
-    _add_loudness(group)
+    _add_shown(group, "the trials and their bounds")
 
 
 def _add_compare(commands):
     text = "Compare all strategies, the base alone and tuners of its threshold on the same splits."
-    command = _add_command(commands, "compare", text, compare.run, epilog=_DATA)
+    command = add_command(commands, "compare", text, compare.run, epilog=_DATA)
     _add_problem_options(command)
     command.add_argument("--splits", type=_count(1), default=5, metavar="N", help="number of random splits (5)")
     group = command.add_argument_group("output")
     group.add_argument("--out", metavar="FILE", help="write the table as CSV, with the value on each split")
-    group.add_argument("--plot", metavar="FILE", help="draw the values on all splits (.png, .pdf, ...)")
-    group.add_argument("--report", metavar="FILE", help="write all of it as one page for a browser (.html)")
-    _add_loudness(group)
+    _add_shown(group, "the values on all splits")
 
 
 def _add_predict(commands):
@@ -139,7 +99,7 @@ def _add_predict(commands):
         "name; their order and further columns do not matter. Labels that a spreadsheet would run as a\n"
         "formula (those that begin with =, +, -, @ and are no numbers) get an apostrophe in front."
     )
-    command = _add_command(commands, "predict", text, predict.run, operands="MODEL DATA", epilog=epilog)
+    command = add_command(commands, "predict", text, predict.run, operands="MODEL DATA", epilog=epilog)
     command.add_argument("model", metavar="MODEL", help="file written by csf search --save")
     command.add_argument("data", metavar="DATA", help="rows to predict, in the format of the training data")
     command.add_argument("-o", "--output", metavar="FILE", help="CSV file to write (standard output)")
@@ -195,7 +155,10 @@ def _add_problem_options(command):
     group.add_argument("--jobs", type=_jobs, metavar="N", help="parallel workers (1; -1 for all processors)")
 
 
-def _add_loudness(group):
+def _add_shown(group, drawn):
+    """Pictures, pages and how much is printed, which search and compare share too."""
+    group.add_argument("--plot", metavar="FILE", help=f"draw {drawn} (.png, .pdf, ...)")
+    group.add_argument("--report", metavar="FILE", help="write all of it as one page for a browser (.html)")
     loudness = group.add_mutually_exclusive_group()
     loudness.add_argument("-v", "--verbose", action="store_true", help="show progress")
     loudness.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors and warnings")

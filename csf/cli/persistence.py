@@ -51,22 +51,7 @@ def _trusted_types():
 
 
 def save_model(path: PathLike, search: CostSearch, features: Features) -> None:
-    """Write a fitted search with its pipeline.
-
-    Parameters
-    ----------
-    path : path-like
-        File to write.
-    search : CostSearch
-        Fitted, with ``best_estimator_``.
-    features : Features
-        What it takes.
-
-    Raises
-    ------
-    CliError
-        If skops is not installed or cannot store a part of the model.
-    """
+    """Write a fitted search and what features it takes."""
     skops = require("skops.io", "saving a model")
     content = {
         "format": FORMAT,
@@ -84,23 +69,7 @@ def save_model(path: PathLike, search: CostSearch, features: Features) -> None:
 
 
 def required_trust(path: PathLike) -> list[str]:
-    """Types in a file that `load_model` reads only when they are named.
-
-    Parameters
-    ----------
-    path : path-like
-        File written by `save_model`.
-
-    Returns
-    -------
-    list of str
-        Full names, sorted.
-
-    Raises
-    ------
-    CliError
-        If it is not such a file.
-    """
+    """Types in a file that `load_model` reads only when they are named."""
     skops = require("skops.io", "reading a model")
     try:
         return sorted(set(skops.get_untrusted_types(file=path)) - _trusted_types())
@@ -113,27 +82,7 @@ def required_trust(path: PathLike) -> list[str]:
 
 
 def load_model(path: PathLike, trust: Sequence[str] = ()) -> tuple[CostSearch, Features]:
-    """Read a model that `save_model` wrote.
-
-    Parameters
-    ----------
-    path : path-like
-        File.
-    trust : sequence of str, default=()
-        Full names of further types that the file may hold, such as ``"lightgbm.sklearn.LGBMClassifier"``.
-
-    Returns
-    -------
-    search : CostSearch
-        Fitted.
-    features : Features
-        What it takes.
-
-    Raises
-    ------
-    CliError
-        If the file is not a model, or holds types that are not trusted.
-    """
+    """Read a model that `save_model` wrote; ``trust`` names further types that it may hold."""
     untrusted = [name for name in required_trust(path) if name not in trust]
     if untrusted:
         raise CliError(

@@ -21,15 +21,7 @@ __all__ = ["run"]
 
 
 def run(options: Namespace, say: Callable[..., Any]) -> None:
-    """Run the command.
-
-    Parameters
-    ----------
-    options : argparse.Namespace
-        The command line.
-    say : callable
-        Prints a text.
-    """
+    """Run the command."""
     check_output(options.output)
     search, features = load_model(options.model, options.trust)
     X = read_samples(options.data, features)

@@ -17,6 +17,7 @@ from csf.cli.data import Dataset, ReadOptions, densified, read_dataset
 from csf.cli.errors import CliError
 from csf.cli.models import make_base, parse_grid, takes_sparse
 from csf.cli.rivals import Setup
+from csf.errors.profile import ErrorProfile
 from csf.metrics import get_constraint, get_metric
 from csf.samples.splits import resolve_splits
 from csf.search.defaults import AUTO, cv_of, has_fast_solver, settings_of
@@ -28,24 +29,12 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.metrics.constraint import Constraint
 
-__all__ = ["Part", "Problem", "check_output", "load_problem", "make_search"]
+__all__ = ["Part", "Problem", "check_output", "load_problem", "make_search", "value_and_rate"]
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Some rows of a data set.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_rows, n_features)
-        Samples.
-    y : ndarray of shape (n_rows,)
-        Labels.
-    is_pos : ndarray of bool, shape (n_rows,)
-        Which of them are positive.
-    weight : ndarray of shape (n_rows,) or None
-        Sample weights.
-    """
+    """Some rows of a data set."""
 
     X: Samples
     y: Array
@@ -55,23 +44,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Data, base and metric of one command.
-
-    Parameters
-    ----------
-    data : Dataset
-        All rows.
-    base : Pipeline
-        Unfitted, its seeds set.
-    grid : dict
-        Parameters of the base to choose from; may be empty.
-    metric : Metric
-        What is maximised.
-    constraint : Constraint or None
-        What must hold.
-    options : argparse.Namespace
-        The command line.
-    """
+    """Data, base and metric of one command."""
 
     data: Dataset
     base: Pipeline
@@ -81,36 +54,14 @@ class Problem:
     options: Namespace
 
     def part(self, rows: IntArray) -> Part:
-        """Rows of the data.
-
-        Parameters
-        ----------
-        rows : ndarray of int
-            Row numbers.
-
-        Returns
-        -------
-        Part
-            The rows.
-        """
+        """Rows of the data."""
         data = self.data
         y = data.y[rows]
         weight = None if data.sample_weight is None else data.sample_weight[rows]
         return Part(safe_indexing(data.X, rows), y, y == data.pos_label, weight)
 
     def setup(self, train: Part) -> Setup:
-        """What all methods share that are trained on a part; the inner splits are made once.
-
-        Parameters
-        ----------
-        train : Part
-            Rows to train on.
-
-        Returns
-        -------
-        Setup
-            Base, metric and inner splits.
-        """
+        """What all methods share that are trained on a part; the inner splits are made once."""
         seed = self.options.seed
         state, fast = check_random_state(seed), has_fast_solver(self.base)
         cv = cv_of(self.options.cv, train.y, fast=fast, random_state=state)
@@ -118,13 +69,7 @@ class Problem:
         return Setup(self.base, self.grid, self.metric, self.constraint, splits, self.options.jobs, seed)
 
     def plan(self) -> str:
-        """What is searched, for the lines above the tables.
-
-        Returns
-        -------
-        str
-            Metric, base and number of trials.
-        """
+        """What is searched, for the lines above the tables."""
         options = self.options
         demand = "" if self.constraint is None else f" with {self.constraint}"
         settings = len(settings_of(self.grid or AUTO, self.base))
@@ -133,13 +78,7 @@ class Problem:
         )
 
     def describe(self) -> str:
-        """Lines that tell what the data are.
-
-        Returns
-        -------
-        str
-            Name, rows, features and share of positives.
-        """
+        """Lines that tell what the data are."""
         data = self.data
         features = data.features
         kinds = f" ({len(features.categorical)} categorical)" if features.categorical else ""
@@ -149,24 +88,7 @@ class Problem:
 
 
 def make_search(setup: Setup, options: Namespace, strategy: str, **extra: Any) -> CostSearch:
-    """Cost search of a command.
-
-    Parameters
-    ----------
-    setup : Setup
-        Base, metric and splits.
-    options : argparse.Namespace
-        The command line.
-    strategy : str
-        Name of the strategy.
-    **extra
-        Further arguments of `CostSearch`, and those that differ from the setup.
-
-    Returns
-    -------
-    CostSearch
-        Not fitted.
-    """
+    """Cost search of a command, not fitted; ``extra`` wins over what setup and options say."""
     arguments = {
         "metric": setup.metric,
         "strategy": strategy,
@@ -186,23 +108,7 @@ def make_search(setup: Setup, options: Namespace, strategy: str, **extra: Any) -
 
 
 def load_problem(options: Namespace) -> Problem:
-    """Read the data and check what the command line says about them.
-
-    Parameters
-    ----------
-    options : argparse.Namespace
-        The command line of ``search`` or ``compare``.
-
-    Returns
-    -------
-    Problem
-        Ready to be trained.
-
-    Raises
-    ------
-    CliError, ValueError, TypeError
-        If something cannot be used.
-    """
+    """Read the data and check what the command line says about them."""
     metric, constraint = get_metric(options.metric), get_constraint(options.constraint)
     columns = ReadOptions(options.target, options.positive, options.sample_weight, tuple(options.drop))
     data = read_dataset(options.data, columns)
@@ -212,19 +118,16 @@ def load_problem(options: Namespace) -> Problem:
     return Problem(data, base, parse_grid(options.param, base), metric, constraint, options)
 
 
+def value_and_rate(
+    metric: Metric, constraint: Constraint | None, part: Part, predicted_pos: BoolArray
+) -> tuple[float, float | None]:
+    """Metric and constrained rate (None without a constraint) of predictions."""
+    profile = ErrorProfile.from_masks(part.is_pos, predicted_pos, sample_weight=part.weight)
+    return metric.of(profile), None if constraint is None else constraint.quantity.of(profile)
+
+
 def check_output(path: str | None) -> None:
-    """Refuse files that cannot be written, before hours of training.
-
-    Parameters
-    ----------
-    path : str or None
-        File to write; ``None`` for none.
-
-    Raises
-    ------
-    CliError
-        If the folder is missing or writing is not allowed.
-    """
+    """Refuse files that cannot be written, before hours of training."""
     if path is None:
         return
     folder = os.path.dirname(os.path.realpath(path))

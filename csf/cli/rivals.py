@@ -33,28 +33,11 @@ class NotApplicable(Exception):
 
 @dataclass(frozen=True)
 class Setup:
-    """What all methods of one comparison share.
-
-    Parameters
-    ----------
-    base : Pipeline
-        Unfitted, its seeds set.
-    grid : dict
-        Parameters of the base to choose from. Where it is empty, searches choose the C of linear bases, and so does the
-        exact threshold, which has to be the same but for the costs.
-    metric : Metric
-        What is maximised.
-    constraint : Constraint or None
-        What must hold.
-    splits : list of tuple of ndarray
-        Train and test indices of the inner cross-validation.
-    n_jobs : int or None
-        Workers.
-    seed : int
-        Seed of what is left to chance.
-    """
+    """What all methods of one comparison share."""
 
     base: Pipeline
+    # Where it is empty, searches choose the C of linear bases, and so does the exact threshold, which has to be the
+    # same but for the costs.
     grid: dict[str, list[Any]]
     metric: Metric
     constraint: Constraint | None
@@ -63,50 +46,16 @@ class Setup:
     seed: int
 
     def bases(self) -> list[Pipeline]:
-        """The base with each setting of its parameters.
-
-        Returns
-        -------
-        list of Pipeline
-            Clones, not fitted.
-        """
+        """The base with each setting of its parameters."""
         return [clone(self.base).set_params(**setting) for setting in ParameterGrid(self.grid)]
 
     def weight_params(self, weight: Array | None) -> dict[str, Any]:
-        """Arguments of the base's ``fit`` that carry the sample weights.
-
-        Parameters
-        ----------
-        weight : ndarray of shape (n_samples,) or None
-            Weights.
-
-        Returns
-        -------
-        dict
-            Empty without weights.
-        """
+        """Arguments of the base's ``fit`` that carry the sample weights; none without weights."""
         return {} if weight is None else {f"{CLASSIFIER}__sample_weight": weight}
 
 
 def fit_plain(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Estimator:
-    """The base and its own decision; its parameters chosen on pooled held-out predictions.
-
-    Parameters
-    ----------
-    setup : Setup
-        What to fit.
-    X : array-like of shape (n_samples, n_features)
-        Samples.
-    y : ndarray of int, shape (n_samples,)
-        1 for the positive class, else 0.
-    weight : ndarray of shape (n_samples,) or None
-        Weights.
-
-    Returns
-    -------
-    estimator
-        Fitted.
-    """
+    """The base and its own decision; its parameters chosen on pooled held-out predictions."""
     return _fit_best(setup, setup.bases(), X, y, weight)
 
 

@@ -16,11 +16,10 @@ from sklearn.model_selection import train_test_split
 import csf
 from csf._common.files import write_json
 from csf.cli.errors import CliError, require
-from csf.cli.evaluation import judge
 from csf.cli.figures import check_figure, draw_search
 from csf.cli.models import CLASSIFIER, LINEAR
 from csf.cli.persistence import required_trust, save_model
-from csf.cli.problem import check_output, load_problem, make_search
+from csf.cli.problem import check_output, load_problem, make_search, value_and_rate
 from csf.cli.rivals import POOLED, RIVALS, NotApplicable
 from csf.cli.tables import format_number, format_table
 from csf.cli.verdict import OWN, held_out_intervals, verdict
@@ -35,15 +34,7 @@ _RIVALS = ("base as it is", 'base, class_weight="balanced"', POOLED)
 
 
 def run(options: Namespace, say: Callable[..., Any]) -> None:
-    """Run the command.
-
-    Parameters
-    ----------
-    options : argparse.Namespace
-        The command line.
-    say : callable
-        Prints a text.
-    """
+    """Run the command."""
     for path in (options.save, options.rule, options.json, options.plot, options.report, options.checkpoint):
         check_output(path)
     check_figure(options.plot)
@@ -184,8 +175,8 @@ def _judge_all(problem, setup, search, seconds, train, test):
 
 
 def _record(problem, method, test, predicted, seconds):
-    judged = judge(problem.metric, problem.constraint, test.is_pos, predicted, test.weight)
-    return {"method": method, **asdict(judged), "seconds": seconds}
+    value, rate = value_and_rate(problem.metric, problem.constraint, test, predicted)
+    return {"method": method, "value": value, "rate": rate, "seconds": seconds}
 
 
 def _results_table(results, problem):

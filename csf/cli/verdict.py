@@ -22,46 +22,14 @@ OWN = "csf"
 
 
 def held_out_intervals(problem: Problem, search: CostSearch, test: Part, answers: Mapping[str, Array]) -> list[Judged]:
-    """The search and its rivals on the held-out rows, with what those rows leave open.
-
-    Parameters
-    ----------
-    problem : Problem
-        What was searched.
-    search : CostSearch
-        Fitted.
-    test : Part
-        Held-out rows.
-    answers : dict of str to ndarray of shape (n_rows,)
-        Labels that the search, by the name ``OWN``, and its rivals predict.
-
-    Returns
-    -------
-    list of Judged
-        The search first.
-    """
+    """The search and its rivals on the held-out rows, with what those rows leave open."""
     positive, null = search.pos_label_, search.null_class_
     truth = np.where(test.is_pos, positive, null)
     return judge(problem.metric, one_problem(null), truth, answers, test.weight)
 
 
 def verdict(metric_name: str, search: CostSearch, judged: list[Judged]) -> str:
-    """How the search did beside the exact threshold without costs.
-
-    Parameters
-    ----------
-    metric_name : str
-        What was maximised.
-    search : CostSearch
-        Fitted.
-    judged : list of Judged
-        See `held_out_intervals`.
-
-    Returns
-    -------
-    str
-        Two or three lines.
-    """
+    """How the search did beside the exact threshold without costs."""
     own = judged[0]
     text = f"csf: {metric_name} {own.value:.4f}, in 90 % of resamples of the held-out rows {_range(own.interval)}"
     rival = next((each for each in judged if each.name == POOLED), None)

@@ -15,7 +15,7 @@ from csf._common.typing import Array, Costs, Estimator, IntArray, Samples
 from csf._sklearn import clone, fit_request, last_step, routing_enabled
 from csf.costs.weights import cost_sample_weight
 
-__all__ = ["CostChannel", "WeightRoute", "cost_channel", "weight_route"]
+__all__ = ["CostChannel", "cost_channel"]
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,3 @@ def _request_weights(base: Estimator, name: str) -> None:
         inside = not wanted or path == wanted or path.startswith(f"{wanted}__")
         if path == wanted or fit_request(part, argument) is None:
             part.set_fit_request(**{argument: inside})
-
-
-# The earlier names.
-WeightRoute, weight_route = CostChannel, cost_channel

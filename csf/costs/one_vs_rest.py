@@ -20,10 +20,8 @@ from csf.samples.features import Features
 __all__ = [
     "WEIGHTINGS",
     "OneVsRestChannel",
-    "OneVsRestRoute",
     "assembled",
     "one_vs_rest_channel",
-    "one_vs_rest_route",
     "problem_costs",
     "problem_probabilities",
 ]
@@ -206,9 +204,6 @@ def one_vs_rest_channel(
     inner = cost_channel(last.estimator, sample_weight_name=sample_weight_name, weighted=weighted)
     return OneVsRestChannel("one-vs-rest", f"{prefix}estimator", inner)
 
-
-# The earlier names.
-OneVsRestRoute, one_vs_rest_route = OneVsRestChannel, one_vs_rest_channel
 
 # How costs are spread over samples: by their class, or in each problem of a one-vs-rest base by itself.
 WEIGHTINGS = {"class": cost_channel, "one-vs-rest": one_vs_rest_channel}

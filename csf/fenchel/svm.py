@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array, BoolArray, Estimator, Label, Samples
 from csf._sklearn import clone
-from csf.costs.channel import weight_route
+from csf.costs.channel import cost_channel
 from csf.errors.profile import ErrorProfile
 from csf.fenchel._estimator import LinearAlternation, history
 from csf.fenchel.alternation import alternate, alternate_base
@@ -197,7 +197,7 @@ class FenchelSVM(LinearAlternation):
         self, X: Samples, is_pos: BoolArray, weight: Array | None
     ) -> Callable[[float, float], tuple[Estimator, float, float]]:
         """Function that trains the base at given duals and measures its rates."""
-        route = weight_route(self.base, weighted=weight is not None)
+        channel = cost_channel(self.base, weighted=weight is not None)
         target = is_pos.astype(int)
         unit = np.ones(is_pos.shape[0]) if weight is None else weight
         pos = float(unit[is_pos].sum() / unit.sum())
@@ -205,7 +205,7 @@ class FenchelSVM(LinearAlternation):
         def fit(alpha: float, beta: float) -> tuple[Estimator, float, float]:
             # A class of no weight at all would leave many bases with one class.
             costs = max(alpha, 1e-6) / pos, max(beta, 1e-6) / (1.0 - pos)
-            estimator = route.fit(clone(self.base), X, target, costs, sample_weight=weight, normalize="mean")
+            estimator = channel.fit(clone(self.base), X, target, costs, sample_weight=weight, normalize="mean")
             profile = ErrorProfile.from_masks(is_pos, estimator.predict(X) == 1, sample_weight=weight)
             return estimator, profile.tpr, profile.tnr
 

@@ -24,7 +24,7 @@ ROW, BAR = 1.0, 0.45
 
 
 class Ranked(Protocol):
-    """What is drawn of a ranking; `csf.experiments.Ranking` offers it."""
+    """What is drawn of a ranking."""
 
     @property
     def names(self) -> Sequence[str]:
@@ -98,12 +98,12 @@ class CriticalDifferenceDisplay:
     def from_ranking(
         cls, ranking: Ranked, *, highlight: Sequence[str] = (), ax: Axes | None = None, **plot_kwargs: Any
     ) -> Self:
-        """Draw what ``csf.experiments.rank_methods`` found.
+        """Draw the ranks that a comparison found.
 
         Parameters
         ----------
-        ranking : csf.experiments.Ranking
-            With ``names``, ``ranks`` and ``critical_difference``.
+        ranking : object
+            Anything with ``names``, ``ranks`` and ``critical_difference``.
         highlight : sequence of str, default=()
             Methods to be set in colour.
         ax : matplotlib Axes, default=None

@@ -6,11 +6,7 @@ from csf.samples.labels import Labels, read_labels
 from csf.samples.splits import resolve_splits
 from csf.samples.task import Task
 
-# The earlier name of a task.
-Data = Task
-
 __all__ = [
-    "Data",
     "Features",
     "Fold",
     "Labels",

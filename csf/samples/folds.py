@@ -13,10 +13,7 @@ from csf._common.typing import Array, BoolArray, IntArray, Samples
 from csf._sklearn import safe_indexing, slice_params
 from csf.samples.task import Task
 
-__all__ = ["Data", "Fold", "bound_share", "make_folds"]
-
-# The earlier name.
-Data = Task
+__all__ = ["Fold", "bound_share", "make_folds"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,14 +44,6 @@ class Fold:
         if self.given is None:
             raise ValueError("this fold holds its own slices alone, not the task that they were cut from")
         return self.given
-
-    @property
-    def data(self) -> Task | None:
-        """What the fold was given, under an earlier name."""
-        return self.given
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update({"given" if name == "data" else name: value for name, value in state.items()})
 
     @cached_property
     def X_train(self) -> Samples:

@@ -52,19 +52,3 @@ class Task:
     def several(self) -> bool:
         """Whether there are several classes to find."""
         return bool(self.codes.max() > 1)
-
-    # Trainers and pickles that were made for the earlier names go on working.
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        earlier = {"y": "codes", "sample_weight": "weight"}
-        vars(self).update({earlier.get(name, name): value for name, value in state.items()})
-
-    @property
-    def y(self) -> IntArray:
-        """The codes, under an earlier name."""
-        return self.codes
-
-    @property
-    def sample_weight(self) -> Array | None:
-        """The weights, under an earlier name."""
-        return self.weight

@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
-from csf._common.typing import Array, Costs, Label
+from csf._common.typing import Array
 from csf.resampling import AssessedMixin
-from csf.search.guarantee import Guarantee
 from csf.search.outcome import SearchOutcome, curve_of, moved_to
 from csf.search.shown import ReportMixin
 
 if TYPE_CHECKING:
     from csf.samples.labels import Labels
-    from csf.study.study import Study
     from csf.thresholding import ThresholdCurve
     from csf.thresholding.rule import ThresholdRule
-    from csf.trials import Trial
 
 __all__ = ["FittedSearch"]
 

@@ -14,7 +14,7 @@ from csf._common.typing import Costs, Estimator
 from csf._sklearn import clone
 from csf._validation import check_count, generator
 from csf.costs.channel import CostChannel, cost_channel
-from csf.samples.folds import Data, Fold, make_folds
+from csf.samples import Fold, Task, make_folds
 from csf.scores.responses import natural_threshold, respond, response_method
 from csf.testing._require import require
 from csf.trainers import GenericTrainer, Trainer, Training, seeded
@@ -26,7 +26,7 @@ N_ROWS, N_TRAIN, N_FEATURES = 150, (100, 90), 4
 COSTS = (4.0, 1.0)
 # Allowed differences of numbers that should be the same, as a share of the spread of the scores.
 TOLERANCE = 1e-6
-# ``maker(base, folds, route, normalize, shared)``: trainers, or None where it declines the base.
+# ``maker(base, folds, channel, normalize, shared)``: trainers, or None where it declines the base.
 Maker: TypeAlias = Callable[..., list[Trainer] | None]
 
 
@@ -36,7 +36,7 @@ class _Case:
 
     maker: Maker
     base: Estimator
-    route: CostChannel
+    channel: CostChannel
     X: np.ndarray
     y: np.ndarray
     weight: np.ndarray | None = None
@@ -46,17 +46,17 @@ class _Case:
     def folds(self) -> list[Fold]:
         """Folds of copies, so that nothing that a trainer does reaches another one."""
         weight = None if self.weight is None else self.weight.copy()
-        return make_folds(Data(self.X.copy(), self.y.copy(), weight), list(self.splits))
+        return make_folds(Task(self.X.copy(), self.y.copy(), weight), list(self.splits))
 
     def trainers(self) -> list[Trainer]:
         """What the maker returns."""
-        made = checked_trainers(self.maker, self.base, self.folds(), self.route, self.normalize)
+        made = checked_trainers(self.maker, self.base, self.folds(), self.channel, self.normalize)
         require(made is not None, f"the maker declines {self.base!r}: there is nothing to check")
         return made or []
 
     def generic(self) -> list[Trainer]:
         """Trainers that fit the base itself."""
-        return [GenericTrainer(self.base, fold, self.route, self.normalize) for fold in self.folds()]
+        return [GenericTrainer(self.base, fold, self.channel, self.normalize) for fold in self.folds()]
 
     def scores(self, trainers: list[Trainer], costs: Costs = COSTS, part: str = "test") -> np.ndarray:
         """Scores on the parts of all folds, one after the other."""
@@ -69,7 +69,7 @@ def check_trainer(maker: Maker, base: Estimator, *, n_classes: int = 2, random_s
     Parameters
     ----------
     maker : callable
-        ``maker(base, folds, route, normalize, shared)`` as for `csf.trainers.register_trainer`, or
+        ``maker(base, folds, channel, normalize, shared)`` as for `csf.trainers.register_trainer`, or
         `csf.trainers.make_trainers` for what is registered already.
     base : estimator
         Unfitted classifier with its parameters set; unset seeds are set.
@@ -143,7 +143,7 @@ def _trained(trainer: Trainer, costs: Costs, starts: tuple[Any, ...] = ()) -> Tr
 
 def _weighted(case: _Case) -> bool:
     """Whether the base takes weights of samples, not of classes alone."""
-    return case.route.kind != "class_weight"
+    return case.channel.kind != "class_weight"
 
 
 def _same(one: np.ndarray, other: np.ndarray, message: str, tolerance: float = TOLERANCE) -> None:
@@ -286,14 +286,14 @@ def _the_same_training_gives_the_same_model(case: _Case) -> None:
 def _nothing_given_is_changed(case: _Case) -> None:
     base, weight = clone(case.base), np.linspace(0.5, 2.0, N_ROWS) if _weighted(case) else None
     X, y, known = case.X.copy(), case.y.copy(), set(vars(base))
-    data = Data(X, y, None if weight is None else weight.copy())
-    folds = make_folds(data, list(case.splits))
-    for trainer in checked_trainers(case.maker, base, folds, case.route) or []:
+    task = Task(X, y, None if weight is None else weight.copy())
+    folds = make_folds(task, list(case.splits))
+    for trainer in checked_trainers(case.maker, base, folds, case.channel) or []:
         training = _trained(trainer, COSTS)
         scores_of(trainer, training, "test")
         trainer.estimator(training)
     require(np.array_equal(X, case.X) and np.array_equal(y, case.y), "training changes the data")
-    require(weight is None or np.array_equal(np.asarray(data.sample_weight), weight), "training changes the weights")
+    require(weight is None or np.array_equal(np.asarray(task.weight), weight), "training changes the weights")
     fitted = sorted(name for name in set(vars(base)) - known if name.endswith("_"))
     require(not fitted, f"training fits the base itself, which then has {fitted}")
     require(repr(base) == repr(case.base), f"training changes the parameters of the base to {base!r}")

@@ -74,15 +74,6 @@ class Trainer(ABC):
         # Slices alone: a worker process gets no more than it needs.
         self.base, self.fold, self.channel, self.normalize = base, fold.sliced, channel, normalize
 
-    @property
-    def route(self) -> CostChannel:
-        """The channel, under an earlier name."""
-        return self.channel
-
-    @route.setter
-    def route(self, channel: CostChannel) -> None:
-        self.channel = channel
-
     @abstractmethod
     def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
         """Train with the given class costs.

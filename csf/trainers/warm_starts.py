@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Known", "Starts", "WarmStarts"]
+__all__ = ["Known", "WarmStarts"]
 
 # As many states are kept for one fold, and as many are handed over. A handful of solutions spans the later ones well.
 _KEPT, _GIVEN = 24, 6
@@ -115,7 +115,3 @@ def _size(state: object) -> int:
     if is_dataclass(state):
         return sum(_size(getattr(state, field.name)) for field in fields(state))
     return sum(map(_size, state)) if isinstance(state, (tuple, list)) else 0
-
-
-# The earlier name.
-Starts = WarmStarts

@@ -13,31 +13,13 @@ LEFT_OUT = ("__main__", "bases", "data", "one_pass", "tables")
 
 
 def topics():
-    """Names of the benchmarks: the modules of this package that print a table.
-
-    Returns
-    -------
-    list of str
-        In alphabetical order.
-
-    Examples
-    --------
-    >>> "engine" in topics()
-    True
-    """
+    """Names of the benchmarks: the modules of this package that print a table."""
     names = [module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])]
     return [name for name in names if name not in LEFT_OUT and not name.startswith("test_")]
 
 
 def main(arguments=None):
-    """Run one benchmark with the rest of the arguments.
-
-    Parameters
-    ----------
-    arguments : list of str, default=None
-        Topic and its options; ``None`` takes those of the command line. Without a topic: ``engine``; ``all`` stands
-        for all topics, with their default options.
-    """
+    """Run one benchmark with the rest of the arguments."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     topic = arguments.pop(0) if arguments and not arguments[0].startswith("-") else FIRST
     if topic == "all":

@@ -28,29 +28,7 @@ METRICS = (
 
 
 def history(metric, n_trials, *, n_vertices=150, seed=0):
-    """Trials of models with ever different trade-offs, at levels that fill the range evenly.
-
-    Parameters
-    ----------
-    metric : Metric
-        What the levels belong to.
-    n_trials : int
-        Number of trials.
-    n_vertices : int, default=150
-        Number of known profiles of each model.
-    seed : int, default=0
-        Seed of the trade-offs.
-
-    Returns
-    -------
-    list of Trial
-        Complete trials.
-
-    Examples
-    --------
-    >>> [trial.t for trial in history(get_metric("f1"), 3)]
-    [0.5, 0.118, 0.736]
-    """
+    """Trials of models with ever different trade-offs, at levels that fill the range evenly."""
     rng = np.random.default_rng(seed)
     lo, hi = metric.range(POS)
     golden = 0.5 * (np.sqrt(5.0) - 1.0)
@@ -92,21 +70,7 @@ def _round(metric, trials):
 
 
 def rows(sizes=(19, 1000), *, n_runs=20):
-    """Times of one proposal, one bound, and one round of ask and tell.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        Numbers of trials in the history.
-    n_runs : int, default=20
-        Runs; the median is reported.
-
-    Yields
-    ------
-    dict
-        One row for each metric, each kind of work and each size: ``metric``, ``work``, ``n_trials``,
-        ``milliseconds``.
-    """
+    """Times of one proposal, one bound, and one round of ask and tell."""
     for metric in METRICS:
         options = {"metric": metric, "pos": POS}
         levels = isinstance(metric, LinearFractional)

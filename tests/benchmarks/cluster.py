@@ -28,17 +28,7 @@ N_FEATURES, ROWS_A_FILE = 20, 250_000
 
 
 def write_parquet(folder, n_rows, *, seed=0):
-    """Write files of float32 features f0, ..., a label with 5 % positives and nothing else.
-
-    Parameters
-    ----------
-    folder : path-like
-        Where to write; it is made.
-    n_rows : int
-        Number of rows in all.
-    seed : int, default=0
-        Seed of the first file; each file has its own.
-    """
+    """Write files of float32 features f0, ..., a label with 5 % positives and nothing else."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -53,26 +43,7 @@ def write_parquet(folder, n_rows, *, seed=0):
 
 
 def cluster_rows(sizes, *, limit="700MB", n_trials=1, cv=0.25, folder=None):
-    """One line for each number of rows.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        Numbers of rows.
-    limit : str, default="700MB"
-        Memory limit of each of two workers.
-    n_trials : int, default=1
-        Trials.
-    cv : int or float, default=0.25
-        Folds, or the share that is held out.
-    folder : path-like, default=None
-        Where the data are written, and removed; ``None`` takes a temporary folder.
-
-    Yields
-    ------
-    dict
-        One line.
-    """
+    """One line for each number of rows."""
     for size in sizes:
         with tempfile.TemporaryDirectory(dir=folder) as where:
             data = Path(where) / "data"

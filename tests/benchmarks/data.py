@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from csf._common.reading import read_arrays
-from csf.experiments.datasets import folder_names, load_set
+from notebooks.experiments.datasets import folder_names, load_set
 
 __all__ = ["BINARY_SETS", "ROOT", "all_sets", "data_folder", "load_arrays", "load_binary"]
 
@@ -32,38 +32,14 @@ LEFT_OUT = ("abalone", "news20_bydate")
 
 
 def data_folder():
-    """Folder of the data sets: ``CSF_DATA``, else ``shared/data`` beside the project.
-
-    Returns
-    -------
-    Path or None
-        The folder, or ``None`` where there is none.
-    """
+    """Folder of the data sets: ``CSF_DATA``, else ``shared/data`` beside the project."""
     given = os.environ.get("CSF_DATA")
     folder = Path(given) if given else ROOT.parent / "shared" / "data"
     return folder if folder.is_dir() else None
 
 
 def load_arrays(stem):
-    """Samples and all arrays of a file in the folder.
-
-    Parameters
-    ----------
-    stem : str
-        Name of the file without its suffix.
-
-    Returns
-    -------
-    X : ndarray or CSR array of shape (n_samples, n_features)
-        Features as they are.
-    arrays : dict of ndarray
-        Everything in the file.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no folder of data sets, or no such file.
-    """
+    """Samples and all arrays of a file in the folder."""
     folder = data_folder()
     if folder is None:
         raise FileNotFoundError("no data sets: set the environment variable CSF_DATA to their folder")
@@ -71,25 +47,7 @@ def load_arrays(stem):
 
 
 def load_binary(name):
-    """Features scaled to [0, 1] and targets of one set.
-
-    Parameters
-    ----------
-    name : str
-        A key of ``BINARY_SETS``, or ``"news20"``: word counts, class 1 against the rest.
-
-    Returns
-    -------
-    X : ndarray or CSR array of shape (n_samples, n_features)
-        Features, each moved and divided to span [0, 1]; sparse ones are indicators or counts, as they are.
-    y : ndarray of int, shape (n_samples,)
-        1 for the positive class, else 0.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no folder of data sets.
-    """
+    """Features scaled to [0, 1] and targets of one set."""
     stem, positive = (BINARY_SETS | TEXT_SETS)[name]
     X, arrays = load_arrays(stem)
     y = np.isin(arrays["y"], arrays["positive"] if positive is None else positive).astype(int)
@@ -97,23 +55,7 @@ def load_binary(name):
 
 
 def all_sets(most):
-    """Every binary set of the folder and of the folders in it, the small ones first.
-
-    Parameters
-    ----------
-    most : int
-        Larger sets are cut to so many samples, drawn with a fixed seed.
-
-    Returns
-    -------
-    list of tuple
-        Name, samples with features in [0, 1] and targets 0 and 1 of each set.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no folder of data sets.
-    """
+    """Every binary set of the folder and of the folders in it, the small ones first."""
     folder = data_folder()
     if folder is None:
         raise FileNotFoundError("no data sets: set the environment variable CSF_DATA to their folder")

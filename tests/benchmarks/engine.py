@@ -29,12 +29,12 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_pre
 from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
-from csf.costs import WeightRoute
+from csf.costs import CostChannel
 from csf.linear import Hinge, HingeDescent, Logistic, Rows, SquaredHinge
 from csf.linear._solve import DIRECT
-from csf.samples.folds import Data, Fold
+from csf.samples import Fold, Task
 from csf.trainers import make_trainers
-from csf.trainers.warm_starts import Starts
+from csf.trainers.warm_starts import WarmStarts
 from tests.benchmarks.bases import LINEAR, paper_search
 from tests.benchmarks.data import data_folder, load_binary
 from tests.benchmarks.memory import memory_rows
@@ -49,25 +49,9 @@ GRID = tuple(2.0**k for k in range(-6, 7))
 
 
 def problems(names=SETS, *, shrink=1):
-    """Data sets of the table.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Of ``SETS``; those whose files are missing are left out with a note.
-    shrink : int, default=1
-        Divides the number of drawn samples.
-
-    Yields
-    ------
-    name : str
-        Its name.
-    X : ndarray or CSR array
-        Samples: news20 as word counts or divided by the lengths of its rows, class 1 against the rest; dense is
-        drawn by ``make_classification``.
-    y : ndarray of int
-        Targets 0 and 1.
-    """
+    """Data sets of the table."""
+    # News20 as word counts or divided by the lengths of its rows, class 1 against the rest. Sets whose files
+    # are missing are left out with a note.
     for name in names:
         if name == "dense":
             options = {"n_informative": 20, "weights": [0.9], "flip_y": 0.05, "random_state": 0}
@@ -89,24 +73,8 @@ def seconds_of(work):
 
 
 def paired(*works, n_runs=5, budget=np.inf, expected=0.0):
-    """Processor times of functions that run in turns.
-
-    Parameters
-    ----------
-    *works : callable
-        What is timed; called once before.
-    n_runs : int, default=5
-        Number of turns.
-    budget : float, default=inf
-        Seconds after which no further turn begins.
-    expected : float, default=0.0
-        Seconds that one turn takes; no turn begins where this is more than twice the budget.
-
-    Returns
-    -------
-    ndarray of shape (n_turns, n_works)
-        Seconds.
-    """
+    """Processor times of functions that run in turns."""
+    # Each is called once before; no turn begins after ``budget`` seconds, nor where one takes more than twice as many.
     times, spent = [], budget if expected > 2.0 * budget else 0.0
     while len(times) < n_runs and spent < budget:
         times.append([seconds_of(work) for work in works])
@@ -123,28 +91,7 @@ def ratio(times, n_runs=5, digits=".2f"):
 
 
 def rows(sets, bases=tuple(LINEAR), *, n_trials=N_TRIALS, n_runs=5, budget=30.0, grid=GRID):
-    """Lines of the main table.
-
-    Parameters
-    ----------
-    sets : iterable of tuple of (str, array, ndarray)
-        Data sets, see `problems`.
-    bases : sequence of str
-        Keys of ``LINEAR``.
-    n_trials : int, default=19
-        Trials of each search.
-    n_runs : int, default=5
-        Pairs of runs.
-    budget : float, default=30.0
-        Seconds after which no further pair of a comparison with many trainings begins.
-    grid : sequence of float
-        Values of C that are searched at once.
-
-    Yields
-    ------
-    dict
-        One line, as the module describes.
-    """
+    """Lines of the main table."""
     for name, X, y in sets:
         for label in bases:
             base, everything = LINEAR[label], np.arange(y.size)
@@ -195,11 +142,11 @@ def _cross_validation(base, X, y, costs, once, limits):
 def _accuracy(label, base, X, y, costs):
     """Largest gaps and distances from tight bounds of our trainings and of the base's own."""
     everything = np.arange(y.size)
-    data = Data(X, y)
-    route = WeightRoute("sample_weight", "sample_weight")
-    (trainer,) = make_trainers(base, [Fold(data, everything, everything)], route)
+    data = Task(X, y)
+    channel = CostChannel("sample_weight", "sample_weight")
+    (trainer,) = make_trainers(base, [Fold(data, everything, everything)], channel)
     sign, view = np.where(y == 1, 1.0, -1.0), Rows(X)
-    worst, starts = dict.fromkeys(("gap", "base's gap", "off", "base off"), 0.0), Starts()
+    worst, starts = dict.fromkeys(("gap", "base's gap", "off", "base off"), 0.0), WarmStarts()
     for pair in costs:
         training = trainer.fit(pair, starts.nearest("", trainer.position(pair)))
         starts.add("", trainer.position(pair), training.state)
@@ -216,24 +163,7 @@ def _accuracy(label, base, X, y, costs):
 
 
 def bound_near(label, view, sign, weight, near):
-    """Lower bound of the objective from a solution that is solved on from a near one.
-
-    Parameters
-    ----------
-    label : str
-        A key of ``LINEAR``.
-    view : Rows
-        Samples.
-    sign, weight : ndarray of shape (n_samples,)
-        Classes as +1 and -1, and weights.
-    near : solution
-        Of the same problem.
-
-    Returns
-    -------
-    float
-        The bound.
-    """
+    """Lower bound of the objective from a solution that is solved on from a near one."""
     if label == "logistic":
         found = Logistic(view, sign).solve(weight, tol=1e-10, starts=[near])
     elif label == "squared hinge":
@@ -246,24 +176,7 @@ def bound_near(label, view, sign, weight, near):
 
 
 def objective_of(label, view, sign, weight, w):
-    """Objective of coefficients.
-
-    Parameters
-    ----------
-    label : str
-        A key of ``LINEAR``.
-    view : Rows
-        Samples.
-    sign, weight : ndarray of shape (n_samples,)
-        Classes as +1 and -1, and weights.
-    w : ndarray of shape (n_coefficients,)
-        Coefficients, the intercept last.
-
-    Returns
-    -------
-    float
-        The objective.
-    """
+    """Objective of coefficients."""
     margins = sign * view.scores(w)
     if label == "logistic":
         return 0.5 * w[:-1] @ w[:-1] + weight @ np.logaddexp(0.0, -margins)

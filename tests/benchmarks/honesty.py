@@ -24,12 +24,12 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch, ErrorProfile
-from csf.experiments.choices import family
 from csf.metrics import Constrained, FBeta, get_constraint, get_metric
 from csf.resampling import ScoreStore, assess
 from csf.search.gain_rule import GainRule
 from csf.search.guarantee import certify
 from csf.thresholding import sweep
+from notebooks.experiments.choices import family
 from tests.benchmarks.bases import paper_search
 from tests.benchmarks.data import all_sets, load_binary
 from tests.benchmarks.tables import print_table

@@ -34,20 +34,7 @@ COSTS = (1.0, 3.0)
 
 
 def rows(given, *, n_runs=5):
-    """Lines of the table.
-
-    Parameters
-    ----------
-    given : iterable of tuple of (str, array, ndarray)
-        Data sets, see `tests.benchmarks.engine.problems`.
-    n_runs : int, default=5
-        Pairs of runs.
-
-    Yields
-    ------
-    dict
-        One line, as the module describes.
-    """
+    """Lines of the table."""
     for name, X, y in given:
         X = MaxAbsScaler().fit_transform(X).astype(np.float64)
         made = []

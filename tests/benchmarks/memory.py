@@ -27,27 +27,8 @@ _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def memory_rows(kinds=("dense", "CSR"), bases=tuple(LINEAR), *, megabytes=200, n_trials=5, width=200):
-    """Peak memory of searches with five folds.
-
-    Parameters
-    ----------
-    kinds : sequence of {"dense", "CSR"}
-        Layouts: dense features, or as many values in each row of ten times as many columns.
-    bases : sequence of str
-        Keys of ``LINEAR``.
-    megabytes : float, default=200
-        Size of the data.
-    n_trials : int, default=5
-        Trials.
-    width : int, default=200
-        Number of values in each row.
-
-    Yields
-    ------
-    dict
-        One line for each case: the data, the peak with the data as a multiple of them, and the part beside the data
-        in bytes a sample.
-    """
+    """Peak memory of searches with five folds."""
+    # CSR has as many values in each row, of ten times as many columns.
     for kind in kinds:
         for base in bases:
             arguments = f"{kind!r}, {base!r}, {megabytes}, {n_trials}, {width}"
@@ -78,18 +59,7 @@ def clear_peak():
 
 
 def resident(name):
-    """Memory that the operating system reports.
-
-    Parameters
-    ----------
-    name : {"VmRSS", "VmHWM"}
-        Resident now, or at most.
-
-    Returns
-    -------
-    int
-        Bytes.
-    """
+    """Memory that the operating system reports."""
     return 1024 * int(re.search(rf"{name}:\s+(\d+) kB", _STATUS.read_text()).group(1))
 
 

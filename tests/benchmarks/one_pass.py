@@ -15,9 +15,9 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.metrics import average_precision_score, f1_score
 from sklearn.model_selection import GridSearchCV, train_test_split
 
-from csf.experiments import load_set
 from csf.online import FOFO, OFO, OMCSL, SPADE, STAMP, OnlineLogistic, RiverClassifier
 from csf.thresholding import PlugInClassifier, threshold_curve
+from notebooks.experiments import load_set
 from tests.benchmarks.data import data_folder
 
 __all__ = ["SETS", "VowpalWabbit", "change_rows", "learning_rows", "prevalence_change", "rivals", "unit_rows"]
@@ -104,21 +104,7 @@ def _stream(learner, X, y):
 
 
 def learning_rows(names=SETS, *, n_orders=5):
-    """What learners know after one pass.
-
-    Parameters
-    ----------
-    names : sequence of str, default=SETS
-        Data sets, by the names of `csf.experiments.load_set`.
-    n_orders : int, default=5
-        Splits and orders; the rows are means over them.
-
-    Yields
-    ------
-    dict
-        One row for each set and learner: ``data``, ``name``, ``progressive``, ``own``, ``best_cut`` (F1),
-        ``average_precision`` and ``seconds``.
-    """
+    """What learners know after one pass."""
     for name in names:
         results = {}
         for seed in range(n_orders):
@@ -140,21 +126,8 @@ def learning_rows(names=SETS, *, n_orders=5):
 
 
 def unit_rows(names=DENSE, *, n_orders=5):
-    """How far the units of features move F1: raw and divided by the largest value, one column ten times as large.
-
-    Parameters
-    ----------
-    names : sequence of str, default=DENSE
-        Dense data sets.
-    n_orders : int, default=5
-        Splits and orders; the rows are means over them.
-
-    Yields
-    ------
-    dict
-        One row for each set and learner: ``data``, ``name``, ``divided`` and ``raw`` (own F1), and ``tenfold``: the
-        largest move of the mean F1 by any of the first five columns, made ten times larger or smaller.
-    """
+    """How far the units of features move F1: raw and divided by the largest value, one column ten times as large."""
+    # ``tenfold``: the largest move of the mean F1 by any of the first five columns, made ten times larger or smaller.
     for name in names:
         for kind in (OFO, FOFO, STAMP):
             results = np.mean([_f1_in_units(kind, name, seed) for seed in range(n_orders)], axis=0)
@@ -174,30 +147,7 @@ def _f1_in_units(kind, name, seed):
 
 
 def prevalence_change(n=40_000, *, before=0.1, after=0.01, seed=0):
-    """Stream whose share of positives changes half-way, and only that.
-
-    Parameters
-    ----------
-    n : int, default=40_000
-        Number of examples.
-    before, after : float, default=0.1, 0.01
-        Shares of positives in the two halves.
-    seed : int, default=0
-        Seed of everything.
-
-    Returns
-    -------
-    X : ndarray of shape (n, 5)
-        Features: standard normal, of positives moved by 1.5 in two directions.
-    y : ndarray of int, shape (n,)
-        Labels.
-
-    Examples
-    --------
-    >>> X, y = prevalence_change(2000)
-    >>> int(y[:1000].sum()), int(y[1000:].sum())
-    (89, 17)
-    """
+    """Stream whose share of positives changes half-way, and only that."""
     rng = np.random.default_rng(seed)
     y = (rng.random(n) < np.where(np.arange(n) < n // 2, before, after)).astype(int)
     X = rng.standard_normal((n, 5))
@@ -206,23 +156,8 @@ def prevalence_change(n=40_000, *, before=0.1, after=0.01, seed=0):
 
 
 def change_rows(*, n_pos=(10, 25, 50, 100, 200), windows=(None, 2000), n_orders=5):
-    """F1 on the new part after a change of prevalence from 10 % to 1 %, beside learners of the new part alone.
-
-    Parameters
-    ----------
-    n_pos : sequence of int, default=(10, 25, 50, 100, 200)
-        Positives after the change.
-    windows : sequence, default=(None, 2000)
-        Values of ``window``.
-    n_orders : int, default=5
-        Streams; the rows are means over them.
-
-    Yields
-    ------
-    dict
-        One row for each learner, window and number of positives: ``name``, ``window``, ``positives``, ``own`` and
-        ``fresh``: F1 of a learner that has seen both parts, and of one that has seen the new part alone.
-    """
+    """F1 on the new part after a change of prevalence from 10 % to 1 %, beside learners of the new part alone."""
+    # ``own``: a learner that has seen both parts; ``fresh``: one that has seen the new part alone.
     for kind in (OFO, FOFO, STAMP):
         for window in windows:
             values = np.mean([_after_change(kind, window, n_pos, seed) for seed in range(n_orders)], axis=0)

@@ -37,30 +37,7 @@ def learners():
 
 
 def dense_stream(n=100_000, n_features=50, *, seed=0):
-    """Standard normal features, and labels of which about a tenth is positive.
-
-    Parameters
-    ----------
-    n : int, default=100_000
-        Number of examples.
-    n_features : int, default=50
-        Number of features.
-    seed : int, default=0
-        Seed of everything.
-
-    Returns
-    -------
-    X : ndarray of shape (n, n_features)
-        Features.
-    y : ndarray of int, shape (n,)
-        Labels 0 and 1.
-
-    Examples
-    --------
-    >>> X, y = dense_stream(1000, 3)
-    >>> int(y.sum())
-    89
-    """
+    """Standard normal features, and labels of which about a tenth is positive."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, n_features))
     y = (X[:, 0] + X[:, 1] + rng.standard_normal(n) > 2.2).astype(int)
@@ -132,24 +109,8 @@ def _vowpal_rates(X, y):
 
 
 def throughput_rows(*, chunk_sizes=(1000, 10_000), n_turns=7, streams=None):
-    """Throughput of all learners, beside SGDClassifier, river and Vowpal Wabbit.
-
-    Parameters
-    ----------
-    chunk_sizes : sequence of int, default=(1000, 10000)
-        Sizes of the learners' chunks.
-    n_turns : int, default=7
-        Timed turns.
-    streams : dict of (X, y), default=None
-        Data by name; ``None`` takes Adult, where it is there, and a dense stream.
-
-    Yields
-    ------
-    dict
-        One row for each stream, learner and chunk size: ``name``, ``data``, ``chunk``, ``examples_per_second``,
-        and ratios of rates: ``to_sgd``, ``to_river`` (without dicts), ``to_river_from_arrays``, ``to_vowpal`` (without
-        lines of text) and ``to_vowpal_from_arrays``. Then one row for each stream and rival, with rates from arrays.
-    """
+    """Throughput of all learners, beside SGDClassifier, river and Vowpal Wabbit."""
+    # Ratios of rates: ``to_river`` without making dicts, ``to_vowpal`` without lines of text; ``..._from_arrays`` with.
     for data, (X, y) in (_streams() if streams is None else streams).items():
         chunks = {size: _chunks(X, y, size) for size in {SGD_CHUNK, *chunk_sizes}}
         turns = [_turn(X, y, chunks, chunk_sizes) for _ in range(n_turns + 1)][1:]  # the first one compiles
@@ -196,18 +157,7 @@ print(time.perf_counter() - start)
 
 
 def compile_rows(kinds=("CSR", "dense")):
-    """Seconds of the first call in a new process: with nothing compiled, and with what the process before has cached.
-
-    Parameters
-    ----------
-    kinds : sequence of {"CSR", "dense"}, default=("CSR", "dense")
-        Kinds of data.
-
-    Yields
-    ------
-    dict
-        One row for each learner and kind: ``name``, ``data``, ``compile_seconds``, ``cached_seconds``.
-    """
+    """Seconds of the first call in a new process, with nothing compiled and with what the process before has cached."""
     for name in learners():
         for kind in kinds:
             with tempfile.TemporaryDirectory() as folder:
@@ -219,25 +169,8 @@ def compile_rows(kinds=("CSR", "dense")):
 
 
 def memory_row(name, *, gigabytes=5.0, n_features=50, chunk=10_000):
-    """Growth of the process's memory while a learner sees far more data than fit into it.
-
-    Parameters
-    ----------
-    name : str
-        Name of the learner.
-    gigabytes : float, default=5.0
-        Size of the stream, which is made chunk by chunk and never kept.
-    n_features : int, default=50
-        Number of features.
-    chunk : int, default=10_000
-        Rows in a chunk.
-
-    Returns
-    -------
-    dict
-        ``name``, ``gigabytes``, ``examples``, ``megabytes_after_5_percent`` and ``megabytes_grown`` since then, both
-        of the largest resident size so far. Call it in a new process, where nothing larger has been.
-    """
+    """Growth of the process's memory while a learner sees far more data than fit into it."""
+    # Of the largest resident size so far: call it in a new process, where nothing larger has been.
     rng, learner = np.random.default_rng(0), learners()[name]
     n_chunks = max(20, int(gigabytes * 1e9 / (8 * n_features * chunk)))
     early = None

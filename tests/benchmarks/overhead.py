@@ -29,22 +29,7 @@ def _size(X):
 
 
 def rows(names=("adult", "mammography"), *, n_trials=19, n_runs=3):
-    """Time outside the base and peak memory of searches.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Data sets.
-    n_trials : int, default=19
-        Trials, each with five folds.
-    n_runs : int, default=3
-        Timed runs; the median is reported.
-
-    Yields
-    ------
-    dict
-        One row for each data set and base.
-    """
+    """Time outside the base and peak memory of searches."""
     for name in names:
         X, y = load_binary(name)
         for label, base in BASES.items():

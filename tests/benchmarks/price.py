@@ -23,9 +23,9 @@ from sklearn.base import clone
 from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
-from csf.costs import WeightRoute
+from csf.costs import CostChannel
 from csf.linear import Rows
-from csf.samples.folds import Data, Fold
+from csf.samples import Fold, Task
 from csf.trainers import make_trainers
 from tests.benchmarks.bases import LINEAR, paper_search
 from tests.benchmarks.engine import bound_near, objective_of, paired, problems, ratio
@@ -39,24 +39,7 @@ LEFT_OUT = {("dense", "hinge")}
 
 
 def sets(names=SETS, *, shrink=1):
-    """Data sets of the table.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Of ``SETS``; those whose files are missing are left out with a note.
-    shrink : int, default=1
-        Divides the numbers of drawn samples, and of the columns of the sparse set.
-
-    Yields
-    ------
-    name : str
-        Its name.
-    X : ndarray or CSR array
-        Samples.
-    y : ndarray of int
-        Targets 0 and 1.
-    """
+    """Data sets of the table."""
     for name in names:
         if name in ("dense", "sparse"):
             yield name, *_drawn(name, shrink)
@@ -82,24 +65,7 @@ def _drawn(name, shrink):
 
 
 def rows(given, bases=tuple(LINEAR), *, n_runs=5, budget=60.0):
-    """Lines of the table.
-
-    Parameters
-    ----------
-    given : iterable of tuple of (str, array, ndarray)
-        Data sets, see `sets`.
-    bases : sequence of str
-        Keys of ``LINEAR``.
-    n_runs : int, default=5
-        Pairs of runs.
-    budget : float, default=60.0
-        Seconds after which no further pair begins.
-
-    Yields
-    ------
-    dict
-        One line, as the module describes.
-    """
+    """Lines of the table."""
     for name, X, y in given:
         for label in bases:
             if (name, label) in LEFT_OUT:
@@ -121,8 +87,8 @@ def rows(given, bases=tuple(LINEAR), *, n_runs=5, budget=60.0):
 
 def _distances(label, X, y, cold):
     """How far a training of the search and the base's own fit are above a tight bound."""
-    everything, route = np.arange(y.size), WeightRoute("sample_weight", "sample_weight")
-    (trainer,) = make_trainers(LINEAR[label], [Fold(Data(X, y), everything, everything)], route)
+    everything, channel = np.arange(y.size), CostChannel("sample_weight", "sample_weight")
+    (trainer,) = make_trainers(LINEAR[label], [Fold(Task(X, y), everything, everything)], channel)
     training = trainer.fit((1.0, 1.0))
     parts = Rows(X), np.where(y == 1, 1.0, -1.0), np.ones(y.size)
     found = training.model.objective

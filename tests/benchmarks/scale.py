@@ -42,21 +42,7 @@ _MAPPED, _CHUNK = 1_000_000, 250_000
 
 
 def scale_rows(varied=tuple(VARIED), *, shrink=1):
-    """Time and memory of searches.
-
-    Parameters
-    ----------
-    varied : sequence of str
-        What is varied: keys of ``VARIED``.
-    shrink : int, default=1
-        Divides the numbers of samples and of columns.
-
-    Yields
-    ------
-    dict
-        One line for each value: what is varied, its value, the size of the data in MB, seconds, and the memory beside
-        the data as a share of them.
-    """
+    """Time and memory of searches."""
     for what in varied:
         name, values = VARIED[what]
         for value in values:
@@ -115,15 +101,7 @@ def _dense(n, d, rng, folder):
 
 
 def draw_scale(rows, path):
-    """Draw the table: seconds and memory against what is varied, both axes logarithmic.
-
-    Parameters
-    ----------
-    rows : list of dict
-        As of `scale_rows`.
-    path : str or Path
-        Picture to write.
-    """
+    """Draw the table: seconds and memory against what is varied, both axes logarithmic."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11.0, 4.2), layout="constrained")

@@ -21,18 +21,7 @@ __all__ = ["data_sets", "spade_rows"]
 
 
 def data_sets():
-    """Adult, Mammography and one letter of Letter against the rest, by name.
-
-    Returns
-    -------
-    dict of (X, y)
-        Features in [0, 1] and labels 0 and 1.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no folder of data sets.
-    """
+    """Adult, Mammography and one letter of Letter against the rest, by name."""
     sets = {"adult": load_binary("adult"), "mammography": load_binary("mammography")}
     X, arrays = load_arrays("letter")
     letters = arrays["y"]
@@ -50,26 +39,8 @@ def candidates(metric, options):
 
 
 def spade_rows(*, metrics=("qmean", "min_rate"), options=({},), n_splits=5, sets=None):
-    """Values and seconds of SPADE and the plug-in rule.
-
-    Parameters
-    ----------
-    metrics : sequence of str, default=("qmean", "min_rate")
-        Concave metrics of the two rates.
-    options : sequence of dict, default=({},)
-        Parameters of SPADE, one learner each.
-    n_splits : int, default=5
-        Random splits into 70 % for training and 30 % for the value.
-    sets : dict of (X, y), default=None
-        Data by name; ``None`` takes `data_sets`.
-
-    Yields
-    ------
-    dict
-        One row for each set, metric and learner: ``data``, ``metric``, ``learner``, ``value`` (mean over splits),
-        ``error`` (standard error of the mean difference from the plug-in rule), ``to_plug_in`` (mean difference)
-        and ``seconds`` (median).
-    """
+    """Values and seconds of SPADE and the plug-in rule."""
+    # ``to_plug_in`` is the mean difference over splits, ``error`` its standard error.
     for data, (X, y) in (data_sets() if sets is None else sets).items():
         splits = list(StratifiedShuffleSplit(n_splits, test_size=0.3, random_state=0).split(np.zeros(y.size), y))
         for name in metrics:

@@ -13,10 +13,10 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
 from csf import ErrorProfile, Study
-from csf.experiments import BASES as EXPERIMENTS
 from csf.metrics import get_metric
 from csf.search.pooling import evaluate
 from csf.strategies import Cone, Grid, ImbalanceRatio, Support
+from notebooks.experiments.training_cache import BASES as EXPERIMENTS
 from tests.benchmarks.data import BINARY_SETS, load_binary
 from tests.benchmarks.tables import print_table
 
@@ -79,27 +79,7 @@ class _Split:
 
 
 def rows(names=tuple(BINARY_SETS), *, bases=("svc", "logistic"), metric="f1", n_splits=20, seed=0):
-    """Mean test scores and paired differences.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Data sets.
-    bases : sequence of str
-        Keys of ``BASES``.
-    metric : str or Metric, default="f1"
-        What is maximised.
-    n_splits : int, default=20
-        Stratified splits, three quarters to train on.
-    seed : int, default=0
-        Seed of the splits.
-
-    Yields
-    ------
-    dict
-        One row for each data set, base and method: mean test score, difference to the rival and its standard
-        error, and the mean number of trainings (each with five folds).
-    """
+    """Mean test scores and paired differences."""
     metric = get_metric(metric)
     for name in names:
         X, y = load_binary(name)
@@ -133,18 +113,7 @@ def rows(names=tuple(BINARY_SETS), *, bases=("svc", "logistic"), metric="f1", n_
 
 
 def lines(table_rows):
-    """Lines of the table: one for each data set and base, scores x 100, differences to the rival.
-
-    Parameters
-    ----------
-    table_rows : iterable of dict
-        As `rows` yields them.
-
-    Yields
-    ------
-    dict
-        Texts.
-    """
+    """Lines of the table: one for each data set and base, scores x 100, differences to the rival."""
     table = {}
     for row in table_rows:
         table[row["method"]] = row

@@ -168,27 +168,9 @@ def _reached(curve, target):
 
 
 def reach_rows(names=SETS, losses=("pauc", "prbep"), *, n_splits=5, n_repeats=5, grids=GRIDS, curves=None):
-    """When the learners reach the final test value of the cutting plane, less half a point.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Data sets, see `load_set`.
-    losses : sequence of str
-        Losses.
-    n_splits, n_repeats : int
-        Splits, and timed fits on each.
-    grids : tuple of sequences of float
-        Values of C and of the radius to choose from, rising.
-    curves : dict, default=None
-        Gets the curves of all runs, for `trace_rows`.
-
-    Yields
-    ------
-    dict
-        One row for each set and loss. Values are means in percent, times medians over splits in ms; "first" and
-        "kept" divide the time of the cutting plane by that until the value is reached, at all and for good.
-    """
+    """When the learners reach the final test value of the cutting plane, less half a point."""
+    # Values are means in percent, times medians over splits in ms; "first" and "kept" divide the time of the cutting
+    # plane by that until the value is reached, at all and for good.
     for loss in losses:
         for name in names:
             X, y = load_set(name)
@@ -219,20 +201,7 @@ def reach_rows(names=SETS, losses=("pauc", "prbep"), *, n_splits=5, n_repeats=5,
 
 
 def trace_rows(curves, shares=SHARES):
-    """Test values against time.
-
-    Parameters
-    ----------
-    curves : dict
-        What `reach_rows` has filled.
-    shares : sequence of float
-        Times, as shares of the time of the cutting plane.
-
-    Yields
-    ------
-    dict
-        One row for each set, loss and learner: mean values in percent at these times ("-" where a run had none).
-    """
+    """Test values against time."""
     for (loss, name), runs in curves.items():
         for learner in ("CP", "1PMB", "2PMB", "PSG"):
             row = {"loss": loss, "set": name, "learner": learner}

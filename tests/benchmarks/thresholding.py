@@ -76,20 +76,7 @@ def _row(what, kind, n, ours, reference, name, n_runs):
 
 
 def rows(sizes=(10**5, 10**6, 10**7), *, n_runs=7):
-    """Times and memory.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        Numbers of samples of the sweeps.
-    n_runs : int, default=7
-        Timed runs; the best is reported.
-
-    Returns
-    -------
-    list of dict
-        One row for each case.
-    """
+    """Times and memory."""
     table = []
     for n in sizes:
         for kind in ("plain", "tied", "weighted", "weighted, tied", "weighted, crowded"):

@@ -22,8 +22,8 @@ from csf._common.files import read_record, replaced, write_json, write_record
 from csf.cli.data import Features
 from csf.cli.figures import draw_search
 from csf.cli.persistence import save_model
-from csf.experiments.report import write_rows
 from csf.streams import iter_arrays, save_stream
+from notebooks.experiments.report import write_rows
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="permissions and locks of POSIX")
 

@@ -18,8 +18,8 @@ from csf.cli.data import ReadOptions, read_dataset
 from csf.cli.data.dataset import Features
 from csf.cli.errors import CliError
 from csf.cli.persistence import load_model, save_model
-from csf.experiments.datasets import load_set
 from csf.streams import iter_parquet, iter_svmlight
+from notebooks.experiments.datasets import load_set
 
 N = 120
 RNG = np.random.default_rng(0)

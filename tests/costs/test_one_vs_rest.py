@@ -14,8 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from csf.costs import weight_route
-from csf.costs.one_vs_rest import one_vs_rest_route, problem_costs, problem_probabilities
+from csf.costs import cost_channel
+from csf.costs.one_vs_rest import one_vs_rest_channel, problem_costs, problem_probabilities
 
 X, Y = make_classification(300, 6, n_informative=4, n_classes=4, n_clusters_per_class=1, random_state=0)
 WEIGHT = np.random.default_rng(0).uniform(0.5, 2.0, Y.size)
@@ -32,7 +32,7 @@ def test_the_null_class_against_the_rest_has_the_costs_of_the_whole_problem():
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_every_problem_is_weighted_by_itself(weight, n_jobs):
     base = OneVsRestClassifier(LogisticRegression(tol=1e-10), n_jobs=n_jobs)
-    model = one_vs_rest_route(base).fit(clone(base), X, Y, COSTS, sample_weight=weight)
+    model = one_vs_rest_channel(base).fit(clone(base), X, Y, COSTS, sample_weight=weight)
     given = np.ones(Y.size) if weight is None else weight
     for k in range(4):
         costs = np.where(k == Y, *((0.3, 1.7) if k == 0 else COSTS))
@@ -46,8 +46,8 @@ def test_every_problem_is_weighted_by_itself(weight, n_jobs):
 
 def test_two_classes_have_one_problem():
     base = OneVsRestClassifier(LinearSVC())
-    first = one_vs_rest_route(base).fit(clone(base), X, (Y > 1) * 1, COSTS)
-    second = weight_route(base).fit(clone(base), X, (Y > 1) * 1, COSTS)
+    first = one_vs_rest_channel(base).fit(clone(base), X, (Y > 1) * 1, COSTS)
+    second = cost_channel(base).fit(clone(base), X, (Y > 1) * 1, COSTS)
     np.testing.assert_array_equal(first.decision_function(X), second.decision_function(X))
 
 
@@ -57,8 +57,8 @@ def test_pipelines_end_in_one(engine):
     options = {"n_trials": 2, "cv": 3, "null_class": 0, "weighting": "one-vs-rest", "error_score": "raise"}
     search = paper_search(base, engine=engine, **options).fit(X, Y)
     scaled = StandardScaler().fit_transform(X)
-    route = one_vs_rest_route(base[-1])
-    model = route.fit(clone(base[-1]), scaled, Y, search.best_cost_weights_)
+    channel = one_vs_rest_channel(base[-1])
+    model = channel.fit(clone(base[-1]), scaled, Y, search.best_cost_weights_)
     np.testing.assert_allclose(search.best_estimator_.decision_function(X), model.decision_function(scaled), atol=1e-3)
 
 
@@ -88,9 +88,9 @@ def test_other_bases_are_refused(base, message):
 
 
 def test_arguments_of_fit_are_refused():
-    route = one_vs_rest_route(OneVsRestClassifier(LinearSVC()))
+    channel = one_vs_rest_channel(OneVsRestClassifier(LinearSVC()))
     with pytest.raises(ValueError, match=r"takes no further arguments of fit, got \['note'\]"):
-        route.fit(OneVsRestClassifier(LinearSVC()), X, Y, COSTS, fit_params={"note": 1})
+        channel.fit(OneVsRestClassifier(LinearSVC()), X, Y, COSTS, fit_params={"note": 1})
 
 
 def test_unknown_weighting():
@@ -144,7 +144,7 @@ def test_two_classes_have_one_factor():
 def test_certain_problems_stay_certain():
     """Trees are sure of themselves: no odds to turn, and nothing is divided by zero."""
     base = OneVsRestClassifier(RandomForestClassifier(3, random_state=0))
-    model = one_vs_rest_route(base).fit(clone(base), X, Y, COSTS)
+    model = one_vs_rest_channel(base).fit(clone(base), X, Y, COSTS)
     before = np.column_stack([problem.predict_proba(X)[:, 1] for problem in model.estimators_])
     after = problem_probabilities(model, X, COSTS)
     np.testing.assert_array_equal(after == 1.0, before == 1.0)

@@ -18,7 +18,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from csf.costs import WeightRoute, check_class_weight, cost_sample_weight, weight_route
+from csf.costs import CostChannel, check_class_weight, cost_channel, cost_sample_weight
 
 cost = st.floats(1e-6, 10.0)
 RNG = np.random.default_rng(0)
@@ -133,7 +133,7 @@ each_route = pytest.mark.parametrize("name", ROUTES)
 @each_route
 def test_routes_are_found(name):
     base, kind, argument = ROUTES[name]
-    assert weight_route(base) == WeightRoute(kind, argument)
+    assert cost_channel(base) == CostChannel(kind, argument)
 
 
 def scores(model):
@@ -153,7 +153,7 @@ def test_costs_reach_the_base_with_and_without_metadata_routing(name, routing):
     else:
         expected = clone(base).fit(X, Y, **{argument: weight})
     with sklearn.config_context(enable_metadata_routing=routing):
-        model = weight_route(base).fit(clone(base), X, Y, (1.7, 0.3))
+        model = cost_channel(base).fit(clone(base), X, Y, (1.7, 0.3))
     inner = [m.steps[-1][1] if isinstance(m, Pipeline) and kind == "class_weight" else m for m in (model, expected)]
     assert scores(inner[0]) == pytest.approx(scores(inner[1]), rel=1e-9)
     plain = clone(base).fit(X, Y)
@@ -167,7 +167,7 @@ def test_user_weights_multiply_costs(routing):
     weight = np.where(Y == 1, 1.7, 0.3) * WEIGHT
     expected = clone(base).fit(X, Y, logisticregression__sample_weight=weight)
     with sklearn.config_context(enable_metadata_routing=routing):
-        model = weight_route(base, weighted=True).fit(clone(base), X, Y, (1.7, 0.3), sample_weight=WEIGHT)
+        model = cost_channel(base, weighted=True).fit(clone(base), X, Y, (1.7, 0.3), sample_weight=WEIGHT)
     assert model.decision_function(X) == pytest.approx(expected.decision_function(X))
 
 
@@ -176,7 +176,7 @@ def test_requests_of_the_user_are_kept():
     with sklearn.config_context(enable_metadata_routing=True):
         scaler = StandardScaler().set_fit_request(sample_weight=True)
         base = make_pipeline(scaler, LogisticRegression())
-        model = weight_route(base).fit(clone(base), X, Y, (1.7, 0.3))
+        model = cost_channel(base).fit(clone(base), X, Y, (1.7, 0.3))
     weight = cost_sample_weight(Y == 1, (1.7, 0.3))
     assert model[0].mean_ == pytest.approx(np.average(X, axis=0, weights=weight))
     assert model[0].mean_ != pytest.approx(X.mean(axis=0))
@@ -186,22 +186,22 @@ def test_the_original_base_is_left_alone():
     base = make_pipeline(StandardScaler(), LogisticRegression())
     before = repr(base), base.get_metadata_routing()
     with sklearn.config_context(enable_metadata_routing=True):
-        weight_route(base).fit(clone(base), X, Y, (1.7, 0.3))
+        cost_channel(base).fit(clone(base), X, Y, (1.7, 0.3))
     assert repr(base) == before[0]
     assert repr(base.get_metadata_routing()) == repr(before[1])
 
 
 @pytest.mark.parametrize("normalize", ["none", "mean"])
 def test_class_weights_are_normalised_too(normalize):
-    model = weight_route(OnlyClassWeight()).fit(OnlyClassWeight(), X, Y, (1.7, 0.3), normalize=normalize)
+    model = cost_channel(OnlyClassWeight()).fit(OnlyClassWeight(), X, Y, (1.7, 0.3), normalize=normalize)
     scale = 1.0 if normalize == "none" else Y.size / (1.7 * Y.sum() + 0.3 * (1 - Y).sum())
     assert model.class_weight == pytest.approx({0: 0.3 * scale, 1: 1.7 * scale})
 
 
 def test_a_name_may_be_given():
-    route = weight_route(OtherName(), sample_weight_name="importance")
-    assert route == WeightRoute("sample_weight", "importance")
-    model = route.fit(OtherName(), X, Y, (2.0, 1.0))
+    channel = cost_channel(OtherName(), sample_weight_name="importance")
+    assert channel == CostChannel("sample_weight", "importance")
+    model = channel.fit(OtherName(), X, Y, (2.0, 1.0))
     assert model.importance_.tolist() == np.where(Y == 1, 2.0, 1.0).tolist()
 
 
@@ -211,7 +211,7 @@ def test_fit_arguments_pass_through():
             self.note_ = note
             return super().fit(X, y, sample_weight)
 
-    assert weight_route(Spy()).fit(Spy(), X, Y, (1.0, 1.0), fit_params={"note": "seen"}).note_ == "seen"
+    assert cost_channel(Spy()).fit(Spy(), X, Y, (1.0, 1.0), fit_params={"note": "seen"}).note_ == "seen"
 
 
 # ---------------------------------------------------------------- equal costs
@@ -242,12 +242,12 @@ def test_weights_that_are_all_one_are_not_given(name, routing, costs, how, given
         if routing:  # scikit-learn makes the method from the arguments of fit
             base = clone(base)
             last(base).set_fit_request(importance=True)
-        model = WeightRoute("sample_weight", argument).fit(clone(base), X, Y, costs, **how)
+        model = CostChannel("sample_weight", argument).fit(clone(base), X, Y, costs, **how)
     assert (last(model).importance_ is not None) == given
 
 
 def test_weights_that_fit_needs_are_given():
-    model = WeightRoute("sample_weight", "sample_weight").fit(NeedsWeights(), X, Y, (1.0, 1.0))
+    model = CostChannel("sample_weight", "sample_weight").fit(NeedsWeights(), X, Y, (1.0, 1.0))
     np.testing.assert_array_equal(model.importance_, np.ones(80))
 
 
@@ -263,7 +263,7 @@ def test_weights_that_fit_needs_are_given():
     ids=lambda base: type(base).__name__,
 )
 def test_equal_costs_are_the_plain_training(base):
-    model = weight_route(base).fit(clone(base), X, Y, (1.0, 1.0))
+    model = cost_channel(base).fit(clone(base), X, Y, (1.0, 1.0))
     scores = [getattr(m, "decision_function", getattr(m, "predict_proba", None))(X) for m in (model, base.fit(X, Y))]
     np.testing.assert_array_equal(*scores)
 
@@ -283,18 +283,18 @@ def test_equal_costs_are_the_plain_training(base):
 )
 def test_a_base_without_weights_is_refused(base, name):
     with pytest.raises(ValueError, match=rf"{name} takes no weights.*sample_weight_name=.*PlugInClassifier"):
-        weight_route(base)
+        cost_channel(base)
 
 
 def test_class_weight_cannot_carry_sample_weights():
     with pytest.raises(ValueError, match="OnlyClassWeight takes class_weight but no sample_weight, so the given"):
-        weight_route(OnlyClassWeight(), weighted=True)
+        cost_channel(OnlyClassWeight(), weighted=True)
 
 
 @pytest.mark.parametrize("name", [3, ["sample_weight"], True])
 def test_sample_weight_name_is_a_text(name):
     with pytest.raises(TypeError, match="sample_weight_name must be a str or None, got"):
-        weight_route(LinearSVC(), sample_weight_name=name)
+        cost_channel(LinearSVC(), sample_weight_name=name)
 
 
 @pytest.mark.parametrize("value", ["balanced", {0: 1.0, 1: 3.0}, {1: 2.0}])

@@ -2,19 +2,19 @@
 
 import numpy as np
 import pytest
+from command_builders import customers, error_of, ok, one_thread, run  # noqa: F401  # fixtures
 from experiment_builders import small_set
-from threadpoolctl import threadpool_limits
 
-from csf.experiments.protocols import Protocol
+from notebooks.experiments.command import main
+from notebooks.experiments.protocols import Protocol
 
 QUICK = {"C": (0.25, 4.0), "n_trials": 4}
 
 
-@pytest.fixture(scope="session", autouse=True)
-def one_thread():
-    """Threads that wait for each other on a busy machine take longer than the tests."""
-    with threadpool_limits(1):
-        yield
+@pytest.fixture
+def command():
+    """What the fixtures run."""
+    return main
 
 
 @pytest.fixture

@@ -11,8 +11,10 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch
-from csf.experiments import Plan, SplitContext, read_cells, run_cells
-from csf.experiments.choices import (
+from csf.metrics import get_constraint, get_metric
+from csf.thresholding import PlugInClassifier
+from notebooks.experiments import Plan, read_cells, run_cells
+from notebooks.experiments.choices import (
     CHOICE_BASES,
     RIVAL,
     ExactThreshold,
@@ -22,8 +24,7 @@ from csf.experiments.choices import (
     choice_methods,
     family,
 )
-from csf.metrics import get_constraint, get_metric
-from csf.thresholding import PlugInClassifier
+from notebooks.experiments.training_cache import SplitContext
 
 
 @pytest.mark.parametrize(

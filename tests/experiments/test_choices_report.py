@@ -8,9 +8,9 @@ import pytest
 from experiment_builders import small_set
 from scipy import stats
 
-from csf.experiments.choices import ExactThreshold, OuterFolds
-from csf.experiments.choices_report import ChoicesReport, write_choices
-from csf.experiments.run import Plan
+from notebooks.experiments.choices import ExactThreshold, OuterFolds
+from notebooks.experiments.choices_report import ChoicesReport, write_choices
+from notebooks.experiments.run import Plan
 
 SETS = ("car-good", "car-vgood", "iris0", "wine")
 METHODS = {"rival": ExactThreshold("logistic"), "plain": ExactThreshold("logistic")}
@@ -46,12 +46,12 @@ def test_families_are_the_sample():
 
 
 def test_the_table_says_so():
-    text = report().markdown(command="csf experiment choices")
+    text = report().markdown(command="python choices")
     assert "| plain | 51.3 | +1.33 ± 0.88 | [-2.46, +5.13] | 2 : 0 | 2 : 1 | wine +0.00 | 2 | 16 |" in text
     assert "| rival | 50.0 | - | - | - | - | - | 0.5 | 16 |" in text
     assert "4 data sets of 3 families" in text
     assert "| car | +1.00 |" in text
-    assert "    csf experiment choices" in text
+    assert "    python choices" in text
 
 
 def test_sets_on_which_a_method_failed_are_left_out_and_told():

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
-from csf.experiments.datasets import DataSet, folder_names, load_set
+from notebooks.experiments.datasets import DataSet, folder_names, load_set
 
 
 def test_names_of_a_folder_include_the_papers_classes(folder):

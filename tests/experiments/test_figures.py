@@ -6,11 +6,11 @@ from builders import paper_search
 from experiment_builders import small_set
 
 from csf.bounds import ConeBound
-from csf.experiments.figures import budget_methods, make_figures, progress_rows, training_studies
-from csf.experiments.methods import METHODS
-from csf.experiments.run import Plan, run_cells
-from csf.experiments.training_cache import BASES, SplitContext
 from csf.metrics import FBeta
+from notebooks.experiments.figures import budget_methods, make_figures, progress_rows, training_studies
+from notebooks.experiments.methods import METHODS
+from notebooks.experiments.run import Plan, run_cells
+from notebooks.experiments.training_cache import BASES, SplitContext
 
 
 @pytest.fixture

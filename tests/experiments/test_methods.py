@@ -11,15 +11,15 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from csf.experiments import DataSet
-from csf.experiments.methods import DEFAULT, METHODS, REFERENCE, Neutral, NeutralFirst, Search
-from csf.experiments.training_cache import BASES, SplitContext, TrainingCache
 from csf.metrics import get_metric
 from csf.resampling import ScoreStore
 from csf.search.gain_rule import GainRule
 from csf.strategies import Cone, Grid
 from csf.testing import check_strategy
 from csf.thresholding import BisectionPlugIn, PlugInClassifier
+from notebooks.experiments import DataSet
+from notebooks.experiments.methods import DEFAULT, METHODS, REFERENCE, Neutral, NeutralFirst, Search
+from notebooks.experiments.training_cache import BASES, SplitContext, TrainingCache
 
 F1 = get_metric("f1")
 
@@ -37,7 +37,7 @@ def value_of(model, split):
 @pytest.fixture
 def cold(monkeypatch):
     """Every training starts anew, in cost searches and in experiments, which choose their starts in different ways."""
-    monkeypatch.setattr("csf.trainers.warm_starts.Starts.nearest", lambda self, family, position: [])
+    monkeypatch.setattr("csf.trainers.warm_starts.WarmStarts.nearest", lambda self, family, position: [])
     monkeypatch.setattr(TrainingCache, "_starts", lambda self, setting, costs: ([], [()] * len(self.folds)))
 
 

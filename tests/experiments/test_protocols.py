@@ -8,8 +8,8 @@ import pytest
 from scipy import sparse
 from sklearn.preprocessing import MinMaxScaler
 
-from csf.experiments.datasets import DataSet, load_set
-from csf.experiments.protocols import PROTOCOLS
+from notebooks.experiments.datasets import DataSet, load_set
+from notebooks.experiments.protocols import PROTOCOLS
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from experiment_builders import small_set
 
-from csf.experiments.methods import METHODS
-from csf.experiments.published import TABLE_2
-from csf.experiments.report import Report, write_report
-from csf.experiments.run import Plan
-from csf.experiments.statistics import paired_difference
+from notebooks.experiments.methods import METHODS
+from notebooks.experiments.published import TABLE_2
+from notebooks.experiments.report import Report, write_report
+from notebooks.experiments.run import Plan
+from notebooks.experiments.statistics import paired_difference
 
 NAMES = ("SVM-CONE", "pooled-threshold", "csf", "boosting+T")
 
@@ -84,8 +84,8 @@ def test_costs_are_means(report):
 
 
 def test_header_tells_rules_command_and_versions(report):
-    text = report.markdown(command="csf experiment table2", environment={"numpy": "9"})
-    assert text.startswith("# f1 x 100, protocol paper\n\n    csf experiment table2\n")
+    text = report.markdown(command="python table2", environment={"numpy": "9"})
+    assert text.startswith("# f1 x 100, protocol paper\n\n    python table2\n")
     assert "Splits: wine 4, other 4; seed 0. 25 % to test on" in text
     assert "numpy 9;" in text
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from experiment_builders import small_set
 
-from csf.experiments.methods import METHODS, Search
-from csf.experiments.run import LARGE, Plan, environment, read_cells, run_cells
+from notebooks.experiments.methods import METHODS, Search
+from notebooks.experiments.run import LARGE, Plan, environment, read_cells, run_cells
 
 
 class Failing(Search):
@@ -46,7 +46,7 @@ def test_rows_are_the_results_in_the_order_of_the_plan(plan, tmp_path):
 
 def test_finished_cells_are_not_computed_again(plan, tmp_path, monkeypatch):
     rows = run_cells(plan, tmp_path)
-    monkeypatch.setattr("csf.experiments.run._run_group", None)
+    monkeypatch.setattr("notebooks.experiments.run._run_group", None)
     assert run_cells(plan, tmp_path) == rows
 
 

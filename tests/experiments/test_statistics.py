@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from csf.experiments.statistics import (
+from notebooks.experiments.statistics import (
     Difference,
     mean_and_error,
     mean_difference,

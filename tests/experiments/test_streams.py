@@ -7,9 +7,9 @@ import pytest
 from experiment_builders import small_set
 from sklearn.base import clone
 
-from csf.experiments.run import Plan
-from csf.experiments.streams import LEARNERS, run_streams
 from csf.metrics import FBeta
+from notebooks.experiments.run import Plan
+from notebooks.experiments.streams import LEARNERS, run_streams
 
 
 def read(path):

@@ -11,11 +11,11 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import LinearSVC
 
 from csf.errors.profile import ErrorProfile
-from csf.experiments import DataSet
-from csf.experiments.training_cache import BASES, SplitContext, TrainingCache
 from csf.metrics import get_metric
 from csf.scores.responses import respond
 from csf.thresholding import sweep
+from notebooks.experiments import DataSet
+from notebooks.experiments.training_cache import BASES, SplitContext, TrainingCache
 
 F1 = get_metric("f1")
 

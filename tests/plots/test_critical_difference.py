@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csf.experiments.statistics import rank_methods
 from csf.plots import CriticalDifferenceDisplay
+from notebooks.experiments.statistics import rank_methods
 
 NAMES = ["grid", "cone", "plain", "support", "pooled"]
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.model_selection import StratifiedKFold
 
-from csf.samples.folds import Data, Fold, bound_share, make_folds
+from csf.samples import Fold, Task, bound_share, make_folds
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 4))
@@ -29,7 +29,7 @@ weights = pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weigh
 def test_folds_are_slices_of_every_container(container, weight, sliced):
     data = container(X)
     params = {"group": np.arange(90), "note": "text", "rate": np.float64(0.5), "grid": [1, 2], "none": None}
-    folds = make_folds(Data(data, Y, weight, params), SPLITS)
+    folds = make_folds(Task(data, Y, weight, params), SPLITS)
     for fold, (train, test) in zip(folds, SPLITS, strict=True):
         fold = fold.sliced if sliced else fold
         for part, at in ((fold.X_train, train), (fold.X_test, test)):
@@ -51,13 +51,13 @@ def test_nothing_is_sliced_before_it_is_asked_for():
         def __getitem__(self, at):
             raise AssertionError("sliced")
 
-    folds = make_folds(Data(X.view(Watched), Y, WEIGHT), SPLITS)
+    folds = make_folds(Task(X.view(Watched), Y, WEIGHT), SPLITS)
     assert folds[0].y_train.shape == SPLITS[0][0].shape
     assert folds[0].weight_test.shape == SPLITS[0][1].shape
 
 
 def test_a_slice_is_made_once():
-    fold = make_folds(Data(X, Y), SPLITS)[0]
+    fold = make_folds(Task(X, Y), SPLITS)[0]
     assert fold.X_train is fold.X_train
     # The one who took the slices keeps them, the fold does not.
     sliced = fold.sliced
@@ -68,15 +68,15 @@ def test_a_slice_is_made_once():
 
 def test_a_sliced_fold_travels_without_the_data():
     whole = np.arange(90_000.0).reshape(90, 1000)
-    sliced = pickle.loads(pickle.dumps(make_folds(Data(whole, Y), SPLITS)[0].sliced))
-    assert sliced.data is None
+    sliced = pickle.loads(pickle.dumps(make_folds(Task(whole, Y), SPLITS)[0].sliced))
+    assert sliced.given is None
     np.testing.assert_array_equal(sliced.X_test, whole[SPLITS[0][1]])
     assert len(pickle.dumps(sliced)) < 1.01 * whole.nbytes + 10_000
 
 
 @weights
 def test_share_of_the_data_that_bounds_read(weight):
-    folds = make_folds(Data(X, Y, weight), SPLITS)
+    folds = make_folds(Task(X, Y, weight), SPLITS)
     assert bound_share(folds, on_train=False) == pytest.approx(np.average(Y, weights=weight))
     train = np.concatenate([train for train, _ in SPLITS])
     expected = np.average(Y[train], weights=None if weight is None else weight[train])
@@ -85,6 +85,6 @@ def test_share_of_the_data_that_bounds_read(weight):
 
 @pytest.mark.parametrize(("y", "weight"), [([0, 0], None), ([1, 1], None), ([0, 1], np.array([1.0, 0.0]))])
 def test_parts_of_one_class_are_named(y, weight):
-    fold = Fold(Data(X[:2], np.array(y), weight), np.array([0, 1]), np.array([0, 1]))
+    fold = Fold(Task(X[:2], np.array(y), weight), np.array([0, 1]), np.array([0, 1]))
     with pytest.raises(ValueError, match=r"the held-out parts of cv hold a weight of \d in the positive class of \d"):
         bound_share([fold], on_train=False)

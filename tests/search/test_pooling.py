@@ -16,7 +16,7 @@ from csf import ErrorProfile
 from csf.costs import cost_sample_weight
 from csf.errors.hull import Hull
 from csf.metrics import Constrained, FBeta, GMean, Recall, get_constraint
-from csf.samples.folds import Data, bound_share, make_folds
+from csf.samples import Task, bound_share, make_folds
 from csf.scores.responses import Response, respond
 from csf.search.fold_training import FoldResult, run_fold
 from csf.search.pooling import evaluate, pooled_outcome
@@ -55,7 +55,7 @@ def results_of(folds, *, tune, base=None, on_train=False, raise_errors=True, cos
 
 
 def folds_of(weight=None, splits=SPLITS):
-    return make_folds(Data(X, Y, weight), splits)
+    return make_folds(Task(X, Y, weight), splits)
 
 
 class Broken(LinearSVC):

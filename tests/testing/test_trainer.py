@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from csf.costs.weights import cost_sample_weight
-from csf.samples.folds import Data, Fold
+from csf.samples import Fold, Task
 from csf.scores.responses import Response
 from csf.testing import check_trainer
 from csf.trainers import GenericTrainer, Trainer, Training, make_trainers, register_trainer, registry
@@ -25,11 +25,11 @@ def own_registry(monkeypatch):
 
 
 def maker_of(kind):
-    return lambda base, folds, route, normalize, shared: [kind(base, fold, route, normalize) for fold in folds]
+    return lambda base, folds, channel, normalize, shared: [kind(base, fold, channel, normalize) for fold in folds]
 
 
-def generic(base, folds, route, normalize, shared):
-    return [GenericTrainer(base, fold, route, normalize) for fold in folds]
+def generic(base, folds, channel, normalize, shared):
+    return [GenericTrainer(base, fold, channel, normalize) for fold in folds]
 
 
 class LeastSquares(Trainer):
@@ -117,33 +117,35 @@ class ScaledCosts(GenericTrainer):
 
 
 class NeverNormalized(GenericTrainer):
-    def __init__(self, base, fold, route, normalize="none"):
-        super().__init__(base, fold, route)
+    def __init__(self, base, fold, channel, normalize="none"):
+        super().__init__(base, fold, channel)
 
 
 class AlwaysNormalized(GenericTrainer):
-    def __init__(self, base, fold, route, normalize="none"):
-        super().__init__(base, fold, route, "mean")
+    def __init__(self, base, fold, channel, normalize="none"):
+        super().__init__(base, fold, channel, "mean")
 
 
 class NoUserWeights(GenericTrainer):
-    def __init__(self, base, fold, route, normalize="none"):
-        super().__init__(base, Fold(Data(fold.data.X, fold.data.y), fold.train, fold.test), route, normalize)
+    def __init__(self, base, fold, channel, normalize="none"):
+        super().__init__(base, Fold(Task(fold.task.X, fold.task.codes), fold.train, fold.test), channel, normalize)
 
 
 class DistinctRows(GenericTrainer):
     """Drops rows that it has seen."""
 
-    def __init__(self, base, fold, route, normalize="none"):
-        super().__init__(base, Fold(fold.data, np.unique(fold.train), fold.test), route, normalize)
+    def __init__(self, base, fold, channel, normalize="none"):
+        super().__init__(base, Fold(fold.task, np.unique(fold.train), fold.test), channel, normalize)
 
 
 class Peeking(GenericTrainer):
     """Learns from the held-out part too."""
 
-    def __init__(self, base, fold, route, normalize="none"):
-        super().__init__(base, fold, route, normalize)
-        self.all = GenericTrainer(base, Fold(fold.data, np.r_[fold.train, fold.test[:10]], fold.test), route, normalize)
+    def __init__(self, base, fold, channel, normalize="none"):
+        super().__init__(base, fold, channel, normalize)
+        self.all = GenericTrainer(
+            base, Fold(fold.task, np.r_[fold.train, fold.test[:10]], fold.test), channel, normalize
+        )
 
     def fit(self, costs, starts=()):
         return self.all.fit(costs)
@@ -250,9 +252,9 @@ class Moody(GenericTrainer):
 
 
 class Writing(GenericTrainer):
-    def __init__(self, base, fold, route, normalize="none"):
-        super().__init__(base, fold, route, normalize)
-        fold.data.X[0] += 1e-12
+    def __init__(self, base, fold, channel, normalize="none"):
+        super().__init__(base, fold, channel, normalize)
+        fold.task.X[0] += 1e-12
 
 
 class FittingTheBase(GenericTrainer):

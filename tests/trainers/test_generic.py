@@ -9,13 +9,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from csf.costs import WeightRoute
-from csf.samples.folds import Data, Fold
+from csf.costs import CostChannel
+from csf.samples import Fold, Task
 from csf.trainers import GenericTrainer, seeded
 
 X = np.random.default_rng(0).normal(size=(30, 2))
 Y = np.tile([0, 0, 1], 10)
-FOLD = Fold(Data(X, Y, np.linspace(1.0, 2.0, 30), {"mark": np.arange(30)}), np.arange(24), np.arange(24, 30))
+FOLD = Fold(Task(X, Y, np.linspace(1.0, 2.0, 30), {"mark": np.arange(30)}), np.arange(24), np.arange(24, 30))
 
 
 class Recorder(ClassifierMixin, BaseEstimator):
@@ -35,7 +35,7 @@ class Recorder(ClassifierMixin, BaseEstimator):
 
 def test_a_clone_is_fitted_with_costs_weights_and_arguments_of_the_part():
     base = Recorder()
-    trainer = GenericTrainer(base, FOLD, WeightRoute("sample_weight", "sample_weight"))
+    trainer = GenericTrainer(base, FOLD, CostChannel("sample_weight", "sample_weight"))
     training = trainer.fit((1.5, 0.5), starts=("ignored",))
     seen = training.model.seen_
     np.testing.assert_array_equal(seen[0], X[:24])
@@ -49,7 +49,7 @@ def test_a_clone_is_fitted_with_costs_weights_and_arguments_of_the_part():
 
 @pytest.mark.parametrize(("part", "at"), [("train", slice(24)), ("test", slice(24, 30))])
 def test_both_parts_are_predicted(part, at):
-    trainer = GenericTrainer(Recorder(), FOLD, WeightRoute("sample_weight", "sample_weight"))
+    trainer = GenericTrainer(Recorder(), FOLD, CostChannel("sample_weight", "sample_weight"))
     training = trainer.fit((1.0, 1.0))
     answer = trainer.predict(training, part, tune=True)
     np.testing.assert_array_equal(answer.score, X[at, 0])
@@ -58,8 +58,8 @@ def test_both_parts_are_predicted(part, at):
 
 
 def test_costs_can_go_by_class_weight():
-    fold = Fold(Data(X, Y), FOLD.train, FOLD.test)
-    trainer = GenericTrainer(DecisionTreeClassifier(), fold, WeightRoute("class_weight", "class_weight"), "mean")
+    fold = Fold(Task(X, Y), FOLD.train, FOLD.test)
+    trainer = GenericTrainer(DecisionTreeClassifier(), fold, CostChannel("class_weight", "class_weight"), "mean")
     weights = trainer.fit((3.0, 1.0)).model.class_weight
     assert weights[1] == pytest.approx(3 * weights[0])
     assert (8 * weights[1] + 16 * weights[0]) / 24 == pytest.approx(1.0)

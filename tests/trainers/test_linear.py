@@ -12,12 +12,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
-from csf.costs import WeightRoute, cost_sample_weight
-from csf.samples.folds import Data, make_folds
+from csf.costs import CostChannel, cost_sample_weight
+from csf.samples import Task, make_folds
 from csf.trainers import GenericTrainer, make_trainers
 from csf.trainers.linear import LinearSVCTrainer, LogisticTrainer
 
-ROUTE = WeightRoute("sample_weight", "sample_weight")
+ROUTE = CostChannel("sample_weight", "sample_weight")
 X, Y = make_classification(240, 7, n_informative=4, weights=[0.75], flip_y=0.1, random_state=0)
 WEIGHT = np.random.default_rng(0).uniform(0.2, 3.0, 240)
 SPLITS = list(StratifiedKFold(3).split(X, Y))
@@ -25,7 +25,7 @@ TIGHT = {"tol": 1e-8, "max_iter": 100_000}
 
 
 def trainers_of(base, data=X, y=Y, weight=None, **options):
-    return make_trainers(base, make_folds(Data(data, y, weight), SPLITS), ROUTE, **options)
+    return make_trainers(base, make_folds(Task(data, y, weight), SPLITS), ROUTE, **options)
 
 
 def is_fast(base, data=X, **options):
@@ -190,10 +190,10 @@ def test_data_that_the_base_refuses_are_left_to_it(data):
 
 
 def test_other_arguments_of_fit_are_left_to_the_base():
-    folds = make_folds(Data(X, Y, None, {"check_input": False}), SPLITS)
+    folds = make_folds(Task(X, Y, None, {"check_input": False}), SPLITS)
     assert isinstance(make_trainers(LinearSVC(), folds, ROUTE)[0], GenericTrainer)
-    class_weight = WeightRoute("class_weight", "class_weight")
-    assert isinstance(make_trainers(LinearSVC(), make_folds(Data(X, Y), SPLITS), class_weight)[0], GenericTrainer)
+    class_weight = CostChannel("class_weight", "class_weight")
+    assert isinstance(make_trainers(LinearSVC(), make_folds(Task(X, Y), SPLITS), class_weight)[0], GenericTrainer)
 
 
 # ---------------------------------------------------------------- shared data
@@ -201,8 +201,8 @@ def test_other_arguments_of_fit_are_left_to_the_base():
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "CSR"])
 def test_folds_and_settings_share_the_given_matrix(kind):
-    data, folds, shared = kind(X), make_folds(Data(kind(X), Y), SPLITS), {}
-    data = folds[0].data.X
+    data, folds, shared = kind(X), make_folds(Task(kind(X), Y), SPLITS), {}
+    data = folds[0].task.X
     values = data if kind is np.asarray else data.data
     for base in (LinearSVC(), LinearSVC(C=3.0), LinearSVC(intercept_scaling=2.0)):
         for trainer in make_trainers(base, folds, ROUTE, shared=shared):
@@ -216,7 +216,7 @@ def test_an_unsorted_matrix_is_sorted_once_and_elsewhere():
     data.indices[:2], data.data[:2] = data.indices[1::-1].copy(), data.data[1::-1].copy()
     data.has_sorted_indices = False
     before, shared = data.indices.copy(), {}
-    made = [make_trainers(LinearSVC(C=C), make_folds(Data(data, Y), SPLITS), ROUTE, shared=shared) for C in (1.0, 2.0)]
+    made = [make_trainers(LinearSVC(C=C), make_folds(Task(data, Y), SPLITS), ROUTE, shared=shared) for C in (1.0, 2.0)]
     assert np.shares_memory(made[0][0]._train.X.data, made[1][2]._train.X.data)
     np.testing.assert_array_equal(data.indices, before)
     np.testing.assert_allclose(
@@ -282,7 +282,7 @@ def test_normalised_weights_keep_the_size_of_the_users_weights(base, engine):
     rows = np.repeat(np.arange(Y.size), times)
 
     def coefficients(X, y, weight, costs):
-        folds = make_folds(Data(X, y, weight), [(np.arange(y.size), np.arange(y.size))])
+        folds = make_folds(Task(X, y, weight), [(np.arange(y.size), np.arange(y.size))])
         trainer = make_trainers(base, folds, ROUTE, "mean", engine=engine)[0]
         return trainer.estimator(trainer.fit(costs)).coef_
 

@@ -13,9 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from csf.costs import weight_route
-from csf.costs.one_vs_rest import one_vs_rest_route
-from csf.samples.folds import Data, Fold
+from csf.costs import cost_channel
+from csf.costs.one_vs_rest import one_vs_rest_channel
+from csf.samples import Fold, Task
 from csf.trainers import GenericTrainer, make_trainers
 from csf.trainers.one_vs_rest import LinearSVCsTrainer, OneVsRestTrainer
 
@@ -32,11 +32,11 @@ BASES = {
     "no intercept": OneVsRestClassifier(LinearSVC(dual=False, tol=1e-8, fit_intercept=False)),
     "alone": LinearSVC(dual=False, tol=1e-8),
 }
-ROUTES = {"class": weight_route, "one-vs-rest": one_vs_rest_route}
+ROUTES = {"class": cost_channel, "one-vs-rest": one_vs_rest_channel}
 
 
 def fold_of(y=Y, weight=None, matrix=X):
-    return Fold(Data(matrix, y, weight), TRAIN, TEST)
+    return Fold(Task(matrix, y, weight), TRAIN, TEST)
 
 
 def trainer_of(base, fold, *, weighting="class", engine="auto", normalize="none"):

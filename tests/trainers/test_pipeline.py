@@ -18,8 +18,8 @@ from sklearn.random_projection import GaussianRandomProjection
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from csf.costs import WeightRoute
-from csf.samples.folds import Data, make_folds
+from csf.costs import CostChannel
+from csf.samples import Task, make_folds
 from csf.trainers import GenericTrainer, make_trainers
 from csf.trainers.linear import LinearSVCTrainer
 from csf.trainers.pipeline import PipelineTrainer
@@ -36,9 +36,9 @@ def trainers_of(base, data=X, *, weight=None, shared=None, engine="auto", folds=
     while isinstance(last, Pipeline):
         name, last = f"{last.steps[-1][0]}__{name}", last.steps[-1][1]
     prefix, _, argument = name.rpartition("__")
-    route = WeightRoute("sample_weight", "__".join([*reversed(prefix.split("__")), argument]))
-    folds = make_folds(Data(data, Y, weight), SPLITS) if folds is None else folds
-    return make_trainers(base, folds, route, shared=shared, engine=engine)
+    channel = CostChannel("sample_weight", "__".join([*reversed(prefix.split("__")), argument]))
+    folds = make_folds(Task(data, Y, weight), SPLITS) if folds is None else folds
+    return make_trainers(base, folds, channel, shared=shared, engine=engine)
 
 
 def scores(model, data):
@@ -147,7 +147,7 @@ def test_settings_of_the_other_steps_do_not_share(log):
 
 
 def test_only_settings_on_the_same_data_start_from_each_other():
-    shared, folds = {}, make_folds(Data(X, Y), SPLITS)
+    shared, folds = {}, make_folds(Task(X, Y), SPLITS)
     first = make_pipeline(MaxAbsScaler(), LinearSVC())
     others = [
         make_pipeline(MaxAbsScaler(), LinearSVC(C=9.0)),
@@ -197,12 +197,12 @@ def test_other_pipelines_are_fitted_whole(base):
 
 def test_weights_for_another_step_are_left_to_the_pipeline():
     base = make_pipeline(StandardScaler(), LinearSVC())
-    folds = make_folds(Data(X, Y), SPLITS)
-    route = WeightRoute("sample_weight", "standardscaler__sample_weight")
-    assert type(make_trainers(base, folds, route)[0]) is GenericTrainer
-    folds = make_folds(Data(X, Y, None, {"linearsvc__mark": 3}), SPLITS)
-    route = WeightRoute("sample_weight", "linearsvc__sample_weight")
-    assert type(make_trainers(base, folds, route)[0]) is GenericTrainer
+    folds = make_folds(Task(X, Y), SPLITS)
+    channel = CostChannel("sample_weight", "standardscaler__sample_weight")
+    assert type(make_trainers(base, folds, channel)[0]) is GenericTrainer
+    folds = make_folds(Task(X, Y, None, {"linearsvc__mark": 3}), SPLITS)
+    channel = CostChannel("sample_weight", "linearsvc__sample_weight")
+    assert type(make_trainers(base, folds, channel)[0]) is GenericTrainer
 
 
 def test_a_last_step_that_is_not_fast_still_saves_the_others():

@@ -12,14 +12,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from csf.costs import WeightRoute
-from csf.samples.folds import Data, make_folds
+from csf.costs import CostChannel
+from csf.samples import Task, make_folds
 from csf.trainers import ENGINES, GenericTrainer, make_trainers, register_trainer, registry
 from csf.trainers.linear import LinearSVCTrainer, LogisticTrainer
 
 X, Y = make_classification(120, 5, weights=[0.75], random_state=0)
-FOLDS = make_folds(Data(X, Y), StratifiedKFold(3).split(X, Y))
-ROUTE = WeightRoute("sample_weight", "sample_weight")
+FOLDS = make_folds(Task(X, Y), StratifiedKFold(3).split(X, Y))
+ROUTE = CostChannel("sample_weight", "sample_weight")
 
 
 @pytest.fixture(autouse=True)
@@ -59,9 +59,9 @@ class Remembering(GenericTrainer):
 
 
 def test_a_trainer_of_ones_own_is_used_and_gets_its_states():
-    def maker(base, folds, route, normalize, shared):
+    def maker(base, folds, channel, normalize, shared):
         shared["made"] = True
-        return [Remembering(base, fold, route, normalize) for fold in folds]
+        return [Remembering(base, fold, channel, normalize) for fold in folds]
 
     register_trainer(GaussianNB, maker)
     Remembering.calls.clear()

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csf.linear import Solution
-from csf.trainers.warm_starts import Starts
+from csf.trainers.warm_starts import WarmStarts
 
 
 def test_families_are_kept_apart():
-    starts = Starts()
+    starts = WarmStarts()
     starts.add("svm", (0.0, 0.0), "a")
     starts.add("logistic", (0.0, 0.0), "b")
     assert starts.nearest("svm", (5.0, 5.0)) == ["a"]
@@ -17,7 +17,7 @@ def test_families_are_kept_apart():
 
 
 def test_equally_near_ones_come_latest_first():
-    starts = Starts()
+    starts = WarmStarts()
     for name in "abc":
         starts.add("svm", (1.0,), name)
     assert starts.nearest("svm", (1.0,)) == ["c", "b", "a"]
@@ -25,7 +25,7 @@ def test_equally_near_ones_come_latest_first():
 
 @given(st.lists(st.tuples(st.floats(-10, 10), st.floats(-10, 10)), max_size=60), st.floats(-10, 10))
 def test_the_nearest_of_the_latest_are_given_in_order(places, at):
-    starts = Starts()
+    starts = WarmStarts()
     for number, place in enumerate(places):
         starts.add("svm", place, (number, place))
     given_states = starts.nearest("svm", (at, at))
@@ -39,7 +39,7 @@ def test_the_nearest_of_the_latest_are_given_in_order(places, at):
 
 def test_large_states_are_kept_in_smaller_numbers():
     """Solutions of many classes with many features: their arrays count, wherever in a state they are."""
-    starts = Starts()
+    starts = WarmStarts()
     for number in range(10):
         solution = Solution(np.zeros(1_000_000), 1.0, 0.0, 1, margins=None)
         starts.add("logistic", (float(number),), tuple((np.zeros(2), part) for part in [solution] * 2))

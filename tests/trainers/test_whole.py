@@ -11,7 +11,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch
-from csf.costs import WeightRoute
+from csf.costs import CostChannel
 from csf.samples.folds import Fold
 from csf.samples.task import Task
 from csf.trainers import Prepared, Training, make_trainers
@@ -29,9 +29,9 @@ WIDE = np.hstack([X, np.random.default_rng(0).normal(size=(300, 600)) * 0.1])
 def trainers(base, samples, prepared):
     task = Task(samples, Y)
     folds = [Fold(task, *split) for split in StratifiedKFold(3).split(samples, Y)]
-    route = WeightRoute("sample_weight", "sample_weight")
-    return make_trainers(base, folds, route, "none", prepared), [
-        make_trainers(base, [fold], route, "none", Prepared())[0] for fold in folds
+    channel = CostChannel("sample_weight", "sample_weight")
+    return make_trainers(base, folds, channel, "none", prepared), [
+        make_trainers(base, [fold], channel, "none", Prepared())[0] for fold in folds
     ]
 
 

@@ -1,14 +1,14 @@
-"""``csf experiment``: the papers' tables and figures, streams, and what defaults are chosen by, on folders of sets."""
+"""The command: the papers' tables and figures, streams, and what defaults are chosen by, on folders of sets."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import shlex
+import sys
 import textwrap
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
@@ -17,21 +17,23 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
 from csf._common.files import write_json
 from csf._common.names import did_you_mean
+from csf.cli.command import CommandParser, add_command, run_command
 from csf.cli.data import ReadOptions, read_dataset
 from csf.cli.errors import CliError, require
-from csf.experiments.choices import CHOICE_BASES, RIVAL, OuterFolds, choice_methods
-from csf.experiments.choices_report import ChoicesReport, write_choices
-from csf.experiments.datasets import TABLE_SETS, DataSet, folder_names, load_set
-from csf.experiments.figures import make_figures
-from csf.experiments.methods import METHODS
-from csf.experiments.protocols import PROTOCOLS
-from csf.experiments.report import Report, write_report
-from csf.experiments.run import Plan, environment, run_cells
-from csf.experiments.streams import LEARNERS, run_streams
 from csf.metrics import get_constraint, get_metric
+from notebooks.experiments.choices import CHOICE_BASES, RIVAL, OuterFolds, choice_methods
+from notebooks.experiments.choices_report import ChoicesReport, write_choices
+from notebooks.experiments.datasets import TABLE_SETS, DataSet, folder_names, load_set
+from notebooks.experiments.figures import make_figures
+from notebooks.experiments.methods import METHODS
+from notebooks.experiments.protocols import PROTOCOLS
+from notebooks.experiments.report import Report, write_report
+from notebooks.experiments.run import Plan, environment, run_cells
+from notebooks.experiments.streams import LEARNERS, run_streams
 
-__all__ = ["add_experiment"]
+__all__ = ["main"]
 
+_PROGRAM = "python -m notebooks.experiments"
 # Data sets of the paper's figures.
 FIGURE_SETS = ("adult", "abalone12")
 STREAM_SETS = ("adult", "mammography")
@@ -56,9 +58,10 @@ methods (--methods; all without it)
 {_listed(METHODS)}
 
 examples:
-  csf experiment table2 --data data --splits 20 --large-splits 5 --jobs 2 --out table2
-  csf experiment table2 --data data --sets wine,churn.csv:outcome=yes --methods SVM-CONE,csf \\
-      --splits 10 --protocol modern --out small
+  python -m notebooks.experiments table2 --data data --splits 20 --large-splits 5 --jobs 2 \\
+      --out table2
+  python -m notebooks.experiments table2 --data data --sets wine,churn.csv:outcome=yes \\
+      --methods SVM-CONE,csf --splits 10 --protocol modern --out small
 
 {_SETS}"""
 _FIGURES = f"""\
@@ -68,7 +71,7 @@ figure 6  best value and bound on the training data as models are added, grid an
 figure 7  value on the test data as models are added
 
 example:
-  csf experiment figures --data data --splits 10 --out figures
+  python -m notebooks.experiments figures --data data --splits 10 --out figures
 
 {_SETS}"""
 _STREAM = f"""\
@@ -76,7 +79,7 @@ learners (--methods; all without it)
 {_listed(LEARNERS)}
 
 example:
-  csf experiment stream --data data --sets adult --splits 5 --out streams
+  python -m notebooks.experiments stream --data data --sets adult --splits 5 --out streams
 
 {_SETS}"""
 _CHOICES = f"""\
@@ -95,7 +98,8 @@ Sets of one source are one family: names that agree up to the first digit, "-", 
 Differences are averaged over families. Sets of several classes are left out.
 
 example:
-  csf experiment choices --data data --data more --base logistic --jobs 2 --out logistic
+  python -m notebooks.experiments choices --data data --data more --base logistic --jobs 2 \\
+      --out logistic
 
 {_SETS}"""
 
@@ -118,36 +122,33 @@ def _splits(text: str) -> _Splits:
     return _Splits(*map(int, parts))
 
 
-def add_experiment(commands: Any, add_command: Callable[..., Any]) -> None:
-    """Register ``csf experiment`` and its four kinds.
+def main(argv: list[str] | None = None) -> int:
+    """Run the command; exit codes as of `csf.cli.main`."""
+    return run_command(_make_parser(), sys.argv[1:] if argv is None else argv)
 
-    Parameters
-    ----------
-    commands : argparse subparsers
-        Of the main parser.
-    add_command : callable
-        ``add_command(commands, name, text, run, operands=..., epilog=...)``, which makes a parser.
-    """
+
+def _make_parser():
     text = "Re-make the papers' tables and figures, compare online learners, or judge defaults, on your data sets."
-    command = commands.add_parser("experiment", help=text, description=text)
-    kinds = command.add_subparsers(dest="kind", metavar="KIND", required=True)
+    parser = CommandParser(prog=_PROGRAM, description=text)
+    kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
     text = "All methods on the same splits: test values, paired differences, ranks, trainings and seconds."
-    table = _add_kind(kinds, add_command, "table2", text, _run_table, _TABLE)
+    table = _add_kind(kinds, "table2", text, _run_table, _TABLE)
     table.add_argument("--methods", metavar="LIST", help="methods, separated by commas, see below (all)")
     protocols = {"choices": list(PROTOCOLS), "default": "paper"}
     table.add_argument("--protocol", **protocols, help="rules of splitting and choosing (paper)")
     text = "The paper's Figures 4 to 7: bounds on the training data, test values of small budgets."
-    _add_kind(kinds, add_command, "figures", text, _run_figures, _FIGURES)
+    _add_kind(kinds, "figures", text, _run_figures, _FIGURES)
     text = "Online learners: metric of the predictions made before learning, against examples and seconds."
-    stream = _add_kind(kinds, add_command, "stream", text, _run_streams, _STREAM)
+    stream = _add_kind(kinds, "stream", text, _run_streams, _STREAM)
     stream.add_argument("--methods", metavar="LIST", help="learners, separated by commas, see below (all)")
     stream.add_argument("--every", type=int, default=1000, metavar="N", help="examples between two records (1000)")
-    _add_choices(kinds, add_command)
+    _add_choices(kinds)
+    return parser
 
 
-def _add_choices(kinds, add_command):
+def _add_choices(kinds):
     text = "Whole classifiers against the simplest careful rival, averaged over families of data sets."
-    choices = _add_options(kinds, add_command, "choices", text, _run_choices, _CHOICES)
+    choices = _add_options(kinds, "choices", text, _run_choices, _CHOICES)
     choices.add_argument(
         "--data", required=True, action="append", metavar="DIR", help="folder of sets; may be repeated"
     )
@@ -160,16 +161,16 @@ def _add_choices(kinds, add_command):
     choices.add_argument("--large-splits", default=_Splits(5, 1), help=text, **splits)
 
 
-def _add_kind(kinds, add_command, name, text, run, epilog):
-    command = _add_options(kinds, add_command, name, text, run, epilog)
+def _add_kind(kinds, name, text, run, epilog):
+    command = _add_options(kinds, name, text, run, epilog)
     command.add_argument("--data", required=True, metavar="DIR", help="folder of data sets")
     command.add_argument("--splits", type=int, default=5, metavar="N", help="splits of each data set (5)")
     command.add_argument("--large-splits", type=int, metavar="N", help="splits of sets with 10 000 rows and more")
     return command
 
 
-def _add_options(kinds, add_command, name, text, run, epilog):
-    command = add_command(kinds, name, text, run, operands="--data DIR --out DIR", epilog=epilog, group="experiment ")
+def _add_options(kinds, name, text, run, epilog):
+    command = add_command(kinds, name, text, run, operands="--data DIR --out DIR", epilog=epilog)
     command.add_argument("--out", required=True, metavar="DIR", help="folder to write, made if missing")
     command.add_argument("--sets", metavar="LIST", help="data sets, separated by commas, see below")
     command.add_argument("--metric", default="f1", metavar="NAME", help="what is maximised (f1)")
@@ -335,7 +336,7 @@ def _start(options, plan, say, more):
         raise CliError(f"--out {options.out} is a file; give a folder")
     os.makedirs(options.out, exist_ok=True)
     folders = [options.data] if isinstance(options.data, str) else options.data
-    words = ["csf", "experiment", options.kind, *(word for each in folders for word in ("--data", each))]
+    words = [*_PROGRAM.split(), options.kind, *(word for each in folders for word in ("--data", each))]
     words += ["--out", options.out]
     words += ["--sets", options.sets or ",".join(data.name for data in plan.data), "--splits", str(options.splits)]
     words += [] if options.large_splits is None else ["--large-splits", str(options.large_splits)]

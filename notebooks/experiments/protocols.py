@@ -12,7 +12,7 @@ from csf._common.typing import IntArray, Samples
 from csf._sklearn import clone, safe_indexing
 
 if TYPE_CHECKING:
-    from csf.experiments.datasets import DataSet
+    from notebooks.experiments.datasets import DataSet
 
 
 __all__ = ["PROTOCOLS", "Protocol", "Split"]
@@ -23,45 +23,18 @@ _ENOUGH = 2000
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """One split of one data set, scaled.
-
-    Parameters
-    ----------
-    X : ndarray or CSR array of shape (n_samples, n_features)
-        Training samples.
-    y : ndarray of int, shape (n_samples,)
-        0 for the negative or null class, 1, 2, … for the others.
-    X_test, y_test : ndarray
-        The same of the test part.
-    folds : list of tuple of ndarray
-        Indices into ``X``: to train on, and held out to choose by.
-    seed : int
-        Seed of what is left to chance in methods.
-    n_folds : int or None
-        As in the `Protocol`.
-    """
+    """One split of one data set, scaled."""
 
     X: Samples
-    y: IntArray
+    y: IntArray  # 0 for the negative or null class, 1, 2, … for the others
     X_test: Samples
     y_test: IntArray
-    folds: list[tuple[IntArray, IntArray]]
-    seed: int
+    folds: list[tuple[IntArray, IntArray]]  # rows of ``X`` to train on, and held out to choose by
+    seed: int  # of what is left to chance in methods
     n_folds: int | None
 
     def repeated(self, n_repeats: int) -> list[tuple[IntArray, IntArray]]:
-        """Folds of several partitions of the training samples; the first one is ``folds``.
-
-        Parameters
-        ----------
-        n_repeats : int
-            Largest number of partitions; fewer are made where they hold 2000 positives together.
-
-        Returns
-        -------
-        list of tuple of ndarray
-            Just ``folds`` where the protocol holds out one part.
-        """
+        """Folds of several partitions of the training samples; the first one is ``folds``."""
         if self.n_folds is None:
             return self.folds
         n_repeats = min(n_repeats, -(-_ENOUGH // int(np.count_nonzero(self.y))))

@@ -12,17 +12,17 @@ import numpy as np
 from csf._common.files import write_figure
 from csf._common.typing import PathLike
 from csf.bounds import get_bound
-from csf.experiments.methods import METHODS, CostAccount, Search
-from csf.experiments.report import write_rows
-from csf.experiments.run import run_cells
-from csf.experiments.statistics import mean_and_error
-from csf.experiments.training_cache import SplitContext
 from csf.metrics import get_metric
 from csf.strategies import Grid
 from csf.study import Study
+from notebooks.experiments.methods import METHODS, CostAccount, Search
+from notebooks.experiments.report import new_figure, write_rows
+from notebooks.experiments.run import run_cells
+from notebooks.experiments.statistics import mean_and_error
+from notebooks.experiments.training_cache import SplitContext
 
 if TYPE_CHECKING:
-    from csf.experiments.run import Plan
+    from notebooks.experiments.run import Plan
 
 
 __all__ = ["BUDGETS", "budget_methods", "draw_budgets", "draw_studies", "make_figures", "progress_rows"]
@@ -37,24 +37,7 @@ PARAMBATH, CONES = "parambath", "envelope"
 
 
 def make_figures(plan: Plan, folder: PathLike, *, n_jobs: int | None = None, verbose: bool = False) -> list[Path]:
-    """Compute and draw Figures 4 to 7 for each data set of a plan.
-
-    Parameters
-    ----------
-    plan : Plan
-        Data sets, protocol and splits; its methods do not matter.
-    folder : path-like
-        Where figures and their numbers are written; finished cells of Figure 7 are kept there.
-    n_jobs : int, default=None
-        Workers.
-    verbose : bool, default=False
-        Whether to show a progress bar.
-
-    Returns
-    -------
-    list of Path
-        The files.
-    """
+    """Compute and draw Figures 4 to 7 for each data set of a plan."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     plan, paths, rows = replace(plan, methods=budget_methods()), [], []
@@ -87,34 +70,17 @@ def training_studies(context: SplitContext) -> tuple[Study, Study]:
 
 
 def draw_studies(grid: Study, name: str, context: SplitContext, folder: PathLike) -> list[Path]:
-    """Figures 4 and 5: bounds of the same models against their excess, and what is unreachable without one.
-
-    Parameters
-    ----------
-    grid : Study
-        Trials on a grid of levels.
-    name : str
-        Data set.
-    context : SplitContext
-        Tells the number of samples that the trials are judged on.
-    folder : path-like
-        Where to write.
-
-    Returns
-    -------
-    list of Path
-        The figures.
-    """
+    """Figures 4 and 5: bounds of the same models against their excess, and what is unreachable without one."""
     from csf.plots import BoundComparisonDisplay, BoundEpsilonDisplay
 
     cache = context.cache("hinge")
     n_samples = cache.folds[0].y_train.size if cache.on_train else cache.is_pos.size
     paths = [Path(folder) / f"figure{number}_{name}.png" for number in (4, 5)]
-    ax = _figure(5.4, 4.2).subplots()
+    ax = new_figure(5.4, 4.2).subplots()
     display = BoundEpsilonDisplay.from_study(grid, bounds=(PARAMBATH, CONES), n_samples=n_samples, ax=ax)
     ax.set_title(name)
     write_figure(paths[0], display.figure_)
-    axes = _figure(8.4, 4.0).subplots(1, 2)
+    axes = new_figure(8.4, 4.0).subplots(1, 2)
     display = BoundComparisonDisplay.from_study(grid, bounds=(PARAMBATH, CONES), eps=0.0, axes=axes)
     display.figure_.suptitle(name)
     write_figure(paths[1], display.figure_)
@@ -124,23 +90,8 @@ def draw_studies(grid: Study, name: str, context: SplitContext, folder: PathLike
 def progress_rows(
     context: SplitContext, grid: Study, cone: Study, budgets: Sequence[int] = BUDGETS
 ) -> list[dict[str, Any]]:
-    """Figure 6: best value and bound on the training data as models are added.
-
-    Parameters
-    ----------
-    context : SplitContext
-        Data and trained models.
-    grid, cone : Study
-        Finished searches with one penalty.
-    budgets : sequence of int, optional
-        Numbers of models.
-
-    Returns
-    -------
-    list of dict
-        ``approach``, ``models``, ``attained`` and ``bound``, for an excess of 0. A grid of each size is trained anew
-        and has the bound of its own paper; a cone search just goes on.
-    """
+    """Figure 6: best value and bound on the training data as models are added."""
+    # A grid of each size is trained anew and has the bound of its own paper; a cone search just goes on.
     cache, account, rows = context.cache("hinge"), CostAccount(), []
     for size in (k for k in budgets if k <= len(cone.trials)):
         study = Study(context.metric, Grid(size), pos=cache.pos, n_trials=size)
@@ -158,7 +109,7 @@ def draw_progress(rows: list[dict[str, Any]], name: str, metric: str, folder: Pa
     """Figure 6 of one data set."""
     from csf.plots._style import BLUE, ORANGE
 
-    ax, top = _figure(5.4, 4.2).subplots(), max(row["bound"] for row in rows if row["approach"] == "cone")
+    ax, top = new_figure(5.4, 4.2).subplots(), max(row["bound"] for row in rows if row["approach"] == "cone")
     for approach, color in (("grid", ORANGE), ("cone", BLUE)):
         own = [row for row in rows if row["approach"] == approach]
         models = [row["models"] for row in own]
@@ -178,47 +129,19 @@ def draw_progress(rows: list[dict[str, Any]], name: str, metric: str, folder: Pa
 
 
 def budget_methods(budgets: Sequence[int] = BUDGETS) -> dict[str, Any]:
-    """Methods of Figure 7: searches with each number of models.
-
-    Parameters
-    ----------
-    budgets : sequence of int, optional
-        Numbers of models.
-
-    Returns
-    -------
-    dict
-        ``"method@models"`` to method, and the single trainings by their names.
-    """
+    """Methods of Figure 7: ``"method@models"`` for each number of models, and the single trainings."""
     searches = {f"{name}@{size}": replace(METHODS[name], n_trials=size) for name in CURVES for size in budgets}
     return searches | {name: METHODS[name] for name in LINES}
 
 
 def draw_budgets(rows: list[dict[str, Any]], name: str, metric: str, folder: PathLike) -> Path:
-    """Figure 7 of one data set: test values against the number of models.
-
-    Parameters
-    ----------
-    rows : list of dict
-        Cells of `budget_methods` on one data set.
-    name : str
-        Data set.
-    metric : str
-        Name of the metric.
-    folder : path-like
-        Where to write.
-
-    Returns
-    -------
-    Path
-        The figure.
-    """
+    """Figure 7 of one data set: test values against the number of models."""
     from csf.plots._style import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION, right_labels
 
     values = {}
     for row in rows:
         values.setdefault(row["method"], []).append(row["value"])
-    ax, ends, texts, colors = _figure(6.4, 4.4).subplots(), [], [], []
+    ax, ends, texts, colors = new_figure(6.4, 4.4).subplots(), [], [], []
     for curve, color in zip(CURVES, (ORANGE, BLUE, GREEN, PURPLE)):
         sizes = sorted(int(key.split("@")[1]) for key in values if key.startswith(f"{curve}@"))
         if not sizes:
@@ -247,10 +170,3 @@ def _finish(ax):
 
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     tidy(ax)
-
-
-def _figure(width, height):
-    # A figure of its own works without a screen and leaves pyplot alone.
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained")

@@ -16,16 +16,17 @@ from joblib import Parallel, delayed
 from scipy import sparse
 from tqdm.auto import tqdm
 
+import csf
 from csf._common.files import read_record, write_record
 from csf._common.identity import fingerprint
 from csf._common.typing import PathLike
 from csf._validation import check_n_jobs
-from csf.experiments.training_cache import SplitContext
 from csf.metrics import get_metric
+from notebooks.experiments.training_cache import SplitContext
 
 if TYPE_CHECKING:
-    from csf.experiments.datasets import DataSet
-    from csf.experiments.protocols import Protocol
+    from notebooks.experiments.datasets import DataSet
+    from notebooks.experiments.protocols import Protocol
 
 
 __all__ = ["LARGE", "Plan", "environment", "read_cells", "run_cells"]
@@ -218,15 +219,9 @@ def read_cells(plan: Plan, folder: PathLike) -> list[dict[str, Any]]:
 
 
 def environment() -> dict[str, str]:
-    """Versions of everything that may change a number.
-
-    Returns
-    -------
-    dict
-        Names and versions.
-    """
-    names = ("csf", "numpy", "scipy", "scikit-learn", "numba", "liblinear-official", "joblib")
-    versions = {"python": platform.python_version(), "platform": platform.platform()}
+    """Versions of everything that may change a number."""
+    names = ("numpy", "scipy", "scikit-learn", "numba", "liblinear-official", "joblib")
+    versions = {"python": platform.python_version(), "platform": platform.platform(), "csf": csf.__version__}
     for name in names:
         try:
             versions[name] = version(name)

@@ -13,21 +13,21 @@ from sklearn.model_selection import TunedThresholdClassifierCV
 
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Samples
 from csf.errors.profile import ErrorProfile
-from csf.experiments.cost_account import CostAccount
-from csf.experiments.training_cache import BASES
 from csf.resampling import ScoreStore
-from csf.search.gain_rule import GainRule
 from csf.search.fold_training import lost_samples
+from csf.search.gain_rule import GainRule
 from csf.strategies import Grid, ImbalanceRatio, NeutralFirst, Proposal, Strategy, get_strategy
 from csf.study import Study
 from csf.thresholding import bisection, sweep_several
 from csf.trials import best_trial
+from notebooks.experiments.cost_account import CostAccount
+from notebooks.experiments.training_cache import BASES
 
 if TYPE_CHECKING:
-    from csf.experiments.training_cache import Base, SplitContext, TrainingCache
     from csf.metrics.base import LinearFractional, Metric
     from csf.thresholding.curve import Cut
     from csf.trials import Trial
+    from notebooks.experiments.training_cache import Base, SplitContext, TrainingCache
 
 
 __all__ = [
@@ -47,29 +47,15 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Result:
-    """What a method gave on one split.
-
-    Parameters
-    ----------
-    value : float
-        Metric on the test part.
-    fn, fp, pos : float
-        Errors on the test part, as shares of all its samples, and its share of positives.
-    chosen_value : float
-        Metric on the held-out data by which it chose.
-    fits : int
-        Trainings of the base that it needs by itself.
-    seconds : float
-        Wall time that it needs by itself: trainings shared with other methods count in full.
-    C, t, threshold : float, default=None
-        What it chose: penalty, level, cut of the score; ``None`` where there is no such choice.
-    """
+    """What a method gave on one split."""
 
     value: float
+    # Errors on the test part, as shares of all its samples.
     fn: float
     fp: float
     pos: float
-    chosen_value: float
+    chosen_value: float  # on the held-out data by which it chose
+    # What it needs by itself: trainings shared with other methods count in full.
     fits: int
     seconds: float
     C: float | None = None
@@ -78,13 +64,7 @@ class Result:
 
 
 class Neutral(Strategy):
-    """One training with equal costs.
-
-    Examples
-    --------
-    >>> Neutral().propose([], metric=None, pos=0.1)
-    Proposal(t=None, c_fn=1.0, c_fp=1.0)
-    """
+    """One training with equal costs."""
 
     def __repr__(self) -> str:
         return "Neutral()"
@@ -95,16 +75,10 @@ class Neutral(Strategy):
 
 
 class Method:
-    """What all methods have: a ``base`` and a way to run.
-
-    Attributes
-    ----------
-    serves_several : bool
-        Whether there may be more than two classes.
-    """
+    """What all methods have: a ``base`` and a way to run."""
 
     base: str
-    serves_several: bool = True
+    serves_several: bool = True  # more than two classes
 
     @property
     def learner(self) -> Base:
@@ -119,45 +93,17 @@ class Method:
 
 @dataclass(frozen=True)
 class Search(Method):
-    """A search over costs and penalties, with or without the threshold.
-
-    Parameters
-    ----------
-    base : str
-        A key of ``BASES``.
-    strategy : str or Strategy
-        Where to train.
-    tune : bool, default=True
-        Whether the threshold is tuned.
-    n_trials : int, default=None
-        Trainings for each penalty; ``None`` takes the number of the protocol.
-    min_gain : float, default=None
-        Standard errors by which costs have to beat equal costs, see `csf.search.gain_rule.GainRule`; ``None``
-        takes the best trial as it is.
-    n_repeats : int, default=1
-        Largest number of partitions into folds whose held-out predictions are pooled, see `Split.repeated`.
-    """
+    """A search over costs and penalties, with or without the threshold."""
 
     base: str
     strategy: str | Strategy
     tune: bool = True
-    n_trials: int | None = None
-    min_gain: float | None = None
-    n_repeats: int = 1
+    n_trials: int | None = None  # for each penalty; None takes the number of the protocol
+    min_gain: float | None = None  # of `GainRule`; None takes the best trial as it is
+    n_repeats: int = 1  # of the folds whose held-out predictions are pooled, see `Split.repeated`
 
     def run(self, context: SplitContext) -> Result:
-        """Search, and judge the winner on the test part.
-
-        Parameters
-        ----------
-        context : SplitContext
-            Data and trained models.
-
-        Returns
-        -------
-        Result
-            The outcome.
-        """
+        """Search, and judge the winner on the test part."""
         cache, account = context.cache(self.base, self.n_repeats), CostAccount()
         trials = [trial for study in self.studies(context, account) for trial in study.trials]
         winner = self.winner(cache, trials)
@@ -169,20 +115,7 @@ class Search(Method):
         )
 
     def studies(self, context: SplitContext, account: CostAccount) -> list[Study]:
-        """One finished study for each penalty.
-
-        Parameters
-        ----------
-        context : SplitContext
-            Data and trained models.
-        account : CostAccount
-            Counts the trainings.
-
-        Returns
-        -------
-        list of Study
-            In the order of the penalties.
-        """
+        """One finished study for each penalty."""
         cache, studies = context.cache(self.base, self.n_repeats), []
         n_trials = self.n_trials or context.protocol.n_trials
         for setting in range(len(cache.settings)):
@@ -194,20 +127,7 @@ class Search(Method):
         return studies
 
     def winner(self, cache: TrainingCache, trials: list[Trial]) -> Trial:
-        """The trial that is chosen.
-
-        Parameters
-        ----------
-        cache : TrainingCache
-            Holds the held-out scores of the trials.
-        trials : list of Trial
-            All of them.
-
-        Returns
-        -------
-        Trial
-            The best one, or the best one with equal costs where the gain of the best is too small.
-        """
+        """The trial that is chosen."""
         if self.min_gain is None:
             best = best_trial(trials)
             assert best is not None  # trials of this cache never fail
@@ -238,16 +158,9 @@ class Search(Method):
 
 @dataclass(frozen=True)
 class PlugInBisection(Method):
-    """Narasimhan et al.'s bisection on the probabilities of one model; the penalty is chosen by its result.
+    """Narasimhan et al.'s bisection on the probabilities of one model; the penalty is chosen by its result."""
 
-    Of several classes, the most probable one is found where its odds against the null class are large enough.
-
-    Parameters
-    ----------
-    base : str, default="logistic"
-        A key of ``BASES`` that has probabilities.
-    """
-
+    # Of several classes, the most probable one is found where its odds against the null class are large enough.
     base: str = "logistic"
 
     def run(self, context: SplitContext) -> Result:
@@ -284,13 +197,7 @@ def _log_odds(model: Estimator, X: Samples, y: IntArray) -> tuple[Array, BoolArr
 
 @dataclass(frozen=True)
 class TunedThreshold(Method):
-    """The ``TunedThresholdClassifierCV`` of scikit-learn, 100 thresholds; the penalty is chosen by its score.
-
-    Parameters
-    ----------
-    base : str
-        A key of ``BASES``.
-    """
+    """The ``TunedThresholdClassifierCV`` of scikit-learn, 100 thresholds; the penalty is chosen by its score."""
 
     base: str
     serves_several = False

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from csf._common.files import replaced, write_json
-from csf._common.tables import markdown_table
 from csf._common.typing import PathLike
-from csf.experiments.choices import RIVAL, family
-from csf.experiments.report import COLUMNS, Report, write_rows
-from csf.experiments.statistics import paired_difference
 from csf.metrics import get_constraint
+from notebooks.experiments.choices import RIVAL, family
+from notebooks.experiments.report import COLUMNS, Report, markdown_table, write_rows
+from notebooks.experiments.statistics import paired_difference
 
 if TYPE_CHECKING:
-    from csf.experiments.run import Plan
+    from notebooks.experiments.run import Plan
 
 __all__ = ["ChoicesReport", "Verdict", "write_choices"]
 
@@ -28,60 +27,30 @@ _EQUAL = 1e-12
 
 @dataclass(frozen=True)
 class Verdict:
-    """A method against the rival; values and differences in units of the metric.
-
-    Parameters
-    ----------
-    method : str
-        Its name.
-    value : float
-        Mean on test parts: over splits, then sets, then families.
-    mean, error, low, high : float
-        Mean difference over families, its standard error and 95 % interval; the families are the sample. NaN where
-        one family is all there is.
-    wins, losses : int
-        Families where the method is better, or worse.
-    set_wins, set_losses : int
-        The same of data sets.
-    worst_family : str
-        Family of the lowest difference.
-    worst : float
-        That difference.
-    seconds, fits : float
-        Medians over sets of the means over splits: wall time, trainings of the base.
-    satisfied : float
-        Mean share of test parts on which the constraint holds, as the value; 1 without one.
-    """
+    """A method against the rival; values and differences in units of the metric."""
 
     method: str
-    value: float
+    value: float  # mean on test parts: over splits, then sets, then families
+    # Mean difference, its standard error and 95 % interval, with the families as the sample; NaN where there is one.
     mean: float
     error: float
     low: float
     high: float
+    # Families, and sets, where the method is better or worse.
     wins: int
     losses: int
     set_wins: int
     set_losses: int
     worst_family: str
     worst: float
+    # Medians over sets of the means over splits.
     seconds: float
     fits: float
-    satisfied: float
+    satisfied: float  # mean share of test parts on which the constraint holds, as the value; 1 without one
 
 
 class ChoicesReport:
-    """What the cells of a plan of choices say.
-
-    Parameters
-    ----------
-    plan : Plan
-        What was computed, with methods of `choice_methods`.
-    rows : list of dict
-        Finished cells.
-    constraint : str, default=None
-        What had to hold.
-    """
+    """What the cells of a plan of choices say."""
 
     def __init__(self, plan: Plan, rows: list[dict[str, Any]], constraint: str | None = None) -> None:
         self.plan, self.rows, self.constraint = plan, rows, constraint
@@ -89,34 +58,12 @@ class ChoicesReport:
         self.methods = self._cells.methods
 
     def differences(self, method: str) -> dict[str, float]:
-        """Mean paired difference to the rival on each data set, where both are complete.
-
-        Parameters
-        ----------
-        method : str
-            Its name.
-
-        Returns
-        -------
-        dict
-            From names of data sets, in the order of the plan.
-        """
+        """Mean paired difference to the rival on each data set, where both are complete."""
         pairs = {name: [self._cells.values(name, which) for which in (method, RIVAL)] for name in self._cells.sets}
         return {name: float(np.mean(a - b)) for name, (a, b) in pairs.items() if a.size and a.size == b.size}
 
     def verdict(self, method: str) -> Verdict | None:
-        """A method against the rival; ``None`` where no data set has both.
-
-        Parameters
-        ----------
-        method : str
-            Its name.
-
-        Returns
-        -------
-        Verdict or None
-            All numbers of one row of the table.
-        """
+        """A method against the rival; ``None`` where no data set has both."""
         by_set = self.differences(method)
         if not by_set:
             return None
@@ -166,22 +113,11 @@ class ChoicesReport:
         return {name: {method: gains[name] for method, gains in columns.items() if name in gains} for name in names}
 
     def markdown(self, *, command: str = "") -> str:
-        """The whole report.
-
-        Parameters
-        ----------
-        command : str, default=""
-            Command that repeats the run.
-
-        Returns
-        -------
-        str
-            Markdown; values and differences times 100.
-        """
+        """The whole report."""
         aim = self.plan.metric if self.constraint is None else f"{self.plan.metric} with {self.constraint}"
         parts = [f"# {aim} x 100, differences to the rival"]
         parts += [f"    {command}"] if command else []
-        parts += [self._table(), self._by_family(), self._failures()]
+        parts += [self._table(), self._by_family(), self._cells.failures(len(self.rows))]
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def _table(self) -> str:
@@ -202,29 +138,9 @@ class ChoicesReport:
         body = [[name, *(_signed(known.get(method)) for method in methods)] for name, known in self.families().items()]
         return f"## By family\n\n{markdown_table(['family', *methods], body)}" if body and methods else ""
 
-    def _failures(self) -> str:
-        failed = [row for row in self.rows if "error" in row]
-        lines = [f"- {row['method']} on {row['data']}, split {row['split']}: {row['error']}" for row in failed]
-        return "\n".join(["## Failed cells", "", *lines]) if failed else ""
-
 
 def write_choices(report: ChoicesReport, folder: PathLike, *, command: str = "") -> list[Path]:
-    """Write the table as Markdown, all its numbers as JSON, and the cells as CSV.
-
-    Parameters
-    ----------
-    report : ChoicesReport
-        What to write.
-    folder : path-like
-        Where; must exist.
-    command : str, default=""
-        Command that repeats the run.
-
-    Returns
-    -------
-    list of Path
-        The files.
-    """
+    """Write the table as Markdown, all its numbers as JSON, and the cells as CSV."""
     folder = Path(folder)
     paths = [folder / "choices.md", folder / "choices.json"]
     with replaced(paths[0]) as file:

@@ -1,4 +1,4 @@
-"""csf experiment."""
+"""The command of the experiments."""
 
 import json
 import shlex
@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
-from csf.cli.experiment import FIGURE_SETS, STREAM_SETS
-from csf.experiments.datasets import TABLE_SETS
-from csf.experiments.methods import METHODS
+from notebooks.experiments.command import FIGURE_SETS, STREAM_SETS
+from notebooks.experiments.datasets import TABLE_SETS
+from notebooks.experiments.methods import METHODS
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def folder(tmp_path):
 
 def table(folder, *more, sets="wine,other", methods="svm-ir,pooled-threshold"):
     options = ["--sets", sets, "--methods", methods, "--splits", 2]
-    return ["experiment", "table2", "--data", folder, "--out", folder / "out", *options, *more]
+    return ["table2", "--data", folder, "--out", folder / "out", *options, *more]
 
 
 def test_table_is_printed_and_written(run, folder):
@@ -42,10 +42,10 @@ def test_table_is_printed_and_written(run, folder):
 def test_printed_command_repeats_the_run(run, ok, folder):
     _, out, _ = run(*table(folder, "--jobs", 1, "--seed", 3, "--large-splits", 1))
     command = shlex.split(out.splitlines()[0].removeprefix("repeat with: "))
-    assert command[:3] == ["csf", "experiment", "table2"]
+    assert command[:4] == ["python", "-m", "notebooks.experiments", "table2"]
     assert command[command.index("--large-splits") + 1] == "1"
     first = (folder / "out" / "results.csv").read_text(encoding="utf-8")
-    assert ok(*command[1:], "--quiet") == ""
+    assert ok(*command[3:], "--quiet") == ""
     assert (folder / "out" / "results.csv").read_text(encoding="utf-8") == first
 
 
@@ -95,7 +95,7 @@ def test_usual_sets_are_those_of_the_folder(run, folder):
 @pytest.mark.slow
 def test_all_methods_and_protocols(run, folder):
     for protocol in ("paper", "modern"):
-        argv = ["experiment", "table2", "--data", folder, "--out", folder / protocol, "--sets", "wine", "--splits", 1]
+        argv = ["table2", "--data", folder, "--out", folder / protocol, "--sets", "wine", "--splits", 1]
         _, out, _ = run(*argv, "--protocol", protocol)
         assert all(f"| {name} |" in out for name in METHODS)
         assert "Failed" not in out
@@ -103,13 +103,13 @@ def test_all_methods_and_protocols(run, folder):
 
 @pytest.mark.slow
 def test_figures(ok, folder):
-    argv = ["experiment", "figures", "--data", folder, "--out", folder / "f", "--sets", "wine", "--splits", 1]
+    argv = ["figures", "--data", folder, "--out", folder / "f", "--sets", "wine", "--splits", 1]
     assert ok(*argv, "--quiet") == ""
     assert {f"figure{n}_wine.png" for n in (4, 5, 6, 7)} <= {path.name for path in (folder / "f").iterdir()}
 
 
 def test_streams(run, folder):
-    argv = ["experiment", "stream", "--data", folder, "--out", folder / "s", "--sets", "wine", "--splits", 2]
+    argv = ["stream", "--data", folder, "--out", folder / "s", "--sets", "wine", "--splits", 2]
     code, out, _ = run(*argv, "--methods", "ofo,sgd", "--every", 50)
     assert code == 0
     assert "| OFO |" in out
@@ -120,7 +120,7 @@ def test_interruption_says_how_to_go_on(run, folder, monkeypatch):
     def interrupt(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("csf.cli.experiment.run_cells", interrupt)
+    monkeypatch.setattr("notebooks.experiments.command.run_cells", interrupt)
     code, out, err = run(*table(folder))
     assert code == 130
     assert "the same command goes on from there" in out
@@ -158,7 +158,7 @@ def test_cells_of_another_run(run, error_of, folder):
 
 def test_empty_folder(error_of, tmp_path):
     (tmp_path / "empty").mkdir()
-    argv = ["experiment", "table2", "--data", tmp_path / "empty", "--out", tmp_path / "o"]
+    argv = ["table2", "--data", tmp_path / "empty", "--out", tmp_path / "o"]
     assert "holds no data set" in error_of(*argv)
 
 
@@ -168,7 +168,7 @@ def test_usual_sets_are_known():
 
 def choices(folder, *more, methods="own c"):
     options = ["--base", "logistic", "--methods", methods, "--splits", "3x1", "--large-splits", "3x1"]
-    return ["experiment", "choices", "--data", folder, "--out", folder / "out", *options, *more]
+    return ["choices", "--data", folder, "--out", folder / "out", *options, *more]
 
 
 def test_choices(run, ok, folder, tmp_path):
@@ -186,7 +186,7 @@ def test_choices(run, ok, folder, tmp_path):
         next(line for line in out.splitlines() if "repeat with" in line).removeprefix("repeat with: ")
     )
     first = (folder / "out" / "choices.md").read_text(encoding="utf-8")
-    assert ok(*command[1:], "--quiet") == ""
+    assert ok(*command[3:], "--quiet") == ""
     assert (folder / "out" / "choices.md").read_text(encoding="utf-8") == first
     assert f"    {shlex.join(command)}" in first
 
@@ -218,12 +218,10 @@ def test_mistakes_about_choices(error_of, folder, more, message):
 
 
 @pytest.mark.parametrize("kind", ["table2", "figures", "stream", "choices"])
-def test_help(kind, capsys):
-    from csf.cli import main
-
+def test_help(kind, command, capsys):
     with pytest.raises(SystemExit, match="0"):
-        main(["experiment", kind, "--help"])
+        command([kind, "--help"])
     text = capsys.readouterr().out
-    assert text.startswith(f"usage: csf experiment {kind} [options] --data DIR --out DIR\n")
+    assert text.startswith(f"usage: python -m notebooks.experiments {kind} [options] --data DIR --out DIR\n")
     assert "FILE:COLUMN=VALUE" in text
     assert max(map(len, text.splitlines())) <= 100

@@ -21,9 +21,6 @@ from csf._common.typing import BoolArray, Estimator, IntArray, Samples
 from csf._sklearn import clone, safe_indexing
 from csf.costs.channel import cost_channel
 from csf.errors.profile import ErrorProfile
-from csf.experiments.methods import Method, Result
-from csf.experiments.protocols import Protocol, Split
-from csf.experiments.training_cache import Base
 from csf.metrics import get_constraint
 from csf.samples.folds import Fold, make_folds
 from csf.samples.task import Task
@@ -31,13 +28,16 @@ from csf.scores.responses import respond
 from csf.search.estimator import CostSearch
 from csf.thresholding import sweep
 from csf.trainers import Prepared, make_trainers, seeded
+from notebooks.experiments.methods import Method, Result
+from notebooks.experiments.protocols import Protocol, Split
+from notebooks.experiments.training_cache import Base
 
 if TYPE_CHECKING:
-    from csf.experiments.datasets import DataSet
-    from csf.experiments.training_cache import SplitContext
     from csf.metrics.base import Metric
     from csf.thresholding.curve import Cut
     from csf.trainers.base import Trainer
+    from notebooks.experiments.datasets import DataSet
+    from notebooks.experiments.training_cache import SplitContext
 
 
 __all__ = [
@@ -91,54 +91,18 @@ CHOICE_BASES: dict[str, Callable[[], Estimator]] = {
 _DENSE_ONLY = ("histgradientboosting",)
 
 
+# Sets that are cut from one source (one class against others, small parts of it) are no independent evidence, and their
+# names begin alike.
 def family(name: str) -> str:
-    """Family of a data set: its name up to the first digit, ``-``, ``_`` or ``:``.
-
-    Sets that are cut from one source (one class against others, small parts of it) are no independent evidence. Their
-    names begin alike.
-
-    Parameters
-    ----------
-    name : str
-        Name of a data set.
-
-    Returns
-    -------
-    str
-        The family, in lower case; the whole name where nothing is before the first of these characters.
-
-    Examples
-    --------
-    >>> [family(name) for name in ("abalone9-18", "abalone:12", "ecoli-0-1-vs-5", "winequality-red-4", "adult")]
-    ['abalone', 'abalone', 'ecoli', 'winequality', 'adult']
-    """
+    """Family of a data set: its name up to the first digit, ``-``, ``_`` or ``:``."""
     return (re.split(r"[\d:_-]", name, maxsplit=1)[0] or name).lower()
 
 
 @dataclass(frozen=True)
 class OuterFolds(Protocol):
-    """Cross-validation to judge by, repeated: all samples are tested on equally often.
+    """Cross-validation to judge by, repeated: all samples are tested on equally often."""
 
-    Parameters
-    ----------
-    name : str, default="outer folds"
-        Name for tables.
-    C : tuple of float, default=()
-        Not used: methods have their own.
-    n_trials : optional
-        As for `Protocol`; not used.
-    n_folds : int, default=5
-        Folds of the training samples.
-    test_size, validation_size, official_test, guided_by : optional
-        As for `Protocol`; not used.
-    n_outer : int, default=5
-        Outer folds of each repeat; one is tested on.
-
-    Examples
-    --------
-    >>> OuterFolds(n_outer=5).test_train_ratio
-    0.25
-    """
+    # Penalties and trials of a protocol are not used: these methods have their own.
 
     name: str = "outer folds"
     C: tuple[float, ...] = ()
@@ -151,22 +115,7 @@ class OuterFolds(Protocol):
         return 1.0 / (self.n_outer - 1)
 
     def split(self, data: DataSet, number: int, *, seed: int = 0) -> Split:
-        """One split of a data set.
-
-        Parameters
-        ----------
-        data : DataSet
-            The problem.
-        number : int
-            Number of the split, from 0: fold ``number % n_outer`` of repeat ``number // n_outer``.
-        seed : int, default=0
-            Seed of the experiment.
-
-        Returns
-        -------
-        Split
-            Features scaled by the training samples. Its folds are one partition of them into five.
-        """
+        """Fold ``number % n_outer`` of repeat ``number // n_outer``, see `Protocol.split`."""
         repeat, at = divmod(number, self.n_outer)
         outer_seed = int(np.random.SeedSequence([seed, repeat]).generate_state(1)[0])
         own_seed = int(np.random.SeedSequence([seed, number, 1]).generate_state(1)[0])
@@ -199,30 +148,7 @@ def best_exact_threshold(
     metric: Metric,
     constraint: Any = None,
 ) -> _Best:
-    """The best of several bases, each with the best of all cuts of its pooled held-out scores.
-
-    What `csf.thresholding.PlugInClassifier` does for each of them, by the fast trainers of searches.
-
-    Parameters
-    ----------
-    bases : sequence of estimator
-        Unfitted; one base with different parameters.
-    X : array-like of shape (n_samples, n_features)
-        Samples.
-    y : ndarray of int, shape (n_samples,)
-        0 and 1.
-    splits : list of tuple of ndarray
-        Train and test indices.
-    metric : Metric
-        What is maximised.
-    constraint : Constraint, default=None
-        What must hold.
-
-    Returns
-    -------
-    named tuple
-        ``setting`` (of equal ones the first), ``cut`` and the fitted ``estimator``.
-    """
+    """What `csf.thresholding.PlugInClassifier` does for each of several bases, by the fast trainers of searches."""
     folds, prepared, channel = make_folds(Task(X, y), splits), Prepared(), cost_channel(bases[0])
     is_pos = np.concatenate([fold.y_test for fold in folds]) == 1
     states: dict[tuple[str, int], Any] = {}
@@ -266,18 +192,7 @@ class _Choice(Method):
         raise NotImplementedError
 
     def run(self, context: SplitContext) -> Result:
-        """Fit the classifier and judge it on the test part.
-
-        Parameters
-        ----------
-        context : SplitContext
-            Data and metric.
-
-        Returns
-        -------
-        Result
-            The outcome.
-        """
+        """Fit the classifier and judge it on the test part."""
         start = time.perf_counter()
         with warnings.catch_warnings():
             # What they say of few positives or unmet constraints is what the table shows.
@@ -291,23 +206,11 @@ class _Choice(Method):
 
 @dataclass(frozen=True)
 class ExactThreshold(_Choice):
-    """Plain training, and the best of all cuts of pooled held-out scores.
-
-    Parameters
-    ----------
-    base : str
-        A key of ``CHOICE_BASES``.
-    factors : tuple of float, default=(1.0,)
-        Values of C to choose from, as multiples of the base's own; read where the base has a C.
-    n_repeats : int, default=3
-        Partitions into five folds.
-    constraint : str, default=None
-        What must hold.
-    """
+    """Plain training, and the best of all cuts of pooled held-out scores."""
 
     base: str
-    factors: tuple[float, ...] = (1.0,)
-    n_repeats: int = 3
+    factors: tuple[float, ...] = (1.0,)  # of the base's own C, where it has one
+    n_repeats: int = 3  # of five folds
     constraint: str | None = None
 
     def _fitted(self, split: Split, metric: Metric) -> tuple[BoolArray, dict[str, Any]]:
@@ -324,21 +227,11 @@ class ExactThreshold(_Choice):
 
 @dataclass(frozen=True)
 class WholeSearch(_Choice):
-    """A `csf.CostSearch` as it is.
-
-    Parameters
-    ----------
-    base : str
-        A key of ``CHOICE_BASES``.
-    search : CostSearch
-        Unfitted; its seed is set anew for each split.
-    n_repeats : int, default=None
-        Partitions into five folds; ``None`` leaves ``cv`` as it is.
-    """
+    """A `csf.CostSearch` as it is."""
 
     base: str
     search: CostSearch
-    n_repeats: int | None = None
+    n_repeats: int | None = None  # of five folds; None leaves ``cv`` as it is
 
     def _fitted(self, split: Split, metric: Metric) -> tuple[BoolArray, dict[str, Any]]:
         search = clone(self.search).set_params(random_state=split.seed, metric=metric)
@@ -358,31 +251,7 @@ def _around(base: Estimator, factors: tuple[float, ...]) -> dict[str, list[float
 
 
 def choice_methods(base: str, constraint: str | None = None) -> dict[str, _Choice]:
-    """What is compared, for one base.
-
-    Parameters
-    ----------
-    base : str
-        A key of ``CHOICE_BASES``.
-    constraint : str, default=None
-        What must hold, such as ``"precision >= 0.8"``.
-
-    Returns
-    -------
-    dict
-        By name: the rival (seven values of C where the base has one; one exact threshold on 3 x 5 folds), the same
-        with the base's own C, the plain call as it is in the library, the bare paper, and a careful configuration.
-
-    Raises
-    ------
-    ValueError
-        If the base is not known, or its package is not there.
-
-    Examples
-    --------
-    >>> list(choice_methods("linearsvc"))
-    ['rival', 'own C', 'plain', 'paper', 'careful']
-    """
+    """What is compared, for one base; ``python -m notebooks.experiments choices --help`` says what each of them is."""
     methods: dict[str, _Choice] = {RIVAL: ExactThreshold(base, _FACTORS, constraint=constraint)}
     estimator = methods[RIVAL].learner.estimator
     grid = _around(estimator, _FACTORS)

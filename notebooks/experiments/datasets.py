@@ -115,18 +115,7 @@ class DataSet:
 
 
 def folder_names(folder: PathLike) -> list[str]:
-    """Names of the data sets in a folder.
-
-    Parameters
-    ----------
-    folder : path-like
-        Folder of ``NAME.npz`` files.
-
-    Returns
-    -------
-    list of str
-        Names that `load_set` accepts without a label.
-    """
+    """Names of the data sets in a folder."""
     stems = {path.stem for path in Path(folder).glob("*.npz")}
     known = {alias for alias, source in ALIASES.items() if source.partition(":")[0] in stems}
     return sorted(stems | known)

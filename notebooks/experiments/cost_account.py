@@ -7,19 +7,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from csf._common.typing import Array, BoolArray, Costs
-    from csf.experiments.training_cache import Trained, TrainingCache
+    from notebooks.experiments.training_cache import Trained, TrainingCache
 
 __all__ = ["CostAccount"]
 
 
 class CostAccount:
-    """Trainings and seconds of one method, as if it were alone.
-
-    Attributes
-    ----------
-    fits : int
-        Trainings of a base so far.
-    """
+    """Trainings and seconds of one method, as if it were alone."""
 
     def __init__(self) -> None:
         self.fits, self._start, self._away, self._charged = 0, time.perf_counter(), 0.0, 0.0

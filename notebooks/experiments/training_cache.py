@@ -16,16 +16,16 @@ from sklearn.svm import LinearSVC
 
 from csf._common.typing import Array, BoolArray, Costs, Estimator
 from csf._sklearn import clone
-from csf.costs.one_vs_rest import WEIGHTINGS
-from csf.samples.folds import Data, Fold, bound_share, make_folds
+from csf.costs import WEIGHTINGS
+from csf.samples import Fold, Task, bound_share, make_folds
 from csf.scores.responses import natural_threshold, respond
 from csf.search.fold_training import lost_samples, run_fold
 from csf.search.pooling import pooled_outcome
 from csf.trainers import make_trainers
 
 if TYPE_CHECKING:
-    from csf.experiments.protocols import Protocol, Split
     from csf.metrics.base import Metric
+    from notebooks.experiments.protocols import Protocol, Split
 
 
 __all__ = ["BASES", "Base", "SplitContext", "Trained", "TrainingCache"]
@@ -38,29 +38,17 @@ _ANCHORS = ((1.0, 1.0), (1.9, 0.1))
 
 @dataclass(frozen=True)
 class Base:
-    """A learner that methods may use.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Unfitted classifier.
-    several : estimator, default=None
-        One-vs-rest classifier that serves several classes, each problem with the costs by itself; ``None`` for
-        ``estimator`` itself, with weights by class.
-    penalties : bool, default=True
-        Whether it has a ``C`` to choose.
-    guided_by_protocol : bool, default=True
-        Whether strategies are guided by the data of the protocol; otherwise by the held-out data, which is the only
-        sensible way for learners that fit their training data perfectly.
-    sparse : bool, default=True
-        Whether it takes sparse samples; otherwise they are copied into dense ones.
-    """
+    """A learner that methods may use."""
 
     estimator: Estimator
+    # One-vs-rest classifier for several classes, each problem with the costs by itself; None takes the estimator, with
+    # weights by class.
     several: Estimator | None = None
-    penalties: bool = True
+    penalties: bool = True  # whether there is a C to choose
+    # Otherwise held-out data guide the strategies: the only sensible way for learners that fit their training data
+    # perfectly.
     guided_by_protocol: bool = True
-    sparse: bool = True
+    sparse: bool = True  # whether sparse samples need no dense copy
 
 
 def _linear(estimator: Estimator, **options: bool) -> Base:
@@ -83,99 +71,32 @@ BASES = {
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """What one training with given costs showed on the held-out data.
+    """What one training with given costs showed on the held-out data."""
 
-    Parameters
-    ----------
-    own, tuned : dict
-        Fields of a `Trial` for the learner's own decision and for the best threshold; guided by the held-out data.
-    guides : dict or None
-        The fields that guide strategies, on the training data, where the protocol wants those.
-    score : ndarray of shape (n_held_out,)
-        Held-out scores, fold after fold.
-    lost : ndarray of bool, shape (n_held_out,)
-        Held-out samples that are taken for the wrong one of several classes at every cut.
-    seconds : float
-        Wall time.
-    starts : list of Trained
-        Trainings whose solutions it started from.
-    """
-
+    # Fields of a `Trial` for the learner's own decision and for the best threshold, guided by the held-out data; and
+    # those that guide strategies on the training data, where the protocol wants these.
     own: dict[str, Any]
     tuned: dict[str, Any]
     guides: dict[str, Any] | None
-    score: Array
-    lost: BoolArray
+    score: Array  # held out, fold after fold
+    lost: BoolArray  # taken for the wrong one of several classes at every cut
     seconds: float
-    starts: list[Trained]
+    starts: list[Trained]  # trainings whose solutions it started from
 
     def found(self, threshold: float) -> BoolArray:
-        """Held-out samples in which something is found, and the right thing.
-
-        Parameters
-        ----------
-        threshold : float
-            Cut of the score.
-
-        Returns
-        -------
-        ndarray of bool, shape (n_held_out,)
-            One entry a sample.
-        """
+        """Held-out samples in which something is found, and the right thing."""
         return (self.score >= threshold) & ~self.lost
 
     def fields(self, *, tune: bool) -> dict[str, Any]:
-        """Fields of a `Trial`.
-
-        Parameters
-        ----------
-        tune : bool
-            Whether the threshold is tuned.
-
-        Returns
-        -------
-        dict
-            For `Study.record`.
-        """
+        """Fields of a `Trial`."""
         return (self.tuned if tune else self.own) | (self.guides or {})
 
 
 class TrainingCache:
-    """Trainings of one base on one split; each is made once, whatever methods ask for it.
+    """Trainings of one base on one split; each is made once, whatever methods ask for it."""
 
-    Where trainers can start from other solutions, they take two of the same penalty, which themselves start from those
-    of the penalty before: a result does not depend on which methods were run before.
-
-    Parameters
-    ----------
-    base : Base
-        The learner.
-    split : Split
-        The data.
-    metric : Metric
-        What is maximised.
-    protocol : Protocol
-        Penalties, and what guides strategies.
-    n_repeats : int, default=1
-        Number of partitions into folds, where the protocol has folds.
-
-    Attributes
-    ----------
-    split : Split
-        The data, in the form that the learner takes.
-    settings : list of dict
-        Parameters of the base to choose from.
-    pos : float
-        Share of positives in the data that guides strategies.
-    is_pos : ndarray of bool, shape (n_held_out,)
-        Truth of the held-out samples, fold after fold.
-    samples : ndarray of int, shape (n_held_out,)
-        Which samples those are.
-    folds : list of Fold
-        One training each.
-    refit : bool
-        Whether the model that is tested is one more training.
-    """
+    # Where trainers can start from other solutions, they take two of the same penalty, which themselves start from
+    # those of the penalty before: a result does not depend on which methods were run before.
 
     def __init__(self, base: Base, split: Split, metric: Metric, protocol: Protocol, n_repeats: int = 1) -> None:
         self.split, self.metric = split if base.sparse else _dense(split), metric
@@ -189,39 +110,26 @@ class TrainingCache:
         ]
         # On data that a learner fits perfectly, all levels look equally good.
         self.on_train = base.guided_by_protocol and protocol.guided_by == "train"
-        data = Data(self.split.X, split.y)
-        self.folds = make_folds(data, split.repeated(n_repeats))
+        task = Task(self.split.X, split.y)
+        self.folds = make_folds(task, split.repeated(n_repeats))
         self.pos = bound_share(self.folds, on_train=self.on_train)
         self.is_pos = np.concatenate([fold.y_test for fold in self.folds]) > 0
         self.samples = np.concatenate([fold.test for fold in self.folds])
         self.refit = protocol.refit
-        route = WEIGHTINGS["one-vs-rest" if is_one_vs_rest else "class"](estimator)
-        how = {"channel": route, "shared": {}}
+        channel = WEIGHTINGS["one-vs-rest" if is_one_vs_rest else "class"](estimator)
+        how = {"channel": channel, "shared": {}}
         self._trainers = [make_trainers(b, self.folds, **how) for b in self.bases]
         # Without a refit, the model that is tested is the one that was judged.
         self._final = [trainers[0] for trainers in self._trainers]
         if self.refit:
             everything = np.arange(split.y.size)
-            self._final = [make_trainers(b, [Fold(data, everything, everything)], **how)[0] for b in self.bases]
+            self._final = [make_trainers(b, [Fold(task, everything, everything)], **how)[0] for b in self.bases]
         self._trained: dict[tuple[int, float, float], Trained] = {}
         self._tested: dict[tuple[int, float, float], tuple[Array, BoolArray, float]] = {}
         self._states: dict[tuple[int, float, float], list[Any]] = {}
 
     def trained(self, setting: int, costs: Costs) -> Trained:
-        """Train with given costs on all folds, or recall it.
-
-        Parameters
-        ----------
-        setting : int
-            Index into ``settings``.
-        costs : tuple of float
-            ``(c_fn, c_fp)``.
-
-        Returns
-        -------
-        Trained
-            What the held-out data say.
-        """
+        """Train with given costs on all folds, or recall it."""
         key = _key(setting, costs)
         if key not in self._trained:
             starts, states = self._starts(setting, costs)
@@ -261,24 +169,7 @@ class TrainingCache:
         return trained, list(zip(*states)) or [()] * len(self.folds)
 
     def tested(self, setting: int, costs: Costs) -> tuple[Array, BoolArray, float]:
-        """What the model with given costs says about the test part.
-
-        Parameters
-        ----------
-        setting : int
-            Index into ``settings``.
-        costs : tuple of float
-            ``(c_fn, c_fp)``.
-
-        Returns
-        -------
-        score : ndarray of shape (n_test,)
-            Scores of the test samples; the learner's own decision is a score above `natural_threshold`.
-        lost : ndarray of bool, shape (n_test,)
-            Samples that are taken for the wrong one of several classes at every cut.
-        seconds : float
-            Wall time of training and scoring.
-        """
+        """Scores of the test part, which samples are lost at every cut, and seconds."""
         key = _key(setting, costs)
         if key not in self._tested:
             # All training data are other data than the folds': their solutions are no start for a refit.
@@ -293,18 +184,7 @@ class TrainingCache:
         return self._tested[key]
 
     def models(self, setting: int) -> list[Estimator]:
-        """Models with equal costs: one for each fold, and the one that is tested.
-
-        Parameters
-        ----------
-        setting : int
-            Index into ``settings``.
-
-        Returns
-        -------
-        list of estimator
-            Fitted; the last one is tested. Nothing is kept.
-        """
+        """Models with equal costs: one for each fold, and last the one that is tested."""
         self.trained(setting, _ANCHORS[0])
         states = self._states[_key(setting, _ANCHORS[0])]
         tasks = zip(self._trainers[setting], states)
@@ -336,37 +216,14 @@ def _distance(first: Costs, second: Costs) -> float:
 
 
 class SplitContext:
-    """One split under the rules of a protocol, with a cache for each base, made when it is first used.
-
-    Parameters
-    ----------
-    split : Split
-        The data.
-    metric : Metric
-        What is maximised.
-    protocol : Protocol
-        The rules.
-    """
+    """One split under the rules of a protocol, with a cache for each base, made when it is first used."""
 
     def __init__(self, split: Split, metric: Metric, protocol: Protocol) -> None:
         self.split, self.metric, self.protocol = split, metric, protocol
         self._caches: dict[tuple[str, int], TrainingCache] = {}
 
     def cache(self, name: str, n_repeats: int = 1) -> TrainingCache:
-        """Trainings of a base.
-
-        Parameters
-        ----------
-        name : str
-            A key of ``BASES``.
-        n_repeats : int, default=1
-            Number of partitions into folds.
-
-        Returns
-        -------
-        TrainingCache
-            Shared by all methods.
-        """
+        """Trainings of a base."""
         key = name, n_repeats if self.protocol.refit else 1
         if key not in self._caches:
             self._caches[key] = TrainingCache(BASES[name], self.split, self.metric, self.protocol, n_repeats)

@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from csf._common.cells import cell
 from csf._common.files import replaced, write_figure
-from csf._common.tables import markdown_table
 from csf._common.typing import Array, PathLike
-from csf.experiments.methods import REFERENCE
-from csf.experiments.published import TABLE_2
-from csf.experiments.statistics import mean_and_error, mean_difference, paired_difference, rank_methods
+from notebooks.experiments.methods import REFERENCE
+from notebooks.experiments.published import TABLE_2
+from notebooks.experiments.statistics import mean_and_error, mean_difference, paired_difference, rank_methods
 
 if TYPE_CHECKING:
-    from csf.experiments.run import Plan
-    from csf.experiments.statistics import Difference, Ranking
+    from matplotlib.figure import Figure
+
+    from notebooks.experiments.run import Plan
+    from notebooks.experiments.statistics import Difference, Ranking
 
 
-__all__ = ["Report", "write_report", "write_rows"]
+__all__ = ["Report", "markdown_table", "mean_text", "new_figure", "write_report", "write_rows"]
 
 COLUMNS = ("data", "method", "split", "value", "chosen_value", "fn", "fp", "pos", "C", "t", "threshold", "fits")
 COLUMNS = (*COLUMNS, "seconds", "error")
+# Failed cells, and methods left out, that a report names.
+_MOST_LINES = 12
 
 
 class Report:
@@ -37,7 +41,7 @@ class Report:
     plan : Plan
         What was computed.
     rows : list of dict
-        Finished cells, see `csf.experiments.read_cells`.
+        Finished cells, see `notebooks.experiments.read_cells`.
     """
 
     def __init__(self, plan: Plan, rows: list[dict[str, Any]]) -> None:
@@ -129,7 +133,7 @@ class Report:
             Markdown.
         """
         header = self._header(command, environment)
-        parts = [header, self._means(), self._differences(), self._costs(), self._failures()]
+        parts = [header, self._means(), self._differences(), self._costs(), self.failures(_MOST_LINES)]
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def _header(self, command, environment):
@@ -189,10 +193,11 @@ class Report:
         note = "Trainings of the base and seconds, per split and as if the method were alone."
         return f"## Cost\n\n{markdown_table(['method', *self.sets], body)}\n\n{note}"
 
-    def _failures(self):
+    def failures(self, shown: int) -> str:
+        """The first cells that failed, or nothing."""
         failed = [row for row in self.rows if "error" in row]
         lines = [f"- {row['method']} on {row['data']}, split {row['split']}: {row['error']}" for row in failed]
-        return "\n".join(["## Failed cells", "", *_shortened(lines)]) if failed else ""
+        return "\n".join(["## Failed cells", "", *_shortened(lines, shown)]) if failed else ""
 
 
 def write_report(
@@ -203,26 +208,7 @@ def write_report(
     environment: dict[str, Any] | None = None,
     highlight: Sequence[str] = ("csf",),
 ) -> list[Path]:
-    """Write all tables and the figure of ranks.
-
-    Parameters
-    ----------
-    report : Report
-        What to write.
-    folder : path-like
-        Where; must exist.
-    command : str, default=""
-        Command that repeats the run.
-    environment : dict, default=None
-        Versions.
-    highlight : sequence of str, default=("csf",)
-        Methods in colour.
-
-    Returns
-    -------
-    list of Path
-        The files.
-    """
+    """Write all tables and the figure of ranks."""
     folder = Path(folder)
     paths = [folder / "table.md", *write_rows(report.rows, folder)]
     with replaced(paths[0]) as file:
@@ -235,27 +221,16 @@ def write_report(
     return paths
 
 
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Table whose first column holds names and whose others hold numbers."""
+    rule = ["---", *["---:"] * (len(header) - 1)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in [header, rule, *rows])
+
+
 def write_rows(
     rows: list[dict[str, Any]], folder: PathLike, name: str = "results", columns: Sequence[str] = COLUMNS
 ) -> list[Path]:
-    """Write rows as CSV, and as Parquet where pyarrow is installed.
-
-    Parameters
-    ----------
-    rows : list of dict
-        Rows; missing entries stay empty.
-    folder : path-like
-        Where; must exist.
-    name : str, default="results"
-        Name of the files.
-    columns : sequence of str, optional
-        Entries to write, by default those of cells.
-
-    Returns
-    -------
-    list of Path
-        The files.
-    """
+    """Write rows as CSV, and as Parquet where pyarrow is installed."""
     paths = [Path(folder) / f"{name}.csv"]
     with replaced(paths[0], newline="") as file:
         writer = csv.DictWriter(file, columns, restval="", extrasaction="ignore", lineterminator="\n")
@@ -272,12 +247,17 @@ def write_rows(
     return paths
 
 
-def _draw_ranks(ranking, highlight, path):
+def new_figure(width: float, height: float) -> Figure:
+    """A figure of its own works without a screen and leaves pyplot alone."""
     from matplotlib.figure import Figure
 
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _draw_ranks(ranking, highlight, path):
     from csf.plots import CriticalDifferenceDisplay
 
-    ax = Figure(figsize=(8.4, 4.6), layout="constrained").subplots()
+    ax = new_figure(8.4, 4.6).subplots()
     display = CriticalDifferenceDisplay.from_ranking(ranking, highlight=highlight, ax=ax)
     write_figure(path, display.figure_)
 
@@ -292,12 +272,16 @@ def _rules(protocol):
     return f"{held_out}{official}; {choice}; C in {protocol.C[0]:g} ... {protocol.C[-1]:g} ({len(protocol.C)} values)."
 
 
+def mean_text(values: ArrayLike) -> str:
+    """Mean times 100, and its standard error where there are several values."""
+    mean, error = mean_and_error(values)
+    return f"{100 * mean:.1f}" + ("" if np.isnan(error) else f" ± {100 * error:.1f}")
+
+
 def _mean_cell(values, published):
     if not values.size:
         return "-" if published is None else f"- [{published[0]:.1f}]"
-    mean, error = mean_and_error(values)
-    spread = "" if np.isnan(error) else f" ± {100 * error:.1f}"
-    return f"{100 * mean:.1f}{spread}" + ("" if published is None else f" [{published[0]:.1f}]")
+    return mean_text(values) + ("" if published is None else f" [{published[0]:.1f}]")
 
 
 def _difference_cell(difference):
@@ -309,5 +293,5 @@ def _difference_cell(difference):
     return f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]{'*' if low > 0 or high < 0 else ''}"
 
 
-def _shortened(lines, shown=12):
+def _shortened(lines, shown=_MOST_LINES):
     return lines if len(lines) <= shown else [*lines[:shown], f"... ({len(lines)} in all)"]

@@ -10,17 +10,15 @@ from sklearn.linear_model import SGDClassifier
 from tqdm.auto import tqdm
 
 from csf._common.files import replaced, write_figure
-from csf._common.tables import markdown_table
 from csf._common.typing import PathLike
 from csf._sklearn import clone
-from csf.experiments.report import write_rows
-from csf.experiments.statistics import mean_and_error
 from csf.metrics import get_metric
 from csf.online import FOFO, OFO, OMCSL, OnlineLogistic
 from csf.streams import iter_arrays, prequential
+from notebooks.experiments.report import markdown_table, mean_text, new_figure, write_rows
 
 if TYPE_CHECKING:
-    from csf.experiments.run import Plan
+    from notebooks.experiments.run import Plan
 
 
 __all__ = ["LEARNERS", "run_streams"]
@@ -39,28 +37,7 @@ CHUNK = 100
 def run_streams(
     plan: Plan, folder: PathLike, *, every: int = 1000, command: str = "", verbose: bool = False
 ) -> tuple[str, list[Path]]:
-    """Send the training part of each split through all learners once, in an order of its own.
-
-    Parameters
-    ----------
-    plan : Plan
-        Data sets and splits; its methods are unfitted online learners by name.
-    folder : path-like
-        Where to write; must exist.
-    every : int, default=1000
-        Examples between two records.
-    command : str, default=""
-        Command that repeats the run.
-    verbose : bool, default=False
-        Whether to show a progress bar.
-
-    Returns
-    -------
-    text : str
-        Markdown table.
-    paths : list of Path
-        All files: the table, records, and figures of the first split of each data set.
-    """
+    """Send the training part of each split through all learners once; the methods are online learners."""
     data_sets = [data for data in plan.data if not data.is_multiclass]
     total = sum(plan.splits_of(data) for data in data_sets) * len(plan.methods)
     rows, records, paths = [], [], []
@@ -106,13 +83,11 @@ def _records(name, number, results):
 
 
 def _draw(results, name, folder):
-    from matplotlib.figure import Figure
-
     from csf.plots import StreamDisplay
 
     paths = []
     for against in ("examples", "seconds"):
-        ax = Figure(figsize=(6.4, 4.0), layout="constrained").subplots()
+        ax = new_figure(6.4, 4.0).subplots()
         display = StreamDisplay.from_results(results, against=against, ax=ax)
         ax.set_title(name)
         paths.append(folder / f"stream_{name}_{against}.png")
@@ -129,10 +104,8 @@ def _markdown(plan, rows, command):
         cells = []
         for data in sets:
             own = [row for row in rows if (row["data"], row["method"]) == (data, name)]
-            mean, error = mean_and_error([row["value"] for row in own])
-            spread = "" if np.isnan(error) else f" ± {100 * error:.1f}"
             before, seconds = (np.mean([row[column] for row in own]) for column in ("prequential", "seconds"))
-            cells.append(f"{100 * mean:.1f}{spread} ({100 * before:.1f}, {seconds:.2g} s)")
+            cells.append(f"{mean_text([row['value'] for row in own])} ({100 * before:.1f}, {seconds:.2g} s)")
         body.append([name, *cells])
     note = "Test part: mean over splits ± standard error; in brackets predictions made before learning, and seconds."
     return "\n".join([*lines, markdown_table(["learner", *sets], body), "", note, ""])

@@ -1,0 +1,1 @@
+"""Notebooks, guide and results of csf; what makes the tables is `notebooks.experiments`."""
