@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Self, TypedDict, final
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypedDict, final
 
 import numpy as np
 
-from csf._common.typing import Costs, PathLike
+from csf._common.typing import Array, Costs, PathLike
 from csf.errors.hull import Hull
 from csf.errors.profile import ErrorProfile
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
-    from csf.thresholding.curve import Cut, ThresholdCurve
-
 
 __all__ = [
     "CompleteFields",
@@ -293,7 +291,31 @@ def check_share(profile: ErrorProfile, pos: float) -> None:
         )
 
 
-def outcome(metric: Metric, profile: ErrorProfile, *, hull: Hull | None = None, cut: Cut | None = None) -> Outcome:
+class ChosenCut(Protocol):
+    """A threshold and the profile that it gives."""
+
+    @property
+    def threshold(self) -> float:
+        """Positive from this score on."""
+        ...
+
+    @property
+    def profile(self) -> ErrorProfile:
+        """What it errs."""
+        ...
+
+
+class AllCuts(Protocol):
+    """The profiles of all thresholds of a score."""
+
+    def lower_hull(self) -> Array:
+        """Those that no mixture of others beats."""
+        ...
+
+
+def outcome(
+    metric: Metric, profile: ErrorProfile, *, hull: Hull | None = None, cut: ChosenCut | None = None
+) -> Outcome:
     """Fields of a complete `Trial` whose model was evaluated on one data set.
 
     Parameters
@@ -304,7 +326,7 @@ def outcome(metric: Metric, profile: ErrorProfile, *, hull: Hull | None = None, 
         Errors of the model's own decision.
     hull : Hull, default=None
         Known profiles of all its cuts; ``None`` knows only the own decision.
-    cut : Cut, default=None
+    cut : ChosenCut, default=None
         The best of all cuts; ``None`` keeps the own decision.
 
     Returns
@@ -335,7 +357,7 @@ def outcome(metric: Metric, profile: ErrorProfile, *, hull: Hull | None = None, 
     }
 
 
-def known_hull(profile: ErrorProfile, curve: ThresholdCurve | None) -> Hull:
+def known_hull(profile: ErrorProfile, curve: AllCuts | None) -> Hull:
     """Hull of a model's own decision and all cuts of its score (``None`` for no score)."""
     points = [[(profile.fn, profile.fp)]]
     return Hull(np.concatenate(points if curve is None else [*points, curve.lower_hull()]))

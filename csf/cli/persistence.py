@@ -6,25 +6,24 @@ import copy
 import inspect
 import zipfile
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import sklearn
 
-import csf
 from csf import metrics, strategies
 from csf._common.files import replaced
 from csf._common.typing import PathLike
+from csf._common.version import __version__
 from csf._common.warn import warn
 from csf.cli.data import Features
 from csf.cli.errors import CliError, require
+from csf.errors import ErrorProfile
 from csf.errors.hull import Hull
 from csf.metrics import rates
 from csf.resampling import Assessment
+from csf.search import CostSearch
 from csf.search.guarantee import Guarantee
-
-if TYPE_CHECKING:
-    from csf.search.estimator import CostSearch
-
+from csf.study import Study
+from csf.trials import Trial
 
 __all__ = ["load_model", "required_trust", "save_model"]
 
@@ -39,7 +38,7 @@ _PLAIN = ("numpy.dtype", "collections.OrderedDict")
 
 def _trusted_types():
     """Full names of all types that a file may hold."""
-    parts = [Assessment, csf.CostSearch, csf.ErrorProfile, csf.Study, csf.Trial, Guarantee, Hull]
+    parts = [Assessment, CostSearch, ErrorProfile, Study, Trial, Guarantee, Hull]
     for module in (metrics, rates, strategies):
         parts += [part for _, part in inspect.getmembers(module, inspect.isclass)]
     parts += strategies.STRATEGIES.values()
@@ -67,7 +66,7 @@ def save_model(path: PathLike, search: CostSearch, features: Features) -> None:
     content = {
         "format": FORMAT,
         "version": VERSION,
-        "csf": csf.__version__,
+        "csf": __version__,
         "sklearn": sklearn.__version__,
         "features": features.to_dict(),
         "search": _without_scores(search),

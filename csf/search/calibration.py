@@ -15,9 +15,9 @@ from csf._common.typing import Array, Estimator, IntArray
 from csf._common.warn import warn
 from csf._sklearn import safe_indexing, slice_params
 from csf._validation import check_fraction
+from csf.bounds.ceiling import ceiling
 from csf.resampling import AssessedMixin, ScoreStore
 from csf.resampling.resampling import decisions
-from csf.search.ceiling import ceiling
 from csf.search.guarantee import Guarantee, certify
 from csf.search.results import summary
 from csf.search.stable_choice import stable_choice

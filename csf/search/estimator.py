@@ -13,6 +13,7 @@ from sklearn.utils import get_tags
 from csf._common.typing import Estimator, Label, PathLike, RandomState_, Samples
 from csf._sklearn import CallbackSupportMixin, with_callbacks
 from csf._validation import check_class_weights, check_samples
+from csf.metrics.aim import aim_of
 from csf.resampling import MAX_BYTES
 from csf.samples.labels import read_labels
 from csf.samples.routing import BaseRoutingMixin
@@ -21,7 +22,6 @@ from csf.search.arguments import check_arguments
 from csf.search.calibration import calibration_split
 from csf.search.deadline import Deadline
 from csf.search.fitted import SearchResults
-from csf.search.plan import aim_of
 from csf.search.prefit import is_prefit, prefit_study
 from csf.search.running import RunningMixin
 from csf.search.shown import ReportMixin, TrialsFrameMixin
@@ -172,7 +172,7 @@ class CostSearch(
         The winner, trained on all data (coded 0 and 1); absent with ``refit=False``.
     upper_bound_, gap_ : float
         Estimate of the best value that other levels could reach with these parameters on these folds (no proof: it
-        covers the best of a dense grid of levels in 19 of 20 searches, see `csf.search.ceiling`), and its distance from
+        covers the best of a dense grid of levels in 19 of 20 searches, see `csf.bounds.ceiling`), and its distance from
         the best value attained. Under a constraint both speak of classifiers that satisfy it: where none does the gap
         is NaN.
     bound_margin_ : float

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from csf._common.typing import Estimator, IntArray
 from csf.costs.one_vs_rest import WEIGHTINGS
 from csf.costs.weights import check_class_weight
-from csf.metrics import Constrained, get_constraint, get_metric
+from csf.metrics import get_constraint, get_metric
 from csf.samples.folds import Fold, bound_share, make_folds
 from csf.samples.splits import resolve_splits
 from csf.search.arguments import with_setting
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from csf.trainers.base import Trainer
     from csf.trainers.prepared import Prepared
 
-__all__ = ["Plan", "TrainingSetup", "aim_of", "make_plan", "open_checkpoint"]
+__all__ = ["Plan", "TrainingSetup", "make_plan", "open_checkpoint"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,17 +101,6 @@ class Plan:
         everything = np.arange(self.task.n_samples)
         (trainer,) = self.setup.trainers(self.bases[setting], [Fold(self.task, everything, everything)])
         return trainer
-
-
-def aim(metric: str | Metric, constraint: Any) -> Metric:
-    """What is maximised: a metric, under a constraint if there is one."""
-    metric, constraint = get_metric(metric), get_constraint(constraint)
-    return metric if constraint is None else Constrained(metric, constraint)
-
-
-def aim_of(search: Estimator) -> Metric:
-    """What a search maximises, or anything else that has a metric and maybe a constraint."""
-    return aim(search.metric, getattr(search, "constraint", None))
 
 
 def make_plan(search: Estimator, metric: Metric, task: Task, split_params: dict[str, Any], prepared: Prepared) -> Plan:

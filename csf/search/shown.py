@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -58,9 +57,10 @@ class ReportMixin:
             If data or rivals do not fit the search.
         """
         check_is_fitted(self, "best_score_")
-        # Reports draw plots of searches, and so stand below them: found when one is asked for, not imported.
-        write_report: Any = import_module("csf.report").write_report
-        write_report(self, path, X, y, sample_weight=sample_weight, rivals=rivals, title=title, facts=facts)
+        from csf.report.write import write_report  # draws: loaded when a page is asked for
+
+        fitted: Any = self
+        write_report(fitted, path, X, y, sample_weight=sample_weight, rivals=rivals, title=title, facts=facts)
 
 
 class TrialsFrameMixin:
