@@ -26,20 +26,8 @@ _HOMES = {
 # Packages that are there after ``import csf``, as ``csf.metrics``, without being loaded by it.
 _ROOMS = (
     *("bounds", "cli", "cluster", "costs", "dask", "errors", "experiments", "export", "fenchel", "linear", "metrics"),
-    *(
-        "online",
-        "plots",
-        "report",
-        "resampling",
-        "samples",
-        "scores",
-        "search",
-        "spark",
-        "strategies",
-        "streams",
-        "structural",
-    ),
-    *("study", "testing", "thresholding", "trainers", "trials"),
+    *("online", "plots", "report", "resampling", "samples", "scores", "search", "spark", "strategies", "streams"),
+    *("structural", "study", "testing", "thresholding", "trainers", "trials"),
 )
 
 _moved.register()

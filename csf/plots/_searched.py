@@ -109,6 +109,6 @@ def study_of(search: FittedSearch, setting: int | None = None) -> Told:
     check_is_fitted(search, "trials_")
     if setting is None:
         setting = search.trials_[search.best_index_].setting
-    if not 0 <= setting < len(search.studies_):
+    if setting is None or not 0 <= setting < len(search.studies_):
         raise ValueError(f"setting must be in 0..{len(search.studies_) - 1} or None for the winner's, got {setting!r}")
     return search.studies_[setting]
