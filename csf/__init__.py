@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from csf._common.version import __version__
+
 if TYPE_CHECKING:
     from csf.errors import ErrorProfile
     from csf.search import CostSearch, MacroCostSearch
@@ -10,8 +12,6 @@ if TYPE_CHECKING:
     from csf.trials import Trial
 
 __all__ = ["CostSearch", "ErrorProfile", "MacroCostSearch", "Study", "Trial", "__version__"]
-
-__version__ = "0.2.0"
 
 # Where the names above live. They are found when they are first asked for: ``import csf`` itself costs nothing.
 _HOMES = {
@@ -25,8 +25,8 @@ _HOMES = {
 # Packages that are there after ``import csf``, as ``csf.metrics``, without being loaded by it.
 _ROOMS = (
     *("bounds", "cli", "cluster", "costs", "dask", "errors", "export", "fenchel", "linear", "metrics"),
-    *("online", "plots", "report", "samples", "scores", "search", "spark", "strategies", "streams", "structural"),
-    *("study", "testing", "thresholding", "trainers", "trials"),
+    *("online", "plots", "report", "resampling", "samples", "scores", "search", "spark", "strategies", "streams"),
+    *("structural", "study", "testing", "thresholding", "trainers", "trials"),
 )
 
 

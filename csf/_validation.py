@@ -44,25 +44,7 @@ Number = TypeVar("Number", bound=float)
 
 
 def check_labels(y: ArrayLike) -> tuple[Array, Array]:
-    """Check labels of at least two classes.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        Labels: numbers, booleans or strings.
-
-    Returns
-    -------
-    y : ndarray of shape (n_samples,)
-        The labels as a flat array.
-    classes : ndarray of shape (n_classes,)
-        Sorted distinct labels.
-
-    Raises
-    ------
-    ValueError
-        If ``y`` is empty, has missing labels, real numbers or one class only.
-    """
+    """Labels of at least two classes as a flat array, and the sorted distinct ones."""
     if np.asarray(y).shape[1:] == (1,):
         warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples, ), "
@@ -97,28 +79,9 @@ def check_labels(y: ArrayLike) -> tuple[Array, Array]:
 
 
 def check_binary_target(y: ArrayLike, pos_label: Label = None) -> tuple[Array, BoolArray, Label]:
-    """Split a binary target into its classes and a boolean array.
+    """Sorted classes of a binary target, whether each label is the positive one, and the positive one.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        Labels: numbers, booleans or strings; exactly two distinct values.
-    pos_label : label, default=None
-        The positive class. ``None`` means 1 for labels {0, 1} or {-1, 1}, ``True`` for booleans.
-
-    Returns
-    -------
-    classes : ndarray of shape (2,)
-        Sorted distinct labels.
-    is_pos : ndarray of bool, shape (n_samples,)
-        ``True`` for samples of the positive class.
-    pos_label : label
-        The positive class, as in ``classes``.
-
-    Raises
-    ------
-    ValueError
-        If ``y`` is empty, has NaN, one class or more than two, or ``pos_label`` is missing or unknown.
+    Without ``pos_label`` it is 1 for labels {0, 1} or {-1, 1}, and ``True`` for booleans.
     """
     labels, classes = check_labels(y)
     if classes.shape[0] > 2:
@@ -145,27 +108,7 @@ def check_binary_target(y: ArrayLike, pos_label: Label = None) -> tuple[Array, B
 
 
 def check_samples(X: Samples, y: ArrayLike) -> tuple[Samples, Any]:
-    """Check that samples and labels are in memory and equally many, and return them in a form that can be indexed.
-
-    Parameters
-    ----------
-    X : array-like, sparse matrix or frame of shape (n_samples, n_features)
-        Samples.
-    y : array-like of shape (n_samples,)
-        Labels.
-
-    Returns
-    -------
-    X, y : indexable
-        The same data.
-
-    Raises
-    ------
-    TypeError
-        If one is a plan of a computation (a lazy or distributed frame or array) or an iterator.
-    ValueError
-        If their lengths differ.
-    """
+    """Check that samples and labels are in memory and equally many, and return them in a form that can be indexed."""
     for name, value in (("X", X), ("y", y)):
         way = _way_into_memory(name, value)
         if way is not None:
@@ -193,25 +136,7 @@ def _way_into_memory(name: str, value: Any) -> str | None:
 
 
 def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array | None:
-    """Check sample weights and return them as float64, or ``None`` for no weights.
-
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_samples,) or None
-        Weights: finite, not negative, not all zero.
-    n_samples : int
-        The number of samples they must match.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,) or None
-        The weights.
-
-    Raises
-    ------
-    ValueError
-        If the length differs or a weight is NaN, infinite or negative, or all are zero.
-    """
+    """Check sample weights and return them as float64, or ``None`` for no weights."""
     if sample_weight is None:
         return None
     if isinstance(sample_weight, numbers.Number):

@@ -1,34 +1,26 @@
 """scikit-learn's own checks on estimators of two classes.
 
-Some checks have labels other than {0, 1} and {-1, 1}, where csf refuses to guess which class is the positive one. The
-quick suite runs all checks on estimators that take the second class; the slow one on those that people use as well.
+Some checks have labels other than {0, 1} and {-1, 1}, where csf refuses to guess which class is the positive one.
+Estimators that take the second class (or the first for the null class) run them all.
 """
 
 from functools import wraps
 
 import numpy as np
+from sklearn.utils.estimator_checks import check_estimator
 
-__all__ = ["NEEDS_POS_LABEL", "OTHER_LABELS", "OTHER_LABELS_AND_WEIGHTS", "SecondClassPositive", "any_labels"]
+from csf import CostSearch
 
-NEEDS_POS_LABEL = "the check's labels are not {0, 1} or {-1, 1}: guessing the positive class would take the wrong one"
-OTHER_LABELS = dict.fromkeys(
-    [
-        "check_estimators_dtypes",
-        "check_classifier_data_not_an_array",
-        "check_classifiers_classes",
-        "check_fit2d_1feature",
-    ],
-    NEEDS_POS_LABEL,
-)
-OTHER_LABELS_AND_WEIGHTS = OTHER_LABELS | dict.fromkeys(
-    [
-        "check_sample_weights_pandas_series",
-        "check_sample_weights_not_an_array",
-        "check_sample_weights_shape",
-        "check_sample_weights_not_overwritten",
-    ],
-    NEEDS_POS_LABEL,
-)
+__all__ = ["FirstClassNull", "SecondClassPositive", "any_labels", "faults_of"]
+
+
+def faults_of(estimator, expected):
+    """Checks that fail, and those that were expected to fail (names and reasons) and pass."""
+    results = check_estimator(estimator, expected_failed_checks=expected, on_skip=None, on_fail=None)
+    assert len(results) > 40
+    failed = [f"{each['check_name']}: {each['exception']!r}" for each in results if each["status"] == "failed"]
+    passed = [each["check_name"] for each in results if each["status"] == "passed" and each["expected_to_fail"]]
+    return failed + [f"{name} passes" for name in passed]
 
 
 class SecondClassPositive:
@@ -57,3 +49,17 @@ def _taking_the_second(kind):
             self.pos_label = given
 
     return fit
+
+
+class FirstClassNull(CostSearch):
+    """CostSearch that takes the first class as the null one."""
+
+    def fit(self, X, y, sample_weight=None, **fit_params):
+        labels = np.unique(np.asarray(y).astype(str)) if y is not None else ()
+        given = self.null_class
+        if len(labels) > 1:
+            self.null_class = next(label for label in np.asarray(y).ravel() if str(label) == labels[0])
+        try:
+            return super().fit(X, y, sample_weight=sample_weight, **fit_params)
+        finally:
+            self.null_class = given

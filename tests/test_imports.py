@@ -1,51 +1,19 @@
-"""Imports point one way, and only one file knows scikit-learn's private names."""
+"""Imports point one way over few floors, and only one file knows scikit-learn's private names.
+
+An import linter follows import statements; here names of modules in strings count too (``import_module("csf.x")``, a
+map that ``__getattr__`` reads): what is loaded late is as much an arrow as what is loaded first.
+"""
 
 import ast
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-import pytest
 from sklearn.base import BaseEstimator
 
 import csf
 
 ROOT = Path(csf.__file__).parent
-FILES = sorted(ROOT.rglob("*.py"))
-# Each part imports from parts further up alone. "csf" stands for the public names of csf/__init__.py.
-ORDER = [
-    *(
-        "_common",
-        "_sklearn",
-        "_validation",
-        "samples",
-        "errors",
-        "metrics",
-        "scores",
-        "costs",
-        "linear",
-        "resampling",
-        "thresholding",
-    ),
-    *("trials", "bounds", "strategies", "study", "trainers", "search", "cluster", "dask", "spark", "csf", "fenchel"),
-    *("streams", "online", "structural", "testing", "plots", "report", "export", "cli", "__main__"),
-]
-# Slow to import, or not installed everywhere: only where they are used, inside functions.
-LATE = {
-    "onnx",
-    "matplotlib",
-    "shapely",
-    "pandas",
-    "polars",
-    "skops",
-    "IPython",
-    "lightgbm",
-    "xgboost",
-    "pyarrow",
-    "river",
-    "dask",
-    "distributed",
-    "pyspark",
-}
+MOST_FLOORS = 12
 PRIVATE = {name for name in dir(BaseEstimator) if name.startswith("_") and not name.startswith("__")}
 
 
@@ -54,8 +22,7 @@ def name_of(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-MODULES = {name_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
-each_module = pytest.mark.parametrize("module", MODULES)
+MODULES = {name_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))}
 
 
 def imports(tree):
@@ -64,74 +31,68 @@ def imports(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, ()) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"relative import in line {node.lineno}"
             yield node.module, tuple(alias.name for alias in node.names)
 
 
-def csf_imports(tree):
+def arrows(module):
     """Modules of csf that a file imports; names of a package count as its modules where they are some."""
-    for module, names in imports(tree):
-        if module.split(".")[0] == "csf":
-            below = [f"{module}.{name}" for name in names if f"{module}.{name}" in MODULES]
-            yield from below or [module]
+    tree = MODULES[module]
+    for other, names in imports(tree):
+        if other.split(".")[0] == "csf":
+            below = [f"{other}.{name}" for name in names if f"{other}.{name}" in MODULES]
+            yield from below or [other]
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    # A file may name the package that it lies in, to open what lies beside it.
+    yield from (text for text in texts if text in MODULES and "." in text and not f"{module}.".startswith(f"{text}."))
+    if module == "csf":
+        yield from (f"csf.{room}" for room in csf._ROOMS)
 
 
-def part_of(module):
+ARROWS = {module: set(arrows(module)) for module in MODULES}
+
+
+def room_of(module):
     """First part below csf; the package itself is "csf"."""
     return module.split(".")[1] if "." in module else "csf"
 
 
-@each_module
-def test_every_module_has_a_place(module):
-    assert part_of(module) in ORDER, f"put {part_of(module)!r} into ORDER, below what it imports"
+def rooms():
+    """Rooms that each room imports from."""
+    graph = {room_of(module): set() for module in MODULES}
+    for module, others in ARROWS.items():
+        graph[room_of(module)] |= {room_of(other) for other in others} - {room_of(module)}
+    return graph
 
 
-@each_module
-def test_imports_point_one_way(module):
-    own = part_of(module)
-    for other in csf_imports(MODULES[module]):
-        part = part_of(other)
-        assert part == own or ORDER.index(part) < ORDER.index(own), f"{module} imports {other}"
+def test_no_file_imports_itself_through_others():
+    TopologicalSorter(ARROWS).prepare()
 
 
-def test_no_module_imports_itself_through_others():
-    graph = {module: set(csf_imports(tree)) for module, tree in MODULES.items()}
-    TopologicalSorter(graph).prepare()
+def test_rooms_import_one_way_over_few_floors():
+    graph = rooms()
+    floors = {}
+    for room in TopologicalSorter(graph).static_order():
+        floors[room] = 1 + max((floors[other] for other in graph[room]), default=0)
+    high = [room for room in graph if floors[room] > MOST_FLOORS]
+    assert not high, {room: sorted(graph[room], key=floors.get)[-1] for room in high}
 
 
-@each_module
-def test_no_package_is_imported_from_inside(module):
-    """Its ``__init__`` imports the module that asks: a cycle that only the order of lines hides."""
-    package = ".".join(module.split(".")[:2]) if module.count(".") > 1 else "csf"
-    names = set(csf_imports(MODULES[module])) if module != "csf" else set()
-    if package != "csf" or ORDER.index(part_of(module)) < ORDER.index("csf"):
-        assert package not in names
+def test_strings_are_arrows():
+    """The package's own map of late names is one, and so the check sees through it."""
+    assert {"search", "study", "cli"} <= rooms()["csf"]
+    assert not [room for room, others in rooms().items() if "csf" in others]
+    assert set(csf._ROOMS) >= {room for room in rooms() if room != "csf" and room[0] != "_"}
 
 
-@each_module
-def test_private_names_of_scikit_learn_stay_in_one_file(module):
-    if module == "csf._sklearn":
-        return
-    for name, names in imports(MODULES[module]):
-        if name.split(".")[0] == "sklearn":
-            private = [part for part in (*name.split("."), *names) if part.startswith("_")]
-            assert not private, f"{module} imports {private} of scikit-learn; only csf._sklearn may"
-    for node in ast.walk(MODULES[module]):
-        if isinstance(node, ast.Attribute):
-            assert node.attr not in PRIVATE, f"{module}, line {node.lineno}: {node.attr} belongs to scikit-learn"
-
-
-@each_module
-def test_heavy_libraries_are_imported_where_they_are_used(module):
-    # Its classes are Spark's, so that nothing works without; no other part imports it.
-    late = LATE - {"pyspark"} if part_of(module) == "spark" else LATE
-    for node in MODULES[module].body:
-        top = [node] if isinstance(node, ast.Import | ast.ImportFrom) else []
-        names = {name.split(".")[0] for name, _ in imports(ast.Module(top, []))}
-        assert not names & late, f"{module} imports {names & late} at its top"
-
-
-@each_module
-def test_files_are_short(module):
-    path = next(path for path in FILES if name_of(path) == module)
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+def test_private_names_of_scikit_learn_stay_in_one_file():
+    faults = []
+    for module, tree in MODULES.items():
+        if module == "csf._sklearn":
+            continue
+        for other, names in imports(tree):
+            if other.split(".")[0] == "sklearn":
+                private = [part for part in (*other.split("."), *names) if part.startswith("_")]
+                faults += [f"{module} imports {private}"] if private else []
+        used = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in PRIVATE]
+        faults += [f"{module}, line {node.lineno}: {node.attr}" for node in used]
+    assert not faults

@@ -17,28 +17,7 @@ _LOCK = Lock()
 
 
 def njit(*, cache: bool = True, **options: Any) -> Callable[[Loop], Loop]:
-    """`numba.njit` that waits for the first call.
-
-    Parameters
-    ----------
-    cache : bool, default=True
-        Whether to keep the compiled code for other processes, see `csf._common.compile_cache`.
-    **options : object
-        Passed on to `numba.njit`.
-
-    Returns
-    -------
-    callable
-        The decorator.
-
-    Examples
-    --------
-    >>> @njit(cache=False)
-    ... def twice(x):
-    ...     return 2 * x
-    >>> twice(21)
-    42
-    """
+    """`numba.njit` that waits for the first call; ``cache`` keeps the code for other processes, see `compile_cache`."""
 
     def decorate(function: Loop) -> Loop:
         return cast(Loop, Kernel(cast(FunctionType, function), cache, options))
@@ -47,17 +26,7 @@ def njit(*, cache: bool = True, **options: Any) -> Callable[[Loop], Loop]:
 
 
 class Kernel:
-    """A function that is compiled when it is first called.
-
-    Parameters
-    ----------
-    py_func : function
-        The function.
-    cache : bool
-        Whether to keep the compiled code for other processes.
-    options : dict
-        Options of `numba.njit`.
-    """
+    """A function that is compiled when it is first called."""
 
     __name__: str
 
@@ -71,13 +40,7 @@ class Kernel:
         return (self._dispatcher or self.dispatcher())(*arguments)
 
     def dispatcher(self) -> Callable[..., Any]:
-        """numba's own object, in which other kernels can be inlined.
-
-        Returns
-        -------
-        callable
-            The same one each time.
-        """
+        """numba's own object, in which other kernels can be inlined; the same each time."""
         with _LOCK:
             return self._made()
 

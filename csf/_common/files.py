@@ -34,34 +34,6 @@ def replaced(path: PathLike, mode: str = "w", **options: Any) -> Iterator[Any]:
     the end of the process), ``path`` stays as it was. Links are followed, the permissions of a file that is replaced
     stay, and what killed runs left beside this file is removed. What is not a file (a pipe, a device) is written as
     it is.
-
-    Parameters
-    ----------
-    path : path-like
-        The file; it need not exist.
-    mode : {"w", "wb"}, default="w"
-        Text or bytes.
-    **options
-        As for ``open``.
-
-    Yields
-    ------
-    file
-        Open for writing.
-
-    Raises
-    ------
-    OSError
-        If ``path`` or its folder cannot be written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "a.txt")
-    >>> with replaced(path) as file:
-    ...     _ = file.write("new")
-    >>> os.listdir(os.path.dirname(path))
-    ['a.txt']
     """
     if mode == "w":
         options = {"encoding": "utf-8"} | options
@@ -185,40 +157,13 @@ def write_json(path: PathLike, content: Any) -> None:
 
 
 def write_record(path: PathLike, kind: str, version: int, content: dict[str, Any]) -> None:
-    """Write a record for `read_record`: JSON with its kind, its version and a checksum.
-
-    Parameters
-    ----------
-    path : path-like
-        File to write, in one step.
-    kind : str
-        What it is, e.g. ``"csf-study"``.
-    version : int
-        Version of this kind.
-    content : dict
-        Plain numbers, strings, lists and dicts with keys that are strings.
-    """
+    """Write a record for `read_record`: plain JSON with its kind, its version and a checksum."""
     content = {"format": kind, "version": version, **content}
     write_json(path, content | {"sha256": _checksum(content)})
 
 
 def read_record(path: PathLike, kind: str, version: int) -> dict[str, Any]:
-    """Content of a file written by `write_record`, or a ValueError that says what the file is instead.
-
-    Parameters
-    ----------
-    path : path-like
-        File to read; it is never written.
-    kind : str
-        What it must be.
-    version : int
-        Version that it must have.
-
-    Returns
-    -------
-    dict
-        What was written, to the last digit.
-    """
+    """Content of a file written by `write_record`, or a ValueError that says what the file is instead."""
     path = os.fsdecode(path)
     with open(path, "rb") as file:
         raw = file.read()

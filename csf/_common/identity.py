@@ -21,73 +21,22 @@ _COUNTS = ("co_argcount", "co_posonlyargcount", "co_kwonlyargcount")
 
 
 def fingerprint(content: object) -> str:
-    """Hash of `describe`.
-
-    Parameters
-    ----------
-    content : object
-        As for `describe`.
-
-    Returns
-    -------
-    str
-        The same in every process for the same content, and another one for other content.
-
-    Examples
-    --------
-    >>> def power(k):
-    ...     return lambda x: x**k
-    >>> fingerprint(power(2)) == fingerprint(power(2)), fingerprint(power(2)) == fingerprint(power(3))
-    (True, False)
-    """
+    """Hash of `describe`: the same in every process for the same content, and another one for other content."""
     return hashlib.sha256(json.dumps(describe(content)).encode()).hexdigest()
 
 
 def named(part: object) -> list[str]:
-    """What a file says of an object that is to be given again.
-
-    Parameters
-    ----------
-    part : object
-        As for `describe`.
-
-    Returns
-    -------
-    list of str
-        Its text, without the memory addresses that differ in each process, and its `fingerprint`.
-    """
+    """What a file says of an object that is to be given again: its text without memory addresses, its fingerprint."""
     return [re.sub(r" at 0x[0-9a-fA-F]+", "", repr(part)), fingerprint(part)]
 
 
 def describe(content: object) -> list[Any]:
     """Plain description of estimators, functions, arrays and values that is the same in every process.
 
-    Parameters
-    ----------
-    content : object
-        Anything that can be pickled, functions of all kinds, and containers of these.
-
-    Returns
-    -------
-    list
-        Lists of strings.
-
-    Raises
-    ------
-    TypeError
-        If a part has no content that could be compared, as a generator or an open file.
-
-    Notes
-    -----
     Values of different types differ (1, 1.0 and True). Functions count by their names and code, by their default
     arguments, by what they enclose, by the instance they are bound to, and by the plain values and the functions of
     their own module that they read as global variables. Classes count by their names, those made inside a function
     by their methods too. A class, or a function of another module, that a function reads counts by its name.
-
-    Examples
-    --------
-    >>> describe((2, "two"))
-    ['tuple', ['int', '2'], ['str', "'two'"]]
     """
     try:
         return _Describer().of(content)

@@ -17,28 +17,9 @@ _ALIKE = 0.65
 
 
 def did_you_mean(name: object, known: Iterable[Any], aliases: dict[str, str] | None = None) -> str:
-    """Sentence that offers the name which was probably meant; empty where none is like it.
+    """Sentence, after a space, that offers the name which was probably meant; empty where none is like it.
 
-    Parameters
-    ----------
-    name : object
-        What was given.
-    known : iterable
-        What is accepted: names, or labels and other values, which are offered where they are written alike.
-    aliases : dict, default=None
-        Names in other libraries, in small letters and digits alone, and what they are called here.
-
-    Returns
-    -------
-    str
-        With a space before it.
-
-    Examples
-    --------
-    >>> did_you_mean("G-mean", ["f1", "gmean"]), did_you_mean("F1_score", ["f1", "gmean"])
-    (". Did you mean 'gmean'?", ". Did you mean 'f1'?")
-    >>> did_you_mean("1", [0, 1]), did_you_mean("accuracy", ["f1", "gmean"])
-    ('. Did you mean 1?', '')
+    ``aliases`` are names in other libraries, in small letters and digits alone, and what they are called here.
     """
     known = list(known)
     for other in known:
@@ -61,28 +42,7 @@ def look_up(
 ) -> Entry:
     """Entry of a registry, or a ValueError with the names that are accepted and the one that was probably meant.
 
-    Parameters
-    ----------
-    name : object
-        Name of the entry.
-    registry : dict
-        Entries by name.
-    what : str
-        What they are, such as ``"metric"``.
-    more : str
-        What is accepted besides names.
-    aliases : dict, default=None
-        See `did_you_mean`.
-
-    Returns
-    -------
-    object
-        The entry.
-
-    Examples
-    --------
-    >>> look_up("one", {"one": 1}, "number", "or an int")
-    1
+    ``what`` the entries are, such as ``"metric"``; ``more`` says what is accepted besides names.
     """
     if isinstance(name, str) and name in registry:
         return registry[name]

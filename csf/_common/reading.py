@@ -25,27 +25,6 @@ def reading(path: PathLike, kind: str, error: type[Exception] = ValueError) -> I
 
     A damaged file can fail anywhere in a library, with any error. Files that cannot be opened at all keep their
     OSError.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    kind : str
-        What it should be, such as ``"a Parquet file"``.
-    error : type, default=ValueError
-        What is raised.
-
-    Raises
-    ------
-    ValueError
-        Or ``error``, with what the library said.
-
-    Examples
-    --------
-    >>> with reading("rows.csv", "a number"):
-    ...     int("x")
-    Traceback (most recent call last):
-    ValueError: cannot read rows.csv as a number: invalid literal for int() with base 10: 'x'
     """
     try:
         yield
@@ -59,26 +38,9 @@ def reading(path: PathLike, kind: str, error: type[Exception] = ValueError) -> I
 
 
 def read_arrays(path: PathLike, error: type[Exception] = ValueError) -> tuple[Samples, dict[str, Array]]:
-    """Arrays of a data set: ``y``, and ``X`` or the parts ``X_data``, ``X_indices``, ``X_indptr`` and ``X_shape``.
+    """Samples (float64) and all arrays of an ``.npz`` file.
 
-    Parameters
-    ----------
-    path : path-like
-        File written by ``numpy.savez`` or ``numpy.savez_compressed``.
-    error : type, default=ValueError
-        What is raised.
-
-    Returns
-    -------
-    X : ndarray or CSR array of shape (n_samples, n_features)
-        Samples, float64.
-    arrays : dict of ndarray
-        Everything in the file.
-
-    Raises
-    ------
-    ValueError
-        Or ``error``, if the file cannot be read, lacks arrays, or holds some that do not fit together.
+    It holds ``y``, and ``X`` or the parts ``X_data``, ``X_indices``, ``X_indptr`` and ``X_shape``.
     """
     # numpy leaves a damaged file open, so that it is opened here
     with reading(path, "a data set", error), open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:

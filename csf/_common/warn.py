@@ -14,15 +14,7 @@ _BETWEEN = {"csf", "sklearn", "joblib", "contextlib", "functools", "threading", 
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the innermost line outside csf and outside what calls it for the user.
-
-    Parameters
-    ----------
-    message : str
-        What is wrong, and the way out.
-    category : type, default=UserWarning
-        Class of the warning.
-    """
+    """Warn at the innermost line outside csf and outside what calls it for the user."""
     inner = sys._getframe(1)
     # A worker thread has no line of the user's: the main thread waits for it at one.
     main = sys._current_frames().get(threading.main_thread().ident or 0)

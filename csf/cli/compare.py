@@ -20,7 +20,6 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.pipeline import Pipeline
 from tqdm.auto import tqdm
 
-from csf import CostSearch
 from csf._common.cells import cell
 from csf._common.files import replaced
 from csf._common.typing import Samples
@@ -31,6 +30,7 @@ from csf.cli.rivals import POOLED, RIVALS, NotApplicable
 from csf.cli.tables import format_mean, format_number, format_table
 from csf.metrics.aim import aim_of
 from csf.report import Comparison, write_comparison
+from csf.search import CostSearch
 from csf.strategies import STRATEGIES, get_strategy
 
 if TYPE_CHECKING:

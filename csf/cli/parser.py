@@ -6,8 +6,8 @@ import argparse
 import textwrap
 from argparse import ArgumentParser
 
-import csf
 from csf._common.names import did_you_mean
+from csf._common.version import __version__
 from csf.bounds import BOUNDS
 from csf.cli import compare, predict, search
 from csf.cli.command import CommandParser, add_command
@@ -57,7 +57,7 @@ def make_parser() -> ArgumentParser:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"csf {csf.__version__}")
+    parser.add_argument("--version", action="version", version=f"csf {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _add_search(commands)
     _add_compare(commands)

@@ -5,29 +5,28 @@ from __future__ import annotations
 import inspect
 import zipfile
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import sklearn
 
-import csf
 from csf import metrics, strategies
 from csf._common.files import replaced
 from csf._common.typing import PathLike
+from csf._common.version import __version__
 from csf._common.warn import warn
 from csf.cli.data import Features
 from csf.cli.errors import CliError, require
+from csf.errors import ErrorProfile
 from csf.errors.hull import Hull
 from csf.metrics import rates
 from csf.resampling import Assessment
+from csf.search import CostSearch
 from csf.search.config import SearchConfig
 from csf.search.gain_rule import Choice
 from csf.search.guarantee import Guarantee
 from csf.search.outcome import SearchOutcome
+from csf.study import Study
 from csf.thresholding.rule import ThresholdRule
-
-if TYPE_CHECKING:
-    from csf.search.estimator import CostSearch
-
+from csf.trials import Trial
 
 __all__ = ["load_model", "required_trust", "save_model"]
 
@@ -42,8 +41,8 @@ _PLAIN = ("numpy.dtype", "collections.OrderedDict")
 
 def _trusted_types():
     """Full names of all types that a file may hold."""
-    parts = [Assessment, Choice, csf.CostSearch, csf.ErrorProfile, csf.Study, csf.Trial, Guarantee, Hull]
-    parts += [SearchConfig, SearchOutcome, ThresholdRule]
+    parts = [Assessment, Choice, CostSearch, ErrorProfile, Study, Trial, Guarantee, Hull, SearchConfig]
+    parts += [SearchOutcome, ThresholdRule]
     for module in (metrics, rates, strategies):
         parts += [part for _, part in inspect.getmembers(module, inspect.isclass)]
     parts += strategies.STRATEGIES.values()
@@ -56,7 +55,7 @@ def save_model(path: PathLike, search: CostSearch, features: Features) -> None:
     content = {
         "format": FORMAT,
         "version": VERSION,
-        "csf": csf.__version__,
+        "csf": __version__,
         "sklearn": sklearn.__version__,
         "features": features.to_dict(),
         "search": search._without_scores(),

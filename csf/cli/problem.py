@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from csf import CostSearch
 from csf._common.typing import Array, BoolArray, IntArray, Samples
 from csf._sklearn import safe_indexing
 from csf.cli.data import Dataset, ReadOptions, densified, read_dataset
@@ -20,6 +19,7 @@ from csf.cli.rivals import Setup
 from csf.errors.profile import ErrorProfile
 from csf.metrics import get_constraint, get_metric
 from csf.samples.splits import resolve_splits
+from csf.search import CostSearch
 from csf.search.defaults import AUTO, cv_of, has_fast_solver, settings_of
 from csf.trainers import seeded
 

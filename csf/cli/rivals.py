@@ -10,11 +10,11 @@ from sklearn.metrics import make_scorer
 from sklearn.model_selection import ParameterGrid, TunedThresholdClassifierCV
 from sklearn.pipeline import Pipeline
 
-from csf import CostSearch
 from csf._common.typing import Array, Estimator, IntArray, Samples
 from csf._sklearn import clone, safe_indexing
 from csf.cli.models import CLASSIFIER
 from csf.errors.profile import ErrorProfile
+from csf.search import CostSearch
 from csf.search.defaults import AUTO
 from csf.strategies import Ladder
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-import csf
 from csf._common.files import write_json
+from csf._common.version import __version__
 from csf.cli.errors import CliError, require
 from csf.cli.figures import check_figure, draw_search
 from csf.cli.models import CLASSIFIER, LINEAR
@@ -236,7 +236,7 @@ def _report(options, problem, search, results, judged):
     data = problem.data
     plain = {name: value for name, value in vars(options).items() if name != "run"}
     return {
-        "csf": csf.__version__,
+        "csf": __version__,
         "options": plain,
         "data": {
             "name": data.name,

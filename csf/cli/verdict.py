@@ -11,9 +11,9 @@ from csf.cli.rivals import POOLED
 from csf.report.held_out import Judged, judge, one_problem
 
 if TYPE_CHECKING:
-    from csf import CostSearch
     from csf._common.typing import Array
     from csf.cli.problem import Part, Problem
+    from csf.search import CostSearch
 
 __all__ = ["OWN", "held_out_intervals", "verdict"]
 

@@ -22,10 +22,10 @@ from csf.dask.collections import DaskData, require_dask
 from csf.dask.engine import DaskEngine, base_kind
 from csf.dask.lazy import mapped, profile_of
 from csf.metrics import get_metric
+from csf.metrics.aim import aim_of
 from csf.search.arguments import check_arguments, with_setting
 from csf.search.estimator import CostSearch
 from csf.search.fitted import SearchResults
-from csf.search.plan import aim_of
 from csf.thresholding.cut_predictor import base_has
 from csf.trainers import seeded
 

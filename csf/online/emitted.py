@@ -44,7 +44,7 @@ def value_of_counts(metric: Metric, *, tp: int, fp: int, fn: int, tn: int) -> fl
 
 
 @njit(cache=True, nogil=True)
-def count_predictions(is_predicted, is_pos, counts):
+def count_predictions(is_predicted, is_pos, counts) -> None:
     """Add boolean predictions to the counts tp, fp, fn, tn."""
     for i in range(is_pos.shape[0]):
         counts[(0 if is_pos[i] else 1) if is_predicted[i] else (2 if is_pos[i] else 3)] += 1

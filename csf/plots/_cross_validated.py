@@ -12,9 +12,8 @@ from csf._common.typing import Array, Estimator, Label, Samples
 from csf._sklearn import last_step, num_samples, safe_indexing
 from csf._validation import check_binary_target, check_class_weights
 from csf.metrics.aim import aim_of
+from csf.plots._searched import is_macro_search, is_search
 from csf.scores.responses import DECISION_FIRST, positive_score
-from csf.search import CostSearch
-from csf.search.macro import MacroCostSearch
 from csf.thresholding._pooled import PooledThresholdClassifier
 from csf.thresholding._scores import RESPONSE_METHODS
 from csf.thresholding.curve import sweep
@@ -122,10 +121,10 @@ def _held_out(
     """Scores of all test parts by the models that were trained without them."""
     models, tests = _models_and_parts(cv_results, num_samples(X))
     model = last_step(models[0])[1]
-    if isinstance(model, MacroCostSearch):
+    if is_macro_search(model):
         raise TypeError("a MacroCostSearch has one threshold for each class; cross-validate a CostSearch of one class")
     # Each fold may have chosen another setting, whose scores have other units; what they share is the chosen cut.
-    from_cut = isinstance(model, (CostSearch, PooledThresholdClassifier))
+    from_cut = is_search(model) or isinstance(model, PooledThresholdClassifier)
     if from_cut and pos_label is None:
         pos_label = model.pos_label_
     _, is_pos, pos_label = check_binary_target(y, pos_label)

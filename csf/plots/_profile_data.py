@@ -13,7 +13,7 @@ from csf.trials import best_trial
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
-    from csf.study.study import Study
+    from csf.plots._searched import Told
     from csf.trials import Trial
 
 __all__ = ["profile_data"]
@@ -24,7 +24,7 @@ _SHARE, _LEAST = 0.45, 0.01
 
 
 def profile_data(
-    study: Study, *, eps: Excess, winner: Trial | None = None, ceiling: float | None = None
+    study: Told, *, eps: Excess, winner: Trial | None = None, ceiling: float | None = None
 ) -> dict[str, Any]:
     """Arrays of an `ErrorProfileDisplay`, see `ErrorProfileDisplay.from_study`.
 

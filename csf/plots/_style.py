@@ -6,13 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array
 from csf.metrics import Constrained
-from csf.search import CostSearch
-from csf.search.macro import MacroCostSearch
-from csf.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -31,7 +27,6 @@ __all__ = [
     "new_axes",
     "place",
     "right_labels",
-    "study_of",
     "styled",
     "tidy",
 ]
@@ -221,19 +216,3 @@ def bound_styles(names: Sequence[str]) -> list[tuple[str, str]]:
     rest = iter([(VERMILLION, "--"), (SKY, "-."), (GREY, ":"), (INK, "-")] * len(names))
     styles = {title: BOUND_STYLES[name] for name, title in TITLES.items()}
     return [styles[name] if name in styles else next(rest) for name in names]
-
-
-def study_of(search: CostSearch, setting: int | None = None) -> Study:
-    """Study of a fitted search: that of the winner, or of one setting of its ``param_grid``."""
-    if isinstance(search, Study):
-        raise TypeError("a Study is drawn by from_study, not by from_estimator")
-    if isinstance(search, MacroCostSearch):
-        raise TypeError("a MacroCostSearch holds one search for each class; draw macro.searches_[k] for one class k")
-    if not isinstance(search, CostSearch):
-        raise TypeError(f"from_estimator needs a fitted csf.CostSearch, got {search!r}")
-    check_is_fitted(search, "trials_")
-    if setting is None:
-        setting = search.trials_[search.best_index_].setting
-    if not 0 <= setting < len(search.studies_):
-        raise ValueError(f"setting must be in 0..{len(search.studies_) - 1} or None for the winner's, got {setting!r}")
-    return search.studies_[setting]

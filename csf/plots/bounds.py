@@ -11,11 +11,11 @@ from csf._common.typing import Array
 from csf.bounds import get_bound
 from csf.metrics import LinearFractional
 from csf.plots._cone_data import cone_data
+from csf.plots._searched import study_of
 from csf.plots._style import (
     Bounded,
     Excess,
     bound_title,
-    study_of,
 )
 from csf.plots.cone import ConeDisplay
 
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-    from csf.search.estimator import CostSearch
-    from csf.study.study import Study
+    from csf.plots._searched import FittedSearch, Told
 
 
 __all__ = ["BoundComparisonDisplay"]
@@ -78,7 +77,7 @@ class BoundComparisonDisplay:
     @classmethod
     def from_study(
         cls,
-        study: Study,
+        study: Told,
         *,
         bounds: Sequence[Bounded] | None = None,
         eps: Excess = "evidence",
@@ -123,7 +122,7 @@ class BoundComparisonDisplay:
     @classmethod
     def from_estimator(
         cls,
-        search: CostSearch,
+        search: FittedSearch,
         *,
         setting: int | None = None,
         bounds: Sequence[Bounded] | None = None,

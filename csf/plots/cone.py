@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from csf._common.typing import Array
 from csf.plots._cone_data import cone_data
 from csf.plots._cone_drawing import draw_area, draw_trials, frame, write
-from csf.plots._style import Bounded, Excess, new_axes, study_of
-from csf.strategies import Ladder
+from csf.plots._searched import study_of
+from csf.plots._style import Bounded, Excess, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.text import Annotation
 
     from csf.metrics.base import Metric
-    from csf.search.estimator import CostSearch
-    from csf.study.study import Study
+    from csf.plots._searched import FittedSearch, Told
     from csf.trials import Trial
 
 __all__ = ["ConeDisplay"]
@@ -216,7 +215,7 @@ class ConeDisplay:
     @classmethod
     def from_study(
         cls,
-        study: Study,
+        study: Told,
         *,
         bound: Bounded | None = None,
         eps: Excess = "evidence",
@@ -237,14 +236,14 @@ class ConeDisplay:
         ConeDisplay
             The display, drawn.
         """
-        ratio = bound is None and isinstance(study.strategy, Ladder)
+        ratio = bound is None and study.strategy.name == "ladder"
         options = {"bound": bound, "eps": eps, "ratio": ratio, "ax": ax}
         return cls.from_trials(study.trials, study.metric, pos=study.pos, **options, **plot_kwargs)
 
     @classmethod
     def from_estimator(
         cls,
-        search: CostSearch,
+        search: FittedSearch,
         *,
         setting: int | None = None,
         bound: Bounded | None = None,
@@ -284,7 +283,7 @@ class ConeDisplay:
             pos=study.pos,
             eps=eps,
             others=[trial for other in search.studies_ if other is not study for trial in other.trials],
-            ratio=isinstance(study.strategy, Ladder),
+            ratio=study.strategy.name == "ladder",
             # One bound in texts, files and plots.
             ceiling=search.upper_bound_ if eps == "evidence" else None,
             winner=winner,

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from csf._common.typing import Array
 from csf.bounds import get_bound, known_profiles
 from csf.metrics import LinearFractional
+from csf.plots._searched import study_of
 from csf.plots._style import (
     GREY,
     INK,
@@ -20,7 +21,6 @@ from csf.plots._style import (
     label,
     new_axes,
     right_labels,
-    study_of,
     styled,
     tidy,
 )
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from matplotlib.text import Annotation
 
-    from csf.search.estimator import CostSearch
-    from csf.study.study import Study
+    from csf.plots._searched import FittedSearch, Told
 
 
 __all__ = ["BoundEpsilonDisplay"]
@@ -111,7 +110,7 @@ class BoundEpsilonDisplay:
     @classmethod
     def from_study(
         cls,
-        study: Study,
+        study: Told,
         *,
         eps: ArrayLike | None = None,
         bounds: Sequence[Bounded] | None = None,
@@ -182,7 +181,7 @@ class BoundEpsilonDisplay:
     @classmethod
     def from_estimator(
         cls,
-        search: CostSearch,
+        search: FittedSearch,
         *,
         setting: int | None = None,
         eps: ArrayLike | None = None,

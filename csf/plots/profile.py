@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from csf._common.typing import Array
 from csf.plots._profile_data import profile_data
+from csf.plots._searched import study_of
 from csf.plots._style import (
     BLUE,
     GREEN,
@@ -23,7 +24,6 @@ from csf.plots._style import (
     label,
     new_axes,
     place,
-    study_of,
     styled,
     tidy,
 )
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.patches import Polygon
     from matplotlib.text import Text
 
-    from csf.search.estimator import CostSearch
-    from csf.study.study import Study
+    from csf.plots._searched import FittedSearch, Told
 
 
 __all__ = ["ErrorProfileDisplay"]
@@ -155,7 +154,7 @@ class ErrorProfileDisplay:
     @classmethod
     def from_study(
         cls,
-        study: Study,
+        study: Told,
         *,
         eps: Excess = "evidence",
         ax: Axes | None = None,
@@ -189,7 +188,7 @@ class ErrorProfileDisplay:
     @classmethod
     def from_estimator(
         cls,
-        search: CostSearch,
+        search: FittedSearch,
         *,
         setting: int | None = None,
         eps: Excess = "evidence",

@@ -9,6 +9,8 @@ import numpy as np
 
 from csf._common.typing import Array
 from csf.bounds import get_bound
+from csf.bounds.ceiling import ceiling
+from csf.plots._searched import study_of
 from csf.plots._style import (
     GREEN,
     INK,
@@ -20,11 +22,9 @@ from csf.plots._style import (
     names_of,
     new_axes,
     right_labels,
-    study_of,
     styled,
     tidy,
 )
-from csf.search.ceiling import ceiling
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from matplotlib.text import Annotation
 
-    from csf.search.estimator import CostSearch
-    from csf.study.study import Study
+    from csf.plots._searched import FittedSearch, Told
     from csf.trials import Trial
 
 
@@ -118,7 +117,7 @@ class ProgressDisplay:
     @classmethod
     def from_study(
         cls,
-        study: Study,
+        study: Told,
         *,
         bounds: Sequence[Bounded] | None = None,
         eps: Excess = "evidence",
@@ -166,7 +165,7 @@ class ProgressDisplay:
     @classmethod
     def from_estimator(
         cls,
-        search: CostSearch,
+        search: FittedSearch,
         *,
         setting: int | None = None,
         bounds: Sequence[Bounded] | None = None,
@@ -275,7 +274,7 @@ class ProgressDisplay:
 
 
 def _course(
-    trials: Sequence[Trial], study: Study, names: list[str], heights: Callable[[Sequence[Trial]], list[float]]
+    trials: Sequence[Trial], study: Told, names: list[str], heights: Callable[[Sequence[Trial]], list[float]]
 ) -> dict[str, Any]:
     """Arguments of a `ProgressDisplay` for trials in the order in which they were made."""
     if all(trial.attained is None for trial in trials):

@@ -14,12 +14,11 @@ from csf._validation import check_binary_target
 from csf.metrics import get_metric
 from csf.metrics.aim import aim_of
 from csf.plots._cross_validated import CrossValidatedMixin
+from csf.plots._searched import is_macro_search, is_search
 from csf.plots._style import BLUE, new_axes, tidy
 from csf.plots._threshold_data import curve_data
 from csf.plots._threshold_drawing import LEGEND, TITLE, draw_demands, draw_folds, line_style, mark
 from csf.scores.responses import positive_score
-from csf.search import CostSearch
-from csf.search.macro import MacroCostSearch
 from csf.thresholding import threshold_curve
 from csf.thresholding._pooled import PooledThresholdClassifier
 from csf.thresholding._scores import RESPONSE_METHODS
@@ -275,7 +274,7 @@ class ThresholdCurveDisplay(CrossValidatedMixin):
         TypeError
             If it has no score of one positive class.
         """
-        if isinstance(estimator, MacroCostSearch):
+        if is_macro_search(estimator):
             raise TypeError(
                 "a MacroCostSearch has one threshold for each class; draw that of one class k with "
                 "from_estimator(macro.searches_[k], X, y == macro.classes_[k])"
@@ -287,7 +286,7 @@ class ThresholdCurveDisplay(CrossValidatedMixin):
             metric = aim_of(estimator) if metric is None else metric
             threshold = estimator.threshold_ if threshold is None else threshold
             pos_label = estimator.pos_label_
-        searched = isinstance(estimator, CostSearch)
+        searched = is_search(estimator)
         if searched:
             metric = aim_of(estimator) if metric is None else metric
             threshold = estimator.best_threshold_ if threshold is None else threshold

@@ -13,8 +13,8 @@ from csf.report.facts import short, spread
 from csf.trials import first_line
 
 if TYPE_CHECKING:
+    from csf.plots._searched import FittedSearch
     from csf.report.held_out import Judged
-    from csf.search import CostSearch
 
 __all__ = ["to_mind", "to_try"]
 
@@ -26,7 +26,7 @@ CLOSED, OPEN = 0.005, 0.02
 UNSOLVED = 0.05
 
 
-def to_mind(search: CostSearch, judged: Sequence[Judged]) -> list[str]:
+def to_mind(search: FittedSearch, judged: Sequence[Judged]) -> list[str]:
     """Warnings in words.
 
     Parameters
@@ -51,7 +51,7 @@ def to_mind(search: CostSearch, judged: Sequence[Judged]) -> list[str]:
     ]
 
 
-def to_try(search: CostSearch, judged: Sequence[Judged]) -> list[str]:
+def to_try(search: FittedSearch, judged: Sequence[Judged]) -> list[str]:
     """What could be done next.
 
     Parameters

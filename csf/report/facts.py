@@ -12,7 +12,7 @@ from csf._common.typing import Estimator
 from csf.metrics import get_constraint, get_metric
 
 if TYPE_CHECKING:
-    from csf.search import CostSearch
+    from csf.plots._searched import FittedSearch
 
 __all__ = [
     "asked",
@@ -126,7 +126,7 @@ def base_name(base: Estimator) -> str:
     return type(base).__name__ + (f" of {base_name(inner)}" if hasattr(inner, "fit") else "")
 
 
-def target_name(search: CostSearch) -> str:
+def target_name(search: FittedSearch) -> str:
     """What is to be found, as a noun.
 
     Parameters
@@ -144,7 +144,7 @@ def target_name(search: CostSearch) -> str:
     return f"“{short(search.pos_label_, 40)}”"
 
 
-def asked(search: CostSearch) -> list[tuple[str, str | None]]:
+def asked(search: FittedSearch) -> list[tuple[str, str | None]]:
     """What the search was asked to do.
 
     Parameters
@@ -177,7 +177,7 @@ def asked(search: CostSearch) -> list[tuple[str, str | None]]:
     ]
 
 
-def estimates(search: CostSearch) -> list[tuple[str, str | None]]:
+def estimates(search: FittedSearch) -> list[tuple[str, str | None]]:
     """What the search says of its own score: the selected value, and what is left of it without the selection.
 
     Parameters
@@ -202,7 +202,7 @@ def estimates(search: CostSearch) -> list[tuple[str, str | None]]:
     ]
 
 
-def winner_facts(search: CostSearch) -> list[tuple[str, str | None]]:
+def winner_facts(search: FittedSearch) -> list[tuple[str, str | None]]:
     """What won.
 
     Parameters
@@ -244,7 +244,7 @@ def _gain(search):
     return f"{gain:+.3f}" + ("" if error is None or np.isnan(error) else f" ± {error:.3f}")
 
 
-def winner_sentence(search: CostSearch) -> str:
+def winner_sentence(search: FittedSearch) -> str:
     """The winner in one sentence.
 
     Parameters

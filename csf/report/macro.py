@@ -16,7 +16,7 @@ from csf.report.markup import Cell, element, join, listing, number, table
 from csf.report.page import Section, make_page
 
 if TYPE_CHECKING:
-    from csf.search import MacroCostSearch
+    from csf.plots._searched import FittedMacroSearch
 
 __all__ = ["macro_page"]
 
@@ -24,7 +24,7 @@ __all__ = ["macro_page"]
 _SHARED = ("Maximise", "Under the constraint", "Base classifier", "Strategy", "Settings of the base", "Judged on")
 
 
-def macro_page(search: MacroCostSearch, held: HeldOut | None, title: str, facts: Mapping[str, str]) -> str:
+def macro_page(search: FittedMacroSearch, held: HeldOut | None, title: str, facts: Mapping[str, str]) -> str:
     """The page of a fitted macro search.
 
     Parameters

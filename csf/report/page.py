@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-import csf
 from csf._common.files import replaced
 from csf._common.typing import PathLike
+from csf._common.version import __version__
 from csf.report.markup import Markup, element, join
 
 __all__ = ["Section", "make_page", "write_page"]
@@ -74,7 +74,7 @@ def make_page(title: str, lead: str, sections: Sequence[Section]) -> str:
             element("nav", element("ul", *links), aria_label="Sections"),
         ),
         element("main", *map(_section, sections)),
-        element("footer", f"Written by csf {csf.__version__}."),
+        element("footer", f"Written by csf {__version__}."),
         element("script", script),
     )
     return "<!DOCTYPE html>\n" + element("html", head, "\n", body, lang="en") + "\n"

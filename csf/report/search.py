@@ -19,8 +19,8 @@ from csf.report.markup import Cell, Markup, element, join, listing, number, tabl
 from csf.report.page import Section, make_page
 
 if TYPE_CHECKING:
+    from csf.plots._searched import FittedSearch
     from csf.report.held_out import Judged
-    from csf.search import CostSearch
 
 __all__ = ["search_page", "trials_table"]
 
@@ -28,7 +28,7 @@ __all__ = ["search_page", "trials_table"]
 MOST_ROWS = 1000
 
 
-def search_page(search: CostSearch, held: HeldOut | None, title: str, facts: Mapping[str, str]) -> str:
+def search_page(search: FittedSearch, held: HeldOut | None, title: str, facts: Mapping[str, str]) -> str:
     """The page of a fitted search.
 
     Parameters
@@ -190,7 +190,7 @@ def _threshold(search, held):
     )
 
 
-def trials_table(search: CostSearch) -> Markup:
+def trials_table(search: FittedSearch) -> Markup:
     """All trials as a table that sorts by any column.
 
     Parameters

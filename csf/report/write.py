@@ -8,17 +8,17 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import PathLike, Samples
+from csf.plots._searched import FittedMacroSearch, FittedSearch, is_macro_search, is_search
 from csf.report.data import held_out
 from csf.report.macro import macro_page
 from csf.report.page import write_page
 from csf.report.search import search_page
-from csf.search import CostSearch, MacroCostSearch
 
 __all__ = ["write_report"]
 
 
 def write_report(
-    search: CostSearch | MacroCostSearch,
+    search: FittedSearch | FittedMacroSearch,
     path: PathLike,
     X: Samples | None = None,
     y: ArrayLike | None = None,
@@ -66,18 +66,19 @@ def write_report(
     >>> from sklearn.datasets import load_digits
     >>> from sklearn.svm import LinearSVC
     >>> X, y = load_digits(return_X_y=True)
+    >>> from csf import CostSearch
     >>> search = CostSearch(LinearSVC(), n_trials=3, cv=3).fit(X[:900], y[:900] == 8)
     >>> path = os.path.join(tempfile.mkdtemp(), "report.html")
     >>> write_report(search, path, X[900:], y[900:] == 8)
     >>> os.path.getsize(path) < 3_000_000
     True
     """
-    if not isinstance(search, (CostSearch, MacroCostSearch)):
+    if not (is_search(search) or is_macro_search(search)):
         raise TypeError(f"search must be a fitted csf.CostSearch or csf.MacroCostSearch, got {search!r}")
     check_is_fitted(search, "best_score_")
     held = held_out(search, X, y, sample_weight, rivals)
     facts = {str(name): str(value) for name, value in (facts or {}).items()}
-    if isinstance(search, MacroCostSearch):
+    if is_macro_search(search):
         page = macro_page(search, held, title or "Cost search of each class", facts)
     else:
         page = search_page(search, held, title or "Cost search", facts)

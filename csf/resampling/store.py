@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from csf._common.typing import Array, BoolArray, IntArray
 from csf.metrics.ranking import rank
-
-if TYPE_CHECKING:
-    from csf.trials import Trial
 
 __all__ = ["MAX_BYTES", "ScoreRow", "ScoreStore", "TrialKey"]
 
@@ -22,6 +19,22 @@ TrialKey = tuple[int, int]
 MAX_BYTES = 1 << 25
 # Share of neighbouring scores that float32 may merge, and how many scores are looked at to find out.
 _MERGED, _LOOKED_AT = 0.002, 1000
+
+
+class Told(Protocol):
+    """What is read of a complete `csf.trials.Trial`."""
+
+    @property
+    def costs(self) -> tuple[float, float]: ...
+
+    @property
+    def threshold(self) -> float | None: ...
+
+    @property
+    def score(self) -> float | None: ...
+
+    @property
+    def violation(self) -> float: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +184,7 @@ class ScoreStore:
         self.put(row)
 
     def hear(
-        self, key: TrialKey, trial: Trial, score: Array | None, decided: BoolArray | None, lost: BoolArray | None = None
+        self, key: TrialKey, trial: Told, score: Array | None, decided: BoolArray | None, lost: BoolArray | None = None
     ) -> None:
         """Keep what a complete trial says: its scores where it has a threshold, else its decisions."""
         assert trial.score is not None, "a complete trial has a score"
@@ -184,7 +197,7 @@ class ScoreStore:
             threshold=trial.threshold,
             value=trial.score,
             violation=trial.violation,
-            neutral=trial.c_fn == trial.c_fp,
+            neutral=trial.costs[0] == trial.costs[1],
         )
 
     def put(self, row: ScoreRow) -> None:

@@ -168,7 +168,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         The winner, trained on all data (coded 0 and 1); absent with ``refit=False``.
     upper_bound_, gap_ : float
         Estimate of the best value that other levels could reach with these parameters on these folds (no proof: it
-        covers the best of a dense grid of levels in 19 of 20 searches, see `csf.search.ceiling`), and its distance from
+        covers the best of a dense grid of levels in 19 of 20 searches, see `csf.bounds.ceiling`), and its distance from
         the best value attained. Under a constraint both speak of classifiers that satisfy it: where none does the gap
         is NaN.
     bound_margin_ : float

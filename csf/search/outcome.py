@@ -12,11 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from csf._common.warn import warn
 from csf._validation import check_fraction
+from csf.bounds.ceiling import ceiling
 from csf.errors.hull import Hull
 from csf.errors.profile import ErrorProfile
 from csf.metrics.ranking import rank
 from csf.resampling import ScoreRow, ScoreStore, TrialKey
-from csf.search.ceiling import ceiling
 from csf.search.choose import choose
 from csf.search.results import cv_results
 from csf.strategies.base import level_of_costs

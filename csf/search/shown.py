@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
@@ -54,6 +55,7 @@ class ReportMixin:
         """
         check_is_fitted(self, "best_score_")
         # Reports are pages with plots: loaded when one is asked for.
-        from csf.report import write_report
+        from csf.report.write import write_report
 
-        write_report(self, path, X, y, sample_weight=sample_weight, rivals=rivals, title=title, facts=facts)
+        fitted: Any = self
+        write_report(fitted, path, X, y, sample_weight=sample_weight, rivals=rivals, title=title, facts=facts)

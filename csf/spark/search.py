@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame
 
 from csf._validation import check_choice, check_count, check_path
 from csf.cluster import EngineSearch
+from csf.metrics.aim import aim
 from csf.search.fitted import SearchResults
-from csf.search.plan import aim
 from csf.spark.base import SparkBase
 from csf.spark.engine import SparkEngine
 from csf.spark.frame import SparkData

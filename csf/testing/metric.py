@@ -9,7 +9,7 @@ import numpy as np
 
 from csf._validation import generator
 from csf.metrics import LinearFractional, Metric
-from csf.testing._require import require
+from csf.testing._require import naming, require
 
 __all__ = ["check_metric"]
 
@@ -70,12 +70,9 @@ def check_metric(metric: Metric, *, reference: Callable[..., float] | None = Non
     for pos in SHARES:
         rng = generator(random_state)
         for law in laws:
-            try:
-                with warnings.catch_warnings(), np.errstate(divide="raise", over="raise", invalid="raise"):
-                    warnings.simplefilter("error")
-                    law(metric, pos, rng)
-            except Exception as error:
-                raise AssertionError(f"{metric.name}, pos={pos:g}: {error}") from error
+            strict = np.errstate(divide="raise", over="raise", invalid="raise")
+            with naming(f"{metric.name}, pos={pos:g}"), warnings.catch_warnings(action="error"), strict:
+                law(metric, pos, rng)
 
 
 def _profiles(pos: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -143,11 +140,16 @@ def _denominator_is_positive(metric: LinearFractional, pos: float, rng: np.rando
     require(lowest >= -1e-12 * max(1.0, abs(c.d0)), f"the denominator falls to {lowest:g}; it must not be negative")
 
 
-def _costs_cut_at_the_level(metric: LinearFractional, pos: float, rng: np.random.Generator) -> None:
+def _defined(metric: LinearFractional, pos: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, Any]:
+    """Profiles whose denominator is not 0, with their values."""
     fn, fp = _profiles(pos, rng)
     defined = metric.denominator(fn, fp, pos=pos) > 1e-9 * abs(metric.coefficients(pos).d0)
     fn, fp = fn[defined], fp[defined]
-    values = np.asarray(metric.value(fn, fp, pos=pos))
+    return fn, fp, np.asarray(metric.value(fn, fp, pos=pos))
+
+
+def _costs_cut_at_the_level(metric: LinearFractional, pos: float, rng: np.random.Generator) -> None:
+    fn, fp, values = _defined(metric, pos, rng)
     for t in _levels(metric, pos, rng):
         c_fn, c_fp = metric.cost_weights(t, pos=pos)
         excess = c_fn * fn + c_fp * fp + metric.offset(t, pos=pos)
@@ -157,11 +159,8 @@ def _costs_cut_at_the_level(metric: LinearFractional, pos: float, rng: np.random
 
 
 def _differences_are_weighted_errors(metric: LinearFractional, pos: float, rng: np.random.Generator) -> None:
-    fn, fp = _profiles(pos, rng)
+    fn, fp, values = _defined(metric, pos, rng)
     denominator = metric.denominator(fn, fp, pos=pos)
-    defined = denominator > 1e-9 * abs(metric.coefficients(pos).d0)
-    fn, fp, denominator = fn[defined], fp[defined], denominator[defined]
-    values = np.asarray(metric.value(fn, fp, pos=pos))
     for x, y, value in zip(fn[:16], fp[:16], values[:16]):
         c_fn, c_fp = metric.cost_weights(value, pos=pos)
         weighted = (c_fn * (fn - x) + c_fp * (fp - y)) / denominator

@@ -16,7 +16,7 @@ from csf._validation import check_count, generator
 from csf.costs.channel import CostChannel, cost_channel
 from csf.samples import Fold, Task, make_folds
 from csf.scores.responses import natural_threshold, respond, response_method
-from csf.testing._require import require
+from csf.testing._require import naming, require
 from csf.trainers import GenericTrainer, Trainer, Training, seeded
 from csf.trainers.quick_check import checked_trainers, require_nearest, scores_of
 
@@ -61,6 +61,12 @@ class _Case:
     def scores(self, trainers: list[Trainer], costs: Costs = COSTS, part: str = "test") -> np.ndarray:
         """Scores on the parts of all folds, one after the other."""
         return np.concatenate([scores_of(trainer, _trained(trainer, costs), part) for trainer in trainers])
+
+    def require_right(self, text: str, wrong: dict[str, np.ndarray], costs: Costs = COSTS) -> np.ndarray:
+        """Require of the made trainers what the base itself learns, rather than wrong scores; the right ones."""
+        right = self.scores(self.generic(), costs)
+        require_nearest(text, self.scores(self.trainers(), costs), right, wrong)
+        return right
 
 
 def check_trainer(maker: Maker, base: Estimator, *, n_classes: int = 2, random_state: int = 0) -> None:
@@ -116,12 +122,9 @@ def check_trainer(maker: Maker, base: Estimator, *, n_classes: int = 2, random_s
     base = seeded(base, np.random.RandomState(random_state))
     case = _case(maker, base, n_classes, rng)
     for law in LAWS:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                law(case)
-        except Exception as error:
-            raise AssertionError(f"{base!r}, {law.__name__}: {error}") from error
+        with naming(f"{base!r}, {law.__name__}"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            law(case)
 
 
 def _case(maker: Maker, base: Estimator, n_classes: int, rng: np.random.Generator) -> _Case:
@@ -164,8 +167,7 @@ def _costs_reach_the_objective(case: _Case) -> None:
             "for ten times the costs": (10.0 * c_fn, 10.0 * c_fp),
         }
         answers = {text: case.scores(case.generic(), other) for text, other in wrong.items()}
-        right, score = case.scores(case.generic(), costs), case.scores(case.trainers(), costs)
-        require_nearest(f"the answer for costs {costs}", score, right, answers)
+        case.require_right(f"the answer for costs {costs}", answers, costs)
 
 
 def _normalize_is_honoured(case: _Case) -> None:
@@ -175,10 +177,8 @@ def _normalize_is_honoured(case: _Case) -> None:
         "for swapped costs": mean.scores(mean.generic(), (3.0, 12.0)),
         "for equal costs": mean.scores(mean.generic(), (1.0, 1.0)),
     }
-    right, score = mean.scores(mean.generic(), costs), mean.scores(mean.trainers(), costs)
-    require_nearest("with normalize='mean', the answer", score, right, answers)
-    plain, score = answers["without normalize"], case.scores(case.trainers(), costs)
-    require_nearest("with normalize='none', the answer", score, plain, {"with normalize='mean'": right})
+    right = mean.require_right("with normalize='mean', the answer", answers, costs)
+    case.require_right("with normalize='none', the answer", {"with normalize='mean'": right}, costs)
 
 
 def _weights_multiply_the_costs(case: _Case) -> None:
@@ -193,8 +193,7 @@ def _weights_multiply_the_costs(case: _Case) -> None:
         }
         answers = {text: other.scores(other.generic()) for text, other in wrong.items()}
         answers["for equal costs"] = weighted.scores(weighted.generic(), (1.0, 1.0))
-        right, score = weighted.scores(weighted.generic()), weighted.scores(weighted.trainers())
-        require_nearest(f"with sample weights and normalize={normalize!r}, the answer", score, right, answers)
+        weighted.require_right(f"with sample weights and normalize={normalize!r}, the answer", answers)
 
 
 def _weights_count_rows(case: _Case) -> None:

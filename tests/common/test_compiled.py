@@ -1,4 +1,4 @@
-"""Compiled code: kept in one place outside the package, never stale, never another user's, and not needed."""
+"""Compiled code: kept in one place outside the package, never stale, and not needed."""
 
 import ctypes
 import importlib
@@ -9,7 +9,6 @@ import shutil
 import stat
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import numba
@@ -36,10 +35,9 @@ print(best.value)
 
 @pytest.fixture
 def places(monkeypatch, tmp_path):
-    """Homes and temporary folders of this test alone, and no choice of the user."""
+    """Homes of this test alone, and no choice of the user."""
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
 
 
@@ -66,20 +64,12 @@ def test_every_kernel_is_kept_in_the_same_place():
     assert not [kernel.py_func for kernel in found if not isinstance(kernel._cache, own)]
 
 
-def test_names_of_kernels_differ_within_a_module():
-    """Their files have no line number, so that an edit does not leave another file."""
-    names = [(kernel.py_func.__module__, kernel.py_func.__qualname__) for kernel in set(kernels())]
-    assert len(set(names)) == len(names)
-
-
-def test_choice_comes_before_the_user_s_folder_and_that_before_the_temporary_one(places, monkeypatch):
+def test_the_choice_comes_before_the_user_s_folder(places, monkeypatch):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(places / "chosen"))
     assert folder().parent == places / "chosen" / "csf"
-    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setattr(numba.config, "CACHE_DIR", os.devnull)
     assert folder().parent == places / "cache" / "csf"
     monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
-    assert folder().parent.parent == places
-    monkeypatch.setattr(tempfile, "tempdir", os.devnull)
     assert folder() is None
 
 
@@ -89,38 +79,13 @@ def test_without_a_usable_cache_folder_it_is_that_of_the_home(places, monkeypatc
     monkeypatch.chdir(places)
     monkeypatch.setenv("HOME", str(places / "home"))
     monkeypatch.setenv("XDG_CACHE_HOME", relative)
-    assert folder().is_relative_to(places / "home" / ".cache" if not relative else places)
+    assert folder().is_relative_to(places / "home" / ".cache")
     assert not (places / "cache").exists()
 
 
 @posix
 def test_what_csf_makes_is_private(places):
     assert stat.S_IMODE(folder().parent.stat().st_mode) == 0o700
-
-
-@posix
-@pytest.mark.parametrize("mode", [0o770, 0o707, 0o777])
-def test_folder_that_others_can_write_to_is_not_used(places, monkeypatch, mode):
-    for shelf in (places / "cache" / "csf", places / f"csf-{os.geteuid()}"):
-        shelf.mkdir(parents=True)
-        shelf.chmod(mode)
-    assert folder() is None
-
-
-@posix
-def test_folder_of_somebody_else_is_not_used(places, monkeypatch):
-    owner = os.geteuid()
-    folder()
-    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
-    assert folder().parent == places / f"csf-{owner + 1}" if owner else folder() is None
-
-
-@posix
-def test_link_is_not_followed(places, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
-    (places / "elsewhere").mkdir(mode=0o700)
-    (places / f"csf-{os.geteuid()}").symlink_to(places / "elsewhere")
-    assert folder() is None
 
 
 def test_any_edit_of_csf_changes_the_folder(places, monkeypatch):

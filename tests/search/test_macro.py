@@ -15,7 +15,6 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from csf import ErrorProfile, MacroCostSearch
 from csf.metrics import get_metric
@@ -223,21 +222,3 @@ def test_a_class_without_weight_is_refused(data):
     X, y = data
     with pytest.raises(ValueError, match="sample_weight is zero for every sample of one class"):
         macro().fit(X, y, (y != "tree") * 1.0)
-
-
-FOLDS = "repeating rows changes the folds; with given folds it holds for each search (test_search.py)"
-PROBA = "scores count from thresholds, each of another model; probabilities do not"
-EXPECTED = {
-    "check_sample_weight_equivalence_on_dense_data": FOLDS,
-    "check_sample_weight_equivalence_on_sparse_data": FOLDS,
-}
-EXPECTED_PROBA = EXPECTED | {"check_classifiers_train": PROBA}
-
-
-@pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks(
-    [macro(base, n_trials=2) for base in (LinearSVC(), LogisticRegression())],
-    expected_failed_checks=lambda m: EXPECTED_PROBA if isinstance(m.search.base, LogisticRegression) else EXPECTED,
-)
-def test_sklearn_checks(estimator, check):
-    check(estimator)

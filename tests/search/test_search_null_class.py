@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from builders import PAPER, paper_search
+from builders import paper_search
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles.null_class import class_errors, f_beta, predictions
@@ -19,9 +19,8 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from csf import CostSearch, ErrorProfile, Study
+from csf import ErrorProfile, Study
 from csf.bounds import BOUNDS, ConeBound, get_bound
 from csf.metrics import FBeta, get_metric
 from csf.strategies import STRATEGIES
@@ -393,39 +392,3 @@ def test_ones_own_training_loop(data):
         predicted = LinearSVC().fit(X, y, sample_weight=weight).predict(X)
         study.tell(trial, profile=ErrorProfile.from_classes(y, predicted, null_class="none"))
     assert study.best_score == max(trial.score for trial in study.trials)
-
-
-# ---------------------------------------------------------------- scikit-learn
-
-
-class FirstClassNull(CostSearch):
-    """CostSearch that takes the first class as the null one, so that checks with any labels run."""
-
-    def fit(self, X, y, sample_weight=None, **fit_params):
-        labels = np.unique(np.asarray(y).astype(str)) if y is not None else ()
-        given = self.null_class
-        if len(labels) > 1:
-            self.null_class = next(label for label in np.asarray(y).ravel() if str(label) == labels[0])
-        try:
-            return super().fit(X, y, sample_weight=sample_weight, **fit_params)
-        finally:
-            self.null_class = given
-
-
-PROBA = {"check_classifiers_train": "predict moves the null class's score to where the metric is best"}
-
-
-QUICK = {"n_trials": 2, "cv": 3, "null_class": 0}
-
-
-def expected_failures(search):
-    return PROBA if isinstance(search.base, LogisticRegression) else {}
-
-
-@pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks(
-    [FirstClassNull(base, **(PAPER | QUICK)) for base in (LinearSVC(), LogisticRegression())],
-    expected_failed_checks=expected_failures,
-)
-def test_sklearn_checks(estimator, check):
-    check(estimator)

@@ -8,8 +8,8 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.svm import LinearSVC
 
 from csf.bounds import upper_bound
+from csf.bounds.ceiling import ceiling
 from csf.resampling import standard_error
-from csf.search.ceiling import ceiling
 
 
 @pytest.fixture(scope="module")

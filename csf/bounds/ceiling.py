@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from csf.bounds import upper_bound
+from csf.bounds.registry import upper_bound
 from csf.resampling import standard_error
 from csf.trials import best_trial
 
 if TYPE_CHECKING:
+    from csf.bounds.base import Bound
     from csf.metrics.base import Metric
     from csf.resampling import ScoreStore
-    from csf.study.study import Bound
     from csf.trials import Trial
 
 __all__ = ["Ceiling", "ceiling"]
@@ -37,7 +37,7 @@ class Ceiling(NamedTuple):
 
 
 def ceiling(
-    trials: Sequence[Trial], metric: Metric, *, pos: float, bound: Bound, store: ScoreStore | None = None
+    trials: Sequence[Trial], metric: Metric, *, pos: float, bound: str | type[Bound], store: ScoreStore | None = None
 ) -> Ceiling:
     """Bound of some trials, with a margin where their held-out scores are known.
 

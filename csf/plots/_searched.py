@@ -1,0 +1,114 @@
+"""What displays and reports read of fitted searches: they import none, so that a search can write its own report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+
+from sklearn.utils.validation import check_is_fitted
+
+from csf._common.typing import Array, Costs, Label
+
+if TYPE_CHECKING:
+    from csf.metrics import Metric
+    from csf.resampling import ScoreStore
+    from csf.trials import Trial
+
+__all__ = ["FittedMacroSearch", "FittedSearch", "Told", "is_macro_search", "is_search", "study_of"]
+
+
+class Told(Protocol):
+    """A study: trials of one metric on one data set."""
+
+    metric: Metric
+    strategy: Any
+    pos: float
+    bound: Any
+
+    @property
+    def trials(self) -> Sequence[Trial]:
+        """In the order of their numbers."""
+        ...
+
+
+class FittedSearch(Protocol):
+    """A search for the costs of one class, with what ``fit`` found."""
+
+    base: Any
+    metric: Any
+    constraint: Any
+    strategy: Any
+    threshold: Any
+    bound: Any
+    bound_on: str
+    n_trials: int
+    best_index_: int
+    best_score_: float
+    best_t_: float | None
+    best_cost_weights_: Costs
+    best_threshold_: float | None
+    best_params_: dict[str, Any]
+    classes_: Array
+    class_count_: Array
+    constraint_value_: float | None
+    cv_results_: dict[str, Any]
+    feasible_: bool
+    gap_: float
+    held_out_: ScoreStore
+    n_features_in_: int
+    n_splits_: int
+    n_trials_: int
+    null_class_: Label
+    pos_label_: Label
+    stop_reason_: str
+    studies_: Any
+    trials_: list[Trial]
+    upper_bound_: float
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """As of any estimator."""
+        ...
+
+    def predict(self, X: Any) -> Array:
+        """Labels."""
+        ...
+
+
+class FittedMacroSearch(Protocol):
+    """One search for each class."""
+
+    search: Any
+    best_score_: float
+    best_scores_: Array
+    classes_: Array
+    searches_: Any
+
+    def predict(self, X: Any) -> Array:
+        """Labels."""
+        ...
+
+
+def is_search(part: object) -> TypeGuard[Any]:
+    """Whether it is a `CostSearch`, fitted or not."""
+    return hasattr(type(part), "held_out_curve")
+
+
+def is_macro_search(part: object) -> TypeGuard[Any]:
+    """Whether it is a `MacroCostSearch`, fitted or not."""
+    return hasattr(type(part), "threshold_intervals_")
+
+
+def study_of(search: FittedSearch, setting: int | None = None) -> Told:
+    """Study of a fitted search: that of the winner, or of one setting of its ``param_grid``."""
+    if hasattr(search, "tell"):
+        raise TypeError("a Study is drawn by from_study, not by from_estimator")
+    if is_macro_search(search):
+        raise TypeError("a MacroCostSearch holds one search for each class; draw macro.searches_[k] for one class k")
+    if not is_search(search):
+        raise TypeError(f"from_estimator needs a fitted csf.CostSearch, got {search!r}")
+    check_is_fitted(search, "trials_")
+    if setting is None:
+        setting = search.trials_[search.best_index_].setting
+    if setting is None or not 0 <= setting < len(search.studies_):
+        raise ValueError(f"setting must be in 0..{len(search.studies_) - 1} or None for the winner's, got {setting!r}")
+    return search.studies_[setting]
