@@ -10,6 +10,7 @@ import numpy as np
 from scipy.linalg import get_lapack_funcs
 
 from csf._common.typing import Array, IntArray
+from csf.linear.losses import LOGISTIC
 
 if TYPE_CHECKING:
     from csf.linear.matrix import Rows
@@ -76,14 +77,6 @@ class Curvatures:
             return np.array([np.count_nonzero(of_pos), of_pos.size - np.count_nonzero(of_pos)], dtype=float)
         return np.array([weight @ of_pos, weight @ ~of_pos])
 
-    @staticmethod
-    def of(margins: Array, weight: Array | None) -> Array:
-        """Second derivatives of the losses in their margins."""
-        small = np.abs(margins)
-        np.exp(np.negative(small, out=small), out=small)
-        small /= np.square(1.0 + small)
-        return small if weight is None else np.multiply(small, weight, out=small)
-
     def inverse(self, anchor: Array, totals: Array) -> Inverse:
         """Function that applies the inverse for weights that are proportional to the shares in each class.
 
@@ -129,7 +122,7 @@ class Curvatures:
             self._keep(w, margins)
             return self.inverse(w, totals), w
         matrix = np.zeros((self._ridge.size, self._ridge.size))
-        self._rows.add_gram(np.arange(self._rows.n_rows), self.of(margins, weight), matrix)
+        self._rows.add_gram(np.arange(self._rows.n_rows), LOGISTIC.curvature(margins, weight), matrix)
         return _inverse(matrix, self._ridge), None
 
     def _are_shared(self, weight: Array, totals: Array) -> bool:
@@ -152,7 +145,8 @@ class Curvatures:
                 z = self._sign[places] * rows.take(rows.at[places]).scores(anchor)
             else:
                 z = margins[places]
-            rows.add_gram(places, every * self.of(z, None if self._shares is None else self._shares[places]), matrix)
+            shares = None if self._shares is None else self._shares[places]
+            rows.add_gram(places, every * LOGISTIC.curvature(z, shares), matrix)
         self._key = anchor.tobytes()
 
 

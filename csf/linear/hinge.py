@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from csf._common.typing import Array, IntArray
-from csf.linear._multipliers import FIRST_PENALTY, GROWTH, Part, survey
+from csf.linear._multipliers import FIRST_PENALTY, GROWTH, Part
 from csf.linear._solve import NOISE, quietly
+from csf.linear.losses import survey
 
 if TYPE_CHECKING:
     from csf.linear.matrix import Rows

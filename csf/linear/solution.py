@@ -11,6 +11,7 @@ from scipy import linalg
 
 from csf._common.typing import Array
 from csf.linear._solve import Scalar
+from csf.linear.losses import SQUARED_HINGE
 
 # Declared as if it might return None.
 lstsq: Callable[..., Any] = linalg.lstsq
@@ -161,17 +162,17 @@ def best_mixture(solutions: Sequence[Solution], weight: Array, *, max_iter: int 
     products = 0.5 * (products + products.T)
 
     def value(factor: Array) -> Scalar:
-        return 0.5 * factor @ products @ factor + weight @ np.maximum(1.0 - factor @ margins, 0.0) ** 2
+        return 0.5 * factor @ products @ factor + SQUARED_HINGE.value(factor @ margins, weight)
 
     factor = np.zeros(len(solutions))
     factor[0] = 1.0
     best = value(factor)
     for _ in range(max_iter):
-        slack = 1.0 - factor @ margins
-        inside = np.flatnonzero(slack > 0.0)
-        part = margins[:, inside]
-        slope = products @ factor - 2.0 * part @ (weight[inside] * slack[inside])
-        matrix = products + 2.0 * (part * weight[inside]) @ part.T
+        mixed = factor @ margins
+        inside = np.flatnonzero(mixed < 1.0)
+        part, of_part = margins[:, inside], (mixed[inside], weight[inside])
+        slope = products @ factor - part @ SQUARED_HINGE.pull(*of_part)
+        matrix = products + (part * SQUARED_HINGE.curvature(*of_part)) @ part.T
         # Solutions for alike weights are nearly multiples of each other: least squares, not a factor.
         step, length = -lstsq(matrix, slope, cond=1e-12, check_finite=False)[0], 1.0
         while length > 1e-3 and value(factor + length * step) >= best:

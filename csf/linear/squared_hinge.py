@@ -13,12 +13,10 @@ from csf.linear._solve import (
     NOISE,
     check_finite,
     conjugate_gradients,
-    hinge_step,
     newton_step,
-    note_changes,
     quietly,
-    squared_terms,
 )
+from csf.linear.losses import SQUARED_HINGE, hinge_step, note_changes
 from csf.linear.solution import Solution, best_mixture
 from csf.linear.turns import BoxProgram
 
@@ -132,7 +130,7 @@ class SquaredHinge:
         places, change = np.empty(rows.n_rows, dtype=np.int32), np.empty(rows.n_rows)
         count = 0
         while True:
-            loss = squared_terms(margins, sign, weight, factor)
+            loss = SQUARED_HINGE.terms(margins, sign, weight, factor)
             slope = w - rows.combine(factor)
             objective, gap = 0.5 * w @ w + loss, 0.5 * slope @ slope
             check_finite(gap)
@@ -162,13 +160,13 @@ class SquaredHinge:
         w = starts[0].w if starts else np.zeros(rows.n_coefficients)
         margins, factor, count = sign * rows.scores(w), np.empty(rows.n_rows), 0
         while True:
-            loss = squared_terms(margins, sign, weight, factor)
+            loss = SQUARED_HINGE.terms(margins, sign, weight, factor)
             slope = w - rows.combine(factor)
             objective, gap = 0.5 * w @ w + loss, 0.5 * slope @ slope
             check_finite(gap)
             if gap <= max(atol, tol * objective) or count == _STEPS:
                 break
-            step = self._inexact_step(slope, weight, np.flatnonzero(factor))
+            step = self._inexact_step(slope, margins, weight, np.flatnonzero(factor))
             along = sign * rows.scores(step)
             length = hinge_step(margins, along, weight, slope @ step, w @ step, step @ step)
             if length == 0.0:
@@ -176,18 +174,13 @@ class SquaredHinge:
             w, margins, count = w + length * step, margins + length * along, count + 1
         return Solution(w, float(objective), float(max(gap, NOISE * objective)), count, margins)
 
-    def _inexact_step(self, slope: Array, weight: Array, active: IntArray) -> Array:
+    def _inexact_step(self, slope: Array, margins: Array, weight: Array, active: IntArray) -> Array:
         """About minus the inverse of the second derivatives, to which samples that lose add, times the slope."""
-        part, curvature = self.rows.take(self.rows.at[active]), 2.0 * weight[active]
+        part, curvature = self.rows.take(self.rows.at[active]), SQUARED_HINGE.curvature(margins[active], weight[active])
         diagonal = 1.0 + part.combine(curvature, squares=True)
-        goal = _FORCING**2 * slope @ (slope / diagonal)
         return conjugate_gradients(
-            lambda v: v + part.image(curvature, v),
-            -slope,
-            diagonal=diagonal,
-            stop=lambda _, r: r @ (r / diagonal) <= goal,
-            max_iter=_PRODUCTS,
-        )[0]
+            lambda v: v + part.image(curvature, v), -slope, diagonal=diagonal, left=_FORCING**2, max_iter=_PRODUCTS
+        )
 
     def _dual(self, weight: Array, tol: float, atol: float, starts: Sequence[Solution], max_iter: int) -> Solution:
         """Turns of coordinate descent and conjugate gradients on the dual variables."""
@@ -202,9 +195,8 @@ class SquaredHinge:
         w, used, before = rows.combine(dual * sign), 0, -np.inf
         while True:
             margins = sign * rows.scores(w)
-            slack = np.maximum(1.0 - margins, 0.0)
-            objective = 0.5 * w @ w + weight @ slack**2
-            bound = dual.sum() - 0.5 * w @ w - 0.5 * inverse @ dual**2
+            objective = 0.5 * w @ w + SQUARED_HINGE.value(margins, weight)
+            bound = SQUARED_HINGE.dual_value(dual, w, inverse)
             gap = objective - bound
             check_finite(gap)
             # Turns never lower the bound but for rounding: one that does is the last.
@@ -216,7 +208,7 @@ class SquaredHinge:
             w, passes = program.turn(dual, w, margins, passes, wanted=wanted, seed=used)
             used += passes
         if gap > max(atol, tol * objective):  # the dual variables that belong to the coefficients may prove more
-            slope = w - rows.combine(2.0 * weight * slack * sign)
+            slope = w - rows.combine(SQUARED_HINGE.pull(margins, weight) * sign)
             gap = min(gap, 0.5 * slope @ slope)
         gap = max(gap, NOISE * (objective + dual.sum()))
         return Solution(w, float(objective), float(gap), used, margins, dual)

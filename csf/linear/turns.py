@@ -138,10 +138,8 @@ class BoxProgram:
         def product(v: Array) -> Array:
             return block.outer(v) + ridge * v
 
-        goal = np.clip(_SHARE * wanted, *_REST) * slope @ (slope / diagonal)
-        step, _ = conjugate_gradients(
-            product, -slope, diagonal=diagonal, max_iter=_PRODUCTS, stop=lambda _, r: r @ (r / diagonal) <= goal
-        )
+        left = np.clip(_SHARE * wanted, *_REST)
+        step = conjugate_gradients(product, -slope, diagonal=diagonal, left=left, max_iter=_PRODUCTS)
         # The step ignores the box. Cut back to it, it may go up: a shorter one goes down sooner or later, and where ten
         # halvings do not find it, the next passes will.
         for length in 0.5 ** np.arange(_HALVINGS):
