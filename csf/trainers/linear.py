@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import isfinite, log
 from numbers import Real
@@ -33,9 +33,11 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "KindOf",
     "LinearSVCTrainer",
     "LinearTrainer",
     "LogisticTrainer",
+    "are_usual",
     "linear_kind",
     "linear_trainers",
     "shared_rows",
@@ -87,11 +89,11 @@ class LinearTrainer(Trainer):
         self._solver = self._prepare()
         self.family = self._family()
 
-    def _prepare(self) -> Solver:
+    def _prepare(self) -> Any:
         """Solver for the rows of the training part."""
         raise NotImplementedError
 
-    def _family(self) -> str:
+    def _family(self) -> str | None:
         """Settings of one family help each other."""
         raise NotImplementedError
 
@@ -209,7 +211,7 @@ class LinearSVCTrainer(LinearTrainer):
         """
         losses = {"squared_hinge": (True, False, "auto"), "hinge": (True, "auto")}
         return (
-            _usual(base)
+            are_usual(base)
             and base.penalty == "l2"
             and base.multi_class == "ovr"
             and any(base.dual is dual or base.dual == dual for dual in losses.get(base.loss, ()))
@@ -260,7 +262,7 @@ class LogisticTrainer(LinearTrainer):
         """
         solvers = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
         return (
-            _usual(base)
+            are_usual(base)
             and base.penalty in ("l2", "deprecated")
             and not base.l1_ratio
             and base.dual is False
@@ -285,7 +287,7 @@ class LogisticTrainer(LinearTrainer):
         return np.array([n_iter], dtype=np.int32)
 
 
-def _usual(base: Estimator) -> bool:
+def are_usual(base: Estimator) -> bool:
     """Parameters that both models have, with values that both accept."""
     numbers, own = (base.C, base.tol, base.intercept_scaling), base.class_weight
     return bool(
@@ -308,33 +310,31 @@ def _checked_matrix(base: Estimator, X: Samples) -> tuple[Samples, Features]:
     return X, Features.of(template)
 
 
+def linear_kind(base: Estimator) -> type[LinearTrainer] | None:
+    """Fast trainer of a base; ``None`` where none serves it."""
+    kinds: dict[type, type[LinearTrainer]] = {LinearSVC: LinearSVCTrainer, LogisticRegression: LogisticTrainer}
+    kind = kinds.get(type(base))
+    return kind if kind is not None and kind.serves(base) else None
+
+
+# Which trainer serves a linear base, by its engine.
+KindOf: TypeAlias = Callable[[Estimator], type[LinearTrainer] | None]
+
+
 def linear_trainers(
-    base: Estimator, folds: list[Fold], channel: CostChannel, normalize: str, prepared: Prepared
+    base: Estimator,
+    folds: list[Fold],
+    channel: CostChannel,
+    normalize: str,
+    prepared: Prepared,
+    *,
+    kind_of: KindOf = linear_kind,
 ) -> list[Trainer] | None:
-    """Fast trainers for a linear base, one for each fold.
-
-    Parameters
-    ----------
-    base : estimator
-        The base of one setting.
-    folds : list of Fold
-        Folds of the same task.
-    channel : CostChannel
-        How costs would reach the base.
-    normalize : {"none", "mean"}
-        See `csf.costs.weights.cost_sample_weight`.
-    prepared : Prepared
-        Keeps the checked samples between calls.
-
-    Returns
-    -------
-    list of Trainer or None
-        ``None`` where the base is not served, or refuses the data.
-    """
-    kind, task = linear_kind(base), folds[0].task
+    """Fast trainers for a linear base, one for each fold; ``None`` where it is not served, or refuses the data."""
+    kind, task = kind_of(base), folds[0].task
     if kind is None or channel.name != "sample_weight" or task.fit_params or task.several:
         return None
-    rows = shared_rows(base, task.X, prepared)
+    rows = shared_rows(kind, base, task.X, prepared)
     if rows is None:
         return None
     rest = rows, prepared.features, normalize
@@ -352,43 +352,8 @@ def _everything(task: Task, prepared: Prepared) -> Fold:
     return known[1]
 
 
-def linear_kind(base: Estimator) -> type[LinearTrainer] | None:
-    """Fast trainer of a linear base.
-
-    Parameters
-    ----------
-    base : estimator
-        Any base.
-
-    Returns
-    -------
-    type or None
-        A class of `LinearTrainer`; ``None`` where none serves the base.
-    """
-    kinds: dict[type, type[LinearTrainer]] = {LinearSVC: LinearSVCTrainer, LogisticRegression: LogisticTrainer}
-    kind = kinds.get(type(base))
-    return kind if kind is not None and kind.serves(base) else None
-
-
-def shared_rows(base: Estimator, X: Samples, prepared: Prepared) -> Rows | None:
-    """Samples for the fast trainer of a linear base, checked once.
-
-    Parameters
-    ----------
-    base : estimator
-        A base that is served.
-    X : array-like of shape (n_samples, n_features)
-        Samples.
-    prepared : Prepared
-        Keeps the checked samples, and what is known of the features, between calls.
-
-    Returns
-    -------
-    Rows or None
-        All samples; ``None`` where the base refuses them.
-    """
-    kind = linear_kind(base)
-    assert kind is not None, "callers ask for bases that are served"
+def shared_rows(kind: type[LinearTrainer], base: Estimator, X: Samples, prepared: Prepared) -> Rows | None:
+    """All samples for the trainer of a linear base, checked once; ``None`` where the base refuses them."""
     try:
         if prepared.matrix is None:
             X, prepared.features = _checked_matrix(base, X)

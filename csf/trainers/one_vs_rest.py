@@ -20,7 +20,7 @@ from csf.costs.weights import cost_sample_weight
 from csf.samples.folds import Fold
 from csf.scores.responses import Response, compare
 from csf.trainers.base import Trainer, Training
-from csf.trainers.linear import LinearTrainer, linear_kind, linear_trainers, shared_rows
+from csf.trainers.linear import KindOf, LinearTrainer, linear_kind, linear_trainers, shared_rows
 
 if TYPE_CHECKING:
     from csf.costs.channel import CostChannel
@@ -93,8 +93,8 @@ class OneVsRestTrainer(Trainer):
             trainings = [task() for task in tasks]
         else:
             trainings = _in_threads(tasks, self.n_jobs)
-        gaps = [training.gap for training in trainings if training.gap is not None]
-        return Training(trainings, tuple(training.state for training in trainings), max(gaps))
+        states = None if self.family is None else tuple(training.state for training in trainings)
+        return Training(trainings, states, max((t.gap for t in trainings if t.gap is not None), default=None))
 
     def predict(self, training: Training, part: str, *, tune: bool) -> Response:
         """Compare the scores of all classes; see `Trainer.predict`."""
@@ -156,34 +156,22 @@ class _Maker:
 
 
 def one_vs_rest_trainers(
-    base: OneVsRestClassifier, folds: list[Fold], channel: CostChannel, normalize: str, prepared: Prepared
+    base: OneVsRestClassifier,
+    folds: list[Fold],
+    channel: CostChannel,
+    normalize: str,
+    prepared: Prepared,
+    *,
+    kind_of: KindOf = linear_kind,
 ) -> list[Trainer] | None:
     """Fast trainers of `sklearn.multiclass.OneVsRestClassifier`, one for each fold.
 
-    Parameters
-    ----------
-    base : OneVsRestClassifier
-        The base of one setting.
-    folds : list of Fold
-        Folds of the same task.
-    channel : CostChannel
-        How costs would reach the base.
-    normalize : {"none", "mean"}
-        See `csf.costs.weights.cost_sample_weight`.
-    prepared : Prepared
-        Keeps the checked samples between calls.
-
-    Returns
-    -------
-    list of Trainer or None
-        ``None`` where it wraps another classifier than a linear one, or refuses the data.
+    ``None`` where it wraps another classifier than a linear one, or refuses the data.
     """
     own_costs = isinstance(channel, OneVsRestChannel)
     way = channel.inner.name if own_costs else channel.name.removeprefix("estimator__")
-    if way != "sample_weight" or base.verbose:
-        return None
-    make = _maker(base.estimator, folds[0].task, normalize, prepared)
-    if make is None:
+    make = _maker(base.estimator, folds[0].task, normalize, prepared, kind_of)
+    if make is None or way != "sample_weight" or base.verbose:
         return None
     return [OneVsRestTrainer(base, fold, make, normalize, own_costs, base.n_jobs) for fold in folds]
 
@@ -191,40 +179,21 @@ def one_vs_rest_trainers(
 def linear_svc_trainers(
     base: LinearSVC, folds: list[Fold], channel: CostChannel, normalize: str, prepared: Prepared
 ) -> list[Trainer] | None:
-    """Fast trainers of `sklearn.svm.LinearSVC`, one for each fold; parameters as for `one_vs_rest_trainers`.
-
-    Parameters
-    ----------
-    base : LinearSVC
-        The base of one setting.
-    folds : list of Fold
-        Folds of the same task.
-    channel : CostChannel
-        How costs would reach the base.
-    normalize : {"none", "mean"}
-        See `csf.costs.weights.cost_sample_weight`.
-    prepared : Prepared
-        Keeps the checked samples between calls.
-
-    Returns
-    -------
-    list of Trainer or None
-        ``None`` where the base is not served, or refuses the data.
-    """
+    """Fast trainers of `sklearn.svm.LinearSVC`, which are several models where there are several classes."""
     if not folds[0].task.several:
         return linear_trainers(base, folds, channel, normalize, prepared)
     make = _maker(base, folds[0].task, normalize, prepared) if channel.name == "sample_weight" else None
-    if make is None:
-        return None
-    return [LinearSVCsTrainer(base, fold, make, normalize) for fold in folds]
+    return None if make is None else [LinearSVCsTrainer(base, fold, make, normalize) for fold in folds]
 
 
-def _maker(inner: Estimator, task: Task, normalize: str, prepared: Prepared) -> _Maker | None:
+def _maker(
+    inner: Estimator, task: Task, normalize: str, prepared: Prepared, kind_of: KindOf = linear_kind
+) -> _Maker | None:
     """Makes trainers of the problems; ``None`` where the classifier of one class is not served."""
-    kind = linear_kind(inner)
+    kind = kind_of(inner)
     if kind is None or task.fit_params:
         return None
-    rows = shared_rows(inner, task.X, prepared)
+    rows = shared_rows(kind, inner, task.X, prepared)
     return None if rows is None else _Maker(kind, inner, rows, prepared.features, normalize)
 
 

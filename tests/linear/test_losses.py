@@ -1,4 +1,4 @@
-"""Each loss is one function: its value, slope, curvature and gap belong together, in whichever form they are asked for."""
+"""Each loss is one function: value, slope, curvature and gap belong together, in whichever form they are asked for."""
 
 import numpy as np
 import pytest
