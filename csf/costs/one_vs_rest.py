@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -129,6 +129,16 @@ class OneVsRestChannel(CostChannel):
 
     inner: CostChannel
 
+    @property
+    def has_own_costs(self) -> bool:
+        """True; see `CostChannel.has_own_costs`."""
+        return True
+
+    @property
+    def of_problem(self) -> CostChannel:
+        """See `CostChannel.of_problem`."""
+        return self.inner
+
     def fit(
         self,
         estimator: Estimator,
@@ -147,8 +157,9 @@ class OneVsRestChannel(CostChannel):
             name, last = estimator.steps[-1]
             before = estimator[:-1]
             X = before.fit_transform(X, y) if before.steps else X
-            rest = replace(self, name=self.name.partition("__")[2])
-            fitted = rest.fit(last, X, y, costs, sample_weight=sample_weight, normalize=normalize)
+            own = self.inside(name)
+            assert own is not None, "the channel was made for this pipeline"
+            fitted = own.fit(last, X, y, costs, sample_weight=sample_weight, normalize=normalize)
             estimator.steps = [*before.steps, (name, fitted)]
             return estimator
         codes = np.unique(y)

@@ -143,7 +143,7 @@ def _trained(trainer: Trainer, costs: Costs, starts: tuple[Any, ...] = ()) -> Tr
 
 def _weighted(case: _Case) -> bool:
     """Whether the base takes weights of samples, not of classes alone."""
-    return case.route.kind != "class_weight"
+    return case.route.carries_samples
 
 
 def _same(one: np.ndarray, other: np.ndarray, message: str, tolerance: float = TOLERANCE) -> None:

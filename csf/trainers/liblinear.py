@@ -29,7 +29,6 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
 from csf._common.typing import Array, Estimator, IntArray
-from csf.costs.one_vs_rest import OneVsRestChannel
 from csf.samples.folds import Fold
 from csf.trainers.base import Trainer, Training
 from csf.trainers.linear import LinearTrainer, LogisticTrainer, are_usual, linear_trainers
@@ -127,6 +126,7 @@ class LiblinearTrainer(LinearTrainer):
         from liblinear import liblinearutil
 
         given, problem = self._parameter(weights), self._problem
+        model: Any
         _PRINTED.lines = []
         if self._solver in _NEWTON:
             model = liblinearutil.train(problem, given)
@@ -182,8 +182,8 @@ def _solvers(base: Estimator) -> dict[bool, int]:
     else:
         loss, penalty, is_alone = base.loss, base.penalty, base.multi_class == "ovr"
         duals = (True, False) if isinstance(base.dual, str) and base.dual == "auto" else (base.dual,)
-    found = {dual: _SOLVERS.get((loss, penalty, dual)) for dual in duals if isinstance(dual, (bool, np.bool_))}
-    return {dual: solver for dual, solver in found.items() if solver is not None} if is_alone else {}
+    kinds: list[Any] = [(loss, penalty, bool(dual)) for dual in duals if isinstance(dual, (bool, np.bool_))]
+    return {kind[-1]: _SOLVERS[kind] for kind in kinds if is_alone and kind in _SOLVERS}
 
 
 def _is_free(base: Estimator) -> bool:
@@ -195,10 +195,11 @@ def _samples(rows: Rows) -> Any:
     """All samples in the form of LIBLINEAR, made once."""
     from liblinear import liblinear
 
+    make: Any = liblinear.problem
     with _HANDING:
         if rows not in _SAMPLES:
             X = sparse.csr_matrix(rows.X)
-            _SAMPLES[rows] = liblinear.problem(np.zeros(X.shape[0]), X, rows.constant or -1.0)
+            _SAMPLES[rows] = make(np.zeros(rows.X.shape[0]), X, rows.constant or -1.0)
         return _SAMPLES[rows]
 
 
@@ -261,7 +262,7 @@ def liblinear_trainers(
     base: Estimator, folds: list[Fold], channel: CostChannel, normalize: str, prepared: Prepared
 ) -> list[Trainer] | None:
     """LIBLINEAR's trainers of a linear base, one for each fold; ``None`` where the base refuses the samples."""
-    if folds[0].task.several and not isinstance(channel, OneVsRestChannel):
+    if folds[0].task.several and not channel.has_own_costs:
         raise ValueError(
             "LIBLINEAR weighs a class against the rest, whose classes have different costs with weighting='class'; "
             "use OneVsRestClassifier with weighting='one-vs-rest', or engine='auto'"

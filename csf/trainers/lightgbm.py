@@ -18,7 +18,6 @@ import numpy as np
 from scipy import sparse
 
 from csf._common.typing import Costs, Estimator, Samples
-from csf._sklearn import clone
 from csf.costs.weights import cost_sample_weight
 from csf.scores.responses import Response, response_method
 from csf.trainers.base import Trainer, Training
@@ -95,19 +94,9 @@ class LightGBMTrainer(Trainer):
     def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
         """Train the base, or the same trees on the Dataset of an earlier training; see `Trainer.fit`."""
         with self._bins.lock:
-            model = self._first(costs) if self._bins.dataset is None else self._next(costs)
+            is_first = self._bins.dataset is None
+            model = self.train_base(costs, callbacks=[self._bins]) if is_first else self._next(costs)
         return Training(model, costs=costs)
-
-    def _first(self, costs: Costs) -> Estimator:
-        return self.channel.fit(
-            clone(self.base),
-            self.fold.X_train,
-            self.fold.y_train,
-            costs,
-            sample_weight=self.fold.weight_train,
-            normalize=self.normalize,
-            fit_params={"callbacks": [self._bins]},
-        )
 
     def _next(self, costs: Costs) -> Any:
         import lightgbm
@@ -162,7 +151,7 @@ def lightgbm_trainers(
         one, arguments of ``fit``, samples that are no array, sparse matrix or pandas frame.
     """
     task = folds[0].task
-    if channel.name != "sample_weight" or task.fit_params or task.several or not _serves(base, task.X):
+    if not channel.is_own or task.fit_params or task.several or not _serves(base, task.X):
         return None
     known = prepared.setdefault("lightgbm", WeakKeyDictionary())
     key = _dataset_key(base)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 from csf._common.indices import small_indices
 from csf._common.typing import Array, Costs, Estimator, Samples
 from csf._sklearn import clone
-from csf.costs.weights import cost_sample_weight
+from csf.costs.weights import cost_sample_weight, own_class_weights
 from csf.linear import Hinge, HingeDescent, Logistic, Rows, SquaredHinge
 from csf.linear._solve import DIRECT
 from csf.samples.features import Features
@@ -119,8 +119,7 @@ class LinearTrainer(Trainer):
     @property
     def own(self) -> tuple[float, float]:
         """Class weights of the base itself, of the positive and of the other class."""
-        own = self.base.class_weight or {}
-        return own.get(1, 1.0), own.get(0, 1.0)
+        return own_class_weights(self.base)
 
     def _costs(self, costs: Costs) -> Costs:
         """Costs times the class weights of the base."""
@@ -332,7 +331,7 @@ def linear_trainers(
 ) -> list[Trainer] | None:
     """Fast trainers for a linear base, one for each fold; ``None`` where it is not served, or refuses the data."""
     kind, task = kind_of(base), folds[0].task
-    if kind is None or channel.name != "sample_weight" or task.fit_params or task.several:
+    if kind is None or not channel.is_own or task.fit_params or task.several:
         return None
     rows = shared_rows(kind, base, task.X, prepared)
     if rows is None:

@@ -15,7 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from csf._common.typing import Array, Costs, Estimator
 from csf._sklearn import clone
-from csf.costs.one_vs_rest import OneVsRestChannel, assembled, problem_costs
+from csf.costs.one_vs_rest import assembled, problem_costs
 from csf.costs.weights import cost_sample_weight
 from csf.samples.folds import Fold
 from csf.scores.responses import Response, compare
@@ -168,12 +168,10 @@ def one_vs_rest_trainers(
 
     ``None`` where it wraps another classifier than a linear one, or refuses the data.
     """
-    own_costs = isinstance(channel, OneVsRestChannel)
-    way = channel.inner.name if own_costs else channel.name.removeprefix("estimator__")
     make = _maker(base.estimator, folds[0].task, normalize, prepared, kind_of)
-    if make is None or way != "sample_weight" or base.verbose:
+    if make is None or not channel.of_problem.is_own or base.verbose:
         return None
-    return [OneVsRestTrainer(base, fold, make, normalize, own_costs, base.n_jobs) for fold in folds]
+    return [OneVsRestTrainer(base, fold, make, normalize, channel.has_own_costs, base.n_jobs) for fold in folds]
 
 
 def linear_svc_trainers(
@@ -182,7 +180,7 @@ def linear_svc_trainers(
     """Fast trainers of `sklearn.svm.LinearSVC`, which are several models where there are several classes."""
     if not folds[0].task.several:
         return linear_trainers(base, folds, channel, normalize, prepared)
-    make = _maker(base, folds[0].task, normalize, prepared) if channel.name == "sample_weight" else None
+    make = _maker(base, folds[0].task, normalize, prepared) if channel.is_own else None
     return None if make is None else [LinearSVCsTrainer(base, fold, make, normalize) for fold in folds]
 
 

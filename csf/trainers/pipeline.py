@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import joblib
@@ -98,14 +97,13 @@ def pipeline_trainers(
         ``None`` where the steps do not allow it, or fail on the data.
     """
     name, last = base.steps[-1]
-    inner, _, argument = channel.name.partition("__")
+    own = channel.inside(name)
     # Arguments of fit, given or routed, could be meant for any step: the whole pipeline is fitted each time then.
-    if len(base.steps) < 2 or inner != name or not argument or routing_enabled() or folds[0].task.fit_params:
+    if len(base.steps) < 2 or own is None or routing_enabled() or folds[0].task.fit_params:
         return None
     steps = _fit_before(base, folds, prepared)
     if steps is None:
         return None
-    own = replace(channel, name=argument)
     made = [
         trainers(last, [_transformed(fold, each.X)], own, normalize, each.prepared)[0]
         for fold, each in zip(folds, steps)
