@@ -33,19 +33,7 @@ Answer: TypeAlias = tuple[Array, ...]
 
 
 class Part(NamedTuple):
-    """Rows of one part of the data.
-
-    Parameters
-    ----------
-    X : ndarray or CSR of shape (n_rows, n_features)
-        Samples, float32 or float64.
-    is_pos : ndarray of bool, shape (n_rows,)
-        Truth.
-    weight : ndarray of shape (n_rows,) or None
-        Weights >= 0.
-    fold : ndarray of int, shape (n_rows,)
-        Fold of each row.
-    """
+    """Rows of one part of the data: float32 or float64, dense or CSR, and the fold of each row."""
 
     X: Any
     is_pos: BoolArray
@@ -55,21 +43,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LinearModel:
-    """Coefficients of a linear model of two classes.
-
-    Parameters
-    ----------
-    w : ndarray of shape (n_features + 1,)
-        Coefficients; the last one belongs to the constant feature.
-    constant : float
-        Its value.
-    objective : float
-        Value of the minimised function.
-    relative_gap : float
-        Largest possible distance from the optimum, as a share of it.
-    n_iter : int
-        Newton steps.
-    """
+    """Coefficients of a linear model of two classes, that of the constant feature last, and how good they are."""
 
     w: Array
     constant: float
@@ -78,47 +52,23 @@ class LinearModel:
     n_iter: int
 
     def scores(self, X: Any) -> Array:
-        """Scores of some rows.
-
-        Parameters
-        ----------
-        X : ndarray or CSR of shape (n_rows, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            Scores, above 0 where the positive class is predicted.
-        """
+        """Scores of some rows."""
         return Rows(X, constant=self.constant).scores(self.w)
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What one pass over the rows is to sum up for one training.
-
-    Parameters
-    ----------
-    problem : LinearProblem
-        What is minimised.
-    fold : int or None
-        The fold whose rows are left out.
-    weights : tuple of float
-        Weights of the losses of positives and negatives.
-    w : ndarray of shape (n_coefficients,)
-        Coefficients.
-    along : ndarray of shape (n_coefficients,), default=None
-        Without it, the losses of both classes, their slopes and their second derivatives at ``w`` are asked for (the
-        diagonal where there are many). With ``shares``, the losses at ``w + share * along``; else the product of the
-        second derivatives with it.
-    shares : ndarray, default=None
-        See above.
-    """
+    """What one pass over the rows is to sum up for one training."""
 
     problem: LinearProblem
+    # Its rows are left out.
     fold: int | None
+    # Of the losses of positives and negatives.
     weights: tuple[float, float]
     w: Array
+    # Without it the losses of both classes, their slopes and second derivatives at ``w`` are asked for (the diagonal
+    # where there are many). With ``shares``, the losses at ``w + share * along``; else the product of the second
+    # derivatives with it.
     along: Array | None = None
     shares: Array | None = None
 
@@ -161,20 +111,7 @@ class Question:
 
 
 def answers(part: Part, questions: Sequence[Question]) -> list[Answer]:
-    """What one part of the data says to some questions.
-
-    Parameters
-    ----------
-    part : Part
-        Its rows.
-    questions : sequence of Question
-        The questions, of problems with the same constant feature or not.
-
-    Returns
-    -------
-    list of tuple of ndarray
-        Sums, to be added to those of the other parts.
-    """
+    """What one part of the data says to some questions."""
     with np.errstate(over="ignore", invalid="ignore"):
         views: dict[float, Rows] = {}
         for question in questions:
@@ -184,18 +121,7 @@ def answers(part: Part, questions: Sequence[Question]) -> list[Answer]:
 
 
 def add_answers(parts: Sequence[list[Answer]]) -> list[Answer]:
-    """Sums of several parts.
-
-    Parameters
-    ----------
-    parts : sequence of list
-        As `answers` returns them; at least one.
-
-    Returns
-    -------
-    list of tuple of ndarray
-        Their sums.
-    """
+    """Sums of several parts."""
     return [tuple(np.sum(terms, axis=0) for terms in zip(*answer, strict=True)) for answer in zip(*parts, strict=True)]
 
 
@@ -204,27 +130,7 @@ Solving: TypeAlias = Generator[Question, Answer, LinearModel]
 
 
 def solve_together(jobs: Sequence[Job], n_features: int, ask: Any) -> list[LinearModel]:
-    """Solve several problems on the same data, with one pass for a step of all of them.
-
-    Parameters
-    ----------
-    jobs : sequence of Job
-        Trainings of bases that `LinearProblem.of` takes; their ``starts`` are coefficients.
-    n_features : int
-        Number of features.
-    ask : callable
-        ``ask(questions)`` makes a pass: `answers` of all parts, added by `add_answers`.
-
-    Returns
-    -------
-    list of LinearModel
-        One for each job. None of them depends on what else is solved.
-
-    Raises
-    ------
-    ValueError
-        If features are not finite or so large that sums overflow.
-    """
+    """Solve several problems on the same data, with one pass for a step of all of them."""
     solving = [_solved(LinearProblem.of(job.base), job.fold, job.costs, n_features, job.starts) for job in jobs]
     found: dict[int, LinearModel] = {}
     questions = {k: next(each) for k, each in enumerate(solving)}

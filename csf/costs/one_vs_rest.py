@@ -80,21 +80,6 @@ def assembled(base: OneVsRestClassifier, y: IntArray, estimators: list[Estimator
 def problem_probabilities(estimator: OneVsRestClassifier | Pipeline, X: Samples, costs: Costs) -> Array:
     """Probability of each class against the rest, with the costs of its own problem taken out of its odds.
 
-    Parameters
-    ----------
-    estimator : OneVsRestClassifier or Pipeline
-        Fitted by `OneVsRestChannel`, or a pipeline that ends in one.
-    X : array-like of shape (n_samples, n_features)
-        Samples.
-    costs : tuple of float
-        ``(c_fn, c_fp)`` that it was trained with.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_classes)
-        Probabilities in the order of ``estimator.classes_``. Each problem was solved by itself: with more than two
-        classes they need not sum to 1.
-
     Notes
     -----
     A OneVsRestClassifier scales the probabilities of a sample to sum 1, which mixes problems whose odds are off by

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from csf._common.typing import Array, IntArray
 from csf.linear._solve import DIRECT, NOISE, check_finite, conjugate_gradients, newton_step
 from csf.linear.losses import multiplier_step, multiplier_terms, note_free
-
-if TYPE_CHECKING:
-    from csf.linear.matrix import Rows
-
+from csf.linear.matrix import Rows
 
 __all__ = ["FIRST_PENALTY", "GROWTH", "Part"]
 
@@ -22,42 +17,14 @@ _PATIENCE = 3
 
 
 class Part:
-    """Hinge losses of some samples, beside losses of all others that are linear or vanish.
-
-    Parameters
-    ----------
-    rows : Rows
-        The samples.
-    sign, weight : ndarray of shape (n_samples,)
-        Their classes as +1 and -1, and their weights.
-    rest : tuple of (ndarray, float)
-        Sum of the other samples that lose, times their signs and weights, and the sum of their weights.
-    start : tuple of (ndarray, ndarray, ndarray, float)
-        Coefficients, margins, shares of the dual variables, and the penalty to begin with.
-    total : float
-        Weight of all samples: what cancels in the gap is as large.
-
-    Attributes
-    ----------
-    w, margins, clipped : ndarray
-        Coefficients, their margins, and the next multipliers there.
-    before : ndarray
-        Margins before the last step.
-    objective, gap, slope_gap : float
-        Objective, its largest distance from the optimum, and what half the squared slope adds to that.
-    penalty : float
-        The penalty.
-    steps, rounds : int
-        Newton steps, and these together with multiplier updates.
-    stuck : bool
-        Whether rounding ended the search.
-    """
+    """Hinge losses of some samples, beside losses of all others that are linear or vanish."""
 
     def __init__(
         self, rows: Rows, sign: Array, weight: Array, rest: tuple[Array, float],
         start: tuple[Array, Array, Array, float], total: float,
     ) -> None:  # fmt: skip
         self.rows, self.sign, self.weight, self.total = rows, sign, weight, total
+        # Of the others that lose: the sum of their rows, times signs and weights, and of their weights.
         self.pull, self.constant = rest
         self.w, self.margins, self._share, self.penalty = start
         self.clipped, self._factor = np.empty(rows.n_rows), np.empty(rows.n_rows)

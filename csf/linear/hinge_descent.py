@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,11 +10,8 @@ from csf._common.typing import Array
 from csf.linear._solve import NOISE, check_finite, quietly
 from csf.linear.hinge import HingeSolution
 from csf.linear.losses import HINGE
+from csf.linear.matrix import Rows
 from csf.linear.turns import BoxProgram
-
-if TYPE_CHECKING:
-    from csf.linear.matrix import Rows
-
 
 __all__ = ["HingeDescent"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,11 +12,8 @@ from csf._common.typing import Array
 from csf.linear._curvature import Curvatures
 from csf.linear._solve import DIRECT, NOISE, Scalar, check_finite, conjugate_gradients, quietly
 from csf.linear.losses import LOGISTIC, least_gap
+from csf.linear.matrix import Rows
 from csf.linear.solution import Solution
-
-if TYPE_CHECKING:
-    from csf.linear.matrix import Rows
-
 
 __all__ = ["Logistic"]
 

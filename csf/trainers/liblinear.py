@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -29,15 +29,13 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
 from csf._common.typing import Array, Estimator, IntArray
+from csf.costs.channel import CostChannel
+from csf.linear import Rows
 from csf.samples.folds import Fold
 from csf.trainers.base import Trainer, Training
 from csf.trainers.linear import LinearTrainer, LogisticTrainer, are_usual, linear_trainers
 from csf.trainers.one_vs_rest import one_vs_rest_trainers
-
-if TYPE_CHECKING:
-    from csf.costs.channel import CostChannel
-    from csf.linear import Rows
-    from csf.trainers.prepared import Prepared
+from csf.trainers.prepared import Prepared
 
 __all__ = ["LiblinearTrainer", "liblinear_trainers"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from math import isfinite, log
 from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -16,21 +16,18 @@ from sklearn.utils.validation import validate_data
 from csf._common.indices import small_indices
 from csf._common.typing import Array, Costs, Estimator, Samples
 from csf._sklearn import clone
+from csf.costs.channel import CostChannel
 from csf.costs.weights import cost_sample_weight, own_class_weights
 from csf.linear import Hinge, HingeDescent, Logistic, Rows, SquaredHinge
 from csf.linear._solve import DIRECT
 from csf.samples.features import Features
 from csf.samples.folds import Fold
+from csf.samples.task import Task
 from csf.scores.responses import Response
 from csf.trainers.base import Trainer, Training
+from csf.trainers.prepared import Prepared
 from csf.trainers.solutions import light, part_of, starts_at
 from csf.trainers.whole import Whole, shared_whole
-
-if TYPE_CHECKING:
-    from csf.costs.channel import CostChannel
-    from csf.samples.task import Task
-    from csf.trainers.prepared import Prepared
-
 
 __all__ = [
     "KindOf",
@@ -53,23 +50,7 @@ _CLOSER = 0.1
 
 
 class LinearTrainer(Trainer):
-    """What the fast trainers of linear models share.
-
-    Parameters
-    ----------
-    base : estimator
-        Unfitted classifier with its parameters set.
-    fold : Fold
-        Data to train on and to predict; never sliced.
-    rows : Rows
-        All samples of the data; folds and settings share them.
-    features : Features
-        What the base keeps of the features.
-    normalize : {"none", "mean"}, default="none"
-        See `csf.costs.weights.cost_sample_weight`.
-    whole : Whole, default=None
-        What the first training starts from; ``None`` starts from nothing.
-    """
+    """What the fast trainers of linear models share."""
 
     releases_gil = True
 
@@ -135,22 +116,7 @@ class LinearTrainer(Trainer):
         return self.train(weight, self.position(costs), starts)
 
     def train(self, weight: Array, position: tuple[float, ...], starts: Sequence[Any] = ()) -> Training:
-        """Solve the base's problem for any weights of its samples.
-
-        Parameters
-        ----------
-        weight : ndarray of shape (n_train,)
-            Weights >= 0 of the losses, which C multiplies.
-        position : tuple of float
-            Where they lie among all trainings of the family.
-        starts : sequence of state, default=()
-            States of earlier trainings, the nearest first.
-
-        Returns
-        -------
-        Training
-            The result.
-        """
+        """Solve the base's problem for any weights of its samples."""
         place = np.array(position)
         # Weights of a million samples are not copied for nothing.
         weight = weight if self.base.C == 1.0 else self.base.C * weight
@@ -196,18 +162,7 @@ class LinearSVCTrainer(LinearTrainer):
 
     @staticmethod
     def serves(base: LinearSVC) -> bool:
-        """Whether this trainer solves what the base documents.
-
-        Parameters
-        ----------
-        base : LinearSVC
-            The base with its parameters.
-
-        Returns
-        -------
-        bool
-            ``False`` for an L1 penalty, for balanced class weights, and for parameters that the base refuses.
-        """
+        """Whether this trainer solves what the base documents."""
         losses = {"squared_hinge": (True, False, "auto"), "hinge": (True, "auto")}
         return (
             are_usual(base)
@@ -247,18 +202,7 @@ class LogisticTrainer(LinearTrainer):
 
     @staticmethod
     def serves(base: LogisticRegression) -> bool:
-        """Whether this trainer solves what the base documents.
-
-        Parameters
-        ----------
-        base : LogisticRegression
-            The base with its parameters.
-
-        Returns
-        -------
-        bool
-            ``False`` for other penalties, for balanced class weights, and for parameters that the base refuses.
-        """
+        """Whether this trainer solves what the base documents."""
         solvers = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
         return (
             are_usual(base)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -15,44 +15,23 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from csf._common.typing import Array, Costs, Estimator
 from csf._sklearn import clone
+from csf.costs.channel import CostChannel
 from csf.costs.one_vs_rest import assembled, problem_costs
 from csf.costs.weights import cost_sample_weight
+from csf.linear import Rows
+from csf.samples.features import Features
 from csf.samples.folds import Fold
+from csf.samples.task import Task
 from csf.scores.responses import Response, compare
 from csf.trainers.base import Trainer, Training
 from csf.trainers.linear import KindOf, LinearTrainer, linear_kind, linear_trainers, shared_rows
-
-if TYPE_CHECKING:
-    from csf.costs.channel import CostChannel
-    from csf.linear import Rows
-    from csf.samples.features import Features
-    from csf.samples.task import Task
-    from csf.trainers.prepared import Prepared
-
+from csf.trainers.prepared import Prepared
 
 __all__ = ["LinearSVCsTrainer", "OneVsRestTrainer", "linear_svc_trainers", "one_vs_rest_trainers"]
 
 
 class OneVsRestTrainer(Trainer):
-    """Trains `sklearn.multiclass.OneVsRestClassifier` of a linear model.
-
-    Parameters
-    ----------
-    base : OneVsRestClassifier
-        Unfitted classifier with its parameters set.
-    fold : Fold
-        Data to train on and to predict; never sliced.
-    make : callable
-        ``make(fold)`` returns the `LinearTrainer` of a problem of two classes.
-    normalize : {"none", "mean"}, default="none"
-        See `csf.costs.weights.cost_sample_weight`.
-    own_costs : bool, default=False
-        Whether each problem has costs of its own, see `csf.costs.one_vs_rest`; otherwise all of them see the samples
-        with the costs of their true classes, ``c_fp`` where there is nothing to find, whichever class is
-        against the rest.
-    n_jobs : int, default=None
-        Threads for the classes.
-    """
+    """Trains `sklearn.multiclass.OneVsRestClassifier` of a linear model."""
 
     releases_gil = True
 

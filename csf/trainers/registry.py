@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
@@ -12,6 +12,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
 
 from csf._common.typing import Estimator
+from csf.costs.channel import CostChannel
+from csf.samples.folds import Fold
+from csf.trainers.base import Maker, Trainer
 from csf.trainers.generic import GenericTrainer
 from csf.trainers.liblinear import liblinear_trainers
 from csf.trainers.lightgbm import lightgbm_trainers
@@ -20,12 +23,6 @@ from csf.trainers.one_vs_rest import linear_svc_trainers, one_vs_rest_trainers
 from csf.trainers.pipeline import pipeline_trainers
 from csf.trainers.prepared import Prepared
 from csf.trainers.quick_check import quick_check
-
-if TYPE_CHECKING:
-    from csf.costs.channel import CostChannel
-    from csf.samples.folds import Fold
-    from csf.trainers.base import Maker, Trainer
-
 
 __all__ = ["ENGINES", "make_trainers", "register_trainer"]
 
