@@ -71,9 +71,9 @@ class _Found:
 class LiblinearTrainer(LinearTrainer):
     """Trains `sklearn.svm.LinearSVC` and `sklearn.linear_model.LogisticRegression` with LIBLINEAR."""
 
-    def __init__(self, base: Estimator, fold: Fold, rows: Rows, *rest: Any) -> None:
+    def __init__(self, base: Estimator, fold: Fold, rows: Rows, *given: Any, **named: Any) -> None:
         self._rows, self._at = rows, fold.train
-        super().__init__(base, fold, rows, *rest)
+        super().__init__(base, fold, rows, *given, **named)
         # Threads share samples, processes do not; but passes in a random order would wait for each other in threads.
         self.releases_gil = self._solver in _NEWTON
         if not 0 < np.count_nonzero(self.is_pos) < self.is_pos.size:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,8 +18,6 @@ from csf._sklearn import clone
 from csf.costs.channel import CostChannel
 from csf.costs.one_vs_rest import assembled, problem_costs
 from csf.costs.weights import cost_sample_weight
-from csf.linear import Rows
-from csf.samples.features import Features
 from csf.samples.folds import Fold
 from csf.samples.task import Task
 from csf.scores.responses import Response, compare
@@ -120,20 +118,6 @@ def _train(part: LinearTrainer, weight: Array, position: tuple[float, ...], star
     return part.train(weight, position, starts)
 
 
-@dataclass(frozen=True)
-class _Maker:
-    """Makes trainers of two classes."""
-
-    kind: type[LinearTrainer]
-    base: Estimator
-    rows: Rows
-    features: Features
-    normalize: str
-
-    def __call__(self, fold: Fold) -> LinearTrainer:
-        return self.kind(self.base, fold, self.rows, self.features, self.normalize)
-
-
 def one_vs_rest_trainers(
     base: OneVsRestClassifier,
     folds: list[Fold],
@@ -165,13 +149,13 @@ def linear_svc_trainers(
 
 def _maker(
     inner: Estimator, task: Task, normalize: str, prepared: Prepared, kind_of: KindOf = linear_kind
-) -> _Maker | None:
+) -> Callable[[Fold], LinearTrainer] | None:
     """Makes trainers of the problems; ``None`` where the classifier of one class is not served."""
     kind = kind_of(inner)
-    if kind is None or task.fit_params:
+    rows = None if kind is None or task.fit_params else shared_rows(kind, inner, task.X, prepared)
+    if kind is None or rows is None:
         return None
-    rows = shared_rows(kind, inner, task.X, prepared)
-    return None if rows is None else _Maker(kind, inner, rows, prepared.features, normalize)
+    return partial(kind, inner, rows=rows, features=prepared.features, normalize=normalize)
 
 
 def _against_the_rest(fold: Fold, code: int) -> Fold:
