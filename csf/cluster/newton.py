@@ -11,7 +11,8 @@ import numpy as np
 from csf._common.typing import Array, BoolArray, Costs, IntArray
 from csf.cluster.problem import LinearProblem
 from csf.linear import Rows
-from csf.linear._solve import DIRECT, NOISE, newton_step, squared_terms
+from csf.linear._solve import DIRECT, NOISE, conjugate_directions, newton_step
+from csf.linear.losses import LOGISTIC, SQUARED_HINGE, Loss, least_gap
 
 if TYPE_CHECKING:
     from csf.cluster.engine import Job
@@ -32,19 +33,7 @@ Answer: TypeAlias = tuple[Array, ...]
 
 
 class Part(NamedTuple):
-    """Rows of one part of the data.
-
-    Parameters
-    ----------
-    X : ndarray or CSR of shape (n_rows, n_features)
-        Samples, float32 or float64.
-    is_pos : ndarray of bool, shape (n_rows,)
-        Truth.
-    weight : ndarray of shape (n_rows,) or None
-        Weights >= 0.
-    fold : ndarray of int, shape (n_rows,)
-        Fold of each row.
-    """
+    """Rows of one part of the data: float32 or float64, dense or CSR, and the fold of each row."""
 
     X: Any
     is_pos: BoolArray
@@ -54,21 +43,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LinearModel:
-    """Coefficients of a linear model of two classes.
-
-    Parameters
-    ----------
-    w : ndarray of shape (n_features + 1,)
-        Coefficients; the last one belongs to the constant feature.
-    constant : float
-        Its value.
-    objective : float
-        Value of the minimised function.
-    relative_gap : float
-        Largest possible distance from the optimum, as a share of it.
-    n_iter : int
-        Newton steps.
-    """
+    """Coefficients of a linear model of two classes, that of the constant feature last, and how good they are."""
 
     w: Array
     constant: float
@@ -77,47 +52,23 @@ class LinearModel:
     n_iter: int
 
     def scores(self, X: Any) -> Array:
-        """Scores of some rows.
-
-        Parameters
-        ----------
-        X : ndarray or CSR of shape (n_rows, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            Scores, above 0 where the positive class is predicted.
-        """
+        """Scores of some rows."""
         return Rows(X, constant=self.constant).scores(self.w)
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What one pass over the rows is to sum up for one training.
-
-    Parameters
-    ----------
-    problem : LinearProblem
-        What is minimised.
-    fold : int or None
-        The fold whose rows are left out.
-    weights : tuple of float
-        Weights of the losses of positives and negatives.
-    w : ndarray of shape (n_coefficients,)
-        Coefficients.
-    along : ndarray of shape (n_coefficients,), default=None
-        Without it, the loss, its slope and its second derivatives at ``w`` are asked for (their diagonal where there
-        are many). With ``shares``, the losses at ``w + share * along``; else the product of the second derivatives
-        with it.
-    shares : ndarray, default=None
-        See above.
-    """
+    """What one pass over the rows is to sum up for one training."""
 
     problem: LinearProblem
+    # Its rows are left out.
     fold: int | None
+    # Of the losses of positives and negatives.
     weights: tuple[float, float]
     w: Array
+    # Without it the losses of both classes, their slopes and second derivatives at ``w`` are asked for (the diagonal
+    # where there are many). With ``shares``, the losses at ``w + share * along``; else the product of the second
+    # derivatives with it.
     along: Array | None = None
     shares: Array | None = None
 
@@ -134,37 +85,22 @@ class Question:
             return self._value(rows, margins, sign, weight)
         if self.shares is None:
             along = rows.scores(self.along)
-            return (rows.combine(self._curvature(margins, weight) * along),)
+            return (rows.combine(self._loss.curvature(margins, weight) * along),)
         steps = sign * rows.scores(self.along)
-        return (np.array([self._loss(margins + share * steps, weight) for share in self.shares]),)
+        return (np.array([self._loss.value(margins + share * steps, weight) for share in self.shares]),)
 
-    def _loss(self, margins: Array, weight: Array) -> Any:
-        if self.problem.logistic:
-            return weight @ np.logaddexp(0.0, -margins)
-        return weight @ np.maximum(1.0 - margins, 0.0) ** 2
-
-    def _curvature(self, margins: Array, weight: Array) -> Array:
-        if self.problem.logistic:
-            e = np.exp(-np.abs(margins))
-            return weight * e / (1.0 + e) ** 2
-        return np.where(margins < 1.0, 2.0 * weight, 0.0)
+    @property
+    def _loss(self) -> Loss:
+        return LOGISTIC if self.problem.logistic else SQUARED_HINGE
 
     def _value(self, rows: Rows, margins: Array, sign: Array, weight: Array) -> Answer:
-        """Loss, minus the slopes of positives and negatives, their dual sums, and second derivatives."""
-        is_pos = sign > 0
-        if self.problem.logistic:
-            soft, miss = np.logaddexp(0.0, -margins), np.exp(-np.logaddexp(0.0, margins))
-            dual = weight * miss
-            # Of the share of each weight that is its dual variable.
-            entropy = weight * (miss * (margins + soft) + (1.0 - miss) * soft)
-            loss = weight @ soft
-        else:
-            dual = np.empty_like(margins)
-            loss = squared_terms(margins, np.ones_like(sign), weight, dual)
-            entropy = np.zeros_like(dual)
-        split = [rows.combine(np.where(side, dual, 0.0)) for side in (is_pos, ~is_pos)]
-        sums = [np.array([each[side].sum() for side in (is_pos, ~is_pos)]) for each in (dual, entropy)]
-        return np.array(loss), np.array(split), *sums, self._matrix(rows, self._curvature(margins, weight))
+        """Losses of both classes, the sums of their rows times minus the slopes, and second derivatives."""
+        losses, factor = np.zeros(2), np.empty_like(margins)
+        for k, of_class in enumerate((sign > 0.0, sign < 0.0)):
+            at, part = np.flatnonzero(of_class), np.empty(np.count_nonzero(of_class))
+            losses[k] = self._loss.terms(margins[at], sign[at], weight[at], part)
+            factor[at] = part
+        return losses, rows.combine_by_sign(factor), self._matrix(rows, self._loss.curvature(margins, weight))
 
     def _matrix(self, rows: Rows, curvature: Array) -> Array:
         if rows.n_coefficients > DIRECT:
@@ -175,20 +111,7 @@ class Question:
 
 
 def answers(part: Part, questions: Sequence[Question]) -> list[Answer]:
-    """What one part of the data says to some questions.
-
-    Parameters
-    ----------
-    part : Part
-        Its rows.
-    questions : sequence of Question
-        The questions, of problems with the same constant feature or not.
-
-    Returns
-    -------
-    list of tuple of ndarray
-        Sums, to be added to those of the other parts.
-    """
+    """What one part of the data says to some questions."""
     with np.errstate(over="ignore", invalid="ignore"):
         views: dict[float, Rows] = {}
         for question in questions:
@@ -198,18 +121,7 @@ def answers(part: Part, questions: Sequence[Question]) -> list[Answer]:
 
 
 def add_answers(parts: Sequence[list[Answer]]) -> list[Answer]:
-    """Sums of several parts.
-
-    Parameters
-    ----------
-    parts : sequence of list
-        As `answers` returns them; at least one.
-
-    Returns
-    -------
-    list of tuple of ndarray
-        Their sums.
-    """
+    """Sums of several parts."""
     return [tuple(np.sum(terms, axis=0) for terms in zip(*answer, strict=True)) for answer in zip(*parts, strict=True)]
 
 
@@ -218,27 +130,7 @@ Solving: TypeAlias = Generator[Question, Answer, LinearModel]
 
 
 def solve_together(jobs: Sequence[Job], n_features: int, ask: Any) -> list[LinearModel]:
-    """Solve several problems on the same data, with one pass for a step of all of them.
-
-    Parameters
-    ----------
-    jobs : sequence of Job
-        Trainings of bases that `LinearProblem.of` takes; their ``starts`` are coefficients.
-    n_features : int
-        Number of features.
-    ask : callable
-        ``ask(questions)`` makes a pass: `answers` of all parts, added by `add_answers`.
-
-    Returns
-    -------
-    list of LinearModel
-        One for each job. None of them depends on what else is solved.
-
-    Raises
-    ------
-    ValueError
-        If features are not finite or so large that sums overflow.
-    """
+    """Solve several problems on the same data, with one pass for a step of all of them."""
     solving = [_solved(LinearProblem.of(job.base), job.fold, job.costs, n_features, job.starts) for job in jobs]
     found: dict[int, LinearModel] = {}
     questions = {k: next(each) for k, each in enumerate(solving)}
@@ -259,7 +151,7 @@ def _solved(problem: LinearProblem, fold: int | None, costs: Costs, n_features: 
     ridge = np.ones(n_features + 1)
     ridge[-1] = 0.0 if problem.free else 1.0
     w = np.array(starts[0]) if starts else np.zeros(n_features + 1)
-    state = _Value(problem, ridge, w, (yield Question(problem, fold, weights, w)))
+    state = _Value(ridge, w, (yield Question(problem, fold, weights, w)))
     count = 0
     while state.gap > problem.tol * state.objective and count < problem.max_iter:
         step = yield from _step(problem, fold, weights, ridge, state)
@@ -267,7 +159,7 @@ def _solved(problem: LinearProblem, fold: int | None, costs: Costs, n_features: 
         if not descent < 0.0:
             break
         w = state.w + step
-        new = _Value(problem, ridge, w, (yield Question(problem, fold, weights, w)))
+        new = _Value(ridge, w, (yield Question(problem, fold, weights, w)))
         if not new.objective <= state.objective + 1e-4 * descent:
             (losses,) = yield Question(problem, fold, weights, state.w, step, _SHARES)
             moved = state.w + _SHARES[:, None] * step
@@ -276,7 +168,7 @@ def _solved(problem: LinearProblem, fold: int | None, costs: Costs, n_features: 
             # What is left is rounding, and the gap says how much it is.
             if not values[best] < state.objective:
                 break
-            new = _Value(problem, ridge, moved[best], (yield Question(problem, fold, weights, moved[best])))
+            new = _Value(ridge, moved[best], (yield Question(problem, fold, weights, moved[best])))
         state = new
     gap = max(state.gap, NOISE * state.objective) / state.objective if state.objective > 0 else 0.0
     return LinearModel(state.w, problem.constant, state.objective, gap, count)
@@ -291,48 +183,27 @@ def _step(
         return newton_step(matrix + np.diag(ridge), state.slope)
     diagonal = ridge + matrix
     diagonal[diagonal == 0.0] = 1.0
-    goal = _FORCING**2 * state.slope @ (state.slope / diagonal)
-    x, residual = np.zeros_like(state.w), -state.slope
-    direction = residual / diagonal
-    norm = residual @ direction
-    for _ in range(_PRODUCTS):
-        if not norm > goal:
-            break
-        (product,) = yield Question(problem, fold, weights, state.w, direction)
-        image = ridge * direction + product
-        curvature = direction @ image
-        if not curvature > 0.0:
-            break
-        x, residual = x + norm / curvature * direction, residual - norm / curvature * image
-        scaled = residual / diagonal
-        norm, before = residual @ scaled, norm
-        direction = scaled + norm / before * direction
-    return x
+    search = conjugate_directions(-state.slope, diagonal=diagonal, left=_FORCING**2, max_iter=_PRODUCTS)
+    try:
+        direction = next(search)
+        while True:
+            (product,) = yield Question(problem, fold, weights, state.w, direction)
+            direction = search.send(ridge * direction + product)
+    except StopIteration as end:
+        return end.value[0]
 
 
 class _Value:
     """Objective, slope, second derivatives and duality gap at some coefficients."""
 
-    def __init__(self, problem: LinearProblem, ridge: Array, w: Array, answer: Answer) -> None:
-        loss, split, dual, entropy, self.matrix = answer
-        self.w, self.slope = w, ridge * w - split[0] + split[1]
-        self.objective = float(0.5 * w @ (ridge * w) + loss)
+    def __init__(self, ridge: Array, w: Array, answer: Answer) -> None:
+        losses, pulls, self.matrix = answer
+        self.w, self.slope = w, ridge * w - pulls.sum(axis=0)
+        self.objective = float(0.5 * w @ (ridge * w) + losses.sum())
         with np.errstate(over="ignore", invalid="ignore"):
             square = float(self.slope @ self.slope)
-        if not np.isfinite(square + self.objective):
-            raise ValueError(_TOO_LARGE)
-        # Half the squared slope bounds the gap where all coefficients are regularised.
-        self.gap = 0.5 * square if not problem.free else self.objective - _dual_objective(split, dual, entropy)
-
-
-def _dual_objective(split: Array, dual: Array, entropy: Array) -> float:
-    """Value of the dual function of a logistic regression with a free constant feature, or a little less.
-
-    The dual variables of both classes must have the same sum, so the larger class is scaled down. An entropy that is
-    scaled is at most the entropy of what is scaled, which would need another pass.
-    """
-    if not dual.min() > 0.0:
-        return -np.inf
-    share = dual.min() / dual
-    v = (share[0] * split[0] - share[1] * split[1])[:-1]
-    return float(share @ entropy - 0.5 * v @ v)
+            if not np.isfinite(square + self.objective):
+                raise ValueError(_TOO_LARGE)
+            gap, scale = least_gap(w, ridge, pulls)
+        # An entropy that is scaled is at most the entropy of what is scaled, which would need another pass.
+        self.gap = float(gap + (1.0 - scale) @ losses) if scale.all() else np.inf

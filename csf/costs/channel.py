@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any
 
@@ -34,6 +34,31 @@ class CostChannel:
 
     kind: str
     name: str
+
+    @property
+    def is_own(self) -> bool:
+        """Whether costs are ``sample_weight`` of the base's own ``fit``, which a trainer may put on samples itself."""
+        return self.name == "sample_weight"
+
+    @property
+    def carries_samples(self) -> bool:
+        """Whether weights of single samples get through, not those of classes alone."""
+        return self.kind != "class_weight"
+
+    @property
+    def has_own_costs(self) -> bool:
+        """Whether each problem of a one-vs-rest base has costs of its own."""
+        return False
+
+    @property
+    def of_problem(self) -> CostChannel:
+        """How costs reach the classifier that a one-vs-rest base trains for each class."""
+        return self.inside("estimator") or self
+
+    def inside(self, part: str) -> CostChannel | None:
+        """How costs reach a part of the base, such as the last step of a pipeline; ``None`` where they go elsewhere."""
+        path, _, rest = self.name.partition("__")
+        return replace(self, name=rest) if path == part and rest else None
 
     def fit(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -78,21 +78,6 @@ def assembled(base: OneVsRestClassifier, y: IntArray, estimators: list[Estimator
 def problem_probabilities(estimator: OneVsRestClassifier | Pipeline, X: Samples, costs: Costs) -> Array:
     """Probability of each class against the rest, with the costs of its own problem taken out of its odds.
 
-    Parameters
-    ----------
-    estimator : OneVsRestClassifier or Pipeline
-        Fitted by `OneVsRestChannel`, or a pipeline that ends in one.
-    X : array-like of shape (n_samples, n_features)
-        Samples.
-    costs : tuple of float
-        ``(c_fn, c_fp)`` that it was trained with.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_classes)
-        Probabilities in the order of ``estimator.classes_``. Each problem was solved by itself: with more than two
-        classes they need not sum to 1.
-
     Notes
     -----
     A OneVsRestClassifier scales the probabilities of a sample to sum 1, which mixes problems whose odds are off by
@@ -127,6 +112,16 @@ class OneVsRestChannel(CostChannel):
 
     inner: CostChannel
 
+    @property
+    def has_own_costs(self) -> bool:
+        """True; see `CostChannel.has_own_costs`."""
+        return True
+
+    @property
+    def of_problem(self) -> CostChannel:
+        """See `CostChannel.of_problem`."""
+        return self.inner
+
     def fit(
         self,
         estimator: Estimator,
@@ -145,8 +140,9 @@ class OneVsRestChannel(CostChannel):
             name, last = estimator.steps[-1]
             before = estimator[:-1]
             X = before.fit_transform(X, y) if before.steps else X
-            rest = replace(self, name=self.name.partition("__")[2])
-            fitted = rest.fit(last, X, y, costs, sample_weight=sample_weight, normalize=normalize)
+            own = self.inside(name)
+            assert own is not None, "the channel was made for this pipeline"
+            fitted = own.fit(last, X, y, costs, sample_weight=sample_weight, normalize=normalize)
             estimator.steps = [*before.steps, (name, fitted)]
             return estimator
         codes = np.unique(y)

@@ -8,7 +8,7 @@ from csf._common.typing import Array, BoolArray, Costs, Estimator
 from csf._common.warn import warn
 from csf._validation import check_choice
 
-__all__ = ["NORMALIZATIONS", "check_class_weight", "cost_sample_weight"]
+__all__ = ["NORMALIZATIONS", "check_class_weight", "cost_sample_weight", "own_class_weights"]
 
 NORMALIZATIONS = ("none", "mean")
 
@@ -50,6 +50,12 @@ def cost_sample_weight(
         total = float(is_pos.shape[0]) if sample_weight is None else sample_weight.sum()
         weight *= total / weight.sum()
     return weight
+
+
+def own_class_weights(base: Estimator) -> tuple[float, float]:
+    """Class weights that a base of two classes brings, of the positive and of the other class; they multiply costs."""
+    own = base.class_weight or {}
+    return own.get(1, 1.0), own.get(0, 1.0)
 
 
 def check_class_weight(base: Estimator, n_classes: int = 2) -> None:

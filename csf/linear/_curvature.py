@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
 from csf._common.typing import Array, IntArray
-
-if TYPE_CHECKING:
-    from csf.linear.matrix import Rows
-
+from csf.linear.losses import LOGISTIC
+from csf.linear.matrix import Rows
 
 __all__ = ["Curvatures"]
 
@@ -27,30 +25,11 @@ class Curvatures:
     """Matrices of second derivatives of both classes, at the coefficients where they were last taken.
 
     They depend on these coefficients and on the data alone: a search that goes on after a pause makes the same ones.
-
-    Parameters
-    ----------
-    rows : Rows
-        Training data with the constant feature.
-    sign : ndarray of shape (n_samples,)
-        +1 for the positive class and -1 for the other.
-    ridge : ndarray of shape (n_coefficients,)
-        What the penalty adds to the diagonal.
-    shares : ndarray of shape (n_samples,) or None
-        What weights are proportional to within each class; ``None`` for equal ones.
-
-    Examples
-    --------
-    >>> from csf.linear import Rows
-    >>> curvatures = Curvatures(Rows(np.array([[1.0], [2.0]])), np.array([1.0, -1.0]), np.ones(2), None)
-    >>> inverse = curvatures.inverse(np.zeros(2), np.array([4.0, 4.0]))
-    >>> inverse(np.array([3.0, 0.0]))
-    array([ 1., -1.])
     """
 
     def __init__(self, rows: Rows, sign: Array, ridge: Array, shares: Array | None) -> None:
-        self._rows, self._sign, self._ridge = rows, sign, ridge
-        self._shares = shares
+        # Shares are what weights are proportional to within each class; None for equal ones.
+        self._rows, self._sign, self._ridge, self._shares = rows, sign, ridge, shares
         # Weights of the classes, of the shares; made when they are needed.
         self._per_share: Array | None = None
         self._key, self._matrices = b"", np.empty(0)
@@ -76,29 +55,8 @@ class Curvatures:
             return np.array([np.count_nonzero(of_pos), of_pos.size - np.count_nonzero(of_pos)], dtype=float)
         return np.array([weight @ of_pos, weight @ ~of_pos])
 
-    @staticmethod
-    def of(margins: Array, weight: Array | None) -> Array:
-        """Second derivatives of the losses in their margins."""
-        small = np.abs(margins)
-        np.exp(np.negative(small, out=small), out=small)
-        small /= np.square(1.0 + small)
-        return small if weight is None else np.multiply(small, weight, out=small)
-
     def inverse(self, anchor: Array, totals: Array) -> Inverse:
-        """Function that applies the inverse for weights that are proportional to the shares in each class.
-
-        Parameters
-        ----------
-        anchor : ndarray of shape (n_coefficients,)
-            Coefficients where the second derivatives are taken; the latest ones are kept.
-        totals : ndarray of shape (2,)
-            Weights of the classes.
-
-        Returns
-        -------
-        callable
-            The function.
-        """
+        """Function that applies the inverse for weights that are proportional to the shares in each class."""
         self._keep(anchor, None)
         if self._per_share is None:
             self._per_share = self.totals(self._shares)
@@ -106,30 +64,13 @@ class Curvatures:
         return _inverse(factor[0] * self._matrices[0] + factor[1] * self._matrices[1], self._ridge)
 
     def inverse_at(self, w: Array, margins: Array, weight: Array) -> tuple[Inverse, Array | None]:
-        """The same for any weights, at coefficients whose margins are known.
-
-        Parameters
-        ----------
-        w : ndarray of shape (n_coefficients,)
-            Coefficients.
-        margins : ndarray of shape (n_samples,)
-            Their margins.
-        weight : ndarray of shape (n_samples,)
-            Weights >= 0 of the losses.
-
-        Returns
-        -------
-        inverse : callable
-            The function.
-        anchor : ndarray or None
-            The coefficients, where the matrices serve other problems too.
-        """
+        """The same for any weights, at coefficients whose margins are known."""
         totals = self.totals(weight)
         if self._are_shared(weight, totals):
             self._keep(w, margins)
             return self.inverse(w, totals), w
         matrix = np.zeros((self._ridge.size, self._ridge.size))
-        self._rows.add_gram(np.arange(self._rows.n_rows), self.of(margins, weight), matrix)
+        self._rows.add_gram(np.arange(self._rows.n_rows), LOGISTIC.curvature(margins, weight), matrix)
         return _inverse(matrix, self._ridge), None
 
     def _are_shared(self, weight: Array, totals: Array) -> bool:
@@ -152,7 +93,8 @@ class Curvatures:
                 z = self._sign[places] * rows.take(rows.at[places]).scores(anchor)
             else:
                 z = margins[places]
-            rows.add_gram(places, every * self.of(z, None if self._shares is None else self._shares[places]), matrix)
+            shares = None if self._shares is None else self._shares[places]
+            rows.add_gram(places, every * LOGISTIC.curvature(z, shares), matrix)
         self._key = anchor.tobytes()
 
 

@@ -2,63 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from csf._common.compiled import njit
-from csf._common.typing import Array, BoolArray, IntArray
-from csf.linear._solve import DIRECT, NOISE, Scalar, check_finite, conjugate_gradients, newton_step
+from csf._common.typing import Array, IntArray
+from csf.linear._solve import DIRECT, NOISE, check_finite, conjugate_gradients, newton_step
+from csf.linear.losses import multiplier_step, multiplier_terms, note_free
+from csf.linear.matrix import Rows
 
-if TYPE_CHECKING:
-    from csf.linear.matrix import Rows
-
-
-__all__ = ["FIRST_PENALTY", "GROWTH", "Part", "survey"]
+__all__ = ["FIRST_PENALTY", "GROWTH", "Part"]
 
 FIRST_PENALTY, GROWTH, _LAST_PENALTY = 0.1, 4.0, 1e9
 # Steps in a row that rounding may swallow before the search ends.
 _PATIENCE = 3
-_FAST = {"contract", "reassoc", "nsz"}
 
 
 class Part:
-    """Hinge losses of some samples, beside losses of all others that are linear or vanish.
-
-    Parameters
-    ----------
-    rows : Rows
-        The samples.
-    sign, weight : ndarray of shape (n_samples,)
-        Their classes as +1 and -1, and their weights.
-    rest : tuple of (ndarray, float)
-        Sum of the other samples that lose, times their signs and weights, and the sum of their weights.
-    start : tuple of (ndarray, ndarray, ndarray, float)
-        Coefficients, margins, shares of the dual variables, and the penalty to begin with.
-    total : float
-        Weight of all samples: what cancels in the gap is as large.
-
-    Attributes
-    ----------
-    w, margins, clipped : ndarray
-        Coefficients, their margins, and the next multipliers there.
-    before : ndarray
-        Margins before the last step.
-    objective, gap, slope_gap : float
-        Objective, its largest distance from the optimum, and what half the squared slope adds to that.
-    penalty : float
-        The penalty.
-    steps, rounds : int
-        Newton steps, and these together with multiplier updates.
-    stuck : bool
-        Whether rounding ended the search.
-    """
+    """Hinge losses of some samples, beside losses of all others that are linear or vanish."""
 
     def __init__(
         self, rows: Rows, sign: Array, weight: Array, rest: tuple[Array, float],
         start: tuple[Array, Array, Array, float], total: float,
     ) -> None:  # fmt: skip
         self.rows, self.sign, self.weight, self.total = rows, sign, weight, total
+        # Of the others that lose: the sum of their rows, times signs and weights, and of their weights.
         self.pull, self.constant = rest
         self.w, self.margins, self._share, self.penalty = start
         self.clipped, self._factor = np.empty(rows.n_rows), np.empty(rows.n_rows)
@@ -93,7 +59,7 @@ class Part:
     def _look(self) -> None:
         """Objective and gap: the next multipliers, were they taken here, are feasible dual variables."""
         parts = self.margins, self._share, self.weight, self.sign, self.penalty, self.clipped, self._factor
-        loss, slack = _terms(*parts)
+        loss, slack = multiplier_terms(*parts)
         own = self.w - self.pull
         self._slope = own - self.rows.combine(self._factor)
         self.slope_gap = 0.5 * float(self._slope @ self._slope)
@@ -107,7 +73,7 @@ class Part:
         step = newton.step(self.margins, share, penalty, slope)
         along = self.sign * self.rows.scores(step)
         products = slope @ step, (self.w - self.pull) @ step, step @ step
-        length = _step_length(self.margins, along, share, self.weight, penalty, *products)
+        length = multiplier_step(self.margins, along, share, self.weight, penalty, *products)
         if length > 0.0:
             self.before = self.margins
             self.w, self.margins = self.w + length * step, self.margins + length * along
@@ -130,7 +96,7 @@ class _Newton:
             return self._conjugate(np.flatnonzero((target > 0.0) & (target < 1.0)), penalty, slope)
         # Few samples come and go between two steps: only their outer products are added and taken away. Where most
         # have changed it takes less to begin anew, which also forgets the rounding of earlier differences.
-        n_changed, n_free = _note_free(margins, share, penalty, self._free, self._changed)
+        n_changed, n_free = note_free(margins, share, penalty, self._free, self._changed)
         if 2 * n_changed > n_free:
             self._gram[:] = 0.0
             places = np.flatnonzero(self._free)
@@ -147,108 +113,7 @@ class _Newton:
         # Coefficients that no free sample uses have the identity as their matrix: their step is minus the slope.
         block, curvature = self.rows.block(places, np.ones(places.size)), penalty * self.weight[places]
         step, rhs = -slope, -slope[block.columns]
-        goal = 1e-6 * rhs @ rhs
         step[block.columns] = conjugate_gradients(
-            lambda v: v + block.combine(curvature * block.scores(v)), rhs, stop=lambda _, r: r @ r <= goal, max_iter=500
-        )[0]
+            lambda v: v + block.combine(curvature * block.scores(v)), rhs, left=1e-6, max_iter=500
+        )
         return step
-
-
-# Without branches, which no one can foresee, and without counted places to write to, loops take a sixth of the time.
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def survey(
-    margins: Array, before: Array, share: Array, weight: Array, sign: Array, band: float, near: BoolArray, factor: Array
-) -> tuple[float, float, float]:
-    """Which samples are near the margin, and how far coefficients and dual variables are from each other.
-
-    Near are those within a band around the margin, which is wider by what moved them from the margins ``before``,
-    those whose dual variables do not belong to their side, and those that were near already. The dual variables of the
-    others are set to their side; ``factor`` receives the factors of their rows, and 0 for those that are near. Returns
-    the loss of all, how much of it the dual variables given leave, and the weight of the samples that lose and are not
-    near.
-    """
-    loss, slack, lost = 0.0, 0.0, 0.0
-    for i in range(margins.size):
-        below = 1.0 - margins[i]
-        hinge = max(below, 0.0)
-        missing = hinge - share[i] * below
-        loss += weight[i] * hinge
-        slack += weight[i] * missing
-        is_near = near[i] | (missing > 0.0) | (abs(below) < band + abs(margins[i] - before[i]))
-        near[i] = is_near
-        own = 1.0 if below > 0.0 else 0.0
-        share[i] = share[i] if is_near else own
-        taken = 0.0 if is_near else own * weight[i]
-        factor[i] = taken * sign[i]
-        lost += taken
-    return loss, slack, lost
-
-
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def _terms(
-    margins: Array, share: Array, weight: Array, sign: Array, penalty: float, clipped: Array, factor: Array
-) -> tuple[float, float]:
-    """Loss, and how much of it the next dual variables leave; writes these and the factors of the rows."""
-    loss, slack = 0.0, 0.0
-    for i in range(margins.size):
-        below = 1.0 - margins[i]
-        hinge = max(below, 0.0)
-        next_share = min(max(share[i] + penalty * below, 0.0), 1.0)
-        clipped[i] = next_share
-        factor[i] = weight[i] * next_share * sign[i]
-        loss += weight[i] * hinge
-        slack += weight[i] * (hinge - next_share * below)
-    return loss, slack
-
-
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def _note_free(margins: Array, share: Array, penalty: float, free: BoolArray, changed: BoolArray) -> tuple[int, int]:
-    """Mark the samples that are strictly between their bounds, and those for which that has changed; count both."""
-    n_changed, n_free = 0, 0
-    for i in range(margins.size):
-        target = share[i] + penalty * (1.0 - margins[i])
-        is_free = (target > 0.0) & (target < 1.0)
-        is_changed = is_free != free[i]
-        changed[i] = is_changed
-        free[i] = is_free
-        n_changed += is_changed
-        n_free += is_free
-    return n_changed, n_free
-
-
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def _step_length(
-    margins: Array,
-    along: Array,
-    share: Array,
-    weight: Array,
-    penalty: float,
-    initial: Scalar,
-    w_step: Scalar,
-    step_step: Scalar,
-) -> float:
-    """Length of a Newton step that about minimises the augmented Lagrangian, or 0 where rounding hides descent.
-
-    ``initial`` is the slope at length 0; ``w_step`` and ``step_step`` are products with the step.
-    """
-    # Newton's method for the root of the slope, within a bracket whose lower end is safe; see `_solve.hinge_step`.
-    low, high, length = 0.0, np.inf, 1.0
-    if not initial < 0.0:
-        return 0.0
-    for _ in range(60):
-        first, curvature = w_step + length * step_step, 0.0
-        for i in range(margins.size):
-            target = share[i] + penalty * (1.0 - margins[i] - length * along[i])
-            pull = weight[i] * along[i]
-            first -= pull * min(max(target, 0.0), 1.0)
-            curvature += pull * along[i] * ((target > 0.0) & (target < 1.0))
-        if abs(first) <= 0.1 * abs(initial):
-            return length
-        if first < 0.0:
-            low = length
-        else:
-            high = length
-        length -= first / (step_step + penalty * curvature)
-        if not low < length < high:
-            length = 2.0 * low if high == np.inf else 0.5 * (low + high)
-    return low

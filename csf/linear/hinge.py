@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from csf._common.typing import Array, IntArray
-from csf.linear._multipliers import FIRST_PENALTY, GROWTH, Part, survey
+from csf.linear._multipliers import FIRST_PENALTY, GROWTH, Part
 from csf.linear._solve import NOISE, quietly
-
-if TYPE_CHECKING:
-    from csf.linear.matrix import Rows
-
+from csf.linear.losses import survey
+from csf.linear.matrix import Rows
 
 __all__ = ["Hinge", "HingeSolution"]
 
@@ -200,15 +197,6 @@ class _Search:
     All samples take part until the gap is some percents. Then few change sides, and the losses of all others are linear
     or vanish: a problem of few samples is left. What comes of it is looked at on all of them: those that did change
     sides join the few.
-
-    Parameters
-    ----------
-    rows : Rows
-        The samples.
-    sign, weight : ndarray of shape (n_samples,)
-        Their classes as +1 and -1, and their weights.
-    starts : sequence of HingeSolution
-        As in `Hinge.solve`.
     """
 
     def __init__(self, rows: Rows, sign: Array, weight: Array, starts: Sequence[HingeSolution]) -> None:

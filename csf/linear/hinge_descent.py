@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from csf._common.typing import Array
 from csf.linear._solve import NOISE, check_finite, quietly
 from csf.linear.hinge import HingeSolution
+from csf.linear.losses import HINGE
+from csf.linear.matrix import Rows
 from csf.linear.turns import BoxProgram
-
-if TYPE_CHECKING:
-    from csf.linear.matrix import Rows
-
 
 __all__ = ["HingeDescent"]
 
@@ -95,8 +92,8 @@ class HingeDescent:
         check_finite(self._squares.max(initial=0.0))
         while True:
             margins = sign * rows.scores(w)
-            objective = 0.5 * w @ w + weight @ np.maximum(1.0 - margins, 0.0)
-            value = dual.sum() - 0.5 * w @ w
+            objective = 0.5 * w @ w + HINGE.value(margins, weight)
+            value = HINGE.dual_value(dual, w)
             # What cancels in them is as large as the total weight. A bound closer than that rounding is not proven.
             bound = min(value, objective - NOISE * (objective + total))
             gap = objective - bound

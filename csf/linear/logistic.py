@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from csf._common.typing import Array
 from csf.linear._curvature import Curvatures
 from csf.linear._solve import DIRECT, NOISE, Scalar, check_finite, conjugate_gradients, quietly
+from csf.linear.losses import LOGISTIC, least_gap
+from csf.linear.matrix import Rows
 from csf.linear.solution import Solution
-
-if TYPE_CHECKING:
-    from csf.linear.matrix import Rows
-
 
 __all__ = ["Logistic"]
 
@@ -37,11 +35,14 @@ class _Point:
     margins: Array
     objective: Scalar
     slope: Array
-    # Sums of the rows of each class, times minus the slopes of their losses.
-    pulls: Array
-    # Not the gap, but no larger, and how much of one class has to be left out for it to be true.
+    # Not the gap, but no larger, and the factors of the dual variables of both classes that it takes.
     least_gap: Scalar
-    less: Scalar
+    scale: Array
+
+    @property
+    def less(self) -> Scalar:
+        """How much of one class has to be left out."""
+        return 1.0 - self.scale.min()
 
     @property
     def square(self) -> Scalar:
@@ -150,7 +151,7 @@ class Logistic:
             if inverse is None and direct:
                 inverse, anchor = curvatures.inverse_at(point.w, point.margins, weight)
             elif inverse is None:
-                inverse = self._conjugate(curvatures.of(point.margins, weight))
+                inverse = self._conjugate(LOGISTIC.curvature(point.margins, weight))
             # A step with old second derivatives that goes too far says that they are too old.
             found = self._search(point, -inverse(point.slope), weight, shortest=1e-10 if fresh else 0.25)
             if found is None and not fresh:
@@ -205,30 +206,20 @@ class Logistic:
         # A part at a time: its rows are still in the cache when they are summed.
         for start, part in zip(range(0, margins.size, _CHUNK), self._parts):
             inside = slice(start, start + part.n_rows)
-            residual = buffer[0, : part.n_rows]
+            factor = buffer[0, : part.n_rows]
             np.multiply(self.sign[inside], part.scores(w), out=margins[inside])
-            loss += _terms(margins[inside], weight[inside], residual, buffer[1:, : part.n_rows])
-            residual *= self.sign[inside]
-            pulls += part.combine_by_sign(residual)
+            of_part = margins[inside], self.sign[inside], weight[inside], factor
+            loss += LOGISTIC.terms(*of_part, spare=buffer[1:, : part.n_rows])
+            pulls += part.combine_by_sign(factor)
         slope = ridge * w - pulls.sum(axis=0)
         check_finite(slope @ slope)
-        scale = self._evened(pulls)
-        change = (w - scale @ pulls) * ridge
-        return _Point(w, margins, 0.5 * w @ (ridge * w) + loss, slope, pulls, 0.5 * change @ change, 1.0 - scale.min())
-
-    def _evened(self, pulls: Array) -> Array:
-        """Factors of the classes with which their dual variables are feasible: equal sums if the constant is free."""
-        if not self._free:
-            return np.ones(2)
-        sums = np.abs(pulls[:, -1])
-        return sums.min() / np.maximum(sums, np.finfo(float).tiny)
+        return _Point(w, margins, 0.5 * w @ (ridge * w) + loss, slope, *least_gap(w, ridge, pulls))
 
     def _gap(self, point: _Point, weight: Array, goal: Scalar) -> Scalar:
         r"""Duality gap of the residuals, where the larger class is scaled down if the constant is free.
 
-        Half the squared difference of the coefficients that both sides have, and what the entropies of the scaled
-        class lose beyond the first order: for a factor s at most 1 - s times the loss, and at most
-        :math:`(1-s)^2 e^{-z} / 2s` of a weight with margin z. The second is only looked at where the first is too much.
+        What the scaled class loses is at most its loss times what is taken; closer bounds take a look at its margins,
+        and are only asked for where that is too much.
         """
         less = point.less
         if less == 1.0:
@@ -236,11 +227,8 @@ class Logistic:
         loose = point.least_gap + less * point.objective
         if loose <= goal or less == 0.0:
             return loose
-        scale = self._evened(point.pulls)
-        of_class = (self.sign > 0.0) if scale[0] < 1.0 else (self.sign < 0.0)
-        z = point.margins[of_class]
-        lost = np.minimum(0.5 * less**2 / (1.0 - less) * np.exp(-z), less * np.logaddexp(0.0, -z))
-        return point.least_gap + weight[of_class] @ lost
+        of_class = (self.sign > 0.0) if point.scale[0] < 1.0 else (self.sign < 0.0)
+        return point.least_gap + LOGISTIC.lost(point.margins[of_class], weight[of_class], less)
 
     def _search(self, point: _Point, step: Array, weight: Array, *, shortest: float) -> _Point | None:
         """A point along a step that is better, or ``None`` where rounding hides descent."""
@@ -269,10 +257,7 @@ class Logistic:
             return ridge * v + rows.image(curvature, v)
 
         def solve(slope: Array) -> Array:
-            goal = _FORCING**2 * slope @ (slope / diagonal)
-            return conjugate_gradients(
-                product, slope, diagonal=diagonal, stop=lambda _, r: r @ (r / diagonal) <= goal, max_iter=200
-            )[0]
+            return conjugate_gradients(product, slope, diagonal=diagonal, left=_FORCING**2, max_iter=200)
 
         return solve
 
@@ -298,17 +283,3 @@ def _interpolation(along: Array, beside: Array, line: Array, away: Array) -> Arr
         others = at[at != own]
         factors[k] = np.prod((x - others) / (own - others))
     return factors
-
-
-def _terms(margins: Array, weight: Array, residual: Array, spare: Array) -> Scalar:
-    """Weighted loss; ``residual`` receives minus its slopes in the margins. ``spare`` is overwritten."""
-    # numpy's exponentials are several times faster than those of compiled loops, and cost no compilation. Two of them
-    # are faster than one and a choice by the sign.
-    low, rest, small = spare
-    np.minimum(margins, 0.0, out=low)
-    np.subtract(low, margins, out=rest)
-    np.exp(np.add(low, rest, out=small), out=small)
-    np.multiply(weight, np.exp(rest, out=rest), out=rest)
-    loss = weight @ np.subtract(np.log1p(small, out=residual), low, out=low)
-    np.divide(rest, np.add(small, 1.0, out=small), out=residual)
-    return loss

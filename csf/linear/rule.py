@@ -35,18 +35,7 @@ class TwoClassRule(DocLinkMixin, ClassifierMixin, BaseEstimator, ABC):
         """Score of each sample, above 0 exactly where ``predict`` gives ``classes_[1]``."""
 
     def predict(self, X: Samples) -> Array:
-        """Class of each sample.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels out of ``classes_``.
-        """
+        """Class of each sample."""
         score = self.decision_function(X)
         return self.classes_[(score > 0.0).astype(int)]
 
@@ -66,18 +55,6 @@ class LinearRule(TwoClassRule):
 
     Subclasses have ``coef_`` of shape (1, n_features) and ``intercept_`` of shape (1,) of the score for
     ``classes_[1]``, stored or as properties.
-
-    Examples
-    --------
-    >>> class Fixed(LinearRule):
-    ...     def fit(self, X, y):
-    ...         X, y = validate_data(self, X, y)
-    ...         self.classes_, self.pos_label_ = np.unique(y), 1
-    ...         self.coef_, self.intercept_ = np.ones((1, X.shape[1])), np.array([-2.0])
-    ...         return self
-    >>> model = Fixed().fit([[1.0], [3.0]], [0, 1])
-    >>> model.decision_function([[2.0], [5.0]]), model.predict([[2.0], [5.0]])
-    (array([0., 3.]), array([0, 1]))
     """
 
     coef_: Array
@@ -89,18 +66,7 @@ class LinearRule(TwoClassRule):
     _cut: float | None = None
 
     def decision_function(self, X: Samples) -> Array:
-        """Signed score of each sample; above 0 exactly where ``predict`` gives ``classes_[1]``.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Scores, less the threshold where there is one.
-        """
+        """Signed score of each sample; above 0 exactly where ``predict`` gives ``classes_[1]``."""
         check_is_fitted(self)
         score, cut = self._scores(validate_data(self, X, reset=False, **self._sample_checks)), self._cut
         if cut is None:

@@ -11,45 +11,13 @@ from scipy import linalg
 
 from csf._common.typing import Array
 from csf.linear._solve import Scalar
+from csf.linear.hinge import HingeSolution
+from csf.linear.losses import SQUARED_HINGE
 
 # Declared as if it might return None.
 lstsq: Callable[..., Any] = linalg.lstsq
 
-__all__ = ["Certified", "Solution", "Solver", "best_mixture"]
-
-
-class Certified(Protocol):
-    """What every solution tells: coefficients, the constant one last, and how good they are."""
-
-    @property
-    def w(self) -> Array:
-        """Coefficients; the last one belongs to the constant feature."""
-        ...
-
-    @property
-    def margins(self) -> Array:
-        """Scores times the sign of the class."""
-        ...
-
-    @property
-    def objective(self) -> float:
-        """Value of the minimised function."""
-        ...
-
-    @property
-    def gap(self) -> float:
-        """Largest possible distance of ``objective`` from the optimum."""
-        ...
-
-    @property
-    def relative_gap(self) -> float:
-        """``gap`` as a share of ``objective``."""
-        ...
-
-    @property
-    def n_iter(self) -> int:
-        """Newton steps, or passes."""
-        ...
+__all__ = ["Solution", "Solver", "best_mixture"]
 
 
 class Solver(Protocol):
@@ -65,7 +33,7 @@ class Solver(Protocol):
 
     def solve(
         self, weight: Array, *, tol: float, atol: float = ..., starts: Sequence[Any] = ..., max_iter: int = ...
-    ) -> Certified:
+    ) -> Solution | HingeSolution:
         """Minimise the weighted objective.
 
         Parameters
@@ -137,22 +105,7 @@ class Solution:
 
 
 def best_mixture(solutions: Sequence[Solution], weight: Array, *, max_iter: int = 15) -> Array:
-    """Mixture of solutions with the smallest squared-hinge objective for new weights.
-
-    Parameters
-    ----------
-    solutions : sequence of Solution
-        Solutions with dual variables and margins, the nearest first.
-    weight : ndarray of shape (n_samples,)
-        The new weights.
-    max_iter : int, default=15
-        Limit of Newton steps in the few factors.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        Dual variables of the mixture.
-    """
+    """Mixture of solutions with the smallest squared-hinge objective for new weights."""
     # The coefficients of a mixture are the mixture of the coefficients, and so are its margins: the whole search goes
     # without the data.
     duals = np.array([solution.dual for solution in solutions])
@@ -161,17 +114,17 @@ def best_mixture(solutions: Sequence[Solution], weight: Array, *, max_iter: int 
     products = 0.5 * (products + products.T)
 
     def value(factor: Array) -> Scalar:
-        return 0.5 * factor @ products @ factor + weight @ np.maximum(1.0 - factor @ margins, 0.0) ** 2
+        return 0.5 * factor @ products @ factor + SQUARED_HINGE.value(factor @ margins, weight)
 
     factor = np.zeros(len(solutions))
     factor[0] = 1.0
     best = value(factor)
     for _ in range(max_iter):
-        slack = 1.0 - factor @ margins
-        inside = np.flatnonzero(slack > 0.0)
-        part = margins[:, inside]
-        slope = products @ factor - 2.0 * part @ (weight[inside] * slack[inside])
-        matrix = products + 2.0 * (part * weight[inside]) @ part.T
+        mixed = factor @ margins
+        inside = np.flatnonzero(mixed < 1.0)
+        part, of_part = margins[:, inside], (mixed[inside], weight[inside])
+        slope = products @ factor - part @ SQUARED_HINGE.pull(*of_part)
+        matrix = products + (part * SQUARED_HINGE.curvature(*of_part)) @ part.T
         # Solutions for alike weights are nearly multiples of each other: least squares, not a factor.
         step, length = -lstsq(matrix, slope, cond=1e-12, check_finite=False)[0], 1.0
         while length > 1e-3 and value(factor + length * step) >= best:

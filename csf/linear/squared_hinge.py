@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,18 +12,13 @@ from csf.linear._solve import (
     NOISE,
     check_finite,
     conjugate_gradients,
-    hinge_step,
     newton_step,
-    note_changes,
     quietly,
-    squared_terms,
 )
+from csf.linear.losses import SQUARED_HINGE, hinge_step, note_changes
+from csf.linear.matrix import Rows
 from csf.linear.solution import Solution, best_mixture
 from csf.linear.turns import BoxProgram
-
-if TYPE_CHECKING:
-    from csf.linear.matrix import Rows
-
 
 __all__ = ["SquaredHinge"]
 
@@ -111,9 +105,7 @@ class SquaredHinge:
         ValueError
             If the features are so large that sums overflow.
         """
-        if self.rows.n_coefficients <= DIRECT:
-            return self._direct(weight, tol, atol, starts)
-        if self._is_tall():
+        if self.rows.n_coefficients <= DIRECT or self._is_tall():
             return self._primal(weight, tol, atol, [start for start in starts if start.w is not None])
         return self._dual(weight, tol, atol, [start for start in starts if start.dual is not None], max_iter)
 
@@ -121,30 +113,23 @@ class SquaredHinge:
         """Whether the problem in the coefficients is the smaller one: as LinearSVC chooses too."""
         return self.rows.n_rows > self.rows.n_coefficients
 
-    def _direct(self, weight: Array, tol: float, atol: float, starts: Sequence[Solution]) -> Solution:
-        """Newton's method on the coefficients."""
+    def _primal(self, weight: Array, tol: float, atol: float, starts: Sequence[Solution]) -> Solution:
+        """Newton's method on the coefficients; with many features its equations are solved by conjugate gradients."""
         rows, sign = self.rows, self.sign
         w = starts[0].w if starts else np.zeros(rows.n_coefficients)
-        margins = rows.scores(w)
-        margins *= sign
-        matrix = np.zeros((rows.n_coefficients, rows.n_coefficients))
-        active, factor = np.zeros(rows.n_rows, dtype=bool), np.empty(rows.n_rows)
-        places, change = np.empty(rows.n_rows, dtype=np.int32), np.empty(rows.n_rows)
-        count = 0
+        margins, factor, count = sign * rows.scores(w), np.empty(rows.n_rows), 0
+        hessian = _Hessian(rows, weight) if rows.n_coefficients <= DIRECT else None
         while True:
-            loss = squared_terms(margins, sign, weight, factor)
+            loss = SQUARED_HINGE.terms(margins, sign, weight, factor)
             slope = w - rows.combine(factor)
             objective, gap = 0.5 * w @ w + loss, 0.5 * slope @ slope
             check_finite(gap)
             if gap <= max(atol, tol * objective) or count == _STEPS:
                 break
-            # As in `hinge`: the matrix follows the samples that begin or cease to lose.
-            n_changed, n_active = note_changes(factor, weight, active, places, change)
-            if 2 * n_changed > n_active and count:  # it takes less to begin anew
-                matrix[:], active[:] = 0.0, False
-                n_changed, _ = note_changes(factor, weight, active, places, change)
-            rows.add_gram(places[:n_changed], change[:n_changed], matrix)
-            step = newton_step(matrix + np.eye(w.shape[0]), slope)
+            if hessian is not None:
+                step = newton_step(hessian.follow(factor) + np.eye(w.shape[0]), slope)
+            else:
+                step = self._inexact_step(slope, margins, weight, np.flatnonzero(factor))
             along = rows.scores(step)
             along *= sign
             length = hinge_step(margins, along, weight, slope @ step, w @ step, step @ step)
@@ -156,38 +141,13 @@ class SquaredHinge:
             margins += along
         return Solution(w, float(objective), float(max(gap, NOISE * objective)), count, margins)
 
-    def _primal(self, weight: Array, tol: float, atol: float, starts: Sequence[Solution]) -> Solution:
-        """Newton's method on the coefficients, whose equations are solved by conjugate gradients."""
-        rows, sign = self.rows, self.sign
-        w = starts[0].w if starts else np.zeros(rows.n_coefficients)
-        margins, factor, count = sign * rows.scores(w), np.empty(rows.n_rows), 0
-        while True:
-            loss = squared_terms(margins, sign, weight, factor)
-            slope = w - rows.combine(factor)
-            objective, gap = 0.5 * w @ w + loss, 0.5 * slope @ slope
-            check_finite(gap)
-            if gap <= max(atol, tol * objective) or count == _STEPS:
-                break
-            step = self._inexact_step(slope, weight, np.flatnonzero(factor))
-            along = sign * rows.scores(step)
-            length = hinge_step(margins, along, weight, slope @ step, w @ step, step @ step)
-            if length == 0.0:
-                break
-            w, margins, count = w + length * step, margins + length * along, count + 1
-        return Solution(w, float(objective), float(max(gap, NOISE * objective)), count, margins)
-
-    def _inexact_step(self, slope: Array, weight: Array, active: IntArray) -> Array:
+    def _inexact_step(self, slope: Array, margins: Array, weight: Array, active: IntArray) -> Array:
         """About minus the inverse of the second derivatives, to which samples that lose add, times the slope."""
-        part, curvature = self.rows.take(self.rows.at[active]), 2.0 * weight[active]
+        part, curvature = self.rows.take(self.rows.at[active]), SQUARED_HINGE.curvature(margins[active], weight[active])
         diagonal = 1.0 + part.combine(curvature, squares=True)
-        goal = _FORCING**2 * slope @ (slope / diagonal)
         return conjugate_gradients(
-            lambda v: v + part.image(curvature, v),
-            -slope,
-            diagonal=diagonal,
-            stop=lambda _, r: r @ (r / diagonal) <= goal,
-            max_iter=_PRODUCTS,
-        )[0]
+            lambda v: v + part.image(curvature, v), -slope, diagonal=diagonal, left=_FORCING**2, max_iter=_PRODUCTS
+        )
 
     def _dual(self, weight: Array, tol: float, atol: float, starts: Sequence[Solution], max_iter: int) -> Solution:
         """Turns of coordinate descent and conjugate gradients on the dual variables."""
@@ -202,9 +162,8 @@ class SquaredHinge:
         w, used, before = rows.combine(dual * sign), 0, -np.inf
         while True:
             margins = sign * rows.scores(w)
-            slack = np.maximum(1.0 - margins, 0.0)
-            objective = 0.5 * w @ w + weight @ slack**2
-            bound = dual.sum() - 0.5 * w @ w - 0.5 * inverse @ dual**2
+            objective = 0.5 * w @ w + SQUARED_HINGE.value(margins, weight)
+            bound = SQUARED_HINGE.dual_value(dual, w, inverse)
             gap = objective - bound
             check_finite(gap)
             # Turns never lower the bound but for rounding: one that does is the last.
@@ -216,7 +175,27 @@ class SquaredHinge:
             w, passes = program.turn(dual, w, margins, passes, wanted=wanted, seed=used)
             used += passes
         if gap > max(atol, tol * objective):  # the dual variables that belong to the coefficients may prove more
-            slope = w - rows.combine(2.0 * weight * slack * sign)
+            slope = w - rows.combine(SQUARED_HINGE.pull(margins, weight) * sign)
             gap = min(gap, 0.5 * slope @ slope)
         gap = max(gap, NOISE * (objective + dual.sum()))
         return Solution(w, float(objective), float(gap), used, margins, dual)
+
+
+class _Hessian:
+    """Second derivatives of the losses, which follow the samples that begin or cease to lose."""
+
+    def __init__(self, rows: Rows, weight: Array) -> None:
+        self.rows, self.weight, self._matrix = rows, weight, np.zeros((rows.n_coefficients, rows.n_coefficients))
+        self._active, self._is_begun = np.zeros(rows.n_rows, dtype=bool), False
+        self._places, self._change = np.empty(rows.n_rows, dtype=np.int32), np.empty(rows.n_rows)
+
+    def follow(self, factor: Array) -> Array:
+        """The matrix for the samples with these factors; its upper triangle alone."""
+        given = factor, self.weight, self._active, self._places, self._change
+        n_changed, n_active = note_changes(*given)
+        if 2 * n_changed > n_active and self._is_begun:  # it takes less to begin anew
+            self._matrix[:], self._active[:] = 0.0, False
+            n_changed, _ = note_changes(*given)
+        self._is_begun = True
+        self.rows.add_gram(self._places[:n_changed], self._change[:n_changed], self._matrix)
+        return self._matrix

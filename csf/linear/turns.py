@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from csf._common.typing import Array, IntArray
 from csf.linear._solve import conjugate_gradients
-
-if TYPE_CHECKING:
-    from csf.linear.matrix import Rows
-
+from csf.linear.matrix import Rows
 
 __all__ = ["BoxProgram"]
 
@@ -30,19 +25,6 @@ _HALVINGS = 10
 class BoxProgram:
     r"""Minimises a quadratic function over a box.
 
-    Parameters
-    ----------
-    rows : Rows
-        Training data with the constant feature.
-    sign : ndarray of shape (n_samples,)
-        +1 for the positive class and -1 for the other.
-    ridge : ndarray of shape (n_samples,)
-        What the squared hinge adds to the diagonal; 0 for the hinge.
-    upper : ndarray of shape (n_samples,)
-        Upper bounds of the variables; may be infinite.
-    squares : ndarray of shape (n_samples,)
-        Squared lengths of the rows.
-
     Notes
     -----
     The function is :math:`\tfrac12 \|\sum_i \alpha_i y_i x_i\|^2 + \tfrac12 \sum_i r_i \alpha_i^2 - \sum_i \alpha_i`
@@ -55,18 +37,10 @@ class BoxProgram:
     .. [1] C.-J. Hsieh et al., "A dual coordinate descent method for large-scale linear SVM", ICML 2008.
     .. [2] J. Moré, G. Toraldo, "On the solution of large quadratic programming problems with bound constraints",
        SIAM Journal on Optimization 1, 1991.
-
-    Examples
-    --------
-    >>> from csf.linear import Rows
-    >>> rows, sign = Rows(np.array([[0.0], [1.0], [3.0]])), np.array([-1.0, -1.0, 1.0])
-    >>> program = BoxProgram(rows, sign, np.zeros(3), np.full(3, 10.0), rows.squared_norms())
-    >>> dual = np.zeros(3)
-    >>> program.turn(dual, np.zeros(2), np.zeros(3), 10)[0]
-    array([ 1., -2.])
     """
 
     def __init__(self, rows: Rows, sign: Array, ridge: Array, upper: Array, squares: Array) -> None:
+        # The squared hinge adds a ridge to the diagonal, the hinge none; upper bounds may be infinite.
         self.rows, self.sign, self.ridge, self.upper, self.squares = rows, sign, ridge, upper, squares
 
     def turn(
@@ -74,27 +48,8 @@ class BoxProgram:
     ) -> tuple[Array, int]:
         """Some passes of coordinate descent, then conjugate gradients where the passes do not end by themselves.
 
-        Parameters
-        ----------
-        dual : ndarray of shape (n_samples,)
-            Variables in the box, changed in place.
-        w : ndarray of shape (n_coefficients,)
-            Their coefficients; changed.
-        margins : ndarray of shape (n_samples,)
-            Margins of these coefficients: passes leave out the variables that these keep at their bounds.
-        passes : int
-            Limit of passes.
-        wanted : float, default=0.0
-            Share of the duality gap that may be left: conjugate gradients need not go much further.
-        seed : int, default=0
-            Seed of the order of the passes.
-
-        Returns
-        -------
-        w : ndarray of shape (n_coefficients,)
-            Coefficients of the new variables.
-        used : int
-            Passes used.
+        Changes ``dual`` and ``w``; ``margins`` tell which variables passes may leave out, ``wanted`` is the share of
+        the gap that may be left. Returns the coefficients and the passes used.
         """
         order, enough = self._order(dual, margins)
         given = self.sign, self.squares, self.ridge, self.upper, dual, w, order
@@ -116,17 +71,7 @@ class BoxProgram:
         return np.flatnonzero(projected), _LEFT * float(span)
 
     def improve_free(self, dual: Array, w: Array, *, wanted: float = 0.0) -> None:
-        """Lower the function in the variables that are not at a bound, by conjugate gradients.
-
-        Parameters
-        ----------
-        dual : ndarray of shape (n_samples,)
-            Variables in the box, changed in place.
-        w : ndarray of shape (n_coefficients,)
-            Their coefficients; left as they are.
-        wanted : float, default=0.0
-            Share of the duality gap that may be left.
-        """
+        """Lower the function in the variables that are not at a bound, by conjugate gradients."""
         free = np.flatnonzero((dual > 0.0) & (dual < self.upper))
         if free.size == 0:
             return
@@ -138,10 +83,8 @@ class BoxProgram:
         def product(v: Array) -> Array:
             return block.outer(v) + ridge * v
 
-        goal = np.clip(_SHARE * wanted, *_REST) * slope @ (slope / diagonal)
-        step, _ = conjugate_gradients(
-            product, -slope, diagonal=diagonal, max_iter=_PRODUCTS, stop=lambda _, r: r @ (r / diagonal) <= goal
-        )
+        left = np.clip(_SHARE * wanted, *_REST)
+        step = conjugate_gradients(product, -slope, diagonal=diagonal, left=left, max_iter=_PRODUCTS)
         # The step ignores the box. Cut back to it, it may go up: a shorter one goes down sooner or later, and where ten
         # halvings do not find it, the next passes will.
         for length in 0.5 ** np.arange(_HALVINGS):

@@ -29,26 +29,7 @@ DECISION_FIRST = ("decision_function", "predict_proba")
 
 
 def response_method(estimator: Estimator, methods: Sequence[str] = DECISION_FIRST) -> str | None:
-    """Method that gives the scores of a classifier.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Classifier, fitted or not.
-    methods : sequence of str, default=("decision_function", "predict_proba")
-        Methods that may give the score, in order of preference.
-
-    Returns
-    -------
-    str or None
-        The first of the methods that the classifier has.
-
-    Examples
-    --------
-    >>> from sklearn.svm import LinearSVC
-    >>> response_method(LinearSVC())
-    'decision_function'
-    """
+    """Method that gives the scores of a classifier."""
     return next((method for method in methods if hasattr(estimator, method)), None)
 
 
@@ -60,38 +41,7 @@ def natural_threshold(estimator: Estimator, methods: Sequence[str] = DECISION_FI
 def positive_score(
     estimator: Estimator, X: Samples, pos_label: Label, methods: Sequence[str] = DECISION_FIRST
 ) -> Array:
-    """Scores that grow with the belief in the positive class.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted classifier of two classes.
-    X : array-like of shape (n_samples, n_features)
-        Samples.
-    pos_label : label
-        Positive class, one of ``estimator.classes_``.
-    methods : sequence of str, default=("decision_function", "predict_proba")
-        Methods that may give the score, in order of preference.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        float64 scores.
-
-    Raises
-    ------
-    TypeError
-        If the classifier has none of the methods.
-    ValueError
-        If it has not learnt two classes, there is not one score for each sample, or one is NaN.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> model = LogisticRegression().fit([[0.0], [1.0]], ["no", "yes"])
-    >>> bool(positive_score(model, [[1.0]], "yes")[0] == -positive_score(model, [[1.0]], "no")[0])
-    True
-    """
+    """Scores that grow with the belief in the positive class."""
     method, name = response_method(estimator, methods), type(estimator).__name__
     if method is None:
         raise TypeError(
@@ -122,36 +72,7 @@ def positive_score(
 
 
 def class_scores(estimator: Estimator, X: Samples, methods: Sequence[str] = DECISION_FIRST) -> Array:
-    """Scores of all classes.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted classifier of three or more classes.
-    X : array-like of shape (n_samples, n_features)
-        Samples.
-    methods : sequence of str, default=("decision_function", "predict_proba")
-        Methods that may give the scores, in order of preference.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_classes)
-        float64 scores in the order of ``estimator.classes_``.
-
-    Raises
-    ------
-    TypeError
-        If the classifier has none of the methods.
-    ValueError
-        If there is not one score for each sample and class, or a score is NaN.
-
-    Examples
-    --------
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> model = GaussianNB().fit([[0.0], [0.2], [1.0], [1.2], [3.0], [3.2]], list("ooaabb"))
-    >>> str(model.classes_[class_scores(model, [[1.1]])[0].argmax()])
-    'a'
-    """
+    """Scores of all classes."""
     method, name = response_method(estimator, methods), type(estimator).__name__
     if method is None:
         raise TypeError(
@@ -171,60 +92,20 @@ def class_scores(estimator: Estimator, X: Samples, methods: Sequence[str] = DECI
 
 
 class Response(NamedTuple):
-    """What a classifier says about samples in which there may be nothing to find.
+    """What a classifier says about samples in which there may be nothing to find."""
 
-    Parameters
-    ----------
-    decided : ndarray of bool, shape (n_samples,)
-        Where it finds something by its own decision.
-    score : ndarray of shape (n_samples,), default=None
-        How much it believes that there is something; ``None`` where scores were not asked for.
-    found : label or ndarray of shape (n_samples,), default=1
-        What it finds there, wherever the score is cut.
-    """
-
+    # Where it finds something by its own decision.
     decided: BoolArray
+    # How much it believes that there is something; None where scores were not asked for.
     score: Array | None = None
+    # What it finds there, wherever the score is cut.
     found: Any = 1
 
 
 def respond(
     estimator: Estimator, X: Samples, null: Label, *, tune: bool, methods: Sequence[str] = DECISION_FIRST
 ) -> Response:
-    """Ask a classifier what it finds.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted classifier of two or more classes.
-    X : array-like of shape (n_samples, n_features)
-        Samples.
-    null : label
-        Class of ``estimator.classes_`` that means nothing to find: the negative one of two.
-    tune : bool
-        Whether scores are wanted; then the natural cut of the score is the classifier's own decision.
-    methods : sequence of str, default=("decision_function", "predict_proba")
-        Methods that may give the score, in order of preference.
-
-    Returns
-    -------
-    Response
-        With two classes the score is that of the other class, with more see `compare`.
-
-    Raises
-    ------
-    TypeError
-        If scores are wanted and the classifier has none.
-    ValueError
-        If it has not learnt the null class and another one, there is not one answer for each sample, or one is NaN.
-
-    Examples
-    --------
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> model = GaussianNB().fit([[0.0], [0.2], [1.0], [1.2], [3.0], [3.2]], list("ooaabb"))
-    >>> respond(model, [[0.0], [3.0]], "o", tune=True).found
-    array(['a', 'b'], dtype='<U1')
-    """
+    """Ask a classifier what it finds, ``null`` being its class of nothing to find; of several classes see `compare`."""
     if not tune:
         predicted, name, n_samples = np.asarray(estimator.predict(X)), type(estimator).__name__, num_samples(X)
         if predicted.shape != (n_samples,):
@@ -260,34 +141,10 @@ def null_column(estimator: Estimator, null: Label) -> int:
 
 
 def compare(scores: Array, column: int, *, probabilities: bool) -> tuple[Array, IntArray]:
-    """Best class but one, and how it compares with that one.
+    """Best class but that in a column, and how it compares with that one, by score and column.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_samples, n_classes)
-        Scores of all classes.
-    column : int
-        Column of the null class.
-    probabilities : bool
-        Whether the scores are probabilities.
-
-    Returns
-    -------
-    score : ndarray of shape (n_samples,)
-        Score f of the best other class compared with that g of the null class: ``f - g``, so that a cut of it is an
-        offset on g; or ``f / (f + g)`` for probabilities, so that a cut multiplies the odds.
-    best : ndarray of int, shape (n_samples,)
-        Column of the best other class; of equal ones the first.
-
-    Raises
-    ------
-    ValueError
-        If both scores of a sample are infinite and alike.
-
-    Examples
-    --------
-    >>> compare(np.array([[0.5, 0.2, 0.3]]), 0, probabilities=True)
-    (array([0.375]), array([2]))
+    Score f compared with g is f - g, so that a cut of it is an offset on g; or f / (f + g) for probabilities, so that a
+    cut multiplies the odds. Of equal classes the first is best.
     """
     nothing, rest = scores[:, column], scores.copy()
     rest[:, column] = -np.inf
@@ -304,31 +161,7 @@ def compare(scores: Array, column: int, *, probabilities: bool) -> tuple[Array, 
 
 
 def moved_scores(scores: Array, column: int, threshold: float, *, probabilities: bool) -> Array:
-    """Scores of all classes, that of the null class moved so that the largest one is what a threshold decides.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_samples, n_classes)
-        Scores of all classes.
-    column : int
-        Column of the null class.
-    threshold : float
-        Cut of the score of `compare`; may be infinite.
-    probabilities : bool
-        Whether the scores are probabilities.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_classes)
-        The null class scores less than the best other one where something is found, and more elsewhere. The other
-        scores are as they were.
-
-    Examples
-    --------
-    >>> moved_scores(np.array([[2.0, 1.0, 0.5], [3.0, 1.0, 0.5]]), 0, -1.5, probabilities=False)
-    array([[0.5, 1. , 0.5],
-           [1.5, 1. , 0.5]])
-    """
+    """Scores of all classes, that of the null class moved so that the largest one is what a threshold decides."""
     score, best = compare(scores, column, probabilities=probabilities)
     something = scores[np.arange(best.size), best]
     nothing, decided = something - margin(score, threshold, True), score >= threshold
@@ -339,27 +172,7 @@ def moved_scores(scores: Array, column: int, threshold: float, *, probabilities:
 
 
 def margin(score: Array, threshold: float, positive_is_last: bool) -> Array:
-    """Decision function of the rule ``score >= threshold``.
-
-    Parameters
-    ----------
-    score : ndarray of shape (n_samples,)
-        Scores of the positive class.
-    threshold : float
-        Cut; infinite thresholds keep the order of the scores.
-    positive_is_last : bool
-        Whether the positive class is the second of ``classes_``.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        Above 0 exactly where the second class is predicted.
-
-    Examples
-    --------
-    >>> margin(np.array([0.1, 0.3, 0.5]), 0.3, True) > 0
-    array([False,  True,  True])
-    """
+    """Decision function of the rule ``score >= threshold``: above 0 exactly where the second class is predicted."""
     if np.isfinite(threshold):
         with np.errstate(over="ignore"):
             distance = score - threshold

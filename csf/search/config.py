@@ -54,7 +54,7 @@ class SearchConfig:
     cv: Any = None
     refit: bool = True
     n_jobs: int | None = None
-    engine: Literal["auto", "generic"] = "auto"
+    engine: Literal["auto", "generic", "liblinear"] = "auto"
     pos_label: Label = None
     null_class: Label = None
     weighting: Literal["class", "one-vs-rest"] = "class"

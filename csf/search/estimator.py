@@ -98,9 +98,11 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         Train the winner on all data; needed to predict.
     n_jobs : int, default=None
         Workers for folds and proposals (-1: all cores); the result does not depend on it.
-    engine : {"auto", "generic"}, default="auto"
+    engine : {"auto", "generic", "liblinear"}, default="auto"
         ``"auto"`` solves LinearSVC and LogisticRegression from earlier solutions, and fits the steps of a pipeline
-        before its last one once; ``"generic"`` trains a clone of the base each time. See `csf.trainers`.
+        before its last one once; ``"generic"`` trains a clone of the base each time; ``"liblinear"`` trains
+        LinearSVC and LogisticRegression with LIBLINEAR's own package (class weights alone, no ``max_iter``). See
+        `csf.trainers`.
     pos_label : label, default=None
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
     null_class : label, default=None
@@ -257,7 +259,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         cv: Any = SearchConfig.cv,
         refit: bool = SearchConfig.refit,
         n_jobs: int | None = SearchConfig.n_jobs,
-        engine: Literal["auto", "generic"] = SearchConfig.engine,
+        engine: Literal["auto", "generic", "liblinear"] = SearchConfig.engine,
         pos_label: Label = SearchConfig.pos_label,
         null_class: Label = SearchConfig.null_class,
         weighting: Literal["class", "one-vs-rest"] = SearchConfig.weighting,

@@ -146,7 +146,7 @@ def _trained(trainer: Trainer, costs: Costs, starts: tuple[Any, ...] = ()) -> Tr
 
 def _weighted(case: _Case) -> bool:
     """Whether the base takes weights of samples, not of classes alone."""
-    return case.channel.kind != "class_weight"
+    return case.channel.carries_samples
 
 
 def _same(one: np.ndarray, other: np.ndarray, message: str, tolerance: float = TOLERANCE) -> None:

@@ -139,13 +139,15 @@ class Trainer(ABC):
             )
         return self.train_base(training.costs)
 
-    def train_base(self, costs: Costs) -> Estimator:
+    def train_base(self, costs: Costs, **fit_params: Any) -> Estimator:
         """Train a clone of the base on the training part.
 
         Parameters
         ----------
         costs : tuple of float
             ``(c_fn, c_fp)``.
+        **fit_params : object
+            Further arguments of its ``fit``, beside the fold's.
 
         Returns
         -------
@@ -159,7 +161,7 @@ class Trainer(ABC):
             costs,
             sample_weight=self.fold.weight_train,
             normalize=self.normalize,
-            fit_params=self.fold.fit_params,
+            fit_params=self.fold.fit_params | fit_params,
         )
 
     def position(self, costs: Costs) -> tuple[float, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import joblib
@@ -18,15 +18,12 @@ import numpy as np
 from scipy import sparse
 
 from csf._common.typing import Costs, Estimator, Samples
-from csf._sklearn import clone
+from csf.costs.channel import CostChannel
 from csf.costs.weights import cost_sample_weight
+from csf.samples.folds import Fold
 from csf.scores.responses import Response, response_method
 from csf.trainers.base import Trainer, Training
-
-if TYPE_CHECKING:
-    from csf.costs.channel import CostChannel
-    from csf.samples.folds import Fold
-    from csf.trainers.prepared import Prepared
+from csf.trainers.prepared import Prepared
 
 __all__ = ["LightGBMTrainer", "lightgbm_trainers"]
 
@@ -70,19 +67,6 @@ class LightGBMTrainer(Trainer):
 
     The first training of a fold is that of the base itself, whose Dataset and parameters are kept; the others are
     `lightgbm.train` with other weights, and give the same trees to the last bit.
-
-    Parameters
-    ----------
-    base : LGBMClassifier
-        Unfitted classifier with its parameters set.
-    fold : Fold
-        Data to train on and to predict.
-    channel : CostChannel
-        How costs reach the base.
-    normalize : {"none", "mean"}
-        See `csf.costs.weights.cost_sample_weight`.
-    bins : object
-        Keeps the Dataset; settings with the same parameters of it share it.
     """
 
     # Trees grow outside of Python; different folds side by side, those of one Dataset one after the other.
@@ -95,19 +79,9 @@ class LightGBMTrainer(Trainer):
     def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
         """Train the base, or the same trees on the Dataset of an earlier training; see `Trainer.fit`."""
         with self._bins.lock:
-            model = self._first(costs) if self._bins.dataset is None else self._next(costs)
+            is_first = self._bins.dataset is None
+            model = self.train_base(costs, callbacks=[self._bins]) if is_first else self._next(costs)
         return Training(model, costs=costs)
-
-    def _first(self, costs: Costs) -> Estimator:
-        return self.channel.fit(
-            clone(self.base),
-            self.fold.X_train,
-            self.fold.y_train,
-            costs,
-            sample_weight=self.fold.weight_train,
-            normalize=self.normalize,
-            fit_params={"callbacks": [self._bins]},
-        )
 
     def _next(self, costs: Costs) -> Any:
         import lightgbm
@@ -140,29 +114,9 @@ class LightGBMTrainer(Trainer):
 def lightgbm_trainers(
     base: Estimator, folds: list[Fold], channel: CostChannel, normalize: str, prepared: Prepared
 ) -> list[Trainer] | None:
-    """Trainers of `lightgbm.LGBMClassifier`, one for each fold.
-
-    Parameters
-    ----------
-    base : LGBMClassifier
-        The base of one setting.
-    folds : list of Fold
-        Folds of the same task.
-    channel : CostChannel
-        How costs reach the base.
-    normalize : {"none", "mean"}
-        See `csf.costs.weights.cost_sample_weight`.
-    prepared : Prepared
-        Knows the Datasets of the folds as long as these are there.
-
-    Returns
-    -------
-    list of Trainer or None
-        ``None`` where the base is not served: several classes, ``class_weight``, other objectives than the binary
-        one, arguments of ``fit``, samples that are no array, sparse matrix or pandas frame.
-    """
+    """Trainers of `lightgbm.LGBMClassifier`, one for each fold."""
     task = folds[0].task
-    if channel.name != "sample_weight" or task.fit_params or task.several or not _serves(base, task.X):
+    if not channel.is_own or task.fit_params or task.several or not _serves(base, task.X):
         return None
     known = prepared.setdefault("lightgbm", WeakKeyDictionary())
     key = _dataset_key(base)

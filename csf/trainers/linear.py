@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import isfinite, log
 from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -16,26 +16,25 @@ from sklearn.utils.validation import validate_data
 from csf._common.indices import small_indices
 from csf._common.typing import Array, Costs, Estimator, Samples
 from csf._sklearn import clone
-from csf.costs.weights import cost_sample_weight
+from csf.costs.channel import CostChannel
+from csf.costs.weights import cost_sample_weight, own_class_weights
 from csf.linear import Hinge, HingeDescent, Logistic, Rows, SquaredHinge
 from csf.linear._solve import DIRECT
 from csf.samples.features import Features
 from csf.samples.folds import Fold
+from csf.samples.task import Task
 from csf.scores.responses import Response
 from csf.trainers.base import Trainer, Training
+from csf.trainers.prepared import Prepared
 from csf.trainers.solutions import light, part_of, starts_at
 from csf.trainers.whole import Whole, shared_whole
 
-if TYPE_CHECKING:
-    from csf.costs.channel import CostChannel
-    from csf.samples.task import Task
-    from csf.trainers.prepared import Prepared
-
-
 __all__ = [
+    "KindOf",
     "LinearSVCTrainer",
     "LinearTrainer",
     "LogisticTrainer",
+    "are_usual",
     "linear_kind",
     "linear_trainers",
     "shared_rows",
@@ -51,23 +50,7 @@ _CLOSER = 0.1
 
 
 class LinearTrainer(Trainer):
-    """What the fast trainers of linear models share.
-
-    Parameters
-    ----------
-    base : estimator
-        Unfitted classifier with its parameters set.
-    fold : Fold
-        Data to train on and to predict; never sliced.
-    rows : Rows
-        All samples of the data; folds and settings share them.
-    features : Features
-        What the base keeps of the features.
-    normalize : {"none", "mean"}, default="none"
-        See `csf.costs.weights.cost_sample_weight`.
-    whole : Whole, default=None
-        What the first training starts from; ``None`` starts from nothing.
-    """
+    """What the fast trainers of linear models share."""
 
     releases_gil = True
 
@@ -87,11 +70,11 @@ class LinearTrainer(Trainer):
         self._solver = self._prepare()
         self.family = self._family()
 
-    def _prepare(self) -> Solver:
+    def _prepare(self) -> Any:
         """Solver for the rows of the training part."""
         raise NotImplementedError
 
-    def _family(self) -> str:
+    def _family(self) -> str | None:
         """Settings of one family help each other."""
         raise NotImplementedError
 
@@ -117,8 +100,7 @@ class LinearTrainer(Trainer):
     @property
     def own(self) -> tuple[float, float]:
         """Class weights of the base itself, of the positive and of the other class."""
-        own = self.base.class_weight or {}
-        return own.get(1, 1.0), own.get(0, 1.0)
+        return own_class_weights(self.base)
 
     def _costs(self, costs: Costs) -> Costs:
         """Costs times the class weights of the base."""
@@ -134,22 +116,7 @@ class LinearTrainer(Trainer):
         return self.train(weight, self.position(costs), starts)
 
     def train(self, weight: Array, position: tuple[float, ...], starts: Sequence[Any] = ()) -> Training:
-        """Solve the base's problem for any weights of its samples.
-
-        Parameters
-        ----------
-        weight : ndarray of shape (n_train,)
-            Weights >= 0 of the losses, which C multiplies.
-        position : tuple of float
-            Where they lie among all trainings of the family.
-        starts : sequence of state, default=()
-            States of earlier trainings, the nearest first.
-
-        Returns
-        -------
-        Training
-            The result.
-        """
+        """Solve the base's problem for any weights of its samples."""
         place = np.array(position)
         # Weights of a million samples are not copied for nothing.
         weight = weight if self.base.C == 1.0 else self.base.C * weight
@@ -195,21 +162,10 @@ class LinearSVCTrainer(LinearTrainer):
 
     @staticmethod
     def serves(base: LinearSVC) -> bool:
-        """Whether this trainer solves what the base documents.
-
-        Parameters
-        ----------
-        base : LinearSVC
-            The base with its parameters.
-
-        Returns
-        -------
-        bool
-            ``False`` for an L1 penalty, for balanced class weights, and for parameters that the base refuses.
-        """
+        """Whether this trainer solves what the base documents."""
         losses = {"squared_hinge": (True, False, "auto"), "hinge": (True, "auto")}
         return (
-            _usual(base)
+            are_usual(base)
             and base.penalty == "l2"
             and base.multi_class == "ovr"
             and any(base.dual is dual or base.dual == dual for dual in losses.get(base.loss, ()))
@@ -246,21 +202,10 @@ class LogisticTrainer(LinearTrainer):
 
     @staticmethod
     def serves(base: LogisticRegression) -> bool:
-        """Whether this trainer solves what the base documents.
-
-        Parameters
-        ----------
-        base : LogisticRegression
-            The base with its parameters.
-
-        Returns
-        -------
-        bool
-            ``False`` for other penalties, for balanced class weights, and for parameters that the base refuses.
-        """
+        """Whether this trainer solves what the base documents."""
         solvers = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
         return (
-            _usual(base)
+            are_usual(base)
             and base.penalty in ("l2", "deprecated")
             and not base.l1_ratio
             and base.dual is False
@@ -285,7 +230,7 @@ class LogisticTrainer(LinearTrainer):
         return np.array([n_iter], dtype=np.int32)
 
 
-def _usual(base: Estimator) -> bool:
+def are_usual(base: Estimator) -> bool:
     """Parameters that both models have, with values that both accept."""
     numbers, own = (base.C, base.tol, base.intercept_scaling), base.class_weight
     return bool(
@@ -308,33 +253,31 @@ def _checked_matrix(base: Estimator, X: Samples) -> tuple[Samples, Features]:
     return X, Features.of(template)
 
 
+def linear_kind(base: Estimator) -> type[LinearTrainer] | None:
+    """Fast trainer of a base; ``None`` where none serves it."""
+    kinds: dict[type, type[LinearTrainer]] = {LinearSVC: LinearSVCTrainer, LogisticRegression: LogisticTrainer}
+    kind = kinds.get(type(base))
+    return kind if kind is not None and kind.serves(base) else None
+
+
+# Which trainer serves a linear base, by its engine.
+KindOf: TypeAlias = Callable[[Estimator], type[LinearTrainer] | None]
+
+
 def linear_trainers(
-    base: Estimator, folds: list[Fold], channel: CostChannel, normalize: str, prepared: Prepared
+    base: Estimator,
+    folds: list[Fold],
+    channel: CostChannel,
+    normalize: str,
+    prepared: Prepared,
+    *,
+    kind_of: KindOf = linear_kind,
 ) -> list[Trainer] | None:
-    """Fast trainers for a linear base, one for each fold.
-
-    Parameters
-    ----------
-    base : estimator
-        The base of one setting.
-    folds : list of Fold
-        Folds of the same task.
-    channel : CostChannel
-        How costs would reach the base.
-    normalize : {"none", "mean"}
-        See `csf.costs.weights.cost_sample_weight`.
-    prepared : Prepared
-        Keeps the checked samples between calls.
-
-    Returns
-    -------
-    list of Trainer or None
-        ``None`` where the base is not served, or refuses the data.
-    """
-    kind, task = linear_kind(base), folds[0].task
-    if kind is None or channel.name != "sample_weight" or task.fit_params or task.several:
+    """Fast trainers for a linear base, one for each fold; ``None`` where it is not served, or refuses the data."""
+    kind, task = kind_of(base), folds[0].task
+    if kind is None or not channel.is_own or task.fit_params or task.several:
         return None
-    rows = shared_rows(base, task.X, prepared)
+    rows = shared_rows(kind, base, task.X, prepared)
     if rows is None:
         return None
     rest = rows, prepared.features, normalize
@@ -352,43 +295,8 @@ def _everything(task: Task, prepared: Prepared) -> Fold:
     return known[1]
 
 
-def linear_kind(base: Estimator) -> type[LinearTrainer] | None:
-    """Fast trainer of a linear base.
-
-    Parameters
-    ----------
-    base : estimator
-        Any base.
-
-    Returns
-    -------
-    type or None
-        A class of `LinearTrainer`; ``None`` where none serves the base.
-    """
-    kinds: dict[type, type[LinearTrainer]] = {LinearSVC: LinearSVCTrainer, LogisticRegression: LogisticTrainer}
-    kind = kinds.get(type(base))
-    return kind if kind is not None and kind.serves(base) else None
-
-
-def shared_rows(base: Estimator, X: Samples, prepared: Prepared) -> Rows | None:
-    """Samples for the fast trainer of a linear base, checked once.
-
-    Parameters
-    ----------
-    base : estimator
-        A base that is served.
-    X : array-like of shape (n_samples, n_features)
-        Samples.
-    prepared : Prepared
-        Keeps the checked samples, and what is known of the features, between calls.
-
-    Returns
-    -------
-    Rows or None
-        All samples; ``None`` where the base refuses them.
-    """
-    kind = linear_kind(base)
-    assert kind is not None, "callers ask for bases that are served"
+def shared_rows(kind: type[LinearTrainer], base: Estimator, X: Samples, prepared: Prepared) -> Rows | None:
+    """All samples for the trainer of a linear base, checked once; ``None`` where the base refuses them."""
     try:
         if prepared.matrix is None:
             X, prepared.features = _checked_matrix(base, X)

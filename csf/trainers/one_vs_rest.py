@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -15,44 +15,21 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from csf._common.typing import Array, Costs, Estimator
 from csf._sklearn import clone
-from csf.costs.one_vs_rest import OneVsRestChannel, assembled, problem_costs
+from csf.costs.channel import CostChannel
+from csf.costs.one_vs_rest import assembled, problem_costs
 from csf.costs.weights import cost_sample_weight
 from csf.samples.folds import Fold
+from csf.samples.task import Task
 from csf.scores.responses import Response, compare
 from csf.trainers.base import Trainer, Training
-from csf.trainers.linear import LinearTrainer, linear_kind, linear_trainers, shared_rows
-
-if TYPE_CHECKING:
-    from csf.costs.channel import CostChannel
-    from csf.linear import Rows
-    from csf.samples.features import Features
-    from csf.samples.task import Task
-    from csf.trainers.prepared import Prepared
-
+from csf.trainers.linear import KindOf, LinearTrainer, linear_kind, linear_trainers, shared_rows
+from csf.trainers.prepared import Prepared
 
 __all__ = ["LinearSVCsTrainer", "OneVsRestTrainer", "linear_svc_trainers", "one_vs_rest_trainers"]
 
 
 class OneVsRestTrainer(Trainer):
-    """Trains `sklearn.multiclass.OneVsRestClassifier` of a linear model.
-
-    Parameters
-    ----------
-    base : OneVsRestClassifier
-        Unfitted classifier with its parameters set.
-    fold : Fold
-        Data to train on and to predict; never sliced.
-    make : callable
-        ``make(fold)`` returns the `LinearTrainer` of a problem of two classes.
-    normalize : {"none", "mean"}, default="none"
-        See `csf.costs.weights.cost_sample_weight`.
-    own_costs : bool, default=False
-        Whether each problem has costs of its own, see `csf.costs.one_vs_rest`; otherwise all of them see the samples
-        with the costs of their true classes, ``c_fp`` where there is nothing to find, whichever class is
-        against the rest.
-    n_jobs : int, default=None
-        Threads for the classes.
-    """
+    """Trains `sklearn.multiclass.OneVsRestClassifier` of a linear model."""
 
     releases_gil = True
 
@@ -93,8 +70,8 @@ class OneVsRestTrainer(Trainer):
             trainings = [task() for task in tasks]
         else:
             trainings = _in_threads(tasks, self.n_jobs)
-        gaps = [training.gap for training in trainings if training.gap is not None]
-        return Training(trainings, tuple(training.state for training in trainings), max(gaps))
+        states = None if self.family is None else tuple(training.state for training in trainings)
+        return Training(trainings, states, max((t.gap for t in trainings if t.gap is not None), default=None))
 
     def predict(self, training: Training, part: str, *, tune: bool) -> Response:
         """Compare the scores of all classes; see `Trainer.predict`."""
@@ -141,91 +118,44 @@ def _train(part: LinearTrainer, weight: Array, position: tuple[float, ...], star
     return part.train(weight, position, starts)
 
 
-@dataclass(frozen=True)
-class _Maker:
-    """Makes trainers of two classes."""
-
-    kind: type[LinearTrainer]
-    base: Estimator
-    rows: Rows
-    features: Features
-    normalize: str
-
-    def __call__(self, fold: Fold) -> LinearTrainer:
-        return self.kind(self.base, fold, self.rows, self.features, self.normalize)
-
-
 def one_vs_rest_trainers(
-    base: OneVsRestClassifier, folds: list[Fold], channel: CostChannel, normalize: str, prepared: Prepared
+    base: OneVsRestClassifier,
+    folds: list[Fold],
+    channel: CostChannel,
+    normalize: str,
+    prepared: Prepared,
+    *,
+    kind_of: KindOf = linear_kind,
 ) -> list[Trainer] | None:
     """Fast trainers of `sklearn.multiclass.OneVsRestClassifier`, one for each fold.
 
-    Parameters
-    ----------
-    base : OneVsRestClassifier
-        The base of one setting.
-    folds : list of Fold
-        Folds of the same task.
-    channel : CostChannel
-        How costs would reach the base.
-    normalize : {"none", "mean"}
-        See `csf.costs.weights.cost_sample_weight`.
-    prepared : Prepared
-        Keeps the checked samples between calls.
-
-    Returns
-    -------
-    list of Trainer or None
-        ``None`` where it wraps another classifier than a linear one, or refuses the data.
+    ``None`` where it wraps another classifier than a linear one, or refuses the data.
     """
-    own_costs = isinstance(channel, OneVsRestChannel)
-    way = channel.inner.name if own_costs else channel.name.removeprefix("estimator__")
-    if way != "sample_weight" or base.verbose:
+    make = _maker(base.estimator, folds[0].task, normalize, prepared, kind_of)
+    if make is None or not channel.of_problem.is_own or base.verbose:
         return None
-    make = _maker(base.estimator, folds[0].task, normalize, prepared)
-    if make is None:
-        return None
-    return [OneVsRestTrainer(base, fold, make, normalize, own_costs, base.n_jobs) for fold in folds]
+    return [OneVsRestTrainer(base, fold, make, normalize, channel.has_own_costs, base.n_jobs) for fold in folds]
 
 
 def linear_svc_trainers(
     base: LinearSVC, folds: list[Fold], channel: CostChannel, normalize: str, prepared: Prepared
 ) -> list[Trainer] | None:
-    """Fast trainers of `sklearn.svm.LinearSVC`, one for each fold; parameters as for `one_vs_rest_trainers`.
-
-    Parameters
-    ----------
-    base : LinearSVC
-        The base of one setting.
-    folds : list of Fold
-        Folds of the same task.
-    channel : CostChannel
-        How costs would reach the base.
-    normalize : {"none", "mean"}
-        See `csf.costs.weights.cost_sample_weight`.
-    prepared : Prepared
-        Keeps the checked samples between calls.
-
-    Returns
-    -------
-    list of Trainer or None
-        ``None`` where the base is not served, or refuses the data.
-    """
+    """Fast trainers of `sklearn.svm.LinearSVC`, which are several models where there are several classes."""
     if not folds[0].task.several:
         return linear_trainers(base, folds, channel, normalize, prepared)
-    make = _maker(base, folds[0].task, normalize, prepared) if channel.name == "sample_weight" else None
-    if make is None:
-        return None
-    return [LinearSVCsTrainer(base, fold, make, normalize) for fold in folds]
+    make = _maker(base, folds[0].task, normalize, prepared) if channel.is_own else None
+    return None if make is None else [LinearSVCsTrainer(base, fold, make, normalize) for fold in folds]
 
 
-def _maker(inner: Estimator, task: Task, normalize: str, prepared: Prepared) -> _Maker | None:
+def _maker(
+    inner: Estimator, task: Task, normalize: str, prepared: Prepared, kind_of: KindOf = linear_kind
+) -> Callable[[Fold], LinearTrainer] | None:
     """Makes trainers of the problems; ``None`` where the classifier of one class is not served."""
-    kind = linear_kind(inner)
-    if kind is None or task.fit_params:
+    kind = kind_of(inner)
+    rows = None if kind is None or task.fit_params else shared_rows(kind, inner, task.X, prepared)
+    if kind is None or rows is None:
         return None
-    rows = shared_rows(inner, task.X, prepared)
-    return None if rows is None else _Maker(kind, inner, rows, prepared.features, normalize)
+    return partial(kind, inner, rows=rows, features=prepared.features, normalize=normalize)
 
 
 def _against_the_rest(fold: Fold, code: int) -> Fold:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import joblib
 import numpy as np
@@ -13,32 +12,18 @@ from sklearn.pipeline import Pipeline
 
 from csf._common.typing import Costs, Estimator, IntArray, Samples
 from csf._sklearn import clone, routing_enabled, safe_indexing
+from csf.costs.channel import CostChannel
 from csf.samples.folds import Fold
 from csf.samples.task import Task
-from csf.trainers.base import Trainer
+from csf.scores.responses import Response
+from csf.trainers.base import Trainer, Training
 from csf.trainers.prepared import FittedSteps, Prepared, Steps
-
-if TYPE_CHECKING:
-    from csf.costs.channel import CostChannel
-    from csf.scores.responses import Response
-    from csf.trainers.base import Training
-
 
 __all__ = ["PipelineTrainer", "pipeline_trainers"]
 
 
 class PipelineTrainer(Trainer):
-    """Trains the last step of a pipeline on what the fitted steps before it give.
-
-    Parameters
-    ----------
-    base : Pipeline
-        Unfitted pipeline.
-    steps : list of tuple of (str, object)
-        The fitted steps before the last one.
-    last : Trainer
-        Trainer of the last step.
-    """
+    """Trains the last step of a pipeline on what the fitted steps before it give."""
 
     def __init__(self, base: Pipeline, steps: list[tuple[str, Any]], last: Trainer) -> None:
         self.base, self.steps, self.last = base, steps, last
@@ -74,38 +59,15 @@ def pipeline_trainers(
     *,
     trainers: Callable[..., list[Trainer]],
 ) -> list[Trainer] | None:
-    """Trainers of a pipeline, one for each fold.
-
-    Parameters
-    ----------
-    base : Pipeline
-        The base of one setting.
-    folds : list of Fold
-        Folds of the same task.
-    channel : CostChannel
-        How costs reach the base.
-    normalize : {"none", "mean"}
-        See `csf.costs.weights.cost_sample_weight`.
-    prepared : Prepared
-        Keeps the fitted steps between calls: settings that differ in the last step alone share them, and problems on
-        the same splits whose ``labels`` are what these steps see instead of the targets.
-    trainers : callable
-        Makes the trainers of the last step.
-
-    Returns
-    -------
-    list of Trainer or None
-        ``None`` where the steps do not allow it, or fail on the data.
-    """
+    """Trainers of a pipeline, one for each fold."""
     name, last = base.steps[-1]
-    inner, _, argument = channel.name.partition("__")
+    own = channel.inside(name)
     # Arguments of fit, given or routed, could be meant for any step: the whole pipeline is fitted each time then.
-    if len(base.steps) < 2 or inner != name or not argument or routing_enabled() or folds[0].task.fit_params:
+    if len(base.steps) < 2 or own is None or routing_enabled() or folds[0].task.fit_params:
         return None
     steps = _fit_before(base, folds, prepared)
     if steps is None:
         return None
-    own = replace(channel, name=argument)
     made = [
         trainers(last, [_transformed(fold, each.X)], own, normalize, each.prepared)[0]
         for fold, each in zip(folds, steps)

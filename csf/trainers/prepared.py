@@ -16,39 +16,23 @@ __all__ = ["FittedSteps", "Prepared", "Steps"]
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Steps of a pipeline before its last one, fitted to the training part of a split, and what they make of the rows.
-
-    Parameters
-    ----------
-    fitted : list of tuple of (str, object)
-        The fitted steps.
-    X : ndarray or CSR of shape (n_train + n_test, n_features)
-        Transformed samples, those to train on first.
-    prepared : Prepared
-        What trainers of the last step have in common.
-    """
+    """Steps of a pipeline before its last one, fitted to a training part, and what they make of all rows."""
 
     fitted: list[tuple[str, Any]]
+    # The rows to train on come first.
     X: Samples
+    # What trainers of the last step have in common.
     prepared: Prepared
 
 
 @dataclass(frozen=True, eq=False)
 class FittedSteps:
-    """Fitted steps of all folds, and how a later setting finds out that they are its own.
+    """Fitted steps of all folds, and how a later setting finds out that they are its own."""
 
-    Parameters
-    ----------
-    key : str
-        Hash of the unfitted steps.
-    splits : list of tuple of ndarray
-        Train and test indices of the folds.
-    steps : list of Steps or None
-        One for each fold; ``None`` where they fail on the data.
-    """
-
+    # Hash of the unfitted steps.
     key: str
     splits: list[tuple[IntArray, IntArray]]
+    # One for each fold; None where they fail on the data.
     steps: list[Steps] | None
 
     def serve(self, key: str | None, splits: list[tuple[IntArray, IntArray]]) -> bool:

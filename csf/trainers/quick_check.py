@@ -27,35 +27,9 @@ NEARER = 0.3
 def quick_check(maker: Maker, base: Estimator) -> None:
     """Refuse a maker whose trainers cannot be right.
 
-    Parameters
-    ----------
-    maker : callable
-        As for `csf.trainers.register_trainer`.
-    base : estimator
-        An unfitted base; with unset seeds set to 0.
-
-    Raises
-    ------
-    TypeError
-        If it returns anything but one `Trainer` for each fold or ``None``, or a trainer anything but a `Training`.
-    ValueError
-        If it fails, if costs do not reach the model as they reach the base, if predictions are not those of the
-        estimator, or the estimator does not know its classes.
-
     Notes
     -----
     One training and three of the base itself, 40 rows each. `csf.testing.check_trainer` checks much more.
-
-    Examples
-    --------
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> class Swapped(GenericTrainer):
-    ...     def fit(self, costs, starts=()):
-    ...         return super().fit(costs[::-1])
-    >>> quick_check(lambda base, folds, *rest: [Swapped(base, fold, *rest[:2]) for fold in folds], GaussianNB())
-    Traceback (most recent call last):
-        ...
-    ValueError: the answer of Swapped for costs (4.0, 1.0) is as near to that for swapped costs...
     """
     base = seeded(base, np.random.RandomState(0))
     try:
@@ -75,33 +49,7 @@ def quick_check(maker: Maker, base: Estimator) -> None:
 def checked_trainers(
     maker: Maker, base: Estimator, folds: list[Fold], channel: CostChannel, normalize: str = "none"
 ) -> list[Trainer] | None:
-    """Trainers of a maker, which must be one for each fold.
-
-    Parameters
-    ----------
-    maker : callable
-        As for `csf.trainers.register_trainer`.
-    base : estimator
-        Unfitted base.
-    folds : list of Fold
-        Folds of the same data.
-    channel : CostChannel
-        How costs reach the base.
-    normalize : {"none", "mean"}, default="none"
-        See `csf.costs.weights.cost_sample_weight`.
-
-    Returns
-    -------
-    list of Trainer or None
-        ``None`` where the maker declines.
-
-    Raises
-    ------
-    TypeError
-        If it returns something else.
-    ValueError
-        If it fails, or their number is another one.
-    """
+    """Trainers of a maker, which must be one for each fold."""
     try:
         made = maker(base, folds, channel, normalize, Prepared())
     except Exception as error:
@@ -116,46 +64,14 @@ def checked_trainers(
 
 
 def scores_of(trainer: Trainer, training: Training, part: str) -> np.ndarray:
-    """Scores of a part of the fold, or decisions as 0 and 1 where the base has no scores.
-
-    Parameters
-    ----------
-    trainer : Trainer
-        The trainer.
-    training : Training
-        One of its trainings.
-    part : {"train", "test"}
-        Which part.
-
-    Returns
-    -------
-    ndarray of shape (n_part,)
-        Finite or not, as they come.
-    """
+    """Scores of a part of the fold, or decisions as 0 and 1 where the base has no scores."""
     tune = response_method(trainer.base) is not None
     answer = trainer.predict(training, part, tune=tune)
     return np.asarray(answer.decided if answer.score is None else answer.score, dtype=float)
 
 
 def require_nearest(name: str, score: np.ndarray, right: np.ndarray, wrong: Mapping[str, np.ndarray]) -> None:
-    """Require that scores are much nearer to the right ones than to any wrong ones that differ from these.
-
-    Parameters
-    ----------
-    name : str
-        What gave the scores, for the message.
-    score : ndarray of shape (n,)
-        The scores.
-    right : ndarray of shape (n,)
-        Those of the base, trained as it should be.
-    wrong : mapping of str to ndarray of shape (n,)
-        Those of the base, trained otherwise, by what is wrong there.
-
-    Raises
-    ------
-    ValueError
-        If they are not.
-    """
+    """Require that scores are much nearer to the right ones than to any wrong ones that differ from these."""
     if not np.isfinite(score).all():
         raise ValueError(f"{name} must be finite, got {score[~np.isfinite(score)][0]}")
     # Scores may be nearly constant, -1 for an SVM that finds nothing: then their size is the measure.

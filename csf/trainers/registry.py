@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
@@ -12,7 +12,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
 
 from csf._common.typing import Estimator
+from csf.costs.channel import CostChannel
+from csf.samples.folds import Fold
+from csf.trainers.base import Maker, Trainer
 from csf.trainers.generic import GenericTrainer
+from csf.trainers.liblinear import liblinear_trainers
 from csf.trainers.lightgbm import lightgbm_trainers
 from csf.trainers.linear import linear_trainers
 from csf.trainers.one_vs_rest import linear_svc_trainers, one_vs_rest_trainers
@@ -20,15 +24,9 @@ from csf.trainers.pipeline import pipeline_trainers
 from csf.trainers.prepared import Prepared
 from csf.trainers.quick_check import quick_check
 
-if TYPE_CHECKING:
-    from csf.costs.channel import CostChannel
-    from csf.samples.folds import Fold
-    from csf.trainers.base import Maker, Trainer
-
-
 __all__ = ["ENGINES", "make_trainers", "register_trainer"]
 
-ENGINES = ("auto", "generic")
+ENGINES = ("auto", "generic", "liblinear")
 
 
 def make_trainers(
@@ -54,17 +52,29 @@ def make_trainers(
         See `csf.costs.weights.cost_sample_weight`.
     shared : Prepared or dict, default=None
         What several settings on the same folds share; the same object for all of them. A dict keeps a `Prepared`.
-    engine : {"auto", "generic"}, default="auto"
+    engine : {"auto", "generic", "liblinear"}, default="auto"
         ``"auto"`` takes the fast trainer registered for the base's exact type, where it serves the base;
-        ``"generic"`` trains a clone of the base each time.
+        ``"generic"`` trains a clone of the base each time; ``"liblinear"`` trains linear models with LIBLINEAR's own
+        package, see `csf.trainers.liblinear`.
 
     Returns
     -------
     list of Trainer
         In the order of the folds.
+
+    Raises
+    ------
+    ValueError
+        If LIBLINEAR is asked for what it cannot do.
     """
-    maker = _maker_of(type(base)) if engine == "auto" else None
+    maker = _maker_of(type(base), engine)
     made = None if maker is None else maker(base, folds, channel, normalize, Prepared.of(shared))
+    if not made and engine == "liblinear":
+        raise ValueError(
+            f"engine='liblinear' cannot train {base!r} with these samples and arguments: samples must be finite "
+            "numbers, weights go by sample_weight alone, without further arguments of fit, metadata routing or "
+            "verbose=; use engine='auto' or 'generic'"
+        )
     return made or [GenericTrainer(base, fold, channel, normalize) for fold in folds]
 
 
@@ -110,7 +120,9 @@ def register_trainer(base_type: type, maker: Maker) -> None:
     _MAKERS[base_type] = maker
 
 
-def _maker_of(base_type: type) -> Maker | None:
+def _maker_of(base_type: type, engine: str) -> Maker | None:
+    if engine != "auto":
+        return _BY_ENGINE[engine].get(base_type, _BY_ENGINE[engine].get(object))
     own = _MAKERS.get(base_type)
     return _BY_NAME.get(f"{base_type.__module__}.{base_type.__qualname__}") if own is None else own
 
@@ -124,3 +136,12 @@ _MAKERS: dict[type, Maker] = {
 
 # Types of packages that are not imported for this: whoever has such a base has imported its package.
 _BY_NAME: dict[str, Maker] = {"lightgbm.sklearn.LGBMClassifier": lightgbm_trainers}
+
+# Engines that are asked for by name serve all bases (`object`) alike, or refuse them.
+_BY_ENGINE: dict[str, dict[type, Maker]] = {
+    "generic": {},
+    "liblinear": {
+        Pipeline: partial(pipeline_trainers, trainers=partial(make_trainers, engine="liblinear")),
+        object: liblinear_trainers,
+    },
+}

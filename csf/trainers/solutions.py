@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from csf._common.typing import Array
-from csf.linear import HingeSolution
-
-if TYPE_CHECKING:
-    from csf.linear import Rows
+from csf.linear import HingeSolution, Rows
 
 __all__ = ["light", "part_of", "starts_at"]
 
@@ -22,18 +19,6 @@ def starts_at(starts: Sequence[Any], place: Array) -> list[Any]:
 
     Coefficients move along with the logarithms of the weights. Dual variables of the hinge loss are piecewise linear in
     the weights themselves.
-
-    Parameters
-    ----------
-    starts : sequence of tuple of (ndarray, solution)
-        Positions and solutions of earlier trainings, the nearest first.
-    place : ndarray
-        Position of the new one.
-
-    Returns
-    -------
-    list of solution
-        For the solver.
     """
     solutions = [solution for _, solution in starts]
     if len(starts) < 2:
@@ -59,22 +44,7 @@ def _part(place: Array, first: Array, second: Array, least: float) -> float:
 
 
 def part_of(solution: Any, rows: Rows, sign: Array) -> Any:
-    """What a solution on all samples says about some of them: dual variables of the others are left out.
-
-    Parameters
-    ----------
-    solution : Solution or HingeSolution
-        On all rows of the matrix.
-    rows : Rows
-        Some of them.
-    sign : ndarray of shape (n_rows,)
-        Their classes as +1 and -1.
-
-    Returns
-    -------
-    Solution or HingeSolution
-        For a solver on these rows.
-    """
+    """What a solution on all samples says about some of them: dual variables of the others are left out."""
     if isinstance(solution, HingeSolution):
         dual = None if solution.dual is None else solution.dual[rows.at]
         return replace(solution, share=solution.share[rows.at], dual=dual)
@@ -85,18 +55,7 @@ def part_of(solution: Any, rows: Rows, sign: Array) -> Any:
 
 
 def light(solution: Any) -> Any:
-    """What the next training needs, no more: either coefficients, or dual variables (and margins to mix them).
-
-    Parameters
-    ----------
-    solution : Solution or HingeSolution
-        The solution.
-
-    Returns
-    -------
-    Solution or HingeSolution
-        The same without the rest.
-    """
+    """What the next training needs, no more: either coefficients, or dual variables (and margins to mix them)."""
     if getattr(solution, "dual", None) is None:
         return replace(solution, margins=None)
     margins = None if isinstance(solution, HingeSolution) else solution.margins

@@ -16,17 +16,7 @@ _BYTES, _FEWEST = 1 << 26, 3
 
 
 class Known(NamedTuple):
-    """A state, and where it belongs.
-
-    Parameters
-    ----------
-    family : str
-        Trainings that can use it.
-    position : tuple of float
-        Where it lies among them.
-    state : object
-        The state.
-    """
+    """A state, and where it belongs."""
 
     family: str
     position: tuple[float, ...]
@@ -34,16 +24,7 @@ class Known(NamedTuple):
 
 
 class WarmStarts:
-    """Latest states of one fold, by family and position.
-
-    Examples
-    --------
-    >>> starts = WarmStarts()
-    >>> for level in (0.1, 0.5, 0.9):
-    ...     starts.add("svm", (level,), f"state of {level}")
-    >>> starts.nearest("svm", (0.6,))[0]
-    'state of 0.5'
-    """
+    """Latest states of one fold, by family and position."""
 
     def __init__(self) -> None:
         self._known: list[Known] = []
@@ -55,29 +36,13 @@ class WarmStarts:
         return tuple(self._known)
 
     def copy(self) -> WarmStarts:
-        """The same states, to which others can be added.
-
-        Returns
-        -------
-        WarmStarts
-            The copy.
-        """
+        """The same states, to which others can be added."""
         made = WarmStarts()
         made._known, made._sizes = list(self._known), list(self._sizes)
         return made
 
     def add(self, family: str, position: tuple[float, ...], state: object) -> None:
-        """Keep a state; the oldest ones go when there are too many, or too large ones.
-
-        Parameters
-        ----------
-        family : str
-            Trainings that can use it.
-        position : tuple of float
-            Where it lies among them.
-        state : object
-            The state.
-        """
+        """Keep a state; the oldest ones go when there are too many, or too large ones."""
         self._known.append(Known(family, position, state))
         self._sizes.append(_size(state))
         kept = min(_KEPT, len(self._known))
@@ -86,20 +51,7 @@ class WarmStarts:
         del self._known[:-kept], self._sizes[:-kept]
 
     def nearest(self, family: str, position: tuple[float, ...]) -> list[Any]:
-        """States to start from.
-
-        Parameters
-        ----------
-        family : str
-            Family of the new training.
-        position : tuple of float
-            Where it lies.
-
-        Returns
-        -------
-        list
-            At most six states, the nearest first; of equally near ones the latest.
-        """
+        """States to start from."""
         known = [each for each in reversed(self._known) if each.family == family]
         away = [sum(abs(a - b) for a, b in zip(each.position, position, strict=True)) for each in known]
         return [known[i].state for i in sorted(range(len(known)), key=away.__getitem__)[:_GIVEN]]

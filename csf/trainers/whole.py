@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from csf.samples.folds import Fold
-    from csf.trainers.base import Trainer
-    from csf.trainers.prepared import Prepared
+from csf.samples.folds import Fold
+from csf.trainers.base import Trainer
+from csf.trainers.prepared import Prepared
 
 __all__ = ["Whole", "shared_whole"]
 
@@ -21,19 +20,6 @@ class Whole:
 
     Folds share most of their samples, so that each is a small change of it. It depends on the data and on the base
     alone: which fold asks first changes nothing.
-
-    Parameters
-    ----------
-    make : callable
-        ``make()`` returns a trainer on all samples.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> from csf.trainers import Training
-    >>> whole = Whole(lambda: SimpleNamespace(fit=lambda costs: Training(None, f"state for {costs}")))
-    >>> whole.state()
-    'state for (1.0, 1.0)'
     """
 
     def __init__(self, make: Callable[[], Trainer]) -> None:
@@ -54,24 +40,7 @@ class Whole:
 
 
 def shared_whole(name: str, make: Callable[[], Trainer], folds: list[Fold], prepared: Prepared) -> Whole | None:
-    """The start of all folds of a setting, and of its last training on everything.
-
-    Parameters
-    ----------
-    name : str
-        Of the setting.
-    make : callable
-        ``make()`` returns a trainer on all samples.
-    folds : list of Fold
-        Folds of one task.
-    prepared : Prepared
-        Keeps it for the last training.
-
-    Returns
-    -------
-    Whole or None
-        ``None`` for one fold alone, where nothing is shared, unless others came before.
-    """
+    """The start of all folds of a setting, and of its last training on everything."""
     task = folds[0].task
     # Searches of several classes share what is prepared, and may run side by side: each has its own.
     key = f"{name} {id(task)}"

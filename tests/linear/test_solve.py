@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csf.linear._solve import note_changes
+from csf.linear.losses import note_changes
 
 
 @given(seed=st.integers(0, 10**6), n=st.integers(0, 30))

@@ -44,7 +44,7 @@ def test_every_fold_has_a_trainer(base, kind):
 
 
 def test_engines_have_names():
-    assert ENGINES == ("auto", "generic")
+    assert ENGINES == ("auto", "generic", "liblinear")
 
 
 class Remembering(GenericTrainer):
