@@ -33,6 +33,8 @@ ORDER = [
 # Slow to import, or not installed everywhere: only where they are used, inside functions.
 LATE = {
     "onnx",
+    "jinja2",
+    "markupsafe",
     "matplotlib",
     "shapely",
     "pandas",
