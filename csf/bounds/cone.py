@@ -247,7 +247,9 @@ class DiagonalBound(ConeBound):
         with np.errstate(divide="ignore", invalid="ignore"):
             rising = np.where(right < 1.0, (value - right * t) / (1.0 - right), np.inf)
         enters = np.where(value < t, (value + left * t) / (1.0 + left), rising)
-        return float(max(enters.min(initial=self.hi), self.lo))
+        # Where a denominator can vanish the cone rises like the diagonal itself, and only rounding is left of their
+        # crossing; it never lies below the apex, which is a value that was attained.
+        return float(max(np.maximum(enters, value).min(initial=self.hi), self.lo))
 
     def region(self) -> BaseGeometry:
         """Everything above the bound, see `Bound.region`."""

@@ -15,10 +15,11 @@ from csf._common.typing import Array, Estimator, IntArray
 from csf._common.warn import warn
 from csf._sklearn import safe_indexing, slice_params
 from csf._validation import check_fraction
+from csf.metrics import get_constraint
 from csf.resampling import AssessedMixin, ScoreStore
 from csf.resampling.resampling import decisions
 from csf.search.ceiling import ceiling
-from csf.search.guarantee import Guarantee, certify
+from csf.search.guarantee import Guarantee, certify, check_rates
 from csf.search.results import summary
 from csf.search.stable_choice import stable_choice
 from csf.thresholding import curve_at_prevalence, sweep_several
@@ -60,6 +61,9 @@ def check_confidence(search: Estimator) -> None:
     for what, absent in missing.items():
         if absent:
             raise ValueError(f"confidence={search.confidence!r} needs {what}; give it, or leave out confidence")
+    constraint = get_constraint(search.constraint)
+    if constraint is not None:
+        check_rates(constraint)
     cv = search.cv
     if isinstance(cv, Iterable) and not isinstance(cv, str) and not hasattr(cv, "split"):
         raise ValueError(
