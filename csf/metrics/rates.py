@@ -11,7 +11,13 @@ from csf._common.typing import BoolArray, Values
 from csf.metrics.base import Coefficients, LinearFractional
 
 __all__ = [
-    *("FalseNegativeRate", "FalsePositiveRate", "Precision", "PredictedPositiveRate", "Rate", "Recall", "Specificity"),
+    "FalseNegativeRate",
+    "FalsePositiveRate",
+    "Precision",
+    "PredictedPositiveRate",
+    "Rate",
+    "Recall",
+    "Specificity",
 ]
 
 

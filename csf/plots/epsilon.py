@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -15,10 +16,10 @@ from csf.plots._style import (
     GREY,
     INK,
     Bounded,
+    Display,
     bound_styles,
     bound_title,
     label,
-    new_axes,
     right_labels,
     study_of,
     styled,
@@ -27,9 +28,6 @@ from csf.plots._style import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
-    from matplotlib.lines import Line2D
-    from matplotlib.text import Annotation
 
     from csf.search.estimator import CostSearch
     from csf.study.study import Study
@@ -38,7 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["BoundEpsilonDisplay"]
 
 
-class BoundEpsilonDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class BoundEpsilonDisplay(Display):
     """How the best value possible depends on how far the trained models are from the best of their class.
 
     It is recommended to use `from_estimator` or `from_study` to create a display. All parameters are stored as
@@ -85,28 +84,14 @@ class BoundEpsilonDisplay:
            [0.74, 0.76]])
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
-    lines_: list[Line2D]
-    attained_line_: Line2D
-    evidence_line_: Line2D
-    labels_: list[Annotation]
-
-    def __init__(
-        self,
-        *,
-        eps: Array,
-        best_possible: Array,
-        names: list[str],
-        evidence: float,
-        attained: float,
-        n_samples: int | None = None,
-        metric_name: str = "metric",
-        span: tuple[float, float] = (0.0, 1.0),
-    ) -> None:
-        self.eps, self.best_possible, self.names = eps, best_possible, names
-        self.evidence, self.attained, self.n_samples = evidence, attained, n_samples
-        self.metric_name, self.span = metric_name, span
+    eps: Array
+    best_possible: Array
+    names: list[str]
+    evidence: float
+    attained: float
+    n_samples: int | None = None
+    metric_name: str = "metric"
+    span: tuple[float, float] = (0.0, 1.0)
 
     @classmethod
     def from_study(
@@ -232,8 +217,7 @@ class BoundEpsilonDisplay:
         """
         from matplotlib.lines import Line2D
 
-        ax = self.ax_ = new_axes(ax)
-        self.figure_ = ax.figure
+        ax = self._begin(ax)
         unit = 1 if self.n_samples is None else self.n_samples
         x, styles = unit * self.eps, bound_styles(self.names)
         self.lines_ = []

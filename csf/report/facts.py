@@ -15,8 +15,16 @@ if TYPE_CHECKING:
     from csf.search import CostSearch
 
 __all__ = [
-    *("base_name", "estimates", "gain_of", "parameter_names", "parameters_of", "short", "spread", "strategy_name"),
-    *("target_name", "winner_sentence"),
+    "base_name",
+    "estimates",
+    "gain_of",
+    "parameter_names",
+    "parameters_of",
+    "short",
+    "spread",
+    "strategy_name",
+    "target_name",
+    "winner_sentence",
 ]
 
 
