@@ -39,22 +39,7 @@ class Cone(NamedTuple):
 
 
 def error_span(metric: LinearFractional, fn: Values, fp: Values, *, pos: float) -> tuple[Array, Array]:
-    """Smallest and largest ``d·e`` over the profiles of the box that are better than given ones.
-
-    Parameters
-    ----------
-    metric : LinearFractional
-        The metric; ``d`` are the weights of its denominator.
-    fn, fp : ndarray of shape (n,)
-        Profiles, shares of all samples.
-    pos : float
-        Share of positives.
-
-    Returns
-    -------
-    lowest, highest : ndarray of shape (n,)
-        Extremes of ``d·e`` over ``{e : value(e) >= value(fn, fp)}``; the profile itself is one of them.
-    """
+    """Smallest and largest ``d·e`` over the profiles of the box that are better than given ones."""
     shares = np.broadcast_arrays(np.asarray(fn, dtype=float), np.asarray(fp, dtype=float))
     fn, fp = (np.ascontiguousarray(share) for share in shares)  # of one dimension at least
     c = metric.coefficients(pos)

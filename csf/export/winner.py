@@ -14,19 +14,7 @@ __all__ = ["Winner", "winner_of"]
 
 
 class Winner(NamedTuple):
-    """What predicts.
-
-    Parameters
-    ----------
-    estimator : estimator
-        The winner, as it was trained.
-    threshold : float
-        The positive class is predicted from this score on.
-    positive, negative : label
-        What the user calls the classes.
-    known_positive, known_negative : label
-        What the estimator calls them.
-    """
+    """What predicts."""
 
     estimator: Estimator
     threshold: float
@@ -37,27 +25,7 @@ class Winner(NamedTuple):
 
 
 def winner_of(search: CostSearch) -> Winner:
-    """Winner of a fitted search of two classes.
-
-    Parameters
-    ----------
-    search : CostSearch
-        Fitted with ``refit=True``.
-
-    Returns
-    -------
-    Winner
-        What predicts.
-
-    Raises
-    ------
-    sklearn.exceptions.NotFittedError
-        If the search is not fitted.
-    TypeError
-        If it is no search, or its winner has no scores.
-    ValueError
-        If it has several classes, or was fitted with ``refit=False``.
-    """
+    """Winner of a fitted search of two classes."""
     if not isinstance(search, CostSearch):
         raise TypeError(f"search must be a fitted csf.CostSearch, got {search!r}")
     check_is_fitted(search, "trials_")

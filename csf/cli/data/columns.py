@@ -21,15 +21,7 @@ _NUMBER = re.compile(r"[+-]?[$€£]? ?[+-]?(\d[\d,.' ]*|\.\d+)(e[+-]?\d+)? ?[%$
 
 
 def warn_of_columns(frame: Any, categorical: Sequence[str]) -> None:
-    """Warn of dates and numbers that are texts, of names and keys, and of columns that say nothing.
-
-    Parameters
-    ----------
-    frame : DataFrame of shape (n_samples, n_features)
-        Features as they were read.
-    categorical : sequence of str
-        Columns that become categories.
-    """
+    """Warn of dates and numbers that are texts, of names and keys, and of columns that say nothing."""
     for name in categorical:
         said = _suspicion(frame[name].dropna().astype(str), frame.shape[0])
         if said:

@@ -39,18 +39,7 @@ def format_suffix(path: str) -> str:
 
 
 def first_line(path: str) -> str:
-    """First line with content, without comments that take a line.
-
-    Parameters
-    ----------
-    path : str
-        Text file, plain or compressed.
-
-    Returns
-    -------
-    str
-        The line; empty where the file is not a text file or has none.
-    """
+    """First line with content, without comments that take a line."""
     open_file = COMPRESSED.get(Path(path).suffix.lower(), open)
     try:
         with open_file(path, "rt", encoding="utf-8-sig") as file:

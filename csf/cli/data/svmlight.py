@@ -27,43 +27,12 @@ _LINE = re.compile(r"[+-]?[\d.]\S*(\s+qid:\d+)?(\s+\d+:\S+)+\s*(#.*)?")
 
 
 def is_svmlight(path: str, suffix: str) -> bool:
-    """Whether a file is a LIBSVM file, by its suffix or by its first line.
-
-    Parameters
-    ----------
-    path : str
-        File.
-    suffix : str
-        Its suffix without that of the compression.
-
-    Returns
-    -------
-    bool
-        ``True`` for a LIBSVM file.
-    """
+    """Whether a file is a LIBSVM file, by its suffix or by its first line."""
     return suffix in _SUFFIXES or _LINE.fullmatch(first_line(path)) is not None
 
 
 def read_labelled(path: str, options: ReadOptions) -> Dataset:
-    """LIBSVM file with its labels.
-
-    Parameters
-    ----------
-    path : str
-        File, also ``.gz``, ``.bz2`` or ``.xz``.
-    options : ReadOptions
-        ``positive`` names the positive label.
-
-    Returns
-    -------
-    Dataset
-        Sparse data.
-
-    Raises
-    ------
-    CliError
-        If the file cannot be read.
-    """
+    """LIBSVM file with its labels."""
     refuse_column_options(options, path)
     X, y = _load(path, zero_based=True)
     # Most files count features from 1; one that never uses number 0 is taken for such a file.
@@ -76,20 +45,7 @@ def read_labelled(path: str, options: ReadOptions) -> Dataset:
 
 
 def read_unlabelled(path: str, features: Features) -> Samples:
-    """Samples of a LIBSVM file, for a trained model; the labels do not matter.
-
-    Parameters
-    ----------
-    path : str
-        File.
-    features : Features
-        What the model takes.
-
-    Returns
-    -------
-    ndarray or CSR matrix of shape (n_samples, n_features)
-        The samples.
-    """
+    """Samples of a LIBSVM file, for a trained model; the labels do not matter."""
     if features.kind == "frame":
         return matched(None, features, path)
     X, _ = _load(path, zero_based=features.zero_based, n_features=features.n_features)

@@ -26,25 +26,7 @@ _SEPARATORS = ",;\t|"
 
 
 def read_labelled(path: str, options: ReadOptions) -> Dataset:
-    """Table with a target column; numbers stay numbers, everything else becomes a category.
-
-    Parameters
-    ----------
-    path : str
-        File whose suffix is one of ``SUFFIXES``.
-    options : ReadOptions
-        Names of the columns and the positive class.
-
-    Returns
-    -------
-    Dataset
-        ``X`` is a DataFrame of float64 columns, and of object columns with strings and NaN.
-
-    Raises
-    ------
-    CliError
-        If the file cannot be read or a column is not there.
-    """
+    """Table with a target column; numbers stay numbers, everything else becomes a category."""
     frame = _read(path)
     columns = list(frame.columns)
     if options.target is None:
@@ -66,25 +48,7 @@ def read_labelled(path: str, options: ReadOptions) -> Dataset:
 
 
 def read_unlabelled(path: str, features: Features) -> Any:
-    """Columns of a table that a trained model takes, in its order; other columns do not matter.
-
-    Parameters
-    ----------
-    path : str
-        File whose suffix is one of ``SUFFIXES``.
-    features : Features
-        What the model takes.
-
-    Returns
-    -------
-    DataFrame of shape (n_samples, n_features)
-        The columns.
-
-    Raises
-    ------
-    CliError
-        If a column is missing, or has text where the model takes numbers.
-    """
+    """Columns of a table that a trained model takes, in its order; other columns do not matter."""
     if features.kind != "frame":
         raise CliError(
             f"the model was trained on {features.n_features} features without names, not on a table; {path} is one"
