@@ -132,9 +132,3 @@ def test_heavy_libraries_are_imported_where_they_are_used(module):
         top = [node] if isinstance(node, ast.Import | ast.ImportFrom) else []
         names = {name.split(".")[0] for name, _ in imports(ast.Module(top, []))}
         assert not names & late, f"{module} imports {names & late} at its top"
-
-
-@each_module
-def test_files_are_short(module):
-    path = next(path for path in FILES if name_of(path) == module)
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400

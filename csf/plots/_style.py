@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
+    from matplotlib.lines import Line2D
     from matplotlib.text import Annotation
     from matplotlib.transforms import Bbox
 
@@ -28,6 +29,8 @@ __all__ = [
     "Display",
     "Excess",
     "bound_title",
+    "draw_bounds",
+    "draw_winner",
     "label",
     "names_of",
     "place",
@@ -178,7 +181,27 @@ def bound_title(bound: Bounded) -> str:
     return TITLES.get(bound, bound) if isinstance(bound, str) else bound.__name__
 
 
-def bound_styles(names: Sequence[str]) -> list[tuple[str, str]]:
+def draw_bounds(
+    ax: Axes, x: Array, heights: Array, names: Sequence[str], given: dict[str, Any] | None
+) -> tuple[list[Line2D], list[str]]:
+    """A line for each named bound, and the colours of these lines."""
+    from matplotlib.lines import Line2D
+
+    lines, styles = [], _bound_styles(names)
+    for height, (color, dashes) in zip(heights, styles):
+        lines += ax.plot(x, height, **styled(Line2D, given, color=color, linestyle=dashes, linewidth=1.8))
+    return lines, [color for color, _ in styles]
+
+
+def draw_winner(ax: Axes, x: float, y: float, feasible: bool) -> Line2D:
+    """The dot of a winner, hollow where it misses the constraint."""
+    style: dict[str, Any] = {"color": ORANGE, "marker": "o", "markersize": 8, "markeredgecolor": INK}
+    style |= {"linestyle": "none", "zorder": 5} | ({} if feasible else {"markerfacecolor": "white"})
+    (dot,) = ax.plot([x], [y], **style)
+    return dot
+
+
+def _bound_styles(names: Sequence[str]) -> list[tuple[str, str]]:
     """Colour and line style of each named bound."""
     rest = iter([(VERMILLION, "--"), (SKY, "-."), (GREY, ":"), (INK, "-")] * len(names))
     styles = {title: BOUND_STYLES[name] for name, title in TITLES.items()}

@@ -14,12 +14,12 @@ from csf.plots._style import (
     BLUE,
     GREY,
     INK,
-    ORANGE,
     PALE,
     VERMILLION,
     Bounded,
     Display,
     Excess,
+    draw_winner,
     label,
     place,
     study_of,
@@ -393,13 +393,10 @@ class ConeDisplay(Display):
         (self.points_,) = ax.plot(t, value, **style)
         self.winner_ = self.failed_ = None
         if self.winner is not None:
-            style = {"color": ORANGE, "marker": "o", "markersize": 8, "markeredgecolor": INK, "linestyle": "none"}
-            if not self.feasible:
-                style["markerfacecolor"] = "white"
             x, y = float(t[self.winner]), self._winner_height()
             # A cut that holds on other draws is not the best one of these samples: the dot of the trial is above it.
             ax.plot([x, x], [y, attained[self.winner]], color=INK, linewidth=1.2, zorder=4.5)
-            (self.winner_,) = ax.plot([x], [y], zorder=5, **style)
+            self.winner_ = draw_winner(ax, x, y, self.feasible)
         if len(self.failed):
             style = {"color": INK, "marker": "x", "markersize": 6, "linestyle": "none", "zorder": 5, "clip_on": False}
             (self.failed_,) = ax.plot(self.failed, np.full(len(self.failed), bottom), **style)

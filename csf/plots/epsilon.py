@@ -17,12 +17,11 @@ from csf.plots._style import (
     INK,
     Bounded,
     Display,
-    bound_styles,
     bound_title,
+    draw_bounds,
     label,
     right_labels,
     study_of,
-    styled,
     tidy,
 )
 
@@ -215,15 +214,10 @@ class BoundEpsilonDisplay(Display):
         BoundEpsilonDisplay
             ``self``.
         """
-        from matplotlib.lines import Line2D
-
         ax = self._begin(ax)
         unit = 1 if self.n_samples is None else self.n_samples
-        x, styles = unit * self.eps, bound_styles(self.names)
-        self.lines_ = []
-        for heights, (color, dashes) in zip(self.best_possible, styles):
-            style = styled(Line2D, line_kwargs, color=color, linestyle=dashes, linewidth=1.8)
-            self.lines_ += ax.plot(x, heights, **style)
+        x = unit * self.eps
+        self.lines_, colors = draw_bounds(ax, x, self.best_possible, self.names, line_kwargs)
         self.attained_line_ = ax.axhline(self.attained, color=INK, linewidth=0.9)
         self.evidence_line_ = ax.axvline(unit * self.evidence, color=GREY, linewidth=0.9, linestyle=":")
         heights = np.append(self.best_possible, self.attained)
@@ -235,7 +229,7 @@ class BoundEpsilonDisplay(Display):
         ax.set(xlabel=f"excess of every trained model, {share}", ylabel=f"best possible {self.metric_name}")
         tidy(ax)
         texts, ends = [f"best seen {self.attained:.3f}", *self.names], [self.attained, *self.best_possible[:, -1]]
-        colors, nothing = [INK, *(color for color, _ in styles)], bool(np.isnan(self.attained))
+        colors, nothing = [INK, *colors], bool(np.isnan(self.attained))
         self.labels_ = right_labels(ax, x[-1], ends[nothing:], texts[nothing:], colors[nothing:])
         if nothing:
             text = "no trial satisfies the constraint"

@@ -14,13 +14,13 @@ from csf.plots._style import (
     GREEN,
     GREY,
     INK,
-    ORANGE,
     PALE,
     PURPLE,
     SKY,
     VERMILLION,
     Display,
     Excess,
+    draw_winner,
     label,
     place,
     study_of,
@@ -269,9 +269,8 @@ class ErrorProfileDisplay(Display):
         (self.points_,) = ax.plot(*(self.profiles / unit).T, **style)
         self.winner_ = None
         if self.winner is not None:
-            style = {"color": ORANGE, "marker": "o", "markersize": 8, "markeredgecolor": INK, "linestyle": "none"}
-            style |= {} if self.feasible else {"markerfacecolor": "white"}
-            (self.winner_,) = ax.plot(*(np.array([self.winner]) / unit).T, zorder=5, **style)
+            x, y = np.array(self.winner) / unit
+            self.winner_ = draw_winner(ax, x, y, self.feasible)
 
     def _write(self, ax, unit):
         """Names, each next to what it names."""

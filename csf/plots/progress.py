@@ -16,8 +16,8 @@ from csf.plots._style import (
     Bounded,
     Display,
     Excess,
-    bound_styles,
     bound_title,
+    draw_bounds,
     label,
     names_of,
     right_labels,
@@ -225,15 +225,11 @@ class ProgressDisplay(Display):
             text = f"infeasible: no trial satisfies\n{self.constraint or 'the constraint'}"
             self.labels_ = [label(ax, text, (ax.get_xlim()[0], self.span[1]), va="top", offset=(8, -8))]
             return self
-        styles = bound_styles(self.names)
-        self.bound_lines_ = []
-        for heights, (color, dashes) in zip(self.best_possible, styles):
-            style = styled(Line2D, bound_kwargs, color=color, linestyle=dashes, linewidth=1.8)
-            self.bound_lines_ += ax.plot(self.n_trials, heights, **style)
+        self.bound_lines_, colors = draw_bounds(ax, self.n_trials, self.best_possible, self.names, bound_kwargs)
         marker = "o" if self.n_trials.size <= MANY else ""
         style = styled(Line2D, line_kwargs, color=INK, marker=marker, markersize=4, linewidth=1.2, zorder=3)
         (self.line_,) = ax.plot(self.n_trials, self.attained, **style)
-        texts, colors = ["best seen", *self.names], [INK, *(color for color, _ in styles)]
+        texts, colors = ["best seen", *self.names], [INK, *colors]
         ends = [self.attained[-1], *self.best_possible[:, -1]]
         self.reference_line_ = None
         if self.reference is not None:
