@@ -67,7 +67,7 @@ def read_labelled(source: str, options: ReadOptions) -> Dataset:
             f"{did_you_mean(positive, labels)}"
         )
     y, pos_label = binary_target(np.array(labels)[bunch.target], positive)
-    return Dataset(source, bunch.data, y, pos_label, Features("dense", bunch.data.shape[1]))
+    return Dataset(source, bunch.data, y, pos_label, Features.of(bunch.data))
 
 
 def read_unlabelled(source: str, features: Features) -> Samples:

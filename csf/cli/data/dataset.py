@@ -61,6 +61,24 @@ class Features:
     categorical: tuple[str, ...] = ()
     zero_based: bool = False
 
+    @classmethod
+    def of(cls, X: Samples, *, zero_based: bool = False) -> Self:
+        """Features of an array or a sparse matrix.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        zero_based : bool, default=False
+            See `Features`.
+
+        Returns
+        -------
+        Features
+            Without names.
+        """
+        return cls("sparse" if sparse.issparse(X) else "dense", X.shape[1], zero_based=zero_based)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings and lists.
 

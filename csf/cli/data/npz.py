@@ -46,7 +46,7 @@ def read_labelled(source: str, options: ReadOptions) -> Dataset:
         y, pos_label = np.isin(y, arrays["positive"]).astype(np.int64), 1
     else:
         y, pos_label = binary_target(y, positive)
-    return Dataset(source, X, y, pos_label, _features(X), is_test=arrays.get("is_test"))
+    return Dataset(source, X, y, pos_label, Features.of(X), is_test=arrays.get("is_test"))
 
 
 def read_unlabelled(source: str, features: Features) -> Samples:
@@ -68,7 +68,3 @@ def _load(name):
         raise CliError(f"no data set {name!r} in CSF_DATA ({folder}); there are: {', '.join(known) or 'none'}{hint}")
     X, arrays = read_arrays(path, CliError)
     return sparse.csr_matrix(X) if sparse.issparse(X) else X, arrays
-
-
-def _features(X):
-    return Features("sparse" if sparse.issparse(X) else "dense", X.shape[1])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.datasets import load_svmlight_file
 from csf._common.reading import reading
 from csf._common.typing import Samples
 from csf.cli.data.dataset import Dataset, Features, matched, refuse_column_options
-from csf.cli.data.files import COMPRESSED, first_line
+from csf.cli.data.files import first_line, opened
 from csf.cli.data.targets import as_labels, binary_target
 from csf.cli.errors import CliError
 
@@ -41,7 +40,7 @@ def read_labelled(path: str, options: ReadOptions) -> Dataset:
     if X.shape[1] == 0:
         raise CliError(f"{path} has no features")
     y, pos_label = binary_target(as_labels(y), options.positive)
-    return Dataset(path, X, y, pos_label, Features("sparse", X.shape[1], zero_based=zero_based))
+    return Dataset(path, X, y, pos_label, Features.of(X, zero_based=zero_based))
 
 
 def read_unlabelled(path: str, features: Features) -> Samples:
@@ -53,8 +52,7 @@ def read_unlabelled(path: str, features: Features) -> Samples:
 
 
 def _load(path, **options):
-    unpack = COMPRESSED.get(Path(path).suffix.lower(), open)
-    with reading(path, "a LIBSVM file", CliError), unpack(path, "rb") as file:
+    with reading(path, "a LIBSVM file", CliError), opened(path, "rb") as file:
         X, y = load_svmlight_file(file, dtype=np.float64, **options)
     if X.shape[0] == 0:
         raise CliError(f"{path} has no rows")

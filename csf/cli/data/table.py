@@ -9,7 +9,7 @@ import numpy as np
 
 from csf._common.names import did_you_mean
 from csf._common.reading import reading
-from csf.cli.data.columns import listed, warn_of_columns
+from csf.cli.data.columns import is_numeral, listed, warn_of_columns
 from csf.cli.data.dataset import Dataset, Features
 from csf.cli.data.files import first_line, format_suffix
 from csf.cli.data.jsonl import read_json_lines
@@ -123,7 +123,7 @@ def _typed(frame, features, path):
     columns = {}
     for name in features.numeric:
         if not _is_number(frame[name]):
-            bad = next(value for value in frame[name].dropna() if not _is_numeral(value))
+            bad = next(value for value in frame[name].dropna() if not is_numeral(value))
             raise CliError(f"column {name!r} of {path} must hold numbers, as in training; it has {bad!r}")
         columns[name] = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
     for name in features.categorical:
@@ -133,14 +133,6 @@ def _typed(frame, features, path):
         columns[name] = texts
     pandas = require("pandas", "reading tables")
     return pandas.DataFrame({name: pandas.Series(values, dtype=values.dtype) for name, values in columns.items()})
-
-
-def _is_numeral(value):
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return not isinstance(value, bool)
 
 
 def _target(column):
