@@ -163,8 +163,10 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array | No
 
 
 def check_class_totals(pos: float, neg: float, owner: str = "sample_weight") -> None:
-    """A ValueError where a class weighs so little that no share of all samples can tell it from nothing."""
-    if min(pos, neg) <= 4 * np.finfo(np.float64).eps * max(pos, neg):
+    """A ValueError where a class weighs so little that rates within it, of shares of all samples, would be noise."""
+    # The share of negatives is 1 - pos, whose rounding does not shrink with it: less than this leaves fewer than six
+    # digits of a rate. A small share of positives is a number of its own, with all its digits.
+    if pos <= 4 * np.finfo(np.float64).eps * neg or neg <= 1e-10 * pos:
         raise ValueError(
             f"{owner} gives the positive class {float(pos):.6g} and the negative class {float(neg):.6g} in total; the "
             "smaller one is lost in the rounding of the larger one. Give both classes weights of a more similar size"

@@ -39,22 +39,7 @@ class Cone(NamedTuple):
 
 
 def error_span(metric: LinearFractional, fn: Values, fp: Values, *, pos: float) -> tuple[Array, Array]:
-    """Smallest and largest ``d·e`` over the profiles of the box that are better than given ones.
-
-    Parameters
-    ----------
-    metric : LinearFractional
-        The metric; ``d`` are the weights of its denominator.
-    fn, fp : ndarray of shape (n,)
-        Profiles, shares of all samples.
-    pos : float
-        Share of positives.
-
-    Returns
-    -------
-    lowest, highest : ndarray of shape (n,)
-        Extremes of ``d·e`` over ``{e : value(e) >= value(fn, fp)}``; the profile itself is one of them.
-    """
+    """Smallest and largest ``d·e`` over the profiles of the box that are better than given ones."""
     shares = np.broadcast_arrays(np.asarray(fn, dtype=float), np.asarray(fp, dtype=float))
     fn, fp = (np.ascontiguousarray(share) for share in shares)  # of one dimension at least
     c = metric.coefficients(pos)
@@ -247,7 +232,9 @@ class DiagonalBound(ConeBound):
         with np.errstate(divide="ignore", invalid="ignore"):
             rising = np.where(right < 1.0, (value - right * t) / (1.0 - right), np.inf)
         enters = np.where(value < t, (value + left * t) / (1.0 + left), rising)
-        return float(max(enters.min(initial=self.hi), self.lo))
+        # Where a denominator can vanish the cone rises like the diagonal itself, and only rounding is left of their
+        # crossing; it never lies below the apex, which is a value that was attained.
+        return float(max(np.maximum(enters, value).min(initial=self.hi), self.lo))
 
     def region(self) -> BaseGeometry:
         """Everything above the bound, see `Bound.region`."""

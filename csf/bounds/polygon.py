@@ -12,22 +12,7 @@ __all__ = ["clip_chain", "best_on_chain", "support_chain"]
 
 
 def support_chain(c_fn: Array, c_fp: Array, rhs: Array, *, pos: float) -> Array:
-    """Lower-left edge of the box cut by support lines.
-
-    Parameters
-    ----------
-    c_fn, c_fp : ndarray of shape (n_lines,)
-        Costs >= 0, not both 0.
-    rhs : ndarray of shape (n_lines,)
-        Smallest possible weighted error ``c_fn fn + c_fp fp`` of each line.
-    pos : float
-        Share of positives; the box is [0, pos] x [0, 1 - pos].
-
-    Returns
-    -------
-    ndarray of shape (n_vertices, 2)
-        Vertices ``(fn, fp)`` by increasing fn and decreasing fp; every possible profile lies above or to the right.
-    """
+    """Lower-left edge of the box cut by support lines."""
     neg = 1.0 - pos
     upright = c_fp <= 1e-15 * (c_fn + c_fp)
     left = float(np.max(rhs[upright] / c_fn[upright], initial=0.0))
@@ -67,22 +52,7 @@ def _upper_envelope(slope: Array, height: Array) -> Array:
 
 
 def clip_chain(chain: Array, normal: tuple[float, float], rhs: float) -> Array:
-    """Part of a chain with ``normal·e <= rhs``.
-
-    Parameters
-    ----------
-    chain : ndarray of shape (n_vertices, 2)
-        A convex chain as `support_chain` returns it.
-    normal : tuple of float
-        Weights of (fn, fp).
-    rhs : float
-        Right-hand side.
-
-    Returns
-    -------
-    ndarray of shape (n_kept, 2)
-        Vertices of the part, with its new ends; empty where nothing is left.
-    """
+    """Part of a chain with ``normal·e <= rhs``."""
     excess = chain @ np.asarray(normal, dtype=float) - rhs
     inside = excess <= 0
     if inside.all():

@@ -13,21 +13,7 @@ __all__ = ["Winner", "winner_of"]
 
 
 class Winner(NamedTuple):
-    """What predicts.
-
-    Parameters
-    ----------
-    estimator : estimator
-        The winner, as it was trained.
-    threshold : float
-        The positive class is predicted from this score on.
-    positive, negative : label
-        What the user calls the classes.
-    known_positive, known_negative : label
-        What the estimator calls them.
-    method : str
-        Method of the estimator that gives the score.
-    """
+    """What predicts: labels are what the user and what the estimator calls them, ``method`` gives the score."""
 
     estimator: Estimator
     threshold: float

@@ -5,7 +5,7 @@ from csf.metrics.base import Coefficients, LinearFractional, Metric
 from csf.metrics.concave import Concave
 from csf.metrics.constraint import Constrained, Constraint, get_constraint
 from csf.metrics.custom import CustomMetric
-from csf.metrics.rates import FalseNegativeRate, FalsePositiveRate, PredictedPositiveRate
+from csf.metrics.rates import FalseNegativeRate, FalsePositiveRate, PredictedPositiveRate, Rate
 from csf.metrics.registry import *  # noqa: F403 - a new metric is listed in one file
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "LinearFractional",
     "Metric",
     "PredictedPositiveRate",
+    "Rate",
     "get_constraint",
 ]
 __all__ += registry.__all__

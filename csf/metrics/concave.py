@@ -18,23 +18,7 @@ _NOISE = 4 * np.finfo(np.float64).eps
 
 
 def check_rates(tpr: Values, tnr: Values) -> tuple[Array, Array]:
-    """Check two rates and return them as float arrays clipped to [0, 1].
-
-    Parameters
-    ----------
-    tpr, tnr : float or ndarray
-        Rates within the positive and the negative class; rounding errors up to 1e-9 are forgiven.
-
-    Returns
-    -------
-    tuple of ndarray
-        The rates.
-
-    Raises
-    ------
-    ValueError
-        If a rate is NaN or outside [0, 1].
-    """
+    """Check two rates and return them as float arrays clipped to [0, 1]."""
     rates = []
     for name, rate in (("tpr", tpr), ("tnr", tnr)):
         rate = np.asarray(rate, dtype=float)

@@ -40,13 +40,7 @@ def cone_data(
     ceiling: float | None = None,
     winner: Trial | None = None,
 ) -> dict[str, Any]:
-    """Arrays of a `ConeDisplay`, see `ConeDisplay.from_trials`.
-
-    Returns
-    -------
-    dict
-        Arguments of `ConeDisplay`.
-    """
+    """Arrays of a `ConeDisplay`, see `ConeDisplay.from_trials`."""
     told = sorted((trial for trial in trials if trial.state == "complete"), key=lambda trial: trial.number)
     tuned = any(trial.threshold is not None for trial in told)
     if bound is None:

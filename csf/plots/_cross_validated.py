@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from csf._common.typing import Array, Estimator, Label, Samples
 from csf._sklearn import last_step, num_samples, safe_indexing
 from csf._validation import check_binary_target, check_class_weights
-from csf.metrics.aim import aim_of
 from csf.plots._searched import is_macro_search, is_search
 from csf.scores.responses import DECISION_FIRST, positive_score
 from csf.thresholding._pooled import PooledThresholdClassifier
@@ -19,94 +18,12 @@ from csf.thresholding._scores import RESPONSE_METHODS
 from csf.thresholding.curve import sweep
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from csf.metrics.base import Metric
     from csf.thresholding.curve import ThresholdCurve
 
-__all__ = ["CrossValidatedMixin"]
+__all__ = ["HeldOutCurves", "held_out"]
 
 
-class CrossValidatedMixin:
-    """``from_cv_results`` of a display that has ``from_curves``."""
-
-    from_curves: Any
-
-    # Name of the horizontal axis.
-    axis_name = "threshold: predict positive from this score on"
-
-    @classmethod
-    def from_cv_results(
-        cls,
-        cv_results: Mapping[str, Any],
-        X: Samples,
-        y: ArrayLike,
-        *,
-        metric: str | Metric | None = None,
-        threshold: float | None = None,
-        sample_weight: ArrayLike | None = None,
-        pos_label: Label = None,
-        name: str | None = None,
-        ax: Axes | None = None,
-        **plot_kwargs: Any,
-    ) -> Self:
-        """Draw how the cuts of cross-validated classifiers do on data that they have not seen.
-
-        Scores of `CostSearch`, `PlugInClassifier` and relatives of that, alone or at the end of pipelines, count from
-        the cut of each model: 0 is what they chose. The marks at the foot say where each fold had its best cut.
-
-        Parameters
-        ----------
-        cv_results : dict
-            Result of `sklearn.model_selection.cross_validate` with ``return_estimator=True`` and
-            ``return_indices=True``.
-        X : array-like of shape (n_samples, n_features)
-            The data that were cross-validated.
-        y : array-like of shape (n_samples,)
-            Their labels, of two classes.
-        metric : str or Metric, default=None
-            ``None`` takes the classifiers' own, or ``"f1"``.
-        threshold : float, default=None
-            Threshold to mark; ``None`` marks the classifiers' own, 0, or for others the best of the pooled scores.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights >= 0.
-        pos_label : label, default=None
-            Positive class; ``None`` means that of the classifiers, or 1 for labels {0, 1} or {-1, 1}.
-        name : str, default=None
-            Title; ``None`` takes the name of the class and the number of models.
-        ax : matplotlib Axes, default=None
-            Where to draw; ``None`` makes a figure.
-        **plot_kwargs
-            Arguments of `plot`.
-
-        Returns
-        -------
-        ThresholdCurveDisplay
-            The display, drawn. Its ``value`` at 0 is the metric of all held-out predictions together.
-
-        Raises
-        ------
-        ValueError
-            If ``cv_results`` lacks the models or their parts of the data, or there are not two classes.
-        TypeError
-            If the classifiers have no score of one positive class.
-        """
-        found = _held_out(cv_results, X, y, sample_weight, pos_label)
-        model, n_models = found.model, len(cv_results["estimator"])
-        name = f"{type(model).__name__}, {n_models} models" if name is None else name
-        options = {"fold_curves": found.fold_curves, "name": name, "ax": ax, "threshold": threshold} | plot_kwargs
-        if not found.from_cut:
-            return cls.from_curves(found.curve, "f1" if metric is None else metric, **options)
-        if metric is None:
-            metric = aim_of(model)
-        options["threshold"] = 0.0 if threshold is None else threshold
-        display = cls.from_curves(found.curve, metric, **options)
-        display.axis_name = "threshold, counted from the cut of each model"
-        display.ax_.set_xlabel(display.axis_name)
-        return display
-
-
-class _HeldOut(NamedTuple):
+class HeldOutCurves(NamedTuple):
     """Pooled scores of all test parts and those of each, the first model, and whether scores count from its cut."""
 
     curve: ThresholdCurve
@@ -115,9 +32,9 @@ class _HeldOut(NamedTuple):
     from_cut: bool
 
 
-def _held_out(
+def held_out(
     cv_results: Mapping[str, Any], X: Samples, y: ArrayLike, sample_weight: ArrayLike | None, pos_label: Label
-) -> _HeldOut:
+) -> HeldOutCurves:
     """Scores of all test parts by the models that were trained without them."""
     models, tests = _models_and_parts(cv_results, num_samples(X))
     model = last_step(models[0])[1]
@@ -134,7 +51,7 @@ def _held_out(
     parts = [(is_pos[test], score, None if weight is None else weight[test]) for test, score in zip(tests, scores)]
     pooled = np.concatenate(tests)
     curve = sweep(is_pos[pooled], np.concatenate(scores), None if weight is None else weight[pooled])
-    return _HeldOut(curve, [sweep(*part) for part in parts if _has_both(part[0], part[2])], model, from_cut)
+    return HeldOutCurves(curve, [sweep(*part) for part in parts if _has_both(part[0], part[2])], model, from_cut)
 
 
 def _models_and_parts(cv_results: Mapping[str, Any], n_samples: int) -> tuple[list[Estimator], list[Array]]:

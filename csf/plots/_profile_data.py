@@ -26,13 +26,7 @@ _SHARE, _LEAST = 0.45, 0.01
 def profile_data(
     study: Told, *, eps: Excess, winner: Trial | None = None, ceiling: float | None = None
 ) -> dict[str, Any]:
-    """Arrays of an `ErrorProfileDisplay`, see `ErrorProfileDisplay.from_study`.
-
-    Returns
-    -------
-    dict
-        Arguments of `ErrorProfileDisplay`.
-    """
+    """Arrays of an `ErrorProfileDisplay`, see `ErrorProfileDisplay.from_study`."""
     told = sorted((t for t in study.trials if t.state == "complete"), key=lambda trial: trial.number)
     if not told:
         raise ValueError("there is no complete trial to draw; tell the study its first results")

@@ -13,6 +13,8 @@ from csf.metrics import Constrained
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.lines import Line2D
     from matplotlib.text import Annotation
     from matplotlib.transforms import Bbox
 
@@ -20,11 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Bounded",
+    "Display",
     "Excess",
     "bound_title",
+    "draw_bounds",
+    "draw_winner",
     "label",
     "names_of",
-    "new_axes",
     "place",
     "right_labels",
     "styled",
@@ -56,26 +60,27 @@ BOUND_STYLES = {
 
 
 def names_of(metric: Metric) -> dict[str, str | None]:
-    """Names of a metric and of its constraint, as the displays take them.
-
-    Returns
-    -------
-    dict
-        ``metric_name`` and ``constraint``, ``None`` without one.
-    """
+    """Names of a metric and of its constraint, as the displays take them."""
     return {
         "metric_name": metric.metric.name if isinstance(metric, Constrained) else metric.name,
         "constraint": None if metric.constraint is None else str(metric.constraint),
     }
 
 
-def new_axes(ax: Axes | None, *, figsize: tuple[float, float] = (5.4, 4.2)) -> Axes:
-    """The given axes, or those of a new figure."""
-    if ax is not None:
-        return ax
-    import matplotlib.pyplot as plt
+class Display:
+    """Arrays, and `plot` that draws them and changes none; where it drew them stands in ``ax_`` and ``figure_``."""
 
-    return plt.subplots(figsize=figsize, layout="constrained")[1]
+    ax_: Axes
+    figure_: Figure | SubFigure
+
+    def _begin(self, ax: Axes | None, figsize: tuple[float, float] = (5.4, 4.2)) -> Axes:
+        """The given axes, or those of a new figure."""
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            ax = plt.subplots(figsize=figsize, layout="constrained")[1]
+        self.ax_, self.figure_ = ax, ax.figure
+        return ax
 
 
 def styled(artist: type[Artist], given: dict[str, Any] | None, **defaults: Any) -> dict[str, Any]:
@@ -110,28 +115,7 @@ def label(
 def place(
     ax: Axes, text: str, xy: tuple[float, float], *, points: Array, others: Sequence[Annotation] = (), **text_kw: Any
 ) -> Annotation:
-    """Label of a point that hides as few other points and labels as possible, with a line to its point.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Where to write; its limits must be set.
-    text : str
-        The text.
-    xy : tuple of float
-        The point that it names.
-    points : ndarray of shape (n_points, 2)
-        Points that should stay visible.
-    others : sequence of matplotlib Annotation, default=()
-        Labels that should stay readable.
-    **text_kw
-        Arguments of `label`.
-
-    Returns
-    -------
-    matplotlib Annotation
-        The label.
-    """
+    """Label of a point that hides as few other points and labels as possible, with a line to its point."""
     from matplotlib.text import Text
 
     figure = ax.figure.figure  # that of a subfigure, too
@@ -171,26 +155,7 @@ def extent(note: Annotation) -> Bbox:
 def right_labels(
     ax: Axes, x: float, heights: Sequence[float], texts: list[str], colors: list[str], *, gap: float = 12
 ) -> list[Annotation]:
-    """Labels at the right ends of lines, pushed apart until none hides another.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Where to write; its limits must be set.
-    x : float
-        Right end of the lines, in units of the data.
-    heights : sequence of float
-        Heights of the lines there.
-    texts, colors : list of str
-        Labels and their colours.
-    gap : float, default=12
-        Least distance of two labels in points.
-
-    Returns
-    -------
-    list of matplotlib Annotation
-        The labels, in the order of the lines.
-    """
+    """Labels at the right ends of lines, pushed apart until none hides another by ``gap`` points."""
     scale = 72.0 / ax.figure.dpi
     wanted = ax.transData.transform([(x, height) for height in heights])[:, 1] * scale
     order = np.argsort(wanted, kind="stable")
@@ -211,7 +176,27 @@ def bound_title(bound: Bounded) -> str:
     return TITLES.get(bound, bound) if isinstance(bound, str) else bound.__name__
 
 
-def bound_styles(names: Sequence[str]) -> list[tuple[str, str]]:
+def draw_bounds(
+    ax: Axes, x: Array, heights: Array, names: Sequence[str], given: dict[str, Any] | None
+) -> tuple[list[Line2D], list[str]]:
+    """A line for each named bound, and the colours of these lines."""
+    from matplotlib.lines import Line2D
+
+    lines, styles = [], _bound_styles(names)
+    for height, (color, dashes) in zip(heights, styles):
+        lines += ax.plot(x, height, **styled(Line2D, given, color=color, linestyle=dashes, linewidth=1.8))
+    return lines, [color for color, _ in styles]
+
+
+def draw_winner(ax: Axes, x: float, y: float, feasible: bool) -> Line2D:
+    """The dot of a winner, hollow where it misses the constraint."""
+    style: dict[str, Any] = {"color": ORANGE, "marker": "o", "markersize": 8, "markeredgecolor": INK}
+    style |= {"linestyle": "none", "zorder": 5} | ({} if feasible else {"markerfacecolor": "white"})
+    (dot,) = ax.plot([x], [y], **style)
+    return dot
+
+
+def _bound_styles(names: Sequence[str]) -> list[tuple[str, str]]:
     """Colour and line style of each named bound."""
     rest = iter([(VERMILLION, "--"), (SKY, "-."), (GREY, ":"), (INK, "-")] * len(names))
     styles = {title: BOUND_STYLES[name] for name, title in TITLES.items()}

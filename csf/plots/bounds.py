@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -21,7 +22,6 @@ from csf.plots.cone import ConeDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
     from csf.plots._searched import FittedSearch, Told
 
@@ -31,6 +31,7 @@ __all__ = ["BoundComparisonDisplay"]
 ROUNDING = 1e-9
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class BoundComparisonDisplay:
     """Regions that several bounds rule out for exact learners, from the same trials.
 
@@ -67,12 +68,10 @@ class BoundComparisonDisplay:
     array([0.01, 0.25, 0.3 ])
     """
 
-    axes_: Array
-    displays_: list[ConeDisplay]
-    figure_: Figure | SubFigure
-
-    def __init__(self, *, names: list[str], panels: list[dict[str, Any]], area: Array, violations: Array) -> None:
-        self.names, self.panels, self.area, self.violations = names, panels, area, violations
+    names: list[str]
+    panels: list[dict[str, Any]]
+    area: Array
+    violations: Array
 
     @classmethod
     def from_study(

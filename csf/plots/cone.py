@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from csf._common.typing import Array
 from csf.plots._cone_data import cone_data
-from csf.plots._cone_drawing import draw_area, draw_trials, frame, write
 from csf.plots._searched import study_of
-from csf.plots._style import Bounded, Excess, new_axes
+from csf.plots._style import (
+    BLUE,
+    GREY,
+    INK,
+    PALE,
+    VERMILLION,
+    Bounded,
+    Display,
+    Excess,
+    draw_winner,
+    label,
+    place,
+    styled,
+    tidy,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.collections import LineCollection, PolyCollection
-    from matplotlib.figure import Figure, SubFigure
-    from matplotlib.lines import Line2D
     from matplotlib.text import Annotation
 
     from csf.metrics.base import Metric
@@ -28,7 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["ConeDisplay"]
 
 
-class ConeDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class ConeDisplay(Display):
     """Trials in the plane of levels and metric values, and what they speak against.
 
     It is recommended to use `from_estimator`, `from_study` or `from_trials` to create a display. All parameters are
@@ -109,52 +120,30 @@ class ConeDisplay:
     (array([0.5]), array([0.667]), 0.737)
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
-    union_: PolyCollection | None
-    cones_: PolyCollection
-    points_: Line2D
-    tops_: Line2D
-    others_: list[Line2D]
-    cuts_: LineCollection
-    envelope_line_: Line2D | None
-    bound_line_: Line2D | None
-    diagonal_line_: Line2D | None
-    winner_: Line2D | None
-    failed_: Line2D | None
-    labels_: list[Annotation]
+    t: Array
+    value: Array
+    attained: Array
+    cones: list[Array]
+    levels: Array
+    envelope: Array
+    best_possible: float
+    others: Any = ()  # any array-like; stored as arrays, as the two that follow
+    groups: Any = ()
+    failed: Any = ()
+    winner: int | None = None
+    winner_value: float | None = None
+    feasible: bool = True
+    span: tuple[float, float] = (0.0, 1.0)
+    diagonal: bool = True
+    ratio: bool = False
+    metric_name: str = "metric"
+    constraint: str | None = None
+    demand: float | None = None
+    claim: str = "not expected"
 
-    def __init__(
-        self,
-        *,
-        t: Array,
-        value: Array,
-        attained: Array,
-        cones: list[Array],
-        levels: Array,
-        envelope: Array,
-        best_possible: float,
-        others: ArrayLike = (),
-        groups: ArrayLike = (),
-        failed: ArrayLike = (),
-        winner: int | None = None,
-        winner_value: float | None = None,
-        feasible: bool = True,
-        span: tuple[float, float] = (0.0, 1.0),
-        diagonal: bool = True,
-        ratio: bool = False,
-        metric_name: str = "metric",
-        constraint: str | None = None,
-        demand: float | None = None,
-        claim: str = "not expected",
-    ) -> None:
-        self.t, self.value, self.attained = t, value, attained
-        self.cones, self.levels, self.envelope = cones, levels, envelope
-        self.best_possible = best_possible
-        self.others, self.groups = np.asarray(others, dtype=float).reshape(-1, 2), np.asarray(groups, dtype=int)
-        self.failed, self.winner, self.winner_value = np.asarray(failed), winner, winner_value
-        self.feasible, self.span, self.diagonal, self.ratio = feasible, span, diagonal, ratio
-        self.metric_name, self.constraint, self.demand, self.claim = metric_name, constraint, demand, claim
+    def __post_init__(self) -> None:
+        self.others = np.asarray(self.others, dtype=float).reshape(-1, 2)
+        self.groups, self.failed = np.asarray(self.groups, dtype=int), np.asarray(self.failed)
 
     @classmethod
     def from_trials(
@@ -321,13 +310,12 @@ class ConeDisplay:
         ConeDisplay
             ``self``.
         """
-        ax = self.ax_ = new_axes(ax)
-        self.figure_ = ax.figure
+        ax = self._begin(ax)
         bottom, top = self.bottom if bottom is None else bottom, self.top if top is None else top
-        draw_area(self, ax, bottom, cone_kwargs, envelope_kwargs)
-        draw_trials(self, ax, point_kwargs, bottom)
-        frame(self, ax, bottom, top)
-        self.labels_ = write(self, ax, bottom, top) if labels else []
+        self._draw_area(ax, bottom, cone_kwargs, envelope_kwargs)
+        self._draw_trials(ax, point_kwargs, bottom)
+        self._frame(ax, bottom, top)
+        self.labels_ = self._write(ax, bottom, top) if labels else []
         return self
 
     @property
@@ -349,3 +337,149 @@ class ConeDisplay:
         (low, high), (lo, hi) = self._shown, self.span
         bottom = low - max(0.25 * (high - low), 0.02 * (hi - lo))
         return lo if bottom < lo + 0.2 * (hi - lo) and self.diagonal else max(bottom, lo)
+
+    def _draw_area(self, ax: Axes, bottom: float, cone_kwargs: Any, envelope_kwargs: Any) -> None:
+        """What the trials speak against, and how high that leaves the metric."""
+        from matplotlib.collections import PolyCollection
+        from matplotlib.lines import Line2D
+
+        self.union_ = self.envelope_line_ = self.bound_line_ = self.diagonal_line_ = None
+        # Overlapping cones darken towards the same grey, whatever their number.
+        alpha = 1.0 - 0.45 ** (1.0 / max(len(self.cones), 1))
+        style = styled(PolyCollection, cone_kwargs, facecolor=GREY, edgecolor="none", alpha=alpha, zorder=1)
+        self.cones_ = PolyCollection(self.cones, **style)
+        ax.add_collection(self.cones_)
+        if self.demand is not None:
+            style = {"color": VERMILLION, "linewidth": 1.2, "linestyle": "--", "zorder": 3}
+            (self.bound_line_,) = ax.plot(self._sides(), [self.demand] * 2, **style)
+        if self.diagonal and bottom <= self.span[0]:
+            style = {"color": INK, "linewidth": 0.9, "linestyle": ":", "zorder": 2}
+            (self.diagonal_line_,) = ax.plot(self.span, self.span, **style)
+        if not self.levels.size:
+            return
+        style = styled(PolyCollection, cone_kwargs, facecolor=PALE, edgecolor="none", zorder=0)
+        levels, envelope = self.levels, self.envelope
+        if self.ratio:  # as far as the axes go
+            levels, envelope = np.array(self._sides()), envelope[[0, -1]]
+        self.union_ = ax.fill_between(levels, envelope, self.span[1], **style)
+        style = styled(Line2D, envelope_kwargs, color=INK, linewidth=1.0, zorder=2)
+        (self.envelope_line_,) = ax.plot(levels, envelope, **style)
+        style = {"color": VERMILLION, "linewidth": 1.2, "linestyle": "--", "zorder": 3}
+        (self.bound_line_,) = ax.plot(self._sides(), [self.best_possible] * 2, **style)
+
+    def _draw_trials(self, ax: Axes, point_kwargs: Any, bottom: float) -> None:
+        """Trials with their best cuts, those of other settings, the winner, and failures on the axis."""
+        from matplotlib.collections import LineCollection
+        from matplotlib.lines import Line2D
+
+        self.others_ = []
+        for group in np.unique(self.groups):
+            x, y = self.others[self.groups == group].T
+            order = np.argsort(x, kind="stable")
+            style = {"color": "#A9B8C4", "linewidth": 0.8 if self.ratio else 0.0, "marker": "o", "markersize": 2.5}
+            self.others_ += ax.plot(x[order], y[order], zorder=2.5, **style)
+        t, value, attained = self.t, self.value, self.attained
+        stems = np.stack([np.column_stack([t, value]), np.column_stack([t, attained])], axis=1)
+        self.cuts_ = LineCollection(list(stems), color=BLUE, linewidth=1.0, zorder=3)
+        ax.add_collection(self.cuts_)
+        order = np.argsort(t, kind="stable")
+        style = {"color": BLUE, "marker": "_", "markersize": 6, "zorder": 3.5}
+        style |= {"linestyle": "-" if self.ratio and self.feasible else "none", "linewidth": 1.6}
+        (self.tops_,) = ax.plot(t[order], attained[order], **style)
+        own: dict[str, Any] = {"color": BLUE, "marker": "o", "markersize": 4.5, "linestyle": "none", "zorder": 4}
+        style = styled(Line2D, point_kwargs, **own, **({} if self.feasible else {"markerfacecolor": "white"}))
+        (self.points_,) = ax.plot(t, value, **style)
+        self.winner_ = self.failed_ = None
+        if self.winner is not None:
+            x, y = float(t[self.winner]), self._winner_height()
+            # A cut that holds on other draws is not the best one of these samples: the dot of the trial is above it.
+            ax.plot([x, x], [y, attained[self.winner]], color=INK, linewidth=1.2, zorder=4.5)
+            self.winner_ = draw_winner(ax, x, y, self.feasible)
+        if len(self.failed):
+            style = {"color": INK, "marker": "x", "markersize": 6, "linestyle": "none", "zorder": 5, "clip_on": False}
+            (self.failed_,) = ax.plot(self.failed, np.full(len(self.failed), bottom), **style)
+
+    def _winner_height(self) -> float:
+        if self.winner_value is None or not self.feasible:
+            return float(self.attained[self.winner])
+        return self.winner_value
+
+    def _sides(self) -> tuple[float, float]:
+        """Where the area begins and ends."""
+        if not self.ratio:
+            return self.span
+        x = np.concatenate([self.t, self.others[:, 0]])
+        room = max((float(x.max()) / float(x.min())) ** 0.06, 1.2)
+        return float(x.min()) / room, float(x.max()) * room
+
+    def _frame(self, ax: Axes, bottom: float, top: float) -> None:
+        """Axes, with a little room so that points on an axis are seen whole."""
+        lo, hi = self.span
+        y_room = 0.02 * (top - bottom)
+        ax.set(ylim=(bottom - (y_room if bottom == lo else 0.0), top + (y_room if top == hi else 0.0)))
+        under = f" with {self.constraint}" if self.constraint is not None and self.feasible else ""
+        ax.set_ylabel(self.metric_name + under)
+        if self.ratio:
+            from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+            ax.set(xscale="log", xlim=self._sides(), xlabel="ratio of costs, c_fn / c_fp")
+            ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=9))
+            ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+            ax.xaxis.set_minor_formatter(NullFormatter())
+        else:
+            ax.set(xlabel="level t", xlim=(lo - 0.015 * (hi - lo), hi + 0.015 * (hi - lo)))
+        tidy(ax)
+
+    def _write(self, ax: Axes, bottom: float, top: float) -> list[Annotation]:
+        """Names, each next to what it names."""
+        left, right = ax.get_xlim()
+        labels = []
+        if not self.feasible:
+            text, demand = f"infeasible: no trial satisfies {self.constraint}", self.demand or 0.0
+            labels.append(label(ax, text, (left, demand), va="top", offset=(8, -4), color=VERMILLION))
+        else:
+            labels += self._bound_labels(ax, bottom, top)
+        if self.diagonal and bottom <= self.span[0]:
+            s = bottom + 0.12 * (top - bottom)
+            style = {"rotation": 45, "rotation_mode": "anchor", "transform_rotates_text": True, "va": "top"}
+            labels.append(label(ax, f"t = {self.metric_name}", (s, s), offset=(2, -2), bbox=None, **style))
+        if len(self.failed):
+            labels.append(label(ax, "failed", (self.failed[0], bottom), offset=(5, 7)))
+        if len(self.others_):
+            text = f"grey: {len(self.others_)} other settings of the base"
+            corner: dict[str, Any] = {"ha": "right", "va": "bottom", "offset": (-4, 3), "color": GREY, "fontsize": 8}
+            labels.append(label(ax, text, (right, bottom), **corner))
+        if self.winner is not None:
+            labels.append(self._winner_label(ax, labels))
+        return labels
+
+    def _bound_labels(self, ax: Axes, bottom: float, top: float) -> list[Annotation]:
+        """The bound, and what is said of the area above it."""
+        left, right = ax.get_xlim()
+        far_left = self.winner is not None and _share(ax, self.t[self.winner]) > 0.5
+        far, ha, inward = (left, "left", 5) if far_left else (right, "right", -5)
+        high = self.best_possible > bottom + 0.9 * (top - bottom)
+        style = {"ha": ha, "va": "top" if high else "bottom", "offset": (inward, -3 if high else 3)}
+        text = f"bound {self.best_possible:.3f}"
+        labels = [label(ax, text, (far, min(self.best_possible, top)), color=VERMILLION, **style)]
+        middle = np.sqrt(left * right) if self.ratio else 0.5 * (left + right)
+        room = top - max(float(np.interp(middle, self.levels, self.envelope)), self.best_possible)
+        if room > 0.15 * (top - bottom):
+            labels.append(label(ax, self.claim, (middle, top - 0.4 * room), ha="center"))
+        return labels
+
+    def _winner_label(self, ax: Axes, others: list[Annotation]) -> Annotation:
+        t, value = float(self.t[self.winner]), self._winner_height()
+        seen = [np.column_stack([self.t, self.value]), np.column_stack([self.t, self.attained])]
+        points = np.concatenate([*seen, self.others])
+        name = "winner" if self.feasible else "closest"
+        at = f"costs {t:.3g} : 1" if self.ratio else f"t = {t:.3g}"
+        text = f"{name}: {at}\n{self.metric_name} = {value:.3f}"
+        if self.attained[self.winner] - value >= 0.0005:
+            text += " at its stable cut"
+        return place(ax, text, (t, value), points=points[np.isfinite(points).all(axis=1)], others=others)
+
+
+def _share(ax: Axes, x: float) -> float:
+    """Where a place lies between the left (0) and the right (1) side of the axes."""
+    return float(ax.transAxes.inverted().transform(ax.transData.transform((x, ax.get_ylim()[0])))[0])

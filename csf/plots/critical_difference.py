@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from csf.plots._style import BLUE, GREY, INK, new_axes, styled
+from csf.plots._style import BLUE, GREY, INK, Display, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
-    from matplotlib.lines import Line2D
-    from matplotlib.text import Annotation
 
 
 __all__ = ["CriticalDifferenceDisplay"]
@@ -42,7 +40,8 @@ class Ranked(Protocol):
         ...
 
 
-class CriticalDifferenceDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class CriticalDifferenceDisplay(Display):
     """Critical-difference diagram: the best method stands at the left, bars join what cannot be told apart.
 
     Parameters
@@ -80,19 +79,16 @@ class CriticalDifferenceDisplay:
     [('grid', 'cone')]
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
-    lines_: list[Line2D]
-    labels_: list[Annotation]
-    bars_: list[Line2D]
+    names: Sequence[str]
+    ranks: Any  # any array-like; stored as an array
+    critical_difference: float
+    highlight: Sequence[str] = ()
 
-    def __init__(
-        self, *, names: Sequence[str], ranks: ArrayLike, critical_difference: float, highlight: Sequence[str] = ()
-    ) -> None:
-        self.names, self.ranks = list(names), np.asarray(ranks, dtype=float)
-        self.critical_difference, self.highlight = critical_difference, highlight
+    def __post_init__(self) -> None:
+        given = self.ranks
+        self.names, self.ranks = list(self.names), np.asarray(given, dtype=float)
         if self.ranks.shape != (len(self.names),) or not np.isfinite(self.ranks).all():
-            raise ValueError(f"ranks must be {len(self.names)} finite numbers, one a method, got {ranks!r}")
+            raise ValueError(f"ranks must be {len(self.names)} finite numbers, one a method, got {given!r}")
 
     @classmethod
     def from_ranking(
@@ -169,8 +165,7 @@ class CriticalDifferenceDisplay:
         half = (len(self.names) + 1) // 2
         depth = (len(groups) + 1) * BAR
         height = 2.0 + 0.22 * (half * ROW + depth)
-        ax = self.ax_ = new_axes(ax, figsize=(7.6, height))
-        self.figure_ = ax.figure
+        ax = self._begin(ax, (7.6, height))
         low, high = np.floor(self.ranks.min()), max(np.ceil(self.ranks.max()), np.floor(self.ranks.min()) + 1)
         self._draw_scale(ax, low, high)
         order = np.argsort(self.ranks, kind="stable")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,20 +17,16 @@ from csf.plots._style import (
     GREY,
     INK,
     Bounded,
-    bound_styles,
+    Display,
     bound_title,
+    draw_bounds,
     label,
-    new_axes,
     right_labels,
-    styled,
     tidy,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
-    from matplotlib.lines import Line2D
-    from matplotlib.text import Annotation
 
     from csf.plots._searched import FittedSearch, Told
 
@@ -37,7 +34,8 @@ if TYPE_CHECKING:
 __all__ = ["BoundEpsilonDisplay"]
 
 
-class BoundEpsilonDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class BoundEpsilonDisplay(Display):
     """How the best value possible depends on how far the trained models are from the best of their class.
 
     It is recommended to use `from_estimator` or `from_study` to create a display. All parameters are stored as
@@ -84,28 +82,14 @@ class BoundEpsilonDisplay:
            [0.74, 0.76]])
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
-    lines_: list[Line2D]
-    attained_line_: Line2D
-    evidence_line_: Line2D
-    labels_: list[Annotation]
-
-    def __init__(
-        self,
-        *,
-        eps: Array,
-        best_possible: Array,
-        names: list[str],
-        evidence: float,
-        attained: float,
-        n_samples: int | None = None,
-        metric_name: str = "metric",
-        span: tuple[float, float] = (0.0, 1.0),
-    ) -> None:
-        self.eps, self.best_possible, self.names = eps, best_possible, names
-        self.evidence, self.attained, self.n_samples = evidence, attained, n_samples
-        self.metric_name, self.span = metric_name, span
+    eps: Array
+    best_possible: Array
+    names: list[str]
+    evidence: float
+    attained: float
+    n_samples: int | None = None
+    metric_name: str = "metric"
+    span: tuple[float, float] = (0.0, 1.0)
 
     @classmethod
     def from_study(
@@ -229,16 +213,10 @@ class BoundEpsilonDisplay:
         BoundEpsilonDisplay
             ``self``.
         """
-        from matplotlib.lines import Line2D
-
-        ax = self.ax_ = new_axes(ax)
-        self.figure_ = ax.figure
+        ax = self._begin(ax)
         unit = 1 if self.n_samples is None else self.n_samples
-        x, styles = unit * self.eps, bound_styles(self.names)
-        self.lines_ = []
-        for heights, (color, dashes) in zip(self.best_possible, styles):
-            style = styled(Line2D, line_kwargs, color=color, linestyle=dashes, linewidth=1.8)
-            self.lines_ += ax.plot(x, heights, **style)
+        x = unit * self.eps
+        self.lines_, colors = draw_bounds(ax, x, self.best_possible, self.names, line_kwargs)
         self.attained_line_ = ax.axhline(self.attained, color=INK, linewidth=0.9)
         self.evidence_line_ = ax.axvline(unit * self.evidence, color=GREY, linewidth=0.9, linestyle=":")
         heights = np.append(self.best_possible, self.attained)
@@ -250,7 +228,7 @@ class BoundEpsilonDisplay:
         ax.set(xlabel=f"excess of every trained model, {share}", ylabel=f"best possible {self.metric_name}")
         tidy(ax)
         texts, ends = [f"best seen {self.attained:.3f}", *self.names], [self.attained, *self.best_possible[:, -1]]
-        colors, nothing = [INK, *(color for color, _ in styles)], bool(np.isnan(self.attained))
+        colors, nothing = [INK, *colors], bool(np.isnan(self.attained))
         self.labels_ = right_labels(ax, x[-1], ends[nothing:], texts[nothing:], colors[nothing:])
         if nothing:
             text = "no trial satisfies the constraint"

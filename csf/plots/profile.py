@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from csf._common.typing import Array
 from csf.plots._profile_data import profile_data
@@ -15,14 +15,14 @@ from csf.plots._style import (
     GREEN,
     GREY,
     INK,
-    ORANGE,
     PALE,
     PURPLE,
     SKY,
     VERMILLION,
+    Display,
     Excess,
+    draw_winner,
     label,
-    new_axes,
     place,
     styled,
     tidy,
@@ -30,12 +30,6 @@ from csf.plots._style import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.collections import LineCollection
-    from matplotlib.contour import QuadContourSet
-    from matplotlib.figure import Figure, SubFigure
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Polygon
-    from matplotlib.text import Text
 
     from csf.plots._searched import FittedSearch, Told
 
@@ -43,7 +37,8 @@ if TYPE_CHECKING:
 __all__ = ["ErrorProfileDisplay"]
 
 
-class ErrorProfileDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class ErrorProfileDisplay(Display):
     """Errors of the trials, the support lines that they draw, and the metric over both.
 
     No model of a class whose cheapest models are known lies below a support line; for real learners profiles there are
@@ -113,43 +108,24 @@ class ErrorProfileDisplay:
     (array([[0.05, 0.1 ]]), 0.812)
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
-    points_: Line2D
-    known_line_: Line2D
-    possible_line_: Line2D
-    support_lines_: LineCollection
-    not_expected_: Polygon
-    demand_lines_: LineCollection
-    contours_: QuadContourSet
-    best_contour_: QuadContourSet | None
-    winner_: Line2D | None
-    labels_: list[Text]
+    profiles: Array
+    window: tuple[float, float]
+    lines: Array
+    known: Array
+    possible: Array
+    grid_fn: Array
+    grid_fp: Array
+    values: Array
+    best_possible: float
+    pos: float
+    winner: tuple[float, float] | None = None
+    feasible: bool = True
+    demands: Any = ()  # any array-like; stored as an array
+    metric_name: str = "metric"
+    constraint: str | None = None
 
-    def __init__(
-        self,
-        *,
-        profiles: Array,
-        window: tuple[float, float],
-        lines: Array,
-        known: Array,
-        possible: Array,
-        grid_fn: Array,
-        grid_fp: Array,
-        values: Array,
-        best_possible: float,
-        pos: float,
-        winner: tuple[float, float] | None = None,
-        feasible: bool = True,
-        demands: ArrayLike = (),
-        metric_name: str = "metric",
-        constraint: str | None = None,
-    ) -> None:
-        self.profiles, self.window, self.lines, self.known, self.possible = profiles, window, lines, known, possible
-        self.grid_fn, self.grid_fp, self.values = grid_fn, grid_fp, values
-        self.best_possible, self.pos, self.winner = best_possible, pos, winner
-        self.feasible, self.metric_name, self.constraint = feasible, metric_name, constraint
-        self.demands = np.asarray(demands, dtype=float).reshape(-1, 2, 2)
+    def __post_init__(self) -> None:
+        self.demands = np.asarray(self.demands, dtype=float).reshape(-1, 2, 2)
 
     @classmethod
     def from_study(
@@ -249,8 +225,7 @@ class ErrorProfileDisplay:
         ErrorProfileDisplay
             ``self``.
         """
-        ax = self.ax_ = new_axes(ax, figsize=(5.4, 5.0))
-        self.figure_ = ax.figure
+        ax = self._begin(ax, (5.4, 5.0))
         unit = np.array([self.pos, 1.0 - self.pos]) if rates else np.ones(2)
         self._draw_plane(ax, unit, line_kwargs)
         self._draw_trials(ax, unit, point_kwargs)
@@ -293,9 +268,8 @@ class ErrorProfileDisplay:
         (self.points_,) = ax.plot(*(self.profiles / unit).T, **style)
         self.winner_ = None
         if self.winner is not None:
-            style = {"color": ORANGE, "marker": "o", "markersize": 8, "markeredgecolor": INK, "linestyle": "none"}
-            style |= {} if self.feasible else {"markerfacecolor": "white"}
-            (self.winner_,) = ax.plot(*(np.array([self.winner]) / unit).T, zorder=5, **style)
+            x, y = np.array(self.winner) / unit
+            self.winner_ = draw_winner(ax, x, y, self.feasible)
 
     def _write(self, ax, unit):
         """Names, each next to what it names."""

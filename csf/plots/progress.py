@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -15,12 +16,12 @@ from csf.plots._style import (
     GREEN,
     INK,
     Bounded,
+    Display,
     Excess,
-    bound_styles,
     bound_title,
+    draw_bounds,
     label,
     names_of,
-    new_axes,
     right_labels,
     styled,
     tidy,
@@ -28,9 +29,6 @@ from csf.plots._style import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
-    from matplotlib.lines import Line2D
-    from matplotlib.text import Annotation
 
     from csf.plots._searched import FittedSearch, Told
     from csf.trials import Trial
@@ -42,7 +40,8 @@ __all__ = ["ProgressDisplay"]
 MANY = 30
 
 
-class ProgressDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class ProgressDisplay(Display):
     """Best value seen, and the bound on it, against the number of trials.
 
     It is recommended to use `from_estimator` or `from_study` to create a display. All parameters are stored as
@@ -91,28 +90,14 @@ class ProgressDisplay:
     (array([0.667, 0.737]), array([[0.737, 0.829]]))
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
-    line_: Line2D
-    bound_lines_: list[Line2D]
-    reference_line_: Line2D | None
-    labels_: list[Annotation]
-
-    def __init__(
-        self,
-        *,
-        n_trials: Array,
-        attained: Array,
-        best_possible: Array,
-        names: list[str],
-        metric_name: str = "metric",
-        span: tuple[float, float] = (0.0, 1.0),
-        constraint: str | None = None,
-        reference: float | None = None,
-    ) -> None:
-        self.n_trials, self.attained, self.best_possible = n_trials, attained, best_possible
-        self.names, self.metric_name, self.span = names, metric_name, span
-        self.constraint, self.reference = constraint, reference
+    n_trials: Array
+    attained: Array
+    best_possible: Array
+    names: list[str]
+    metric_name: str = "metric"
+    span: tuple[float, float] = (0.0, 1.0)
+    constraint: str | None = None
+    reference: float | None = None
 
     @classmethod
     def from_study(
@@ -230,8 +215,7 @@ class ProgressDisplay:
         """
         from matplotlib.lines import Line2D
 
-        ax = self.ax_ = new_axes(ax)
-        self.figure_ = ax.figure
+        ax = self._begin(ax)
         if np.isnan(self.attained[-1]):
             self.bound_lines_, self.reference_line_ = [], None
             (self.line_,) = ax.plot(self.n_trials, self.attained)
@@ -240,15 +224,11 @@ class ProgressDisplay:
             text = f"infeasible: no trial satisfies\n{self.constraint or 'the constraint'}"
             self.labels_ = [label(ax, text, (ax.get_xlim()[0], self.span[1]), va="top", offset=(8, -8))]
             return self
-        styles = bound_styles(self.names)
-        self.bound_lines_ = []
-        for heights, (color, dashes) in zip(self.best_possible, styles):
-            style = styled(Line2D, bound_kwargs, color=color, linestyle=dashes, linewidth=1.8)
-            self.bound_lines_ += ax.plot(self.n_trials, heights, **style)
+        self.bound_lines_, colors = draw_bounds(ax, self.n_trials, self.best_possible, self.names, bound_kwargs)
         marker = "o" if self.n_trials.size <= MANY else ""
         style = styled(Line2D, line_kwargs, color=INK, marker=marker, markersize=4, linewidth=1.2, zorder=3)
         (self.line_,) = ax.plot(self.n_trials, self.attained, **style)
-        texts, colors = ["best seen", *self.names], [INK, *(color for color, _ in styles)]
+        texts, colors = ["best seen", *self.names], [INK, *colors]
         ends = [self.attained[-1], *self.best_possible[:, -1]]
         self.reference_line_ = None
         if self.reference is not None:

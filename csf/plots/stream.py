@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from csf.plots._style import (
     PURPLE,
     SKY,
     VERMILLION,
-    new_axes,
+    Display,
     right_labels,
     styled,
     tidy,
@@ -26,9 +27,6 @@ from csf.plots._style import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
-    from matplotlib.lines import Line2D
-    from matplotlib.text import Annotation
 
     from csf.metrics.base import Metric
     from csf.streams.prequential import PrequentialResult
@@ -52,7 +50,8 @@ STYLES = [
 AXES = {"examples": "examples", "seconds": "seconds of the learner"}
 
 
-class StreamDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class StreamDisplay(Display):
     """Curves of learners along a stream.
 
     It is recommended to use `from_results` to create a display. All parameters are stored as attributes.
@@ -88,19 +87,9 @@ class StreamDisplay:
     (array([1000, 2000, 3000, 4000]), array([0.641, 0.661, 0.686, 0.676]))
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
-    lines_: list[Line2D]
-    labels_: list[Annotation]
-
-    def __init__(
-        self,
-        *,
-        curves: dict[str, tuple[Array, ...]],
-        metric_name: str = "metric",
-        against: Literal["examples", "seconds"] = "examples",
-    ) -> None:
-        self.curves, self.metric_name, self.against = curves, metric_name, against
+    curves: dict[str, tuple[Array, ...]]
+    metric_name: str = "metric"
+    against: Literal["examples", "seconds"] = "examples"
 
     @classmethod
     def from_results(
@@ -172,8 +161,7 @@ class StreamDisplay:
         from matplotlib.lines import Line2D
         from matplotlib.ticker import MaxNLocator
 
-        self.ax_ = ax = new_axes(ax, figsize=(6.4, 4.0))
-        self.figure_ = ax.figure
+        ax = self._begin(ax, (6.4, 4.0))
         self.lines_ = []
         for (name, (x, values)), (color, dashes) in zip(self.curves.items(), self._styles()):
             style = styled(Line2D, line_kwargs, color=color, linestyle=dashes, linewidth=1.6, label=name)

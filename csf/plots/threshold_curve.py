@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from csf._common.typing import Array, Estimator, Label
+from csf._common.typing import Array, Estimator, IntArray, Label, Samples
 from csf._validation import check_binary_target
-from csf.metrics import get_metric
+from csf.metrics import Constrained, Precision, PredictedPositiveRate, Recall, get_metric
 from csf.metrics.aim import aim_of
-from csf.plots._cross_validated import CrossValidatedMixin
+from csf.plots._cross_validated import held_out
 from csf.plots._searched import is_macro_search, is_search
-from csf.plots._style import BLUE, new_axes, tidy
-from csf.plots._threshold_data import curve_data
-from csf.plots._threshold_drawing import LEGEND, TITLE, draw_demands, draw_folds, line_style, mark
+from csf.plots._style import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION, Display, tidy
 from csf.scores.responses import positive_score
 from csf.thresholding import threshold_curve
 from csf.thresholding._pooled import PooledThresholdClassifier
 from csf.thresholding._scores import RESPONSE_METHODS
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.collections import PolyCollection
-    from matplotlib.figure import Figure, SubFigure
-    from matplotlib.lines import Line2D
-    from matplotlib.text import Text
 
     from csf.metrics.base import Metric
     from csf.thresholding.curve import ThresholdCurve
@@ -37,8 +31,24 @@ if TYPE_CHECKING:
 
 __all__ = ["ThresholdCurveDisplay"]
 
+_COMPANIONS: dict[str, Any] = {
+    "precision": Precision(),
+    "recall": Recall(),
+    "predicted positive": PredictedPositiveRate(),
+}
+_NAMES = {rate: name for name, rate in _COMPANIONS.items()}
+_TITLE: dict[str, Any] = {"loc": "left", "fontsize": 9, "pad": 24}
+_LEGEND: dict[str, Any] = {"fontsize": 8.5, "columnspacing": 1.0, "handlelength": 1.5, "handletextpad": 0.4}
+_STYLES = {"precision": (GREEN, "--"), "recall": (ORANGE, "-."), "predicted positive": (GREY, ":")}
+# Rounding of a rate that just satisfies a demand.
+_SLACK = 1e-9
+# Enough for any screen, few enough for a vector graphic.
+N_DRAWN = 500
+TAIL = 0.02
 
-class ThresholdCurveDisplay(CrossValidatedMixin):
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ThresholdCurveDisplay(Display):
     """What the threshold on a score does to a metric, to precision, recall and the share predicted positive.
 
     It is recommended to use `from_estimator`, `from_cv_results`, `from_predictions` or `from_curves` to create a
@@ -93,36 +103,20 @@ class ThresholdCurveDisplay(CrossValidatedMixin):
     (array([0.6  , 0.375, 0.225]), array([0.667, 0.5  , 0.8  ]))
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
-    line_: Line2D
-    companion_lines_: dict[str, Line2D]
-    fill_between_: PolyCollection | None
-    threshold_line_: Line2D | None
-    fold_marks_: Line2D | None
-    interval_: Artist | None
-    demand_lines_: list[Line2D]
-    label_: Text | None
+    thresholds: Array
+    values: Array
+    companions: dict[str, Array]
+    threshold: float | None = None
+    value: float | None = None
+    threshold_interval: tuple[float, float] | None = None
+    fold_values: Array | None = None
+    fold_thresholds: Array | None = None
+    metric_name: str = "metric"
+    demands: Sequence[tuple[str, str, float, float]] = ()
+    name: str | None = None
 
-    def __init__(
-        self,
-        *,
-        thresholds: Array,
-        values: Array,
-        companions: dict[str, Array],
-        threshold: float | None = None,
-        value: float | None = None,
-        threshold_interval: tuple[float, float] | None = None,
-        fold_values: Array | None = None,
-        fold_thresholds: Array | None = None,
-        metric_name: str = "metric",
-        demands: Sequence[tuple[str, str, float, float]] = (),
-        name: str | None = None,
-    ) -> None:
-        self.thresholds, self.values, self.companions = thresholds, values, companions
-        self.threshold, self.value, self.threshold_interval = threshold, value, threshold_interval
-        self.fold_values, self.fold_thresholds = fold_values, fold_thresholds
-        self.metric_name, self.demands, self.name = metric_name, demands, name
+    # Name of the horizontal axis.
+    axis_name = "threshold: predict positive from this score on"
 
     @classmethod
     def from_curves(
@@ -171,7 +165,7 @@ class ThresholdCurveDisplay(CrossValidatedMixin):
         ValueError
             If all scores are equal, so that no finite threshold exists.
         """
-        data = curve_data(curve, get_metric(metric), threshold, fold_curves, fold_thresholds)
+        data = _curve_data(curve, get_metric(metric), threshold, fold_curves, fold_thresholds)
         display = cls(**data, threshold_interval=threshold_interval, name=name)
         return display.plot(ax, **plot_kwargs)
 
@@ -311,6 +305,76 @@ class ThresholdCurveDisplay(CrossValidatedMixin):
             y, score, metric=metric, sample_weight=sample_weight, pos_label=pos_label, **options
         )
 
+    @classmethod
+    def from_cv_results(
+        cls,
+        cv_results: Mapping[str, Any],
+        X: Samples,
+        y: ArrayLike,
+        *,
+        metric: str | Metric | None = None,
+        threshold: float | None = None,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Label = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
+    ) -> Self:
+        """Draw how the cuts of cross-validated classifiers do on data that they have not seen.
+
+        Scores of `CostSearch`, `PlugInClassifier` and relatives of that, alone or at the end of pipelines, count from
+        the cut of each model: 0 is what they chose. The marks at the foot say where each fold had its best cut.
+
+        Parameters
+        ----------
+        cv_results : dict
+            Result of `sklearn.model_selection.cross_validate` with ``return_estimator=True`` and
+            ``return_indices=True``.
+        X : array-like of shape (n_samples, n_features)
+            The data that were cross-validated.
+        y : array-like of shape (n_samples,)
+            Their labels, of two classes.
+        metric : str or Metric, default=None
+            ``None`` takes the classifiers' own, or ``"f1"``.
+        threshold : float, default=None
+            Threshold to mark; ``None`` marks the classifiers' own, 0, or for others the best of the pooled scores.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0.
+        pos_label : label, default=None
+            Positive class; ``None`` means that of the classifiers, or 1 for labels {0, 1} or {-1, 1}.
+        name : str, default=None
+            Title; ``None`` takes the name of the class and the number of models.
+        ax : matplotlib Axes, default=None
+            Where to draw; ``None`` makes a figure.
+        **plot_kwargs
+            Arguments of `plot`.
+
+        Returns
+        -------
+        ThresholdCurveDisplay
+            The display, drawn. Its ``value`` at 0 is the metric of all held-out predictions together.
+
+        Raises
+        ------
+        ValueError
+            If ``cv_results`` lacks the models or their parts of the data, or there are not two classes.
+        TypeError
+            If the classifiers have no score of one positive class.
+        """
+        found = held_out(cv_results, X, y, sample_weight, pos_label)
+        model, n_models = found.model, len(cv_results["estimator"])
+        name = f"{type(model).__name__}, {n_models} models" if name is None else name
+        options = {"fold_curves": found.fold_curves, "name": name, "ax": ax, "threshold": threshold} | plot_kwargs
+        if not found.from_cut:
+            return cls.from_curves(found.curve, "f1" if metric is None else metric, **options)
+        if metric is None:
+            metric = aim_of(model)
+        options["threshold"] = 0.0 if threshold is None else threshold
+        display = cls.from_curves(found.curve, metric, **options)
+        display.axis_name = "threshold, counted from the cut of each model"
+        display.ax_.set_xlabel(display.axis_name)
+        return display
+
     def plot(
         self,
         ax: Axes | None = None,
@@ -334,34 +398,134 @@ class ThresholdCurveDisplay(CrossValidatedMixin):
         ThresholdCurveDisplay
             The display itself.
         """
-        ax = self.ax_ = new_axes(ax)
-        self.figure_ = ax.figure
+        ax = self._begin(ax)
         self.fill_between_ = self.fold_marks_ = None
         if self.fold_values is not None:
-            draw_folds(self, ax, fill_between_kwargs or {})
+            self._draw_folds(ax, fill_between_kwargs or {})
         self.companion_lines_ = {}
         for key, values in self.companions.items():
-            color, style = line_style(key)
+            color, style = _line_style(key)
             style = {"color": color, "linestyle": style, "linewidth": 1.4, "label": key}
             (self.companion_lines_[key],) = ax.plot(self.thresholds, values, **style)
         style = {"color": BLUE, "linewidth": 2.2, "label": self.short_name, "zorder": 3}
         (self.line_,) = ax.plot(self.thresholds, self.values, **(style | (line_kwargs or {})))
         ax.set(xlabel=self.axis_name, ylabel="value")
-        ax.set_title(self.name or "", **TITLE)
+        ax.set_title(self.name or "", **_TITLE)
         everything = np.concatenate([self.values, *self.companions.values()])
         if everything.min() >= 0.0 and everything.max() <= 1.0:
             ax.set_ylim(0.0, 1.02)
         if self.thresholds[-1] < self.thresholds[0]:
             ax.set_xlim(self.thresholds[-1], self.thresholds[0])
         tidy(ax)
-        draw_demands(self, ax)
+        self._draw_demands(ax)
         self.threshold_line_ = self.label_ = self.interval_ = None
         if self.threshold is not None and self.value is not None:
-            mark(self, ax, self.threshold, self.value)
-        ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.02, 0.99), ncols=5, **LEGEND)
+            self._mark(ax, self.threshold, self.value)
+        ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.02, 0.99), ncols=5, **_LEGEND)
         return self
 
     @property
     def short_name(self) -> str:
         """Name of the metric; constraints are named besides."""
         return self.metric_name.partition(",")[0] if self.demands else self.metric_name
+
+    def _draw_demands(self, ax: Axes) -> None:
+        """Levels of the constraints, in the colours of their rates."""
+        self.demand_lines_ = [
+            ax.axhline(level, color=_line_style(rate)[0], linewidth=0.8, linestyle=(0, (1, 3)))
+            for rate, _, level, _ in self.demands
+        ]
+
+    def _draw_folds(self, ax: Axes, fill_between_kwargs: dict[str, Any]) -> None:
+        """From the lowest to the highest fold, and their thresholds at the foot of the axes."""
+        folds, thresholds, marks = self.fold_values, self.thresholds, self.fold_thresholds
+        assert folds is not None, "asked for where there are folds"
+        style = {"color": BLUE, "alpha": 0.18, "linewidth": 0, "label": f"{len(folds)} folds"}
+        lowest, highest = folds.min(axis=0), folds.max(axis=0)
+        self.fill_between_ = ax.fill_between(thresholds, lowest, highest, **(style | fill_between_kwargs))
+        if marks is None:
+            return
+        inside = marks[(marks >= thresholds[-1]) & (marks <= thresholds[0])]
+        style = {"color": BLUE, "marker": "|", "markersize": 9, "markeredgewidth": 1.6, "linestyle": "none"}
+        transform = ax.get_xaxis_transform()
+        (self.fold_marks_,) = ax.plot(inside, np.full(inside.shape, 0.02), transform=transform, **style)
+
+    def _mark(self, ax: Axes, threshold: float, value: float) -> None:
+        """Mark the chosen threshold and its interval, and say what it does; an infinite one is only written down."""
+        text = f"{self.short_name} = {value:.3f} at {threshold:.3g}"
+        if np.isfinite(threshold):
+            self.threshold_line_ = ax.axvline(threshold, color=VERMILLION, linewidth=1.2, zorder=2)
+            ax.plot([threshold], [value], "o", color=VERMILLION, markersize=6, zorder=4)
+        else:
+            text += ": " + ("nothing is positive" if threshold > 0 else "everything is positive")
+        if self.threshold_interval is not None and not np.isnan(self.threshold_interval).any():
+            low, high = self.threshold_interval
+            ends = max(low, self.thresholds[-1]), min(high, self.thresholds[0])
+            self.interval_ = ax.axvspan(*ends, color=VERMILLION, alpha=0.12, linewidth=0, zorder=0)
+            text += f" (90 % interval {low:.3g} to {high:.3g})"
+        for rate, side, level, seen in self.demands:
+            holds = seen >= level - _SLACK if side == ">=" else seen <= level + _SLACK
+            verdict = "holds" if holds else "does not hold (infeasible)"
+            text += f"\n{rate} = {seen:.3g}: {rate} {side} {level:g} {verdict}"
+        self.label_ = ax.set_title(text if not self.name else f"{self.name}: {text}", **_TITLE)
+
+
+def _line_style(rate: str) -> tuple[str, str]:
+    """Colour and dashes of a rate."""
+    return _STYLES.get(rate, (PURPLE, "--"))
+
+
+def _curve_data(
+    curve: ThresholdCurve,
+    metric: Metric,
+    threshold: float | None,
+    fold_curves: Sequence[ThresholdCurve],
+    fold_thresholds: ArrayLike | None,
+) -> dict[str, Any]:
+    """Arrays of a `ThresholdCurveDisplay`, see `ThresholdCurveDisplay.from_curves`."""
+    constraint = metric.constraint
+    if curve.thresholds.shape[0] < 3:
+        raise ValueError("all scores are equal: there is no threshold between them to draw")
+    threshold = curve.best(metric, constraint).threshold if threshold is None else threshold
+    parts = () if constraint is None else constraint.parts
+    aim = metric.metric if isinstance(metric, Constrained) else metric
+    demanded = {part.quantity.name: part.quantity for part in parts if part.quantity not in _NAMES}
+    # What is maximised needs no second line.
+    rates = {key: rate for key, rate in (_COMPANIONS | demanded).items() if rate != aim}
+    cuts, chosen = _drawn_cuts(curve, threshold), curve.at(threshold)
+    fn, fp, thresholds = curve.fn[cuts], curve.fp[cuts], curve.thresholds[cuts]
+    named = [(_NAMES.get(part.quantity, part.quantity.name), part) for part in parts]
+    data = {
+        "thresholds": thresholds,
+        "values": metric.value(fn, fp, pos=curve.pos),
+        "companions": {key: rate.value(fn, fp, pos=curve.pos) for key, rate in rates.items()},
+        "threshold": float(threshold),
+        "value": metric.of(chosen),
+        "metric_name": metric.name,
+        "demands": [(key, part.side, part.level, part.quantity.of(chosen)) for key, part in named],
+    }
+    if not len(fold_curves):
+        return data
+    at = [(fold, fold.cuts_at(thresholds)) for fold in fold_curves]
+    if fold_thresholds is None:
+        fold_thresholds = [fold.best(metric, constraint).threshold for fold in fold_curves]
+    return data | {
+        "fold_values": np.array([metric.value(fold.fn[i], fold.fp[i], pos=fold.pos) for fold, i in at]),
+        "fold_thresholds": np.asarray(fold_thresholds, dtype=float),
+    }
+
+
+def _drawn_cuts(curve: ThresholdCurve, threshold: float) -> IntArray:
+    """Indices of at most about `N_DRAWN` cuts: even in their number, even in the score, and the chosen one.
+
+    Outliers would squeeze everything else: left out are thresholds that fewer than `TAIL` of the positives reach,
+    or all but fewer than `TAIL` of the negatives.
+    """
+    last = curve.thresholds.shape[0] - 2
+    chosen = min(max(int(curve.cuts_at(threshold)), 1), last)
+    split = np.flatnonzero((curve.fn <= (1.0 - TAIL) * curve.pos) & (curve.fp <= (1.0 - TAIL) * (1.0 - curve.pos)))
+    first, last = np.clip([split[0], split[-1]], 1, last) if split.size else (1, last)
+    first, last = min(first, chosen), max(last, chosen)
+    by_number = np.linspace(first, last, N_DRAWN // 2).astype(int)
+    by_score = curve.cuts_at(np.linspace(curve.thresholds[first], curve.thresholds[last], N_DRAWN // 2))
+    return np.unique(np.clip(np.concatenate([by_number, by_score, [chosen]]), first, last))

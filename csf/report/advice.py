@@ -27,20 +27,7 @@ UNSOLVED = 0.05
 
 
 def to_mind(search: FittedSearch, judged: Sequence[Judged]) -> list[str]:
-    """Warnings in words.
-
-    Parameters
-    ----------
-    search : CostSearch
-        Fitted.
-    judged : sequence of Judged
-        The search and its rivals on held-out data; may be empty.
-
-    Returns
-    -------
-    list of str
-        Sentences, the gravest first; may be empty.
-    """
+    """Warnings in words, the gravest first; ``judged`` is the search and its rivals on held-out data, if any."""
     return [
         *_constraint(search),
         *_failures(search),
@@ -52,20 +39,7 @@ def to_mind(search: FittedSearch, judged: Sequence[Judged]) -> list[str]:
 
 
 def to_try(search: FittedSearch, judged: Sequence[Judged]) -> list[str]:
-    """What could be done next.
-
-    Parameters
-    ----------
-    search : CostSearch
-        Fitted.
-    judged : sequence of Judged
-        The search and its rivals on held-out data; may be empty.
-
-    Returns
-    -------
-    list of str
-        Sentences; may be empty.
-    """
+    """What could be done next, in words."""
     ideas = []
     if not search.feasible_:
         ideas.append("Loosen the constraint, or add levels (n_trials), parameters (param_grid) or features.")

@@ -10,8 +10,7 @@ import numpy as np
 from csf._common.typing import Array, Axes, PathLike
 from csf.report.facts import short
 from csf.report.figures import figure
-from csf.report.markup import Cell, element, join, listing, number, table
-from csf.report.page import Section, make_page, write_page
+from csf.report.page import write_page
 
 __all__ = ["Comparison", "write_comparison"]
 
@@ -91,41 +90,26 @@ def write_comparison(
     if reference not in [one.method for one in outcomes]:
         raise ValueError(f"reference must be a method of outcomes, got {reference!r}")
     best = max(outcomes, key=lambda one: one.values.mean())
-    sections = [
-        Section("methods", "The methods", _methods(outcomes, metric_name, reference, best)),
-        Section("notes", "What to mind", _notes(outcomes, reference, best, notes)),
-        Section("asked", "What was asked, of which data", listing(facts.items())),
-    ]
-    lead = (
-        f"{best.method} has the highest mean {metric_name} of {len(outcomes)} methods: {best.values.mean():.3f} over "
-        f"{best.values.shape[0]} splits into training and held-out samples."
+    write_page(
+        path,
+        "comparison.html.j2",
+        title="Comparison of methods",
+        lead=f"{best.method} has the highest mean {metric_name} of {len(outcomes)} methods: {best.values.mean():.3f} "
+        f"over {best.values.shape[0]} splits into training and held-out samples.",
+        metric=str(metric_name),
+        reference=reference,
+        best=best,
+        constrained=any(np.isfinite(one.rate) for one in outcomes),
+        methods=[(one, one.values.mean(), _deviation(one.values)) for one in outcomes],
+        splits=figure("splits", lambda ax: _draw(ax, outcomes, metric_name), size=(7.2, 1.2 + 0.4 * len(outcomes))),
+        to_mind=_notes(outcomes, reference, best, notes),
+        facts=[(str(name), str(value)) for name, value in facts.items()],
     )
-    write_page(path, make_page("Comparison of methods", lead, sections))
 
 
-def _methods(outcomes, metric_name, reference, best):
-    constrained = any(np.isfinite(one.rate) for one in outcomes)
-    header = ["method", metric_name, "sd over splits", "difference", "± error"]
-    header += [*(["constrained rate"] if constrained else []), "trainings", "seconds"]
-    rows = []
-    for one in outcomes:
-        own = one.method == reference
-        sd = one.values.std(ddof=1) if one.values.shape[0] > 1 else None
-        row = [Cell(short(one.method)), number(one.values.mean()), number(sd)]
-        row += [number(None if own else one.difference, "+.3f"), number(None if own else one.error)]
-        row += [number(one.rate)] if constrained else []
-        rows.append([*row, number(one.fits, ".4g"), number(one.seconds, ".2f")])
-    marked = next(at for at, one in enumerate(outcomes) if one is best)
-    caption = f"Means over splits; difference: paired, to {short(reference)}"
-    whole = table(caption, header, rows, marked=marked, sortable=True)
-    drawn = figure(
-        "splits",
-        "Values of each method on every split, and their means",
-        "Points are splits, bars are means: how far the points of one method lie apart is the luck of the split.",
-        lambda ax: _draw(ax, outcomes, metric_name),
-        size=(7.2, 1.2 + 0.4 * len(outcomes)),
-    )
-    return join([whole, drawn])
+def _deviation(values: Array) -> float | None:
+    """Standard deviation over splits; ``None`` of one."""
+    return float(values.std(ddof=1)) if values.shape[0] > 1 else None
 
 
 def _draw(ax: Axes, outcomes: Sequence[Comparison], metric_name: str) -> None:
@@ -141,7 +125,7 @@ def _draw(ax: Axes, outcomes: Sequence[Comparison], metric_name: str) -> None:
     ax.tick_params(left=False)
 
 
-def _notes(outcomes, reference, best, notes):
+def _notes(outcomes: Sequence[Comparison], reference: str, best: Comparison, notes: Sequence[str]) -> list[str]:
     texts = []
     if best.method != reference and np.isfinite(best.error) and best.difference < 2 * best.error:
         texts.append(
@@ -150,5 +134,4 @@ def _notes(outcomes, reference, best, notes):
         )
     if best.values.shape[0] < 5:
         texts.append(f"{best.values.shape[0]} splits are few: add some (--splits) before you decide.")
-    texts += notes
-    return element("ul", *(element("li", text) for text in texts or ["Nothing stands out."]), class_="notes")
+    return [*texts, *map(str, notes)]

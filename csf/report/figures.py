@@ -5,12 +5,11 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from csf._common.typing import Axes
-from csf.report.markup import Markup, element
 
-__all__ = ["figure"]
+__all__ = ["Drawn", "figure"]
 
 # Colours of the displays that would vanish on a dark page, and the page's own that take their place.
 _THEMED = {
@@ -31,29 +30,16 @@ _STYLE: dict[Any, Any] = {
 }
 
 
-def figure(
-    name: str, alt: str, caption: str, draw: Callable[[Axes], object], *, size: tuple[float, float] = (7.2, 4.6)
-) -> Markup:
-    """A figure with its caption; where it cannot be drawn, the reason.
+class Drawn(NamedTuple):
+    """Markup of a graphic, parted where its title belongs, or why there is none."""
 
-    Parameters
-    ----------
-    name : str
-        Letters that begin its identifiers, others than those of all figures of a page.
-    alt : str
-        What it shows, for those who cannot see it.
-    caption : str
-        What to see in it.
-    draw : callable
-        Draws on the axes that it is given.
-    size : tuple of float, default=(7.2, 4.6)
-        Width and height in inches.
+    opening: str = ""
+    content: str = ""
+    error: str | None = None
 
-    Returns
-    -------
-    Markup
-        The figure.
-    """
+
+def figure(name: str, draw: Callable[[Axes], object], *, size: tuple[float, float] = (7.2, 4.6)) -> Drawn:
+    """Graphic of what ``draw`` puts on the axes that it is given; identifiers begin with the name."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -63,17 +49,19 @@ def figure(
         try:
             draw(drawn.subplots())
         except (ValueError, TypeError) as error:
-            return element("p", f"No {alt[:1].lower()}{alt[1:]}: {error}.", class_="soft")
+            return Drawn(error=str(error))
         drawn.patch.set_visible(False)
         for ax in drawn.axes:
             ax.patch.set_visible(False)
         buffer = io.StringIO()
         drawn.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    return element("figure", _inline(buffer.getvalue(), name, alt), element("figcaption", caption))
+    return _inline(buffer.getvalue(), name)
 
 
-def _inline(svg: str, name: str, alt: str) -> Markup:
-    """The graphic within a page: identifiers of its own, colours of the page, no comments, a name that is read out."""
+def _inline(svg: str, name: str) -> Drawn:
+    """The graphic within a page: identifiers of its own, colours of the page, no comments."""
+    from markupsafe import Markup
+
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'\bid="', f'id="{name}-', svg)
@@ -81,5 +69,5 @@ def _inline(svg: str, name: str, alt: str) -> Markup:
     svg = re.sub(r"url\(#", f"url(#{name}-", svg)
     for colour, themed in _THEMED.items():
         svg = svg.replace(f": {colour}", f": var(--fig-{themed})")
-    label = element("title", alt)
-    return Markup(re.sub(r"<svg ([^>]*)>", lambda found: f'<svg role="img" {found[1]}>{label}', svg, count=1))
+    opening, _, content = svg.removeprefix("<svg ").partition(">")
+    return Drawn(Markup(f'<svg role="img" {opening}>'), Markup(content))

@@ -1,43 +1,112 @@
-"""What classifiers do on data that they have not seen, with intervals from resampled samples."""
+"""Held-out data, and what classifiers do on them, with intervals from resampled samples."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from csf._common.typing import Array, BoolArray, Label
+from csf._common.typing import Array, BoolArray, Estimator, Label, Samples
+from csf._validation import check_labels, check_weights
 from csf.metrics.base import Metric
+from csf.report.facts import short
 
-__all__ = ["Judged", "judge", "macro_problems", "one_problem"]
+__all__ = [
+    "HeldOut",
+    "Judged",
+    "confusion",
+    "count_classes",
+    "held_out",
+    "judge",
+    "macro_problems",
+    "one_problem",
+]
 
 # Resamples, the share that intervals cover, and how many numbers a block of resamples may hold.
 N_RESAMPLES = 1000
 LEVEL = 0.9
 _BLOCK = 1 << 20
 
+# More classes than this make no table that anyone reads.
+MOST_CLASSES = 30
+
 # Positives, those that are missed, and false alarms of one problem.
 Problem = tuple[BoolArray, BoolArray, BoolArray]
 
 
+class HeldOut(NamedTuple):
+    """Data that a search has not seen, and the labels that the search, which comes first, and its rivals predict."""
+
+    X: Samples
+    y: Array
+    weight: Array | None
+    answers: dict[str, Array]
+
+
+def held_out(
+    search: Estimator,
+    X: Samples | None,
+    y: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    rivals: Mapping[str, ArrayLike] | None,
+) -> HeldOut | None:
+    """Checked data of a report, ``None`` without any."""
+    if X is None and y is None:
+        if rivals or sample_weight is not None:
+            raise ValueError("rivals and sample_weight belong to held-out data: give X and y, which fit has not seen")
+        return None
+    if X is None or y is None:
+        raise ValueError("give X and y together: samples that fit has not seen, and their labels")
+    labels, classes = check_labels(y)
+    if not np.isin(classes, search.classes_).all():
+        raise ValueError(f"y holds the labels {classes.tolist()}, the search knows {search.classes_.tolist()}")
+    weight = check_weights(sample_weight, labels.shape[0])
+    answers = {"this search": search.predict(X)}
+    for name, predicted in (rivals or {}).items():
+        predicted = np.asarray(predicted)
+        if predicted.shape != labels.shape:
+            raise ValueError(
+                f"rivals[{name!r}] must be the labels that it predicts for X, of shape {labels.shape}; "
+                f"got shape {predicted.shape}"
+            )
+        answers[str(name)] = predicted
+    return HeldOut(X, labels, weight, answers)
+
+
+def count_classes(classes: Array, counts: Array, held: HeldOut | None, roles: Mapping[Any, str]) -> dict[str, Any]:
+    """How many samples of each class were learnt from and held out, and what the class is to the search."""
+    rows = []
+    for label, learnt in zip(classes.tolist(), counts.tolist()):
+        found = None if held is None else int(np.sum(held.y == label))
+        rows.append((short(label), roles.get(label, "to be found"), learnt, found))
+    return {"rows": rows, "n_learnt": int(counts.sum()), "n_held": None if held is None else held.y.shape[0]}
+
+
+def confusion(classes: Array, held: HeldOut) -> dict[str, Any]:
+    """Confusion matrix of the search: a row of (count, share of the true class, whether right) for each true class.
+
+    Counts are weights where there are some; of more classes than make a table there are no rows.
+    """
+    labels = [short(label, 40) for label in classes.tolist()]
+    shown = {"labels": labels, "rows": None, "weighted": held.weight is not None}
+    if classes.shape[0] > MOST_CLASSES:
+        return shown
+    predicted = next(iter(held.answers.values()))
+    weight = np.ones(held.y.shape[0]) if held.weight is None else held.weight
+    rows = []
+    for true, name in zip(classes, labels):
+        counts = [float(weight[(held.y == true) & (predicted == label)].sum()) for label in classes]
+        total = sum(counts) or 1.0
+        rows.append((name, [(count, count / total, label == true) for label, count in zip(classes, counts)]))
+    return shown | {"rows": rows}
+
+
 @dataclass(frozen=True)
 class Judged:
-    """One classifier on held-out data.
-
-    Parameters
-    ----------
-    name : str
-        What it is called.
-    value : float
-        The metric.
-    interval : tuple of float
-        Percentiles of the metric over resamples of the data: 5 % of them lie below the first, 5 % above the second.
-    difference : float
-        The metric of the first classifier minus this one's.
-    difference_interval : tuple of float
-        Percentiles of the difference on the same resamples.
-    """
+    """One classifier on held-out data, with the difference of the first one to it; intervals hold 90 % of resamples."""
 
     name: str
     value: float
@@ -47,18 +116,7 @@ class Judged:
 
 
 def one_problem(null_class: Label) -> Callable[[Array, Array], list[Problem]]:
-    """Errors of a search with one class of nothing to find.
-
-    Parameters
-    ----------
-    null_class : label
-        That class; the negative one of two.
-
-    Returns
-    -------
-    callable
-        ``f(truth, predicted)``, a list of one problem.
-    """
+    """Errors of a search with one class of nothing to find, the negative one of two."""
 
     def problems(truth: Array, predicted: Array) -> list[Problem]:
         is_pos, wrong = truth != null_class, truth != predicted
@@ -68,18 +126,7 @@ def one_problem(null_class: Label) -> Callable[[Array, Array], list[Problem]]:
 
 
 def macro_problems(classes: Array) -> Callable[[Array, Array], list[Problem]]:
-    """Errors of each class against the rest.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-        The classes to average over.
-
-    Returns
-    -------
-    callable
-        ``f(truth, predicted)``, one problem for each class.
-    """
+    """Errors of each class against the rest, one problem for each class that is averaged over."""
 
     def problems(truth: Array, predicted: Array) -> list[Problem]:
         return [
@@ -96,34 +143,7 @@ def judge(
     answers: Mapping[str, Array],
     weight: Array | None = None,
 ) -> list[Judged]:
-    """Metric of several classifiers on the same samples.
-
-    Parameters
-    ----------
-    metric : Metric
-        What is measured.
-    problems : callable
-        `one_problem` or `macro_problems`.
-    truth : ndarray of shape (n_samples,)
-        Labels.
-    answers : dict of str to ndarray of shape (n_samples,)
-        Predicted labels by the name of the classifier; the first one is what others are compared with.
-    weight : ndarray of shape (n_samples,), default=None
-        Weights >= 0.
-
-    Returns
-    -------
-    list of Judged
-        One for each classifier, in the same order.
-
-    Examples
-    --------
-    >>> from csf.metrics import FBeta
-    >>> truth = np.array([0, 0, 1, 1] * 50)
-    >>> exact, blind = judge(FBeta(), one_problem(0), truth, {"exact": truth, "blind": np.ones(200, dtype=int)})
-    >>> exact.value, blind.value, blind.difference_interval
-    (1.0, 0.667, (0.282, 0.384))
-    """
+    """Metric of several classifiers on the same samples; the first one is what the others are compared with."""
     # Samples that all classifiers answer alike are drawn together: what counts is how many of them there are.
     truth, columns, weights, counts = _cells(truth, list(answers.values()), weight)
     masks = [problems(truth, column) for column in columns]

@@ -9,10 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import PathLike, Samples
 from csf.plots._searched import FittedMacroSearch, FittedSearch, is_macro_search, is_search
-from csf.report.data import held_out
-from csf.report.macro import macro_page
+from csf.report.held_out import held_out
+from csf.report.macro import macro_data
 from csf.report.page import write_page
-from csf.report.search import search_page
+from csf.report.search import search_data
 
 __all__ = ["write_report"]
 
@@ -79,7 +79,6 @@ def write_report(
     held = held_out(search, X, y, sample_weight, rivals)
     facts = {str(name): str(value) for name, value in (facts or {}).items()}
     if is_macro_search(search):
-        page = macro_page(search, held, title or "Cost search of each class", facts)
+        write_page(path, "macro.html.j2", title=title or "Cost search of each class", **macro_data(search, held, facts))
     else:
-        page = search_page(search, held, title or "Cost search", facts)
-    write_page(path, page)
+        write_page(path, "search.html.j2", title=title or "Cost search", **search_data(search, held, facts))

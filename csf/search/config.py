@@ -18,6 +18,7 @@ from csf.costs.weights import NORMALIZATIONS
 from csf.metrics.aim import aim
 from csf.scores.responses import response_method
 from csf.search.defaults import AUTO
+from csf.search.guarantee import check_rates
 from csf.trainers import ENGINES
 
 if TYPE_CHECKING:
@@ -144,6 +145,7 @@ class SearchConfig:
         for what, absent in missing.items():
             if absent:
                 raise ValueError(f"confidence={self.confidence!r} needs {what}; give it, or leave out confidence")
+        check_rates(self.aim.constraint)
         if self.splits_are_given:
             raise ValueError(
                 "with confidence, a part of the samples is held out before they are split, so that cv cannot be splits "

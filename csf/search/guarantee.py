@@ -9,21 +9,15 @@ import numpy as np
 from scipy.stats import binom
 
 from csf._common.typing import Array, BoolArray
-from csf.metrics.rates import (
-    FalseNegativeRate,
-    FalsePositiveRate,
-    Precision,
-    PredictedPositiveRate,
-    Recall,
-    Specificity,
-)
+from csf.metrics.constraint import QUANTITIES
+from csf.metrics.rates import Rate
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.metrics.constraint import Constraint
     from csf.thresholding.curve import ThresholdCurve
 
-__all__ = ["Guarantee", "certify", "ordered_tests", "violation_probability"]
+__all__ = ["Guarantee", "certify", "check_rates", "ordered_tests", "violation_probability"]
 
 # Cuts that are tested at most.
 _MOST = 200
@@ -88,6 +82,21 @@ class Guarantee:
         )
 
 
+def check_rates(constraint: Constraint) -> None:
+    """A ValueError for a constraint on something that is no share of ones: there is no exact test of it."""
+    for part in constraint.parts:
+        _rate_of(part)
+
+
+def _rate_of(constraint: Constraint) -> Rate:
+    if not isinstance(constraint.quantity, Rate):
+        raise ValueError(
+            f"{constraint} cannot be shown with a confidence: {constraint.quantity.name} is no share of samples. Give "
+            f"a rate ({', '.join(QUANTITIES)}, or a subclass of csf.metrics.Rate), or leave out confidence"
+        )
+    return constraint.quantity
+
+
 def violation_probability(
     constraint: Constraint, is_pos: BoolArray, found: BoolArray, weight: Array | None = None
 ) -> float:
@@ -129,10 +138,11 @@ def violation_probability(
 
 
 def _one(constraint: Constraint, is_pos: BoolArray, found: BoolArray, weight: Array | None) -> float:
-    counted, ones = _COUNTED[type(constraint.quantity)](is_pos, found)
+    ones, zeros = _rate_of(constraint).masks(is_pos, found)
+    counted = ones | zeros
     # Rates that may not be large are those of the complement that may not be small.
     level = constraint.level if constraint.side == ">=" else 1.0 - constraint.level
-    ones = ones if constraint.side == ">=" else ~ones
+    ones = ones if constraint.side == ">=" else zeros
     if weight is not None:
         counted = counted & (weight > 0.0)
     if not counted.any():
@@ -158,17 +168,6 @@ def _chernoff(n: int, mean: float, level: float) -> float:
         return float(level**n) if level > 0.0 else 0.0
     distance = mean * np.log(mean / level) + (1.0 - mean) * np.log((1.0 - mean) / (1.0 - level))
     return float(np.exp(-n * distance))
-
-
-# What a rate counts, and which of these are its ones.
-_COUNTED = {
-    Precision: lambda is_pos, found: (found, is_pos),
-    Recall: lambda is_pos, found: (is_pos, found),
-    FalseNegativeRate: lambda is_pos, found: (is_pos, ~found),
-    Specificity: lambda is_pos, found: (~is_pos, ~found),
-    FalsePositiveRate: lambda is_pos, found: (~is_pos, found),
-    PredictedPositiveRate: lambda is_pos, found: (np.ones(is_pos.size, dtype=bool), found),
-}
 
 
 def ordered_tests(curve: ThresholdCurve, metric: Metric, n_samples: int, error: float) -> Array:
@@ -208,11 +207,9 @@ def ordered_tests(curve: ThresholdCurve, metric: Metric, n_samples: int, error: 
 
 def _expected(curve: ThresholdCurve, constraint: Constraint, n_samples: float) -> Array:
     """p-value to expect of each cut on so many samples, by its held-out errors with a little pessimism."""
-    tp, tn = curve.pos - curve.fn, 1.0 - curve.pos - curve.fp
-    cells = {"tp": tp, "fp": curve.fp, "fn": curve.fn, "tn": tn}
     result = np.zeros(curve.fn.size)
     for part in constraint.parts:
-        ones, zeros = (sum(cells[name] for name in names) for names in _CELLS[type(part.quantity)])
+        ones, zeros = _rate_of(part).shares(curve.fn, curve.fp, pos=curve.pos)
         ones, zeros = (ones, zeros) if part.side == ">=" else (zeros, ones)
         level = part.level if part.side == ">=" else 1.0 - part.level
         # Half a wrong one more than were seen: a rate of 1 on few samples convinces nobody.
@@ -221,17 +218,6 @@ def _expected(curve: ThresholdCurve, constraint: Constraint, n_samples: float) -
         tail = binom.sf(np.floor(n * share) - 1, n, level) if level > 0 else np.ones(n.size)
         result = np.maximum(result, np.where(n > 0, tail, 1.0))
     return result
-
-
-# Cells of the confusion table that are the ones of a rate, and those that are its zeros.
-_CELLS = {
-    Precision: (("tp",), ("fp",)),
-    Recall: (("tp",), ("fn",)),
-    FalseNegativeRate: (("fn",), ("tp",)),
-    Specificity: (("tn",), ("fp",)),
-    FalsePositiveRate: (("fp",), ("tn",)),
-    PredictedPositiveRate: (("tp", "fp"), ("fn", "tn")),
-}
 
 
 def certify(
@@ -302,10 +288,10 @@ def certify(
 
 
 def _rate(constraint: Constraint, is_pos: BoolArray, found: BoolArray, weight: Array | None) -> float:
-    counted, ones = _COUNTED[type(constraint.quantity)](is_pos, found)
+    ones, zeros = _rate_of(constraint).masks(is_pos, found)
     weight = np.ones(is_pos.size) if weight is None else weight
-    total = float(weight[counted].sum())
-    return float(weight[counted & ones].sum()) / total if total > 0.0 else 0.0
+    total = float(weight[ones | zeros].sum())
+    return float(weight[ones].sum()) / total if total > 0.0 else 0.0
 
 
 def _needed(curve: ThresholdCurve, constraint: Constraint, is_pos: BoolArray, error: float) -> int | None:

@@ -114,22 +114,7 @@ def tried_levels(trials: Sequence[Trial]) -> list[float]:
 
 
 def level_of_costs(metric: Metric, c_fn: float, c_fp: float, *, pos: float) -> float | None:
-    """Level of a metric at which costs have a given ratio, or ``None``.
-
-    Parameters
-    ----------
-    metric : Metric
-        The metric.
-    c_fn, c_fp : float
-        Costs, of which the ratio counts.
-    pos : float
-        Share of positives.
-
-    Returns
-    -------
-    float or None
-        The level; ``None`` where no level inside the range has these costs.
-    """
+    """Level of a metric at which costs have a given ratio, or ``None``."""
     lo, hi = metric.range(pos)
     (a_fn, a_fp), (b_fn, b_fp) = (metric.cost_weights(t, pos=pos) for t in (lo, hi))
     # Costs are affine in t, so this difference is too, and crosses zero at most once.
@@ -141,18 +126,5 @@ def level_of_costs(metric: Metric, c_fn: float, c_fp: float, *, pos: float) -> f
 
 
 def balanced_level(metric: Metric, *, pos: float) -> float | None:
-    """Level at which the costs balance the classes, ``c_fn : c_fp = (1 - pos) : pos``; see `level_of_costs`.
-
-    Parameters
-    ----------
-    metric : Metric
-        The metric.
-    pos : float
-        Share of positives.
-
-    Returns
-    -------
-    float or None
-        The level; ``None`` where no level inside the range has these costs.
-    """
+    """Level at which the costs balance the classes, ``c_fn : c_fp = (1 - pos) : pos``; see `level_of_costs`."""
     return level_of_costs(metric, 1.0 - pos, pos, pos=pos)

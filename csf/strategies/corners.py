@@ -19,25 +19,7 @@ __all__ = ["corner_promise"]
 
 
 def corner_promise(trials: Sequence[Trial], edges: Array, metric: Metric, pos: float) -> Array:
-    """Metric value at the profile where the support lines of each interval's two ends meet.
-
-    Parameters
-    ----------
-    trials : sequence of Trial
-        The history.
-    edges : ndarray of shape (n_intervals + 1,)
-        Sorted levels: the ends of the range and everything tried.
-    metric : Metric
-        What is maximised. Where a constraint forbids the corner, the promise is that of the best allowed profile
-        near it; without one it lies below the metric's range by the violation.
-    pos : float
-        Share of positives.
-
-    Returns
-    -------
-    ndarray of shape (n_intervals,)
-        Value that no model between two neighbouring levels exceeds by much.
-    """
+    """Metric value at the profile where the support lines of each interval's two ends meet."""
     chain = SupportLineBound(trials, metric, pos=pos).chain_
     # The cheapest corner of the chain for costs between two levels is where their lines meet.
     corners = _cheapest(chain, 0.5 * (edges[:-1] + edges[1:]), metric, pos)

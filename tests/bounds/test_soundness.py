@@ -12,6 +12,7 @@ from oracles.finite_problem import (
     trial_of,
 )
 
+from csf import ErrorProfile, Trial
 from csf.bounds import ConeBound, DiagonalBound, ParambathBound, SupportLineBound
 from csf.errors.hull import Hull
 from csf.metrics import (
@@ -23,6 +24,7 @@ from csf.metrics import (
     HMean,
     Jaccard,
     MinRate,
+    Precision,
     QMean,
     Recall,
     Tversky,
@@ -194,3 +196,15 @@ def test_levels_at_the_ends_of_the_range_lose_nothing():
         bound = SupportLineBound(exact_trials(rng, problem, metric, [end, level]), metric, pos=problem.pos)
         reached = best_value(problem, metric, cost_optimal(problem, metric, other))
         assert bound.upper_bound([other])[0] >= reached - ROUNDING, (problem, metric, end, level, other)
+
+
+def test_the_diagonal_is_not_below_what_was_attained_where_denominators_vanish():
+    """Precision has a denominator of 0 where nothing is found: its cones rise like the diagonal, up to rounding."""
+    profile = ErrorProfile(0.1271780108946486, 0.05946494301072436, 0.2)
+    value = Precision().of(profile)
+    costs = [Precision().cost_weights(t, pos=0.2) for t in (0.2, value)]
+    trials = [
+        Trial(number=i, t=t, c_fn=c_fn, c_fp=c_fp, state="complete", profile=profile)
+        for i, (t, (c_fn, c_fp)) in enumerate(zip((0.2, value), costs))
+    ]
+    assert value <= DiagonalBound(trials, Precision(), pos=0.2).best_possible() <= value + ROUNDING

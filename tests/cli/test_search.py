@@ -309,7 +309,7 @@ def test_the_report_is_written_of_a_table_with_categories_and_quotes_in_its_name
     assert f"report: {path}" in text
     page = path.read_text(encoding="utf-8")
     assert "mers &lt;b&gt;.csv: 240 rows, 5 features (" in page
-    assert "&quot;balanced&quot;" in page
+    assert "&#34;balanced&#34;" in page
     assert "this search is ahead by" in page
 
 

@@ -11,7 +11,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
 from csf import MacroCostSearch
-from csf.metrics import Constrained, get_constraint, get_metric
+from csf.metrics import Constrained, Constraint, FBeta, Precision, Rate, get_constraint, get_metric
 from csf.search.guarantee import certify, ordered_tests, violation_probability
 from csf.thresholding import sweep
 
@@ -194,3 +194,35 @@ def test_groups_and_macro_averages_are_refused(data):
         search.fit(X, y, groups=np.arange(1500))
     with pytest.raises(ValueError, match="confidence of the search must be None"):
         MacroCostSearch(search).fit(X, y)
+
+
+class Blocked(LinearSVC):
+    def fit(self, X, y, sample_weight=None):
+        raise AssertionError("nothing is to be trained")
+
+
+class MyPrecision(Precision):
+    pass
+
+
+class FalseDiscoveryRate(Rate):
+    ones, zeros = ("fp",), ("tp",)
+
+
+def test_a_rate_of_ones_own_says_what_it_counts():
+    found = (np.arange(100) >= 5) & (np.arange(100) < 45)
+    known = violation_probability(get_constraint("precision >= 0.7"), IS_POS, found)
+    for rate, side, level in ((MyPrecision(), ">=", 0.7), (FalseDiscoveryRate(), "<=", 0.3)):
+        assert violation_probability(Constraint(rate, side, level), IS_POS, found) == pytest.approx(known)
+
+
+def test_a_search_takes_rates_of_ones_own_and_refuses_what_is_none_before_it_trains(data):
+    options = {"confidence": 0.9, "cv": 3, "n_trials": 2, "random_state": 0}
+    own, known = (
+        paper_search(LinearSVC(), "recall", constraint=constraint, **options).fit(*data).guarantee_
+        for constraint in (Constraint(MyPrecision(), ">=", 0.5), "precision >= 0.5")
+    )
+    assert own == known
+    search = paper_search(Blocked(), "recall", constraint=Constraint(FBeta(), ">=", 0.5), **options)
+    with pytest.raises(ValueError, match=r"f1 >= 0.5 cannot be shown .* Give a rate \(precision, .*confidence"):
+        search.fit(*data)

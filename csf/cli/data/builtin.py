@@ -29,18 +29,7 @@ BUILTIN = {
 
 
 def is_builtin(source: str) -> bool:
-    """Whether a source such as ``"digits:8"`` is a built-in set.
-
-    Parameters
-    ----------
-    source : str
-        Name of a data set.
-
-    Returns
-    -------
-    bool
-        ``True`` for a built-in name, whatever the class.
-    """
+    """Whether a source such as ``"digits:8"`` is a built-in set."""
     return source.partition(":")[0] in BUILTIN
 
 
@@ -61,25 +50,7 @@ def describe() -> str:
 
 
 def read_labelled(source: str, options: ReadOptions) -> Dataset:
-    """Built-in set, one class against the rest.
-
-    Parameters
-    ----------
-    source : str
-        ``"name"`` or ``"name:class"``; the class by its number or name.
-    options : ReadOptions
-        ``positive`` may name the class instead.
-
-    Returns
-    -------
-    Dataset
-        Dense data.
-
-    Raises
-    ------
-    CliError
-        If the class is unknown or missing.
-    """
+    """Built-in set, one class against the rest."""
     refuse_column_options(options, source)
     name, _, positive = source.partition(":")
     load, default = BUILTIN[name]
@@ -96,23 +67,10 @@ def read_labelled(source: str, options: ReadOptions) -> Dataset:
             f"{did_you_mean(positive, labels)}"
         )
     y, pos_label = binary_target(np.array(labels)[bunch.target], positive)
-    return Dataset(source, bunch.data, y, pos_label, Features("dense", bunch.data.shape[1]))
+    return Dataset(source, bunch.data, y, pos_label, Features.of(bunch.data))
 
 
 def read_unlabelled(source: str, features: Features) -> Samples:
-    """Samples of a built-in set, for a trained model.
-
-    Parameters
-    ----------
-    source : str
-        As for `read_labelled`; the class does not matter.
-    features : Features
-        What the model takes.
-
-    Returns
-    -------
-    ndarray or CSR matrix of shape (n_samples, n_features)
-        The samples.
-    """
+    """Samples of a built-in set, for a trained model."""
     load, _ = BUILTIN[source.partition(":")[0]]
     return matched(load().data, features, source)

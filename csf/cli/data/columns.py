@@ -8,7 +8,7 @@ from typing import Any
 
 from csf._common.warn import warn
 
-__all__ = ["listed", "warn_of_columns"]
+__all__ = ["is_numeral", "listed", "warn_of_columns"]
 
 _SHOWN = 12
 # More distinct texts than this are no categories, and so many share a column with what else is in it by accident.
@@ -21,15 +21,7 @@ _NUMBER = re.compile(r"[+-]?[$€£]? ?[+-]?(\d[\d,.' ]*|\.\d+)(e[+-]?\d+)? ?[%$
 
 
 def warn_of_columns(frame: Any, categorical: Sequence[str]) -> None:
-    """Warn of dates and numbers that are texts, of names and keys, and of columns that say nothing.
-
-    Parameters
-    ----------
-    frame : DataFrame of shape (n_samples, n_features)
-        Features as they were read.
-    categorical : sequence of str
-        Columns that become categories.
-    """
+    """Warn of dates and numbers that are texts, of names and keys, and of columns that say nothing."""
     for name in categorical:
         said = _suspicion(frame[name].dropna().astype(str), frame.shape[0])
         if said:
@@ -52,7 +44,7 @@ def _suspicion(texts, n_rows):
         )
     numbers = [text for text in known if _NUMBER.fullmatch(text.strip())]
     if len(known) > _MANY and len(numbers) >= 0.5 * len(known):
-        odd = next(text for text in known if not _is_float(text))
+        odd = next(text for text in known if not is_numeral(text))
         return (
             f"looks like numbers, but {odd!r} is none, and each of the {len(known)} texts becomes a category; mend "
             "such entries (missing ones are empty or ?, points are decimal), or leave it out with"
@@ -62,12 +54,13 @@ def _suspicion(texts, n_rows):
     return ""
 
 
-def _is_float(text):
+def is_numeral(value: Any) -> bool:
+    """Whether an entry is a number, or a text that says one."""
     try:
-        float(text)
-    except ValueError:
+        float(value)
+    except (TypeError, ValueError):
         return False
-    return True
+    return not isinstance(value, bool)
 
 
 def listed(names: Sequence[object]) -> str:

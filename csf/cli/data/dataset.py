@@ -61,6 +61,24 @@ class Features:
     categorical: tuple[str, ...] = ()
     zero_based: bool = False
 
+    @classmethod
+    def of(cls, X: Samples, *, zero_based: bool = False) -> Self:
+        """Features of an array or a sparse matrix.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        zero_based : bool, default=False
+            See `Features`.
+
+        Returns
+        -------
+        Features
+            Without names.
+        """
+        return cls("sparse" if sparse.issparse(X) else "dense", X.shape[1], zero_based=zero_based)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings and lists.
 
@@ -127,27 +145,7 @@ class Dataset:
 
 
 def matched(X: Samples, features: Features, source: str) -> Samples:
-    """An array in the form that a model was trained on.
-
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n_samples, n_features)
-        Samples.
-    features : Features
-        What the model takes.
-    source : str
-        Where ``X`` comes from, for messages.
-
-    Returns
-    -------
-    ndarray or CSR matrix of shape (n_samples, n_features)
-        The same numbers.
-
-    Raises
-    ------
-    CliError
-        If the features are others, or too many for a dense copy.
-    """
+    """An array in the form that a model was trained on."""
     if features.kind == "frame":
         raise CliError(f"the model takes a table with named columns (CSV, ...); {source} has none")
     if X.shape[1] != features.n_features:
@@ -188,20 +186,7 @@ def densified(X: Samples, source: str) -> Array:
 
 
 def refuse_column_options(options: ReadOptions, source: str) -> None:
-    """Refuse options that name columns, for a source that has no named columns.
-
-    Parameters
-    ----------
-    options : ReadOptions
-        What the command line says.
-    source : str
-        Where the data come from, for messages.
-
-    Raises
-    ------
-    CliError
-        If a column is named.
-    """
+    """Refuse options that name columns, for a source that has no named columns."""
     for flag, value in (("target", options.target), ("sample-weight", options.sample_weight), ("drop", options.drop)):
         if value:
             raise CliError(f"--{flag} names a column of a table (CSV, ...); {source} has no named columns")

@@ -6,12 +6,13 @@ import bz2
 import gzip
 import lzma
 from pathlib import Path
+from typing import IO, Any
 
 from csf._common.reading import UNPACKING
 
-__all__ = ["COMPRESSED", "first_line", "format_suffix"]
+__all__ = ["first_line", "format_suffix", "opened"]
 
-COMPRESSED = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_COMPRESSED = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
 def format_suffix(path: str) -> str:
@@ -33,27 +34,20 @@ def format_suffix(path: str) -> str:
     '.csv'
     """
     name = Path(path)
-    if name.suffix.lower() in COMPRESSED:
+    if name.suffix.lower() in _COMPRESSED:
         name = name.with_suffix("")
     return name.suffix.lower()
 
 
+def opened(path: str, mode: str, **options: Any) -> IO[Any]:
+    """File that is unpacked as it is read, where it is packed."""
+    return _COMPRESSED.get(Path(path).suffix.lower(), open)(path, mode, **options)
+
+
 def first_line(path: str) -> str:
-    """First line with content, without comments that take a line.
-
-    Parameters
-    ----------
-    path : str
-        Text file, plain or compressed.
-
-    Returns
-    -------
-    str
-        The line; empty where the file is not a text file or has none.
-    """
-    open_file = COMPRESSED.get(Path(path).suffix.lower(), open)
+    """First line with content, without comments that take a line."""
     try:
-        with open_file(path, "rt", encoding="utf-8-sig") as file:
+        with opened(path, "rt", encoding="utf-8-sig") as file:
             return next((line.strip() for line in file if line.strip() and not line.startswith("#")), "")
     except UnicodeDecodeError:
         return ""

@@ -2,41 +2,19 @@
 
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from csf.cli.data.files import COMPRESSED
+from csf.cli.data.files import opened
 
 __all__ = ["read_json_lines"]
 
 
 def read_json_lines(pandas: Any, path: str, text: tuple[str, ...] = ()) -> Any:
-    """File as a frame; a column of numbers and nulls holds floats, any other one the values as they are.
-
-    Parameters
-    ----------
-    pandas : module
-        The imported package.
-    path : str
-        File, plain or compressed. Lines may lack keys; blank lines do not count.
-    text : tuple of str, default=()
-        Columns whose numbers are texts, as in training.
-
-    Returns
-    -------
-    DataFrame
-        Columns in the order in which their names first occur; missing entries are NaN or ``None``.
-
-    Raises
-    ------
-    ValueError
-        If a line is no JSON object, names a key twice, or has a list or an object as a value.
-    """
+    """File as a frame; a column of numbers and nulls holds floats, any other one the values as they are."""
     rows = []
-    open_file = COMPRESSED.get(Path(path).suffix.lower(), open)
-    with open_file(path, "rt", encoding="utf-8-sig") as file:
+    with opened(path, "rt", encoding="utf-8-sig") as file:
         for number, line in enumerate(file, start=1):
             if line.strip():
                 rows.append(_row(line, number))

@@ -31,41 +31,12 @@ PREFIX = "csf-data:"
 
 
 def is_npz(source: str) -> bool:
-    """Whether a source is one such as ``"csf-data:adult"``.
-
-    Parameters
-    ----------
-    source : str
-        Name of a data set.
-
-    Returns
-    -------
-    bool
-        ``True`` where it has the prefix.
-    """
+    """Whether a source is one such as ``"csf-data:adult"``."""
     return source.startswith(PREFIX)
 
 
 def read_labelled(source: str, options: ReadOptions) -> Dataset:
-    """Set of the folder, with its official split where it has one.
-
-    Parameters
-    ----------
-    source : str
-        ``"csf-data:name"``, or ``"csf-data:name:label"`` for one label against the rest.
-    options : ReadOptions
-        ``positive`` may give the label instead.
-
-    Returns
-    -------
-    Dataset
-        Dense or sparse data.
-
-    Raises
-    ------
-    CliError
-        If there is no such set or label.
-    """
+    """Set of the folder, with its official split where it has one."""
     refuse_column_options(options, source)
     name, _, positive = source.removeprefix(PREFIX).partition(":")
     X, arrays = _load(name)
@@ -75,24 +46,11 @@ def read_labelled(source: str, options: ReadOptions) -> Dataset:
         y, pos_label = np.isin(y, arrays["positive"]).astype(np.int64), 1
     else:
         y, pos_label = binary_target(y, positive)
-    return Dataset(source, X, y, pos_label, _features(X), is_test=arrays.get("is_test"))
+    return Dataset(source, X, y, pos_label, Features.of(X), is_test=arrays.get("is_test"))
 
 
 def read_unlabelled(source: str, features: Features) -> Samples:
-    """Samples of a set of the folder, for a trained model.
-
-    Parameters
-    ----------
-    source : str
-        As for `read_labelled`.
-    features : Features
-        What the model takes.
-
-    Returns
-    -------
-    ndarray or CSR matrix of shape (n_samples, n_features)
-        The samples.
-    """
+    """Samples of a set of the folder, for a trained model."""
     X, _ = _load(source.removeprefix(PREFIX).partition(":")[0])
     return matched(X, features, source)
 
@@ -110,7 +68,3 @@ def _load(name):
         raise CliError(f"no data set {name!r} in CSF_DATA ({folder}); there are: {', '.join(known) or 'none'}{hint}")
     X, arrays = read_arrays(path, CliError)
     return sparse.csr_matrix(X) if sparse.issparse(X) else X, arrays
-
-
-def _features(X):
-    return Features("sparse" if sparse.issparse(X) else "dense", X.shape[1])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.datasets import load_svmlight_file
 from csf._common.reading import reading
 from csf._common.typing import Samples
 from csf.cli.data.dataset import Dataset, Features, matched, refuse_column_options
-from csf.cli.data.files import COMPRESSED, first_line
+from csf.cli.data.files import first_line, opened
 from csf.cli.data.targets import as_labels, binary_target
 from csf.cli.errors import CliError
 
@@ -27,43 +26,12 @@ _LINE = re.compile(r"[+-]?[\d.]\S*(\s+qid:\d+)?(\s+\d+:\S+)+\s*(#.*)?")
 
 
 def is_svmlight(path: str, suffix: str) -> bool:
-    """Whether a file is a LIBSVM file, by its suffix or by its first line.
-
-    Parameters
-    ----------
-    path : str
-        File.
-    suffix : str
-        Its suffix without that of the compression.
-
-    Returns
-    -------
-    bool
-        ``True`` for a LIBSVM file.
-    """
+    """Whether a file is a LIBSVM file, by its suffix or by its first line."""
     return suffix in _SUFFIXES or _LINE.fullmatch(first_line(path)) is not None
 
 
 def read_labelled(path: str, options: ReadOptions) -> Dataset:
-    """LIBSVM file with its labels.
-
-    Parameters
-    ----------
-    path : str
-        File, also ``.gz``, ``.bz2`` or ``.xz``.
-    options : ReadOptions
-        ``positive`` names the positive label.
-
-    Returns
-    -------
-    Dataset
-        Sparse data.
-
-    Raises
-    ------
-    CliError
-        If the file cannot be read.
-    """
+    """LIBSVM file with its labels."""
     refuse_column_options(options, path)
     X, y = _load(path, zero_based=True)
     # Most files count features from 1; one that never uses number 0 is taken for such a file.
@@ -72,24 +40,11 @@ def read_labelled(path: str, options: ReadOptions) -> Dataset:
     if X.shape[1] == 0:
         raise CliError(f"{path} has no features")
     y, pos_label = binary_target(as_labels(y), options.positive)
-    return Dataset(path, X, y, pos_label, Features("sparse", X.shape[1], zero_based=zero_based))
+    return Dataset(path, X, y, pos_label, Features.of(X, zero_based=zero_based))
 
 
 def read_unlabelled(path: str, features: Features) -> Samples:
-    """Samples of a LIBSVM file, for a trained model; the labels do not matter.
-
-    Parameters
-    ----------
-    path : str
-        File.
-    features : Features
-        What the model takes.
-
-    Returns
-    -------
-    ndarray or CSR matrix of shape (n_samples, n_features)
-        The samples.
-    """
+    """Samples of a LIBSVM file, for a trained model; the labels do not matter."""
     if features.kind == "frame":
         return matched(None, features, path)
     X, _ = _load(path, zero_based=features.zero_based, n_features=features.n_features)
@@ -97,8 +52,7 @@ def read_unlabelled(path: str, features: Features) -> Samples:
 
 
 def _load(path, **options):
-    unpack = COMPRESSED.get(Path(path).suffix.lower(), open)
-    with reading(path, "a LIBSVM file", CliError), unpack(path, "rb") as file:
+    with reading(path, "a LIBSVM file", CliError), opened(path, "rb") as file:
         X, y = load_svmlight_file(file, dtype=np.float64, **options)
     if X.shape[0] == 0:
         raise CliError(f"{path} has no rows")

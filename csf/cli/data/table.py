@@ -9,7 +9,7 @@ import numpy as np
 
 from csf._common.names import did_you_mean
 from csf._common.reading import reading
-from csf.cli.data.columns import listed, warn_of_columns
+from csf.cli.data.columns import is_numeral, listed, warn_of_columns
 from csf.cli.data.dataset import Dataset, Features
 from csf.cli.data.files import first_line, format_suffix
 from csf.cli.data.jsonl import read_json_lines
@@ -26,25 +26,7 @@ _SEPARATORS = ",;\t|"
 
 
 def read_labelled(path: str, options: ReadOptions) -> Dataset:
-    """Table with a target column; numbers stay numbers, everything else becomes a category.
-
-    Parameters
-    ----------
-    path : str
-        File whose suffix is one of ``SUFFIXES``.
-    options : ReadOptions
-        Names of the columns and the positive class.
-
-    Returns
-    -------
-    Dataset
-        ``X`` is a DataFrame of float64 columns, and of object columns with strings and NaN.
-
-    Raises
-    ------
-    CliError
-        If the file cannot be read or a column is not there.
-    """
+    """Table with a target column; numbers stay numbers, everything else becomes a category."""
     frame = _read(path)
     columns = list(frame.columns)
     if options.target is None:
@@ -66,25 +48,7 @@ def read_labelled(path: str, options: ReadOptions) -> Dataset:
 
 
 def read_unlabelled(path: str, features: Features) -> Any:
-    """Columns of a table that a trained model takes, in its order; other columns do not matter.
-
-    Parameters
-    ----------
-    path : str
-        File whose suffix is one of ``SUFFIXES``.
-    features : Features
-        What the model takes.
-
-    Returns
-    -------
-    DataFrame of shape (n_samples, n_features)
-        The columns.
-
-    Raises
-    ------
-    CliError
-        If a column is missing, or has text where the model takes numbers.
-    """
+    """Columns of a table that a trained model takes, in its order; other columns do not matter."""
     if features.kind != "frame":
         raise CliError(
             f"the model was trained on {features.n_features} features without names, not on a table; {path} is one"
@@ -159,7 +123,7 @@ def _typed(frame, features, path):
     columns = {}
     for name in features.numeric:
         if not _is_number(frame[name]):
-            bad = next(value for value in frame[name].dropna() if not _is_numeral(value))
+            bad = next(value for value in frame[name].dropna() if not is_numeral(value))
             raise CliError(f"column {name!r} of {path} must hold numbers, as in training; it has {bad!r}")
         columns[name] = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
     for name in features.categorical:
@@ -169,14 +133,6 @@ def _typed(frame, features, path):
         columns[name] = texts
     pandas = require("pandas", "reading tables")
     return pandas.DataFrame({name: pandas.Series(values, dtype=values.dtype) for name, values in columns.items()})
-
-
-def _is_numeral(value):
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return not isinstance(value, bool)
 
 
 def _target(column):
