@@ -31,6 +31,7 @@ __all__ = [
     "check_path",
     "check_scores",
     "check_seed",
+    "check_share",
     "check_weights",
     "floats",
     "generator",
@@ -207,6 +208,16 @@ def check_fraction(value: float, name: str) -> float:
         raise TypeError(f"{name} must be a number in (0, 1), got {value!r}")
     if not 0.0 < value < 1.0:
         raise ValueError(f"{name} must be a number in (0, 1), got {value!r}")
+    return float(value)
+
+
+def check_share(value: Any, name: str) -> float:
+    """Check that ``value`` is a real number in the interval (0, 1] and return it as float."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number in (0, 1], got {value!r}")
+    number: Any = value
+    if not 0.0 < number <= 1.0:
+        raise ValueError(f"{name} must be a number in (0, 1], got {value!r}")
     return float(value)
 
 

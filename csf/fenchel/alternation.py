@@ -76,35 +76,7 @@ class _Surrogate:
 def alternate(
     problem: RewardProblem, metric: Concave, *, tol: float, max_iter: int, report: Callable[..., Any]
 ) -> tuple[Array, list[Step]]:
-    """Maximise the extension of a concave metric of hinge rewards minus the regulariser.
-
-    Parameters
-    ----------
-    problem : RewardProblem
-        The training set.
-    metric : Concave
-        A metric with tangents.
-    tol : float
-        Gap to reach.
-    max_iter : int
-        Largest number of steps; each solves one SVM.
-    report : callable
-        Called with each `Step`.
-
-    Returns
-    -------
-    w : ndarray of shape (n_coefficients,)
-        Coefficients.
-    steps : list of Step
-        One for each SVM after the balanced one; objectives do not fall, gaps do not rise.
-
-    Notes
-    -----
-    Line searches towards the SVM of the tangent are enough to converge, but may zigzag for hundreds of steps where the
-    SVM is sensitive to its weights: the optimum then mixes two SVMs, one whose tangent prices the positives higher
-    than it was trained with, and one whose tangent prices them lower. So the segment between the latest two of these
-    is searched as well, which leaves about four steps.
-    """
+    """Maximise the extension of a concave metric of hinge rewards minus the regulariser."""
 
     def share(rates: tuple[float, float]) -> Values:
         alpha, beta = metric.dual(*rates)
@@ -129,8 +101,10 @@ def alternate(
         if steps[-1].gap <= tol or len(steps) == max_iter:
             return best.w, steps
         answer = surrogate.point(svm.w)
-        # The latest SVM of each side: one that was priced too high for what it reached, one too low. The optimum may
-        # lie between the two, where no single SVM is (see the notes).
+        # Line searches towards the SVM of the tangent are enough to converge, but may zigzag for hundreds of steps
+        # where the SVM is sensitive to its weights. So the latest SVM of each side is kept, one that was priced too
+        # high for what it reached and one too low: the optimum may lie between the two, where no single SVM is, and a
+        # search of that segment leaves about four steps.
         sides[share(answer.rates) > share(best.rates)] = answer
         found = [best, surrogate.between(best, answer)]
         if len(sides) == 2:
@@ -142,28 +116,7 @@ def alternate(
 def alternate_base(
     fit: Callable[..., Any], metric: Concave, *, tol: float, max_iter: int, report: Callable[..., Any]
 ) -> tuple[Estimator, list[Step]]:
-    """The same alternation on the rates of any classifier; mixtures of what it returned take the part of sums.
-
-    Parameters
-    ----------
-    fit : callable
-        ``fit(alpha, beta) -> (estimator, tpr, tnr)``: trains with the two rates priced at alpha and beta.
-    metric : Concave
-        A metric.
-    tol : float
-        Gap of the mixture at which to stop, if the classifier were the best one for its costs.
-    max_iter : int
-        Largest number of trainings.
-    report : callable
-        Called with each `Step`.
-
-    Returns
-    -------
-    best : estimator
-        The one with the best metric by its own rates.
-    steps : list of Step
-        State of the mixture before each training but the first.
-    """
+    """The same alternation on the rates of any classifier; mixtures of what it returned take the part of sums."""
     best, *rates = fit(*metric.initial_dual)
     best_value, steps = metric.link(*rates), []
     while len(steps) < max_iter:

@@ -1,75 +1,78 @@
-"""A belief that learns at the prices a metric has where it is now: the steps without tuning of STAMP and SPADE."""
+"""Steps without tuning of STAMP and SPADE: a belief that learns at the prices a metric has where it is now."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from csf._common.typing import Array, Costs, FloatArray, Samples
-from csf.online._belief import Belief, Pricing, believe
+from csf._common.typing import BoolArray, Costs, FloatArray, IntArray, Samples
+from csf.online._belief import Belief, BeliefSteps, Pricing, believe
 from csf.online._early import EarlyRows
 from csf.online._recent import RecentScores, bins_of, next_due, posterior_at
-from csf.online.base import LinearOnlineClassifier
+from csf.online._steps import SteppingLearner
 
 if TYPE_CHECKING:
     from csf.errors.profile import ErrorProfile
     from csf.metrics.base import Metric
 
-    PricesOf: TypeAlias = Callable[[float, ErrorProfile], Costs]
-
-__all__ = ["Aim", "AimedLearner"]
+__all__ = ["AimedLearner", "AimedSteps", "LookBack"]
 
 # Ratios of prices, at most.
 _FAR = 1e4
 
 
-class Aim:
-    """State: a belief, the recent scores, and what they say about the metric.
+class LookBack:
+    """Recent scores, and when to look at them again; early rows get the scores that the weights give them now.
 
-    Parameters
-    ----------
-    belief : Belief
-        Fresh belief.
-    metric : Metric
-        What to aim at.
-    window : int, default=None
-        Examples to look back upon, about.
+    Without a belief there are no weights to score early rows with.
     """
 
-    def __init__(self, belief: Belief, metric: Metric, window: int | None = None) -> None:
-        self.metric = metric
-        self.belief, self.recent, self.early = belief, RecentScores(window), EarlyRows(belief, window)
+    def __init__(self, belief: Belief | None, window: int | None) -> None:
+        self.window, self.recent, self.due = window, RecentScores(window), next_due(0)
+        self.early = None if belief is None else EarlyRows(belief, window)
+
+    def keep(self, X: Samples, is_pos: BoolArray) -> None:
+        """Keep rows of a chunk that is about to be learnt, while they are early."""
+        if self.early is not None:
+            self.early.keep(X, is_pos)
+
+    def pieces(self, n_rows: int, n_seen: int) -> Iterator[slice]:
+        """Parts of the next rows, each up to where a look is due."""
+        start = 0
+        while start < n_rows:
+            stop = min(n_rows, self.due - n_seen)
+            yield slice(start, stop)
+            start = stop
+
+    def add(self, bins: IntArray, is_pos: BoolArray, n_seen: int) -> bool:
+        """Count examples, ``n_seen`` with all before them. Return whether a look is due."""
+        self.recent.add(bins, is_pos)
+        if n_seen < self.due:
+            return False
+        self.due = next_due(n_seen, self.window)
+        return True
+
+    def again(self, belief: Belief | None, n_seen: int) -> tuple[IntArray, BoolArray] | None:
+        """Bins and labels of early rows as the weights score them now, which replace the counts; None without any."""
+        again = None if self.early is None or belief is None else self.early.again(belief, n_seen)
+        if again is not None:
+            self.recent.replace(*again)
+        return again
+
+
+class AimedSteps(BeliefSteps):
+    """A belief, and a cut and prices that follow the best value of the metric among recent examples."""
+
+    prices: Costs
+
+    def __init__(self, learner: AimedLearner, n_features: int) -> None:
+        super().__init__(learner, n_features)
+        self.look = LookBack(self.belief, learner.window)
         self.place: int | None = None
         self.pricing = Pricing()
-        self.window, self._due = window, next_due(0)
-
-    def learn(self, X: Samples, y: Array, n_seen: int, prices_of: PricesOf) -> None:
-        """Learn rows in order.
-
-        Parameters
-        ----------
-        X : ndarray or CSR matrix
-            Rows.
-        y : ndarray
-            Signs.
-        n_seen : int
-            Examples that came before.
-        prices_of : callable
-            From the value and the error profile at the best cut to the prices of a false negative and a false positive.
-        """
-        start = 0
-        while start < y.size:
-            stop = min(y.size, self._due - n_seen)
-            proba = np.empty(stop - start)
-            believe(self.belief, X, y, n_seen + start, self.pricing, proba, start)
-            self.recent.add(bins_of(proba), y[start:stop] > 0.0)
-            if n_seen + stop == self._due:
-                self._look(self._due, prices_of)
-                self._due = next_due(self._due, self.window)
-            start = stop
 
     @property
     def threshold(self) -> float:
@@ -79,39 +82,47 @@ class Aim:
         posterior = max(posterior_at(self.place), np.finfo(float).tiny)
         return float(np.log(posterior) - np.log1p(-posterior))
 
-    def _look(self, n_seen: int, prices_of: PricesOf) -> None:
-        """Move the aim to the best cut for the recent scores, early ones as the weights give them now."""
-        again = self.early.again(self.belief, n_seen)
-        if again is not None:
-            self.recent.replace(*again)
-        best = self.recent.best(self.metric)
+    @property
+    def cut(self) -> float:
+        """The same: a score of the threshold is positive."""
+        return self.threshold
+
+    def meet(self, learner: AimedLearner, X: Samples, y: FloatArray) -> None:
+        """Keep early rows."""
+        self.look.keep(X, y > 0.0)
+
+    def learn(self, learner: AimedLearner, X: Samples, y: FloatArray) -> None:
+        """Predict rows, then learn them, and move the aim where that is due."""
+        for part in self.look.pieces(y.size, learner.n_seen_):
+            proba, n_seen = np.empty(part.stop - part.start), learner.n_seen_ + part.stop
+            believe(self.belief, X, y, learner.n_seen_ + part.start, self.pricing, proba, part.start)
+            if self.look.add(bins_of(proba), y[part] > 0.0, n_seen):
+                self._move_aim(learner, n_seen)
+
+    def _move_aim(self, learner: AimedLearner, n_seen: int) -> None:
+        self.look.again(self.belief, n_seen)
+        best = self.look.recent.best(learner._check_metric())
         if best is not None:
             value, profile, self.place = best
-            prices = prices_of(value, profile)
+            prices = learner._prices(value, profile)
             self.pricing = Pricing.of(*np.clip(prices, max(prices) / _FAR, None))
 
 
-class AimedLearner(LinearOnlineClassifier):
-    """What STAMP and SPADE share with ``step="adaptive"``.
-
-    They have the parameters ``step``, ``prior`` and ``window``, and write ``_check_metric()`` and
-    ``_prices(value, profile)``.
-    """
-
-    step: Literal["adaptive", "paper"]
-    prior: float
-    window: int | None
-
-    _aim: Aim
+class AimedLearner(SteppingLearner):
+    """What STAMP and SPADE share: a metric that they aim at, by its prices where it is."""
 
     @property
     def threshold_(self) -> float:
         """Score from which on the positive class is predicted."""
-        return self._aim.threshold if self.step == "adaptive" else 0.0
+        return self._rule.threshold
 
     @property
     def _cut(self) -> float:
-        return self._aim.threshold if self.step == "adaptive" else np.nextafter(0.0, np.inf)
+        return self._rule.cut
+
+    def _check_parameters(self) -> None:
+        self._check_metric()
+        super()._check_parameters()
 
     @abstractmethod
     def _check_metric(self) -> Metric:
@@ -120,16 +131,3 @@ class AimedLearner(LinearOnlineClassifier):
     @abstractmethod
     def _prices(self, value: float, profile: ErrorProfile) -> Costs:
         """Prices of a false negative and a false positive, from the value and the error profile at the best cut."""
-
-    def _start_aim(self, n_features: int) -> None:
-        belief = Belief(n_features, prior=self.prior, constant=self._constant(), window=self.window)
-        self._aim = Aim(belief, self._check_metric(), self.window)
-
-    def _learn(self, X: Samples, y: FloatArray) -> list[Any]:
-        if self.step == "adaptive":
-            self._aim.metric = self._check_metric()
-            self._aim.early.keep(X, y > 0.0)
-        return super()._learn(X, y)
-
-    def _learn_aimed(self, X: Samples, y: FloatArray) -> None:
-        self._aim.learn(X, y, self.n_seen_, self._prices)

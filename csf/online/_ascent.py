@@ -11,23 +11,13 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 
 from csf._common.compiled import njit
-from csf._common.typing import Array, Samples
+from csf._common.typing import Array, Costs, FloatArray, Samples
+from csf.online._steps import StepRule
+from csf.online.rows import parts
 
-__all__ = [
-    "REWARDS",
-    "Options",
-    "ascend",
-    "ascend_csr",
-    "ascend_dense",
-    "dual_projection",
-    "dual_tangent",
-    "initial_scalars",
-    "tally_csr",
-    "tally_dense",
-]
+__all__ = ["REWARDS", "AscentSteps", "Options", "ascend", "dual_projection", "dual_tangent", "initial_scalars", "tally"]
 
 # Kernels know metrics and rewards by their places here. ``FIXED``: prices stay as they are.
 MIN, HMEAN, QMEAN, GMEAN, FIXED = range(5)
@@ -59,6 +49,42 @@ class Options(NamedTuple):
     memory: float
     eps: float  # 0: the schedule t ** (-1 / 4)
     gain: float  # 0: uniform averages
+
+
+class AscentSteps(StepRule):
+    """Base of published steps: projected ascent on rewards at the prices of the two classes, with averaged weights."""
+
+    def __init__(self, learner: Any, n_features: int) -> None:
+        self.v, self.u = np.zeros((2, n_features + 1))
+        self.scalars = initial_scalars()
+
+    @property
+    def prices(self) -> Costs:
+        """Those of positives and of negatives."""
+        return float(self.scalars[ALPHA]), float(self.scalars[BETA])
+
+    @prices.setter
+    def prices(self, prices: Costs) -> None:
+        self.scalars[[ALPHA, BETA]] = prices
+
+    def ascend(self, learner: Any, X: Samples, y: FloatArray, uniform: FloatArray, options: Options) -> None:
+        """Learn rows in order."""
+        state = (self.v, self.u, self.scalars, uniform, options)
+        ascend(parts(X), y, learner.x_scale_, learner._constant(), *state)
+
+    def weights(self) -> tuple[Array, Array]:
+        """The average of all steps, and the last weights."""
+        s = self.scalars
+        return s[P] * self.v + s[Q] * self.u, s[A] * self.v
+
+    def restart(self, w: Array) -> None:
+        """Go on from these weights with an average that begins anew."""
+        self.v, self.u = w.copy(), np.zeros_like(w)
+        self.scalars[[A, P, Q, SQUARED_NORM, N_STEPS]] = 1.0, 1.0, 1.0, w @ w, 0.0
+
+    def n_updates(self, n_seen: int) -> int:
+        """Steps made: fewer than examples where some are left out."""
+        return int(self.scalars[N_STEPS])
 
 
 def initial_scalars() -> Array:
@@ -119,19 +145,31 @@ def _tidy(s, v, u):
         s[SQUARED_NORM] = s[A] * s[A] * _square(v)
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _dot(x, v):
-    total = 0.0
-    for j in range(x.shape[0]):
-        total += x[j] * v[j]
-    return total
+# Kernels take rows as a tuple, ``(X,)`` or ``(data, indices, indptr)``: numba knows its length when it compiles, and
+# leaves out the branches of the other kind, so that one kernel serves both at full speed. These two helpers stand in
+# each file of kernels, because numba's cache looks at the file of the caller alone.
+@njit(cache=True, nogil=True)
+def _row(rows, i):
+    """Row i: its values, if sparse with their columns."""
+    if len(rows) == 1:
+        return (rows[0][i],)
+    data, indices, indptr = rows
+    return data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
+
+
+@njit(cache=True, nogil=True)
+def _column(row, k):
+    """Column of value k of a row."""
+    if len(row) == 1:
+        return k
+    return np.uint64(row[1][k])  # unsigned: no check for negative indices
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _csr_dot(values, columns, v):
-    total = 0.0
+def _dot(row, v):
+    values, total = row[0], 0.0
     for k in range(values.shape[0]):
-        total += values[k] * v[np.uint64(columns[k])]  # unsigned: no check for negative indices
+        total += values[k] * v[_column(row, k)]
     return total
 
 
@@ -141,6 +179,16 @@ def _square(x):
     for j in range(x.shape[0]):
         total += np.float64(x[j]) * x[j]
     return total
+
+
+@njit(cache=True, nogil=True)
+def _add(row, v, d, u, back):
+    """Add multiples of a row to v and u."""
+    values = row[0]
+    for k in range(values.shape[0]):
+        j = _column(row, k)
+        v[j] += d * values[k]
+        u[j] += back * values[k]
 
 
 # ---------------------------------------------------------------- duals
@@ -311,90 +359,44 @@ def _priced_step(s, wx, is_pos, pos, options):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def ascend_dense(X, y, x_scale, constant, v, u, s, uniform, options):
-    """Learn dense rows.
+def ascend(rows, y, x_scale, constant, v, u, s, uniform, options):
+    """Learn rows in order.
 
     ``v`` and ``u`` have a last entry for the constant feature, which is 0 where there is none. ``uniform`` has a
     random number for each row with balanced sampling, else it is empty.
     """
     last = v.shape[0] - 1
-    for i in range(X.shape[0]):
-        x, is_pos = X[i], y[i] > 0.0
+    for i in range(y.shape[0]):
+        row, is_pos = _row(rows, i), y[i] > 0.0
         pos = _count_class(s, is_pos, options.pos)
         if options.balanced:
             if _is_left_out(is_pos, pos, uniform[i]):
                 continue
             pos = 0.5
-        wx = s[A] * (_dot(x, v) * x_scale + v[last] * constant)
+        wx = s[A] * (_dot(row, v) * x_scale + v[last] * constant)
         step = _priced_step(s, wx, is_pos, pos, options)
-        xx = _square(x) * x_scale * x_scale + constant * constant if step != 0.0 else 0.0
+        xx = _square(row[0]) * x_scale * x_scale + constant * constant if step != 0.0 else 0.0
         d, back = _move(s, wx, xx, step, options.radius, options.gain)
         if step != 0.0:
-            dx, back_x = d * x_scale, back * x_scale
-            for j in range(last):
-                v[j] += dx * x[j]
-                u[j] += back_x * x[j]
+            _add(row, v, d * x_scale, u, back * x_scale)
             v[last] += d * constant
             u[last] += back * constant
         _tidy(s, v, u)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def ascend_csr(data, indices, indptr, y, x_scale, constant, v, u, s, uniform, options):
-    """`ascend_dense` for the rows of a CSR matrix; a step costs as much as its row has entries."""
-    last = v.shape[0] - 1
-    for i in range(indptr.shape[0] - 1):
-        values, columns, is_pos = data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]], y[i] > 0.0
-        pos = _count_class(s, is_pos, options.pos)
-        if options.balanced:
-            if _is_left_out(is_pos, pos, uniform[i]):
-                continue
-            pos = 0.5
-        wx = s[A] * (_csr_dot(values, columns, v) * x_scale + v[last] * constant)
-        step = _priced_step(s, wx, is_pos, pos, options)
-        xx = _square(values) * x_scale * x_scale + constant * constant if step != 0.0 else 0.0
-        d, back = _move(s, wx, xx, step, options.radius, options.gain)
-        if step != 0.0:
-            dx, back_x = d * x_scale, back * x_scale
-            for k in range(values.shape[0]):
-                j = np.uint64(columns[k])
-                v[j] += dx * values[k]
-                u[j] += back_x * values[k]
-            v[last] += d * constant
-            u[last] += back * constant
-        _tidy(s, v, u)
-
-
-def ascend(X: Samples, *state: Any) -> None:
-    """`ascend_dense` or `ascend_csr`, whichever serves the rows."""
-    if issparse(X):
-        ascend_csr(X.data, X.indices, X.indptr, *state)
-    else:
-        ascend_dense(X, *state)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _count_error(tally, wx, is_pos, reward):
+def _count_error(counts, wx, is_pos, reward):
     if is_pos:
-        tally[TP if wx > 0.0 else FN] += 1.0
-        tally[REWARD_POS] += _reward(wx, reward)[0]
+        counts[TP if wx > 0.0 else FN] += 1.0
+        counts[REWARD_POS] += _reward(wx, reward)[0]
     else:
-        tally[FP if wx > 0.0 else TN] += 1.0
-        tally[REWARD_NEG] += _reward(-wx, reward)[0]
+        counts[FP if wx > 0.0 else TN] += 1.0
+        counts[REWARD_NEG] += _reward(-wx, reward)[0]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def tally_dense(X, y, x_scale, constant, w, reward, tally):
-    """Add dense rows to the counts of right and wrong predictions by weights w and to the sums of rewards."""
+def tally(rows, y, x_scale, constant, w, reward, counts):
+    """Add rows to the counts of right and wrong predictions by weights w and to the sums of rewards."""
     last = w.shape[0] - 1
-    for i in range(X.shape[0]):
-        _count_error(tally, _dot(X[i], w) * x_scale + w[last] * constant, y[i] > 0.0, reward)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def tally_csr(data, indices, indptr, y, x_scale, constant, w, reward, tally):
-    """`tally_dense` for the rows of a CSR matrix."""
-    last = w.shape[0] - 1
-    for i in range(indptr.shape[0] - 1):
-        values, columns = data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
-        _count_error(tally, _csr_dot(values, columns, w) * x_scale + w[last] * constant, y[i] > 0.0, reward)
+    for i in range(y.shape[0]):
+        _count_error(counts, _dot(_row(rows, i), w) * x_scale + w[last] * constant, y[i] > 0.0, reward)

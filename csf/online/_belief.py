@@ -16,12 +16,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 
 from csf._common.typing import Array, FloatArray, Samples
-from csf.online._gaussian import INTERCEPT, MEAN, UNIT, VARIANCE, WIDER, diagonal, full_csr, full_dense
+from csf.online._gaussian import INTERCEPT, MEAN, UNIT, VARIANCE, WIDER, diagonal, full
+from csf.online._steps import SteppingLearner, StepRule
+from csf.online.rows import parts
 
-__all__ = ["Belief", "Pricing", "believe"]
+__all__ = ["Belief", "BeliefSteps", "Pricing", "believe"]
 
 # Features with a full covariance, at most.
 MOST_CORRELATED = 512
@@ -46,19 +47,7 @@ class Pricing(NamedTuple):
 
 
 class Belief:
-    """State of the learner.
-
-    Parameters
-    ----------
-    n_features : int
-        Number of features.
-    prior : float
-        Precision of the prior of each weight, that of the constant apart.
-    constant : float
-        Value of the constant feature; 0 for none.
-    window : int, default=None
-        Examples to look back upon, about; ``None`` for all.
-    """
+    """State of the learner. ``prior`` is the precision of the prior of each weight, that of the constant apart."""
 
     def __init__(self, n_features: int, *, prior: float, constant: float, window: int | None = None) -> None:
         n, self.n_features = n_features + 1, n_features
@@ -91,19 +80,34 @@ def believe(
 
     ``t`` rows came before these.
     """
-    b, options, stop = belief, (belief.prior, belief.window, *pricing), start + proba.size
+    b, options, part = belief, (belief.prior, belief.window, *pricing), slice(start, start + proba.size)
+    values, *places = parts(X)
     # sparse rows are read where they are: slices of sparse matrices are slow
-    part, ends = slice(start, stop), slice(start, stop + 1)
+    rows = (values, places[0], places[1][start : part.stop + 1]) if places else (values[part],)
     if b.full:
-        state = (y[part], b.mean, b.spread, b.gradient, b.scale, b.scalars, t, options, proba)
-        if issparse(X):
-            full_csr(X.data, X.indices, X.indptr[ends], *state)
-        else:
-            full_dense(X[part], *state)
-    else:
-        state = (y[part], b.table, t, options, proba)
-        if issparse(X):
-            diagonal(X.data, X.indices, X.indptr[ends], *state)
-        else:
-            columns = np.tile(np.arange(X.shape[1], dtype=np.int32), proba.size)
-            diagonal(X[part].ravel(), columns, np.arange(proba.size + 1) * X.shape[1], *state)
+        full(rows, y[part], b.mean, b.spread, b.gradient, b.scale, b.scalars, t, options, proba)
+        return
+    if not places:
+        columns = np.tile(np.arange(X.shape[1], dtype=np.int32), proba.size)
+        rows = rows[0].ravel(), columns, np.arange(proba.size + 1) * X.shape[1]
+    diagonal(*rows, y[part], b.table, t, options, proba)
+
+
+class BeliefSteps(StepRule):
+    """Steps without tuning, of rows as they are."""
+
+    scales_rows = False
+
+    def __init__(self, learner: SteppingLearner, n_features: int) -> None:
+        constant = learner._constant()
+        self.belief = Belief(n_features, prior=learner.prior, constant=constant, window=learner.window)
+
+    def learn(self, learner: SteppingLearner, X: Samples, y: FloatArray) -> FloatArray:
+        """Posterior of each row before it is learnt, which it then is."""
+        proba = np.empty(y.size)
+        believe(self.belief, X, y, learner.n_seen_, Pricing(), proba)
+        return proba
+
+    def weights(self) -> tuple[Array, Array]:
+        """Weights that predict, with what has been gathered, and those of the last step."""
+        return self.belief.weights()

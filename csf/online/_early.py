@@ -21,15 +21,7 @@ _MORE = 1.25
 
 
 class EarlyRows:
-    """Rows up to a number, and their labels.
-
-    Parameters
-    ----------
-    belief : Belief
-        Whose weights score the rows. Weights of many features are fitted to so few rows: none is kept then.
-    window : int, default=None
-        Examples to look back upon, about: no more rows are kept.
-    """
+    """Rows up to a number, and their labels."""
 
     def __init__(self, belief: Belief, window: int | None = None) -> None:
         self.least = max(_LEAST, _LEAST_EACH * belief.n_features)

@@ -6,7 +6,7 @@ import numpy as np
 
 from csf._common.compiled import njit
 
-__all__ = ["areas", "omcsl_csr", "omcsl_dense"]
+__all__ = ["areas", "omcsl"]
 
 # Rows of the state, one column an expert. Weights: last w = A v, averaged w = P v + Q u. Counts: all so far, up to
 # the last power of two of examples, up to the one before that.
@@ -171,18 +171,38 @@ def _emit(z, is_pos, share, total, uniform, counts):
     return k
 
 
+# One kernel for dense and sparse rows: see `csf.online._ascent`.
+@njit(cache=True, nogil=True)
+def _row(rows, i):
+    """Row i: its values, if sparse with their columns."""
+    if len(rows) == 1:
+        return (rows[0][i],)
+    data, indices, indptr = rows
+    return data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
+
+
+@njit(cache=True, nogil=True)
+def _column(row, k):
+    """Column of value k of a row."""
+    if len(row) == 1:
+        return k
+    return np.uint64(row[1][k])  # unsigned: no check for negative indices
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def _products(x, V, z):
-    """Write the products of a dense row with the columns of V, summed in order. Return the square of the row."""
-    n, j, xx = x.shape[0], 0, 0.0
+def _products(row, V, z):
+    """Write the products of a row with the columns of V, summed in order. Return the square of the row."""
+    x, j, xx = row[0], 0, 0.0
+    n = x.shape[0]
     z[:] = 0.0
-    while j + 4 <= n:  # four at a time: the sums stay in registers
-        u0, u1, u2, u3, v0, v1, v2, v3 = x[j], x[j + 1], x[j + 2], x[j + 3], V[j], V[j + 1], V[j + 2], V[j + 3]
-        for k in range(z.shape[0]):
-            z[k] = (((z[k] + u0 * v0[k]) + u1 * v1[k]) + u2 * v2[k]) + u3 * v3[k]
-        j += 4
+    if len(row) == 1:
+        while j + 4 <= n:  # four at a time: the sums stay in registers
+            u0, u1, u2, u3, v0, v1, v2, v3 = x[j], x[j + 1], x[j + 2], x[j + 3], V[j], V[j + 1], V[j + 2], V[j + 3]
+            for k in range(z.shape[0]):
+                z[k] = (((z[k] + u0 * v0[k]) + u1 * v1[k]) + u2 * v2[k]) + u3 * v3[k]
+            j += 4
     while j < n:
-        u, v = x[j], V[j]
+        u, v = x[j], V[_column(row, j)]
         for k in range(z.shape[0]):
             z[k] += u * v[k]
         j += 1
@@ -192,17 +212,18 @@ def _products(x, V, z):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _add_multiples(V, x, x_scale, d):
-    """Add multiples of a dense row to the columns of V."""
+def _add_multiples(V, row, x_scale, d):
+    """Add multiples of a row to the columns of V."""
+    x = row[0]
     for j in range(x.shape[0]):
-        c, v = x_scale * x[j], V[j]
+        c, v = x_scale * x[j], V[_column(row, j)]
         for k in range(d.shape[0]):
             v[k] += c * d[k]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def omcsl_dense(X, y, x_scale, constant, V, U, state, pos, hist, t, costs, options, uniform, counts):
-    """Predict and learn dense rows with all experts.
+def omcsl(rows, y, x_scale, constant, V, U, state, pos, hist, t, costs, options, uniform, counts):
+    """Predict and learn rows with all experts.
 
     ``V`` and ``U`` have one column an expert, then zeros up to a multiple of four columns, and a last row for the
     constant feature; ``costs`` has one row for negatives and one for positives. A ``gamma`` of 0 stands for the square
@@ -213,9 +234,9 @@ def omcsl_dense(X, y, x_scale, constant, V, U, state, pos, hist, t, costs, optio
     last, n_experts = V.shape[0] - 1, state.shape[1]
     padded, d, back = np.zeros(V.shape[1]), np.zeros(V.shape[1]), np.zeros(V.shape[1])
     z, share, total, changed = padded[:n_experts], np.empty(n_experts), 0.0, True
-    for i in range(X.shape[0]):
-        x, is_pos = X[i], y[i] > 0.0
-        xx = _products(x, V, padded)
+    for i in range(y.shape[0]):
+        row, is_pos = _row(rows, i), y[i] > 0.0
+        xx = _products(row, V, padded)
         for k in range(n_experts):
             z[k] = state[A, k] * (x_scale * z[k] + constant * V[last, k])
         t += 1
@@ -225,48 +246,9 @@ def omcsl_dense(X, y, x_scale, constant, V, U, state, pos, hist, t, costs, optio
         changed = _judge(state, pos, hist, z, chosen, is_pos, t, squared_beta, measure)
         xx = xx * x_scale * x_scale + constant * constant
         _advance(state, z, xx, y[i], t, costs[int(is_pos)], eta0, radius, hinge, averages, d, back)
-        _add_multiples(V, x, x_scale, d)
+        _add_multiples(V, row, x_scale, d)
         if averages:
-            _add_multiples(U, x, x_scale, back)
-        for k in range(n_experts):
-            V[last, k] += constant * d[k]
-            U[last, k] += constant * back[k]
-        _tidy(state, V, U, t)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def omcsl_csr(data, indices, indptr, y, x_scale, constant, V, U, state, pos, hist, t, costs, options, uniform, counts):
-    """`omcsl_dense` for the rows of a CSR matrix."""
-    eta0, radius, gamma, hinge, squared_beta, measure, averages = options
-    last, n_experts = V.shape[0] - 1, state.shape[1]
-    padded, d, back = np.zeros(V.shape[1]), np.zeros(V.shape[1]), np.zeros(V.shape[1])
-    z, share, total, changed = padded[:n_experts], np.empty(n_experts), 0.0, True
-    for i in range(indptr.shape[0] - 1):
-        entries, is_pos, xx = range(indptr[i], indptr[i + 1]), y[i] > 0.0, 0.0
-        padded[:] = 0.0
-        for e in entries:
-            value, v = data[e], V[np.uint64(indices[e])]  # unsigned: no check for negative indices
-            xx += np.float64(value) * value
-            for k in range(padded.shape[0]):
-                padded[k] += value * v[k]
-        for k in range(n_experts):
-            z[k] = state[A, k] * (x_scale * z[k] + constant * V[last, k])
-        t += 1
-        if changed or gamma == 0.0:
-            total = _weigh(state[VALUE], gamma if gamma > 0.0 else math.sqrt(t), share)
-        chosen = _emit(z, is_pos, share, total, uniform[i], counts)
-        changed = _judge(state, pos, hist, z, chosen, is_pos, t, squared_beta, measure)
-        xx = xx * x_scale * x_scale + constant * constant
-        _advance(state, z, xx, y[i], t, costs[int(is_pos)], eta0, radius, hinge, averages, d, back)
-        for e in entries:
-            value, column = x_scale * data[e], np.uint64(indices[e])
-            v = V[column]
-            for k in range(d.shape[0]):
-                v[k] += value * d[k]
-            if averages:
-                u = U[column]
-                for k in range(d.shape[0]):
-                    u[k] += value * back[k]
+            _add_multiples(U, row, x_scale, back)
         for k in range(n_experts):
             V[last, k] += constant * d[k]
             U[last, k] += constant * back[k]

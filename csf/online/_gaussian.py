@@ -10,7 +10,7 @@ import numpy as np
 
 from csf._common.compiled import njit
 
-__all__ = ["diagonal", "full_csr", "full_dense"]
+__all__ = ["diagonal", "full"]
 
 # Precision of the prior of the intercept.
 INTERCEPT = 0.1
@@ -206,12 +206,29 @@ def _use_gathered(x, mean, spread, gradient, s, options, along):
 # ---------------------------------------------------------------- loops
 
 
+# One kernel for dense and sparse rows: see `csf.online._ascent`.
+@njit(cache=True, nogil=True)
+def _row(rows, i):
+    """Row i: its values, if sparse with their columns."""
+    if len(rows) == 1:
+        return (rows[0][i],)
+    data, indices, indptr = rows
+    return data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
+
+
+@njit(cache=True, nogil=True)
+def _column(row, k):
+    """Column of value k of a row."""
+    if len(row) == 1:
+        return k
+    return np.uint64(row[1][k])  # unsigned: no check for negative indices
+
+
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _scaled(row, inverse, mean, x):
-    """Write the row in units of its features. Return its score, and how many values exceed their unit."""
+def _scaled_dense(values, inverse, mean, x):
     score, n_larger = 0.0, 0
-    for j in range(row.shape[0]):
-        value = row[j] * inverse[j]
+    for j in range(values.shape[0]):
+        value = values[j] * inverse[j]
         x[j] = value
         score += value * mean[j]
         n_larger += abs(value) > _GROWN
@@ -219,12 +236,14 @@ def _scaled(row, inverse, mean, x):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _scaled_csr(values, columns, inverse, mean, x):
-    """`_scaled` for the entries of a sparse row."""
-    score, n_larger = 0.0, 0
-    for e in range(values.shape[0]):
-        j = np.uint64(columns[e])  # unsigned: no check for negative indices
-        value = values[e] * inverse[j]
+def _scaled(row, inverse, mean, x):
+    """Write the row in units of its features. Return its score, and how many values exceed their unit."""
+    if len(row) == 1:  # in an order that suits the processor
+        return _scaled_dense(row[0], inverse, mean, x)
+    values, score, n_larger = row[0], 0.0, 0
+    for k in range(values.shape[0]):
+        j = _column(row, k)
+        value = values[k] * inverse[j]
         x[j] = value
         score += value * mean[j]
         n_larger += abs(value) > _GROWN
@@ -232,9 +251,29 @@ def _scaled_csr(values, columns, inverse, mean, x):
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _add(gradient, step, x):
+def _add_dense(gradient, step, x):
     for j in range(x.shape[0]):
         gradient[j] += step * x[j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add(gradient, step, x, row):
+    """Add a multiple of the scaled row."""
+    if len(row) == 1:
+        _add_dense(gradient, step, x)
+        return
+    for k in range(row[0].shape[0]):
+        j = _column(row, k)
+        gradient[j] += step * x[j]
+    gradient[-1] += step * x[-1]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _forget(x, row):
+    """Make a scaled sparse row zeros again; a dense one is written over by the next."""
+    if len(row) == 2:
+        for k in range(row[0].shape[0]):
+            x[_column(row, k)] = 0.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -247,70 +286,37 @@ def _inverse(scale):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def full_dense(X, y, mean, spread, gradient, scale, s, t, options, proba):
-    """Write the posterior of each dense row, then learn it, with a full covariance.
+def full(rows, y, mean, spread, gradient, scale, s, t, options, proba):
+    """Write the posterior of each row, then learn it, with a full covariance.
 
     The last weight is that of the constant feature. ``options`` are prior, window, and the pricing.
     """
     n, last = mean.shape[0], mean.shape[0] - 1
     inverse, x, along = _inverse(scale), np.zeros(n), np.empty(n)
     x[last] = 1.0 if scale[last] > 0.0 else 0.0
-    for i in range(X.shape[0]):
-        is_pos = y[i] > 0.0
-        score, n_larger = _scaled(X[i], inverse, mean, x)
+    for i in range(y.shape[0]):
+        row, is_pos = _row(rows, i), y[i] > 0.0
+        score, n_larger = _scaled(row, inverse, mean, x)
         if n_larger > 0:
-            for j in range(last):
+            for k in range(row[0].shape[0]):
+                j = np.int64(_column(row, k))
                 if abs(x[j]) > _GROWN:
                     _widen(spread, s, options[0])
-                    _enlarge(mean, spread, gradient, scale, j, abs(np.float64(X[i, j])), options[0])
+                    _enlarge(mean, spread, gradient, scale, j, abs(np.float64(row[0][k])), options[0])
                     inverse[j] = 1.0 / scale[j]
-            score, _ = _scaled(X[i], inverse, mean, x)
+            score, _ = _scaled(row, inverse, mean, x)
         score += mean[last] * x[last]
         proba[i] = _sigmoid(score)
         # which examples are moderated must not depend on their labels
         is_early = t + i < max(_ALONE, _ALONE_EACH * n)
         gathers, step = _gathers(score, proba[i], is_pos, is_early, s, options)
         if gathers:
-            _add(gradient, step, x)
+            _add(gradient, step, x, row)
             _use_gathered(x, mean, spread, gradient, s, options, along)
         else:
             factor = _learn_alone(x, score, is_pos, mean, spread, gradient, s, options, along)
             proba[i] = _sigmoid(factor * score) if is_early else proba[i]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def full_csr(data, indices, indptr, y, mean, spread, gradient, scale, s, t, options, proba):
-    """`full_dense` for the rows of a CSR matrix."""
-    n, last = mean.shape[0], mean.shape[0] - 1
-    inverse, x, along = _inverse(scale), np.zeros(n), np.empty(n)
-    x[last] = 1.0 if scale[last] > 0.0 else 0.0
-    for i in range(indptr.shape[0] - 1):
-        values, columns, is_pos = data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]], y[i] > 0.0
-        score, n_larger = _scaled_csr(values, columns, inverse, mean, x)
-        if n_larger > 0:
-            for e in range(values.shape[0]):
-                j = columns[e]
-                if abs(x[j]) > _GROWN:
-                    _widen(spread, s, options[0])
-                    _enlarge(mean, spread, gradient, scale, j, abs(np.float64(values[e])), options[0])
-                    inverse[j] = 1.0 / scale[j]
-            score, _ = _scaled_csr(values, columns, inverse, mean, x)
-        score += mean[last] * x[last]
-        proba[i] = _sigmoid(score)
-        # which examples are moderated must not depend on their labels
-        is_early = t + i < max(_ALONE, _ALONE_EACH * n)
-        gathers, step = _gathers(score, proba[i], is_pos, is_early, s, options)
-        if gathers:
-            for e in range(values.shape[0]):
-                j = np.uint64(columns[e])
-                gradient[j] += step * x[j]
-            gradient[last] += step * x[last]
-            _use_gathered(x, mean, spread, gradient, s, options, along)
-        else:
-            factor = _learn_alone(x, score, is_pos, mean, spread, gradient, s, options, along)
-            proba[i] = _sigmoid(factor * score) if is_early else proba[i]
-        for e in range(values.shape[0]):
-            x[np.uint64(columns[e])] = 0.0
+        _forget(x, row)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -38,13 +38,7 @@ def next_due(n_seen: int, window: int | None = None) -> int:
 
 
 class RecentScores:
-    """Counts by class and bin.
-
-    Parameters
-    ----------
-    window : int, default=None
-        Examples to look back upon, about; ``None``: all, late ones more.
-    """
+    """Counts by class and bin."""
 
     def __init__(self, window: int | None = None) -> None:
         self.window = float(window or np.inf)
@@ -70,19 +64,7 @@ class RecentScores:
         return pooled_shares(self.counts) if self.has_both_classes() else np.zeros(_N_BINS)
 
     def best(self, metric: Metric) -> tuple[float, ErrorProfile, int] | None:
-        """Best cut for a metric.
-
-        Parameters
-        ----------
-        metric : Metric
-            From `csf.metrics`.
-
-        Returns
-        -------
-        tuple or None
-            Value, error profile, and place of the cut among the edges; the one with fewest positives of equals. None
-            until both classes have come.
-        """
+        """Best cut for a metric."""
         places, fp, tp = sums_above(self.counts)
         if fp[0] == 0.0 or tp[0] == 0.0:
             return None

@@ -234,10 +234,10 @@ class LinearOnlineClassifier(LinearRule, OnlineClassifier):
     shape (n_weights,). There ``n_weights`` is ``n_features``, plus 1 for the constant feature of value
     ``intercept_scaling``, which comes last, with ``fit_intercept``.
 
-    With a parameter ``step="adaptive"`` rows come as they are, and ``x_scale_`` is 1. Otherwise kernels multiply each
-    row by ``self.x_scale_`` on the fly (not the constant feature) and so see rows of length at most 1. The scale is the
-    largest power of two for which that holds among the first 1000 rows, in the course of which it may fall. Later rows
-    that are too long arrive shortened. Scores are positive for ``s > 0``.
+    Kernels multiply each row by ``self.x_scale_`` on the fly (not the constant feature) and so see rows of length at
+    most 1. The scale is the largest power of two for which that holds among the first 1000 rows, in the course of which
+    it may fall. Later rows that are too long arrive shortened. Scores are positive for ``s > 0``. Where
+    ``_scales_rows`` is False, rows come as they are, and ``x_scale_`` is 1.
     """
 
     fit_intercept: bool
@@ -245,6 +245,7 @@ class LinearOnlineClassifier(LinearRule, OnlineClassifier):
     x_scale_: float
 
     _sample_checks = NUMBERS
+    _scales_rows: bool = True
     # A score of 0 is negative, whichever label comes last.
     _cut = np.nextafter(0.0, np.inf)
 
@@ -298,7 +299,7 @@ class LinearOnlineClassifier(LinearRule, OnlineClassifier):
 
     def _take(self, X: Samples, y: FloatArray) -> list[Any]:
         """Hand on rows in pieces of one scale, or as they are to steps that need none."""
-        if getattr(self, "step", "paper") == "adaptive":
+        if not self._scales_rows:
             return super()._take(X, y)
         X, norm = within_range(X)
         results, start, n_rows = [], 0, y.size

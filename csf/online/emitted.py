@@ -20,6 +20,8 @@ __all__ = ["EmittedPredictions", "count_predictions"]
 class EmittedPredictions:
     """Counts of emitted predictions, for learners that keep them in ``self._counts``: tp, fp, fn, tn."""
 
+    n_seen_: int
+
     _counts: IntArray
 
     @property
@@ -32,6 +34,12 @@ class EmittedPredictions:
     def online_profile_(self) -> ErrorProfile:
         """Error profile of all predictions emitted so far; raises ValueError until both classes have been seen."""
         return ErrorProfile.from_counts(**self.online_counts_)
+
+    @property
+    def n_updates_(self) -> int:
+        """Steps made: one for each example."""
+        check_is_fitted(self)
+        return self.n_seen_
 
     def _numbers(self) -> dict[str, Any]:
         return self.online_counts_

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,7 +12,7 @@ from csf._common.compiled import njit
 from csf._common.typing import BoolArray, Estimator, FloatArray, Label, RandomState_
 from csf._validation import check_count
 from csf.linear.rule import check_positive
-from csf.online.posterior import PosteriorThreshold
+from csf.online.posterior import PosteriorThreshold, PublishedThresholds, ThresholdsOfShares
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
@@ -65,6 +65,18 @@ def fofo(proba, is_pos, state, squared_beta, step_scale, longest, counts):
     state[_SEEN], state[_POS], state[_RADIUS], state[_STAGE] = seen, pos, radius, stage
     state[_CENTRE], state[_ITERATE], state[_MEAN] = centre, iterate, mean
     state[_BLOCK], state[_IN_BLOCK], state[_IN_STAGE] = block, in_block, in_stage
+
+
+class PublishedFOFO(PublishedThresholds):
+    """Steps of the published size."""
+
+    step_scale = 1.0
+
+
+class AdaptiveFOFO(ThresholdsOfShares):
+    """Steps of a size that served well."""
+
+    step_scale = 3.0
 
 
 class FOFO(PosteriorThreshold):
@@ -168,6 +180,8 @@ class FOFO(PosteriorThreshold):
         self.pos_label = pos_label
         self.random_state = random_state
 
+    _rules: ClassVar = {"adaptive": AdaptiveFOFO, "paper": PublishedFOFO}
+
     def _level(self) -> float:
         return float(self._state[_MEAN])
 
@@ -184,9 +198,6 @@ class FOFO(PosteriorThreshold):
         if self.horizon is not None:
             check_count(self.horizon, "horizon")
 
-    def _numbers(self) -> dict[str, Any]:
-        return {"threshold": self.threshold_, **super()._numbers()}
-
     def _start_threshold(self) -> None:
         highest = 1.0 / (1.0 + self._squared_beta())
         horizon = self._n_expected if self.horizon is None else self.horizon
@@ -195,7 +206,6 @@ class FOFO(PosteriorThreshold):
         self._state = np.array([0.0, 0.0, 0.0, 0.0, 0.0, highest, block, 0.0, 1.0, 0.0])
 
     def _move_threshold(self, proba: FloatArray, is_pos: BoolArray) -> None:
-        usual = 1.0 if self.step == "paper" else 3.0
-        step_scale = usual if self.step_scale is None else float(self.step_scale)
+        step_scale = self._rule.step_scale if self.step_scale is None else float(self.step_scale)
         options = (self._square, step_scale, self._longest)
         fofo(proba, is_pos, self._state, *options, self._counts)

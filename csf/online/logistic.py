@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-import numbers
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.compiled import njit
 from csf._common.typing import Array, FloatArray, Label, RandomState_, Samples
-from csf._validation import check_choice
+from csf._validation import check_choice, check_number
 from csf.linear.rule import check_positive
-from csf.online._belief import Belief, Pricing, believe
-from csf.online._steps import check_step
-from csf.online.base import NUMBERS, LinearOnlineClassifier
+from csf.online._belief import Belief, BeliefSteps
+from csf.online._steps import SteppingLearner, StepRule
+from csf.online.base import NUMBERS
 from csf.online.emitted import EmittedPredictions, count_predictions
+from csf.online.rows import parts
 
 __all__ = ["OnlineLogistic"]
 
@@ -89,23 +88,42 @@ def _restart(v, u, a, p, q, averaging):
     return 1.0, 1.0 if averaging == NONE else 0.0, 1.0
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _dense_dots(x, v, u):
-    vx, ux = 0.0, 0.0
-    for j in range(x.shape[0]):
-        vx += x[j] * v[j]
-        ux += x[j] * u[j]
-    return vx, ux
+# One kernel for dense and sparse rows: see `csf.online._ascent`.
+@njit(cache=True, nogil=True)
+def _row(rows, i):
+    """Row i: its values, if sparse with their columns."""
+    if len(rows) == 1:
+        return (rows[0][i],)
+    data, indices, indptr = rows
+    return data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
+
+
+@njit(cache=True, nogil=True)
+def _column(row, k):
+    """Column of value k of a row."""
+    if len(row) == 1:
+        return k
+    return np.uint64(row[1][k])  # unsigned: no check for negative indices
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _csr_dots(values, columns, v, u):
-    vx, ux = 0.0, 0.0
+def _dots(row, v, u):
+    values, vx, ux = row[0], 0.0, 0.0
     for k in range(values.shape[0]):
-        j = np.uint64(columns[k])  # unsigned: no check for negative indices
+        j = _column(row, k)
         vx += values[k] * v[j]
         ux += values[k] * u[j]
     return vx, ux
+
+
+@njit(cache=True, nogil=True)
+def _add(row, v, d, u, back):
+    """Add multiples of a row to v and u."""
+    values = row[0]
+    for k in range(values.shape[0]):
+        j = _column(row, k)
+        v[j] += d * values[k]
+        u[j] += back * values[k]
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -117,75 +135,30 @@ def _square(x):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _posterior(score, is_pos, counts):
-    """Clipped posterior; the prediction at 0.5 is counted."""
-    proba = min(max(_sigmoid(score), _LEAST_PROBA), 1.0 - _LEAST_PROBA)
-    counts[(0 if is_pos else 1) if proba >= 0.5 else (2 if is_pos else 3)] += 1
-    return proba
+def logistic(rows, y, x_scale, constant, v, u, s, t, options, proba):
+    """Write the posterior of each row, then learn it.
 
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def logistic_dense(X, y, x_scale, constant, v, u, s, t, options, counts, proba):
-    """Write the posterior of each dense row, then learn it.
-
-    ``v`` and ``u`` have a last entry for the constant feature, which is 0 where there is none; ``s`` are the
-    scalars, ``t`` rows came before, ``options`` are eta0, alpha, radius, averaging, gain.
+    ``v`` and ``u`` have a last entry for the constant feature, which is 0 where there is none; ``s`` are the scalars,
+    ``t`` rows came before, ``options`` are eta0, alpha, radius, averaging, gain.
     """
-    n_rows, n_features = X.shape
-    eta0, alpha, radius, averaging, more = options
-    eta, share = _schedule(t, n_rows, eta0, alpha, averaging, more)
-    a, p, q, squared_norm = s[A], s[P], s[Q], s[SQUARED_NORM]
-    last, refresh, xx = n_features, max(1000, n_features), 0.0
-    for i in range(n_rows):
-        x, is_pos = X[i], y[i] > 0.0
-        vx, ux = _dense_dots(x, v, u)
-        vx, ux = vx * x_scale + v[last] * constant, ux * x_scale + u[last] * constant
-        proba[i] = _posterior(p * vx + q * ux, is_pos, counts)
-        if radius < np.inf:
-            xx = _square(x) * x_scale * x_scale + constant * constant
-        a, p, q, squared_norm, d, back = _advance(
-            a, p, q, squared_norm, vx, xx, is_pos, eta[i], share[i], alpha, radius
-        )
-        if share[i] == 1.0 and averaging != NONE:
-            u[:] = 0.0
-        for j in range(n_features):
-            v[j] += d * x_scale * x[j]
-        if back != 0.0:
-            for j in range(n_features):
-                u[j] += back * x_scale * x[j]
-        v[last] += d * constant
-        u[last] += back * constant
-        if a < _SHRUNK or q < _FADED:
-            a, p, q = _restart(v, u, a, p, q, averaging)
-        if radius < np.inf and (t + i + 1) % refresh == 0:
-            squared_norm = a * a * _square(v)
-    s[A], s[P], s[Q], s[SQUARED_NORM] = a, p, q, squared_norm
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def logistic_csr(data, indices, indptr, y, x_scale, constant, v, u, s, t, options, counts, proba):
-    """`logistic_dense` for the rows of a CSR matrix; a step costs as much as its row has entries."""
-    n_rows, last = indptr.shape[0] - 1, v.shape[0] - 1
+    n_rows, last = y.shape[0], v.shape[0] - 1
     eta0, alpha, radius, averaging, more = options
     eta, share = _schedule(t, n_rows, eta0, alpha, averaging, more)
     a, p, q, squared_norm = s[A], s[P], s[Q], s[SQUARED_NORM]
     refresh, xx = max(1000, last), 0.0
     for i in range(n_rows):
-        values, columns, is_pos = data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]], y[i] > 0.0
-        vx, ux = _csr_dots(values, columns, v, u)
+        row, is_pos = _row(rows, i), y[i] > 0.0
+        vx, ux = _dots(row, v, u)
         vx, ux = vx * x_scale + v[last] * constant, ux * x_scale + u[last] * constant
-        proba[i] = _posterior(p * vx + q * ux, is_pos, counts)
+        proba[i] = _sigmoid(p * vx + q * ux)
         if radius < np.inf:
-            xx = _square(values) * x_scale * x_scale + constant * constant
+            xx = _square(row[0]) * x_scale * x_scale + constant * constant
         a, p, q, squared_norm, d, back = _advance(
             a, p, q, squared_norm, vx, xx, is_pos, eta[i], share[i], alpha, radius
         )
         if share[i] == 1.0 and averaging != NONE:
             u[:] = 0.0
-        for k in range(values.shape[0]):
-            j = np.uint64(columns[k])
-            v[j] += d * x_scale * values[k]
-            u[j] += back * x_scale * values[k]
+        _add(row, v, d * x_scale, u, back * x_scale)
         v[last] += d * constant
         u[last] += back * constant
         if a < _SHRUNK or q < _FADED:
@@ -195,7 +168,39 @@ def logistic_csr(data, indices, indptr, y, x_scale, constant, v, u, s, t, option
     s[A], s[P], s[Q], s[SQUARED_NORM] = a, p, q, squared_norm
 
 
-class OnlineLogistic(EmittedPredictions, LinearOnlineClassifier):
+class GradientSteps(StepRule):
+    """Steps of a global size, with averaged weights."""
+
+    def __init__(self, learner: OnlineLogistic, n_features: int) -> None:
+        self.v, self.u = np.zeros((2, n_features + 1))
+        self.scalars = np.array([1.0, 1.0, 1.0, 0.0])
+
+    @staticmethod
+    def check(learner: OnlineLogistic) -> None:
+        """Raise for a bad parameter of these steps."""
+        check_positive(learner.eta0, "eta0")
+        if learner.radius is not None:
+            check_positive(learner.radius, "radius")
+        for name in ("alpha", "gain"):
+            check_number(getattr(learner, name), name)
+        check_choice(learner.averaging, "averaging", AVERAGING)
+
+    def learn(self, learner: OnlineLogistic, X: Samples, y: FloatArray) -> FloatArray:
+        """Posterior of each row before it is learnt, which it then is."""
+        proba, radius = np.empty(y.size), math.inf if learner.radius is None else float(learner.radius)
+        averaging = AVERAGING.index(learner.averaging)
+        options = (float(learner.eta0), float(learner.alpha), radius, averaging, float(learner.gain))
+        state = (learner.x_scale_, learner._constant(), self.v, self.u, self.scalars)
+        logistic(parts(X), y, *state, learner.n_seen_, options, proba)
+        return proba
+
+    def weights(self) -> tuple[Array, Array]:
+        """The average, and the last weights."""
+        a, p, q, _ = self.scalars
+        return p * self.v + q * self.u, a * self.v
+
+
+class OnlineLogistic(EmittedPredictions, SteppingLearner):
     r"""Logistic regression, one step an example.
 
     Parameters
@@ -278,6 +283,8 @@ class OnlineLogistic(EmittedPredictions, LinearOnlineClassifier):
 
     threshold_: float
 
+    _rules: ClassVar = {"adaptive": BeliefSteps, "paper": GradientSteps}
+    _of_paper = ("eta0", "alpha", "radius", "averaging", "gain")
     # Probability 1/2 is positive.
     _cut = 0.0
 
@@ -315,10 +322,9 @@ class OnlineLogistic(EmittedPredictions, LinearOnlineClassifier):
         self.random_state = random_state
 
     @property
-    def n_updates_(self) -> int:
-        """Steps made: one for each example."""
-        check_is_fitted(self)
-        return self.n_seen_
+    def _belief(self) -> Belief | None:
+        """What it believes of the weights, where its steps go by that."""
+        return getattr(self._rule, "belief", None)
 
     def predict_proba(self, X: Samples) -> Array:
         """Probabilities of both classes, none below 1e-12.
@@ -338,56 +344,16 @@ class OnlineLogistic(EmittedPredictions, LinearOnlineClassifier):
         last = np.exp(-np.logaddexp(0.0, -score)).clip(_LEAST_PROBA, 1.0 - _LEAST_PROBA)
         return np.column_stack([1.0 - last, last])
 
-    def _check_parameters(self) -> None:
-        check_step(self, of_paper=("eta0", "alpha", "radius", "averaging", "gain"))
-        check_positive(self.prior, "prior")
-        if self.step == "adaptive":
-            return
-        check_positive(self.eta0, "eta0")
-        if self.radius is not None:
-            check_positive(self.radius, "radius")
-        for name in ("alpha", "gain"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, numbers.Real):
-                raise TypeError(f"{name} must be a number >= 0, got {value!r}")
-            number: Any = value
-            if not 0.0 <= number < math.inf:
-                raise ValueError(f"{name} must be finite and >= 0, got {value!r}")
-        check_choice(self.averaging, "averaging", AVERAGING)
-
     def _start(self, n_features: int) -> None:
+        super()._start(n_features)
         self.threshold_ = 0.5
         self._counts = np.zeros(4, dtype=np.int64)
-        if self.step == "adaptive":
-            constant = self._constant()
-            self._belief = Belief(n_features, prior=self.prior, constant=constant, window=self.window)
-            return
-        self._v, self._u = np.zeros((2, n_features + 1))
-        self._scalars = np.array([1.0, 1.0, 1.0, 0.0])
 
     def _step(self, X: Samples, y: FloatArray) -> FloatArray:
-        proba = np.empty(y.size)
-        if self.step == "adaptive":
-            believe(self._belief, X, y, self.n_seen_, Pricing(), proba)
-            count_predictions(proba >= self.threshold_, y > 0.0, self._counts)
-            return proba.clip(_LEAST_PROBA, 1.0 - _LEAST_PROBA)
-        radius = math.inf if self.radius is None else float(self.radius)
-        averaging = AVERAGING.index(self.averaging)
-        options = (float(self.eta0), float(self.alpha), radius, averaging, float(self.gain))
-        state = (self.x_scale_, self._constant(), self._v, self._u, self._scalars)
-        rest = (self.n_seen_, options, self._counts, proba)
-        if issparse(X):
-            logistic_csr(X.data, X.indices, X.indptr, y, *state, *rest)
-        else:
-            logistic_dense(X, y, *state, *rest)
-        return proba
+        proba = super()._step(X, y)
+        count_predictions(proba >= self.threshold_, y > 0.0, self._counts)
+        return proba.clip(_LEAST_PROBA, 1.0 - _LEAST_PROBA)
 
     def _predict_then_learn(self, X: Samples, y: FloatArray) -> FloatArray:
         """Probability of the positive class in each checked row before it is learnt, which it then is."""
         return np.concatenate(self._learn(X, y))
-
-    def _weights(self) -> tuple[Array, Array]:
-        if self.step == "adaptive":
-            return self._belief.weights()
-        a, p, q, _ = self._scalars
-        return p * self._v + q * self._u, a * self._v

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import numbers
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from csf._common.compiled import njit
 from csf._common.typing import BoolArray, Estimator, FloatArray, Label, RandomState_
-from csf.online.posterior import PosteriorThreshold
+from csf._validation import check_share
+from csf.online.posterior import PosteriorThreshold, PublishedThresholds, ThresholdsOfShares
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
@@ -22,35 +22,48 @@ _NUMERATOR, _DENOMINATOR, _THRESHOLD = range(3)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _next(state, predicted, positive, squared_beta, forgetting):
-    """Sums and threshold after one more example."""
-    a, b, threshold = state
-    a = forgetting * a + (1.0 if predicted and positive else 0.0)
-    b = forgetting * b + (squared_beta if positive else 0.0) + (1.0 if predicted else 0.0)
-    return a, b, (a / b if b > 0.0 else threshold)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def ofo(proba, is_pos, state, squared_beta, forgetting, counts):
-    """Emit predictions for posteriors in order, each with the threshold of the examples before it."""
-    now = state[_NUMERATOR], state[_DENOMINATOR], state[_THRESHOLD]
+    """Emit predictions for posteriors in order, each with the threshold of the examples before it.
+
+    ``forgetting`` has the factor of the sums for each example.
+    """
+    a, b, threshold = state[_NUMERATOR], state[_DENOMINATOR], state[_THRESHOLD]
     for i in range(proba.shape[0]):
-        predicted, positive = proba[i] >= now[_THRESHOLD], is_pos[i]
+        predicted, positive = proba[i] >= threshold, is_pos[i]
         counts[(0 if positive else 1) if predicted else (2 if positive else 3)] += 1
-        now = _next(now, predicted, positive, squared_beta, forgetting)
-    state[_NUMERATOR], state[_DENOMINATOR], state[_THRESHOLD] = now
+        a = forgetting[i] * a + (1.0 if predicted and positive else 0.0)
+        b = forgetting[i] * b + (squared_beta if positive else 0.0) + (1.0 if predicted else 0.0)
+        threshold = a / b if b > 0.0 else threshold
+    state[_NUMERATOR], state[_DENOMINATOR], state[_THRESHOLD] = a, b, threshold
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def ofo_of_late(proba, is_pos, state, squared_beta, t, window, counts):
-    """`ofo`, where example t weighs t times as much as the first, and more with a window; ``t`` came before."""
-    now = state[_NUMERATOR], state[_DENOMINATOR], state[_THRESHOLD]
-    for i in range(proba.shape[0]):
-        predicted, positive = proba[i] >= now[_THRESHOLD], is_pos[i]
-        counts[(0 if positive else 1) if predicted else (2 if positive else 3)] += 1
-        forgetting = min(1.0 - 1.0 / (t + i + 2.0), 1.0 - 1.0 / window)
-        now = _next(now, predicted, positive, squared_beta, forgetting)
-    state[_NUMERATOR], state[_DENOMINATOR], state[_THRESHOLD] = now
+class PublishedOFO(PublishedThresholds):
+    """Sums that forget at a given rate, from a threshold of 0 on."""
+
+    @staticmethod
+    def start(highest: float) -> float:
+        """First threshold, without a prior."""
+        return 0.0
+
+    @staticmethod
+    def forgetting(learner: OFO, n_before: int, n_rows: int) -> FloatArray:
+        """Factor of the sums for each of the next examples."""
+        return np.full(n_rows, float(learner.forgetting))
+
+
+class AdaptiveOFO(ThresholdsOfShares):
+    """Sums in which example t weighs t, and more with a window, from the highest threshold on."""
+
+    @staticmethod
+    def start(highest: float) -> float:
+        """First threshold."""
+        return highest
+
+    @staticmethod
+    def forgetting(learner: OFO, n_before: int, n_rows: int) -> FloatArray:
+        """Factor of the sums for each of the next examples."""
+        later = np.arange(n_before + 2.0, n_before + n_rows + 2.0)
+        return np.minimum(1.0 - 1.0 / later, 1.0 - 1.0 / float(learner.window or np.inf))
 
 
 class OFO(PosteriorThreshold):
@@ -154,6 +167,7 @@ class OFO(PosteriorThreshold):
         self.pos_label = pos_label
         self.random_state = random_state
 
+    _rules: ClassVar = {"adaptive": AdaptiveOFO, "paper": PublishedOFO}
     _of_paper = ("prior", "forgetting")
 
     def _level(self) -> float:
@@ -161,10 +175,7 @@ class OFO(PosteriorThreshold):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if isinstance(self.forgetting, bool) or not isinstance(self.forgetting, numbers.Real):
-            raise TypeError(f"forgetting must be a number in (0, 1], got {self.forgetting!r}")
-        if not 0.0 < self.forgetting <= 1.0:
-            raise ValueError(f"forgetting must be a number in (0, 1], got {self.forgetting!r}")
+        check_share(self.forgetting, "forgetting")
         try:
             a, b = map(float, self.prior)
         except (TypeError, ValueError):
@@ -173,18 +184,11 @@ class OFO(PosteriorThreshold):
         if not (0.0 <= b < np.inf and 0.0 <= a <= b * highest * (1.0 + 1e-12)):
             raise ValueError(f"prior must be (a, b) with 0 <= a <= {highest:g} * b, got {self.prior!r}")
 
-    def _numbers(self) -> dict[str, Any]:
-        return {"threshold": self.threshold_, **super()._numbers()}
-
     def _start_threshold(self) -> None:
         a, b = map(float, self.prior)
-        first = 0.0 if self.step == "paper" else 1.0 / (1.0 + self._squared_beta())
+        first = self._rule.start(1.0 / (1.0 + self._squared_beta()))
         self._state = np.array([a, b, a / b if b > 0.0 else first])
 
     def _move_threshold(self, proba: FloatArray, is_pos: BoolArray) -> None:
-        if self.step == "adaptive":
-            n_before = int(self._counts.sum())
-            window = float(self.window or np.inf)
-            ofo_of_late(proba, is_pos, self._state, self._square, n_before, window, self._counts)
-            return
-        ofo(proba, is_pos, self._state, self._square, float(self.forgetting), self._counts)
+        forgetting = self._rule.forgetting(self, int(self._counts.sum()), proba.size)
+        ofo(proba, is_pos, self._state, self._square, forgetting, self._counts)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array, FloatArray, Label, RandomState_, Samples
@@ -28,11 +27,11 @@ from csf.online._experts import (
     P,
     Q,
     areas,
-    omcsl_csr,
-    omcsl_dense,
+    omcsl,
 )
 from csf.online.base import LinearOnlineClassifier
 from csf.online.emitted import EmittedPredictions, value_of_counts
+from csf.online.rows import parts
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
@@ -183,12 +182,6 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
         below = self._squared_beta() * (self._pos[POS] - self._pos[POS_OLD]) + predicted_pos
         return int(np.argmax(tp / np.maximum(below, 1e-300)))
 
-    @property
-    def n_updates_(self) -> int:
-        """Steps of each expert: one for each example."""
-        check_is_fitted(self)
-        return self.n_seen_
-
     def _check_parameters(self) -> None:
         if not self._ranks() and not isinstance(get_metric(self.metric), FBeta | Jaccard):
             raise TypeError(
@@ -246,10 +239,7 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
         options = (*numbers_, measure, bool(self.average))
         state = (self.x_scale_, self._constant(), self._V, self._U, self._state, self._pos, self._hist)
         rest = (self.n_seen_, self._costs(), options, self._rng.random(y.size), self._counts)
-        if issparse(X):
-            omcsl_csr(X.data, X.indices, X.indptr, y, *state, *rest)
-        else:
-            omcsl_dense(X, y, *state, *rest)
+        omcsl(parts(X), y, *state, *rest)
 
     def _weights(self) -> tuple[Array, Array]:
         k = self.best_expert_

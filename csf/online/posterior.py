@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import logit
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from csf._common.typing import Array, BoolArray, Estimator, FloatArray, IntArray, Samples
+from csf._common.typing import Array, BoolArray, Estimator, FloatArray, Samples
 from csf._sklearn import clone
 from csf._validation import check_count
 from csf.metrics import FBeta, Jaccard, get_metric
-from csf.online._early import EarlyRows
-from csf.online._recent import RecentScores, bins_of, next_due, posterior_at
+from csf.online._aim import LookBack
+from csf.online._recent import bins_of, posterior_at
 from csf.online._steps import check_step
 from csf.online.base import NUMBERS, OnlineClassifier
 from csf.online.emitted import EmittedPredictions, value_of_counts
@@ -23,10 +24,68 @@ from csf.scores.responses import margin, positive_score
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
+    from csf.online._belief import Belief
 
-__all__ = ["PosteriorThreshold"]
+__all__ = ["PosteriorThreshold", "PublishedThresholds", "ThresholdsOfShares"]
 
 _TINY = np.finfo(np.float64).tiny
+
+
+class PublishedThresholds:
+    """As published: thresholds apply to the probabilities of the learner."""
+
+    def __init__(self, belief: Belief | None, window: int | None) -> None:
+        """Nothing is to be kept."""
+
+    def meet(self, X: Samples, is_pos: BoolArray) -> None:
+        """Nothing is to be kept of a chunk."""
+
+    def piece(self, n_left: int, n_seen: int) -> int:
+        """Rows to take at a time: all."""
+        return n_left
+
+    def posterior(self, level: float) -> float:
+        """Probability of the learner at a threshold."""
+        return level
+
+    def follow(self, learner: PosteriorThreshold, proba: FloatArray, is_pos: BoolArray) -> None:
+        """Move the threshold over examples in order."""
+        learner._move_threshold(proba, is_pos)
+
+
+class ThresholdsOfShares:
+    """Thresholds apply to the share of positives among recent examples with such a probability."""
+
+    def __init__(self, belief: Belief | None, window: int | None) -> None:
+        self.look, self.belief = LookBack(belief, window), belief
+        self.shares = self.look.recent.shares()
+
+    def meet(self, X: Samples, is_pos: BoolArray) -> None:
+        """Keep early rows of a chunk."""
+        self.look.keep(X, is_pos)
+
+    def piece(self, n_left: int, n_seen: int) -> int:
+        """Rows to take at a time: while early rows are kept, up to where they are scored again."""
+        early = self.look.early
+        if early is None or not early.wanted:
+            return n_left
+        return min(n_left, max(self.look.due, early.next) - n_seen)
+
+    def posterior(self, level: float) -> float:
+        """Probability of the learner at which the share is so large."""
+        return posterior_at(int(np.searchsorted(self.shares, level)))
+
+    def follow(self, learner: PosteriorThreshold, proba: FloatArray, is_pos: BoolArray) -> None:
+        """Move the threshold by what recent examples say about posteriors in the same bins."""
+        bins = bins_of(proba)
+        for part in self.look.pieces(bins.size, learner.n_seen_):
+            n_seen = learner.n_seen_ + part.stop
+            learner._move_threshold(self.shares[bins[part]], is_pos[part])
+            if self.look.add(bins[part], is_pos[part], n_seen):
+                again = self.look.again(self.belief, n_seen)
+                self.shares = self.look.recent.shares()
+                if again is not None:
+                    learner._move_threshold_anew(self.shares[again[0]], again[1])
 
 
 class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
@@ -41,10 +100,10 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
     kept: the present weights score them again and again, and the threshold goes through them anew, as long as there are
     no more. Scores from before would say little of weights that have moved since.
 
-    Parameters in ``_of_paper`` are for ``step="paper"`` alone. Learners of csf predict each example before they learn
-    it, in one compiled loop. Any other learner with ``partial_fit`` and ``predict_proba`` predicts ``batch_size``
-    examples at a time and then learns them; before it has learnt anything, the probability is 1/2. So labels never
-    reach a prediction for their own example.
+    The rules by the values of ``step`` are ``_rules``. Parameters in ``_of_paper`` are for ``step="paper"`` alone.
+    Learners of csf predict each example before they learn it, in one compiled loop. Any other learner with
+    ``partial_fit`` and ``predict_proba`` predicts ``batch_size`` examples at a time and then learns them; before it has
+    learnt anything, the probability is 1/2. So labels never reach a prediction for their own example.
     """
 
     metric: str | Metric
@@ -54,15 +113,15 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
     batch_size: int
     posterior_: Estimator
 
-    _of_paper: tuple[str, ...] = ()
+    _rules: ClassVar[Mapping[str, type[PublishedThresholds | ThresholdsOfShares]]]
+    _of_paper: ClassVar[tuple[str, ...]] = ()
+    _rule: Any  # of the class that `_rules` says
 
     @property
     def threshold_(self) -> float:
         """Threshold for the probability of the positive class, from the learner."""
         check_is_fitted(self)
-        if self.step == "paper":
-            return self._level()
-        return posterior_at(int(np.searchsorted(self._shares, self._level())))
+        return self._rule.posterior(self._level())
 
     @property
     def level_(self) -> float:
@@ -92,12 +151,6 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
         """Coefficients of the learner's last step, where it averages them."""
         check_is_fitted(self)
         return self.posterior_.coef_last_
-
-    @property
-    def n_updates_(self) -> int:
-        """Updates of the threshold: one for each example."""
-        check_is_fitted(self)
-        return self.n_seen_
 
     def predict_proba(self, X: Samples) -> Array:
         """Probabilities of both classes, from the learner.
@@ -136,6 +189,9 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
         last = margin(proba, threshold, is_last) > 0.0
         return np.where(last, np.maximum(distance, _TINY), np.minimum(distance, 0.0))
 
+    def _numbers(self) -> dict[str, Any]:
+        return {"threshold": self.threshold_, **super()._numbers()}
+
     @abstractmethod
     def _level(self) -> float:
         """Posterior from which on the positive class is predicted."""
@@ -151,7 +207,9 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
     def _posteriors(self, X: Samples) -> FloatArray:
         """Probabilities of the positive class."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **NUMBERS)
+        return self._proba_of_pos(validate_data(self, X, reset=False, **NUMBERS))
+
+    def _proba_of_pos(self, X: Samples) -> FloatArray:
         return positive_score(self.posterior_, X, self.pos_label_, ("predict_proba",))
 
     def _check_parameters(self) -> None:
@@ -190,74 +248,36 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
         if self._learner_predicts_first():
             self.posterior_.set_params(pos_label=self.pos_label_)._adopt(self.classes_, n_features, self._rng)
         self._counts = np.zeros(4, dtype=np.int64)
-        if self.step == "adaptive":
-            self._recent, self._due = RecentScores(self.window), next_due(0)
-            self._shares = self._recent.shares()
-            belief = getattr(self.posterior_, "_belief", None)
-            self._early = None if belief is None else EarlyRows(belief, self.window)
+        self._rule = self._rules[self.step](getattr(self.posterior_, "_belief", None), self.window)
         self._start_threshold()
 
     def _learner_predicts_first(self) -> bool:
         return hasattr(self.posterior_, "_predict_then_learn")
 
-    def _kept(self) -> EarlyRows | None:
-        """Rows so far, which are to be scored again; None where none are kept."""
-        early = self._early if self.step == "adaptive" else None
-        return early if early is not None and early.wanted else None
-
     def _learn(self, X: Samples, y: FloatArray) -> list[Any]:
         """Learn checked rows; the squared beta is that of the parameters at the start of a chunk."""
         self._square = self._squared_beta()
-        kept = self._kept()
-        if kept is not None:
-            kept.keep(X, y > 0.0)
+        self._rule.meet(X, y > 0.0)
         return super()._learn(X, y)
 
     def _piece(self, n_left: int) -> int:
-        kept = self._kept()
-        if kept is not None:
-            return min(n_left, max(self._due, kept.next) - self.n_seen_)
-        return n_left if self._learner_predicts_first() else self.batch_size
+        return self._rule.piece(n_left, self.n_seen_) if self._learner_predicts_first() else self.batch_size
 
     def _step(self, X: Samples, y: FloatArray) -> None:
         if self._learner_predicts_first():
             proba = self.posterior_._predict_then_learn(X, y)
-        elif self.n_seen_:
-            proba = positive_score(self.posterior_, X, self.pos_label_, ("predict_proba",))
         else:
-            proba = np.full(y.size, 0.5)
-        if not self._learner_predicts_first():
+            unknown = self.n_seen_ == 0
+            proba = np.full(y.size, 0.5) if unknown else self._proba_of_pos(X)
             self.posterior_.partial_fit(X, self._labels(y), classes=self.classes_)
-        if self.step == "paper":
-            self._move_threshold(proba, y > 0.0)
-            return
-        self._follow(bins_of(proba), y > 0.0)
+        self._rule.follow(self, proba, y > 0.0)
 
-    def _follow(self, bins: IntArray, is_pos: BoolArray) -> None:
-        """Move the threshold by what recent examples say about posteriors in these bins."""
-        start = 0
-        while start < bins.size:
-            stop = min(bins.size, self._due - self.n_seen_)
-            part = slice(start, stop)
-            self._move_threshold(self._shares[bins[part]], is_pos[part])
-            self._recent.add(bins[part], is_pos[part])
-            if self.n_seen_ + stop == self._due:
-                self._look(self._due)
-                self._due = next_due(self._due, self.window)
-            start = stop
-
-    def _look(self, n_seen: int) -> None:
-        """Bring shares up to date; while rows are kept, go through them again with the scores they have now."""
-        kept = self._kept()
-        again = None if kept is None else kept.again(self.posterior_._belief, n_seen)
-        if again is not None:
-            self._recent.replace(*again)
-        self._shares = self._recent.shares()
-        if again is not None:
-            emitted, self._counts = self._counts, np.zeros_like(self._counts)
-            self._start_threshold()
-            self._move_threshold(self._shares[again[0]], again[1])
-            self._counts = emitted
+    def _move_threshold_anew(self, proba: FloatArray, is_pos: BoolArray) -> None:
+        """Go through early examples from the beginning; what was emitted for them stays."""
+        emitted, self._counts = self._counts, np.zeros_like(self._counts)
+        self._start_threshold()
+        self._move_threshold(proba, is_pos)
+        self._counts = emitted
 
     def _labels(self, y: FloatArray) -> Array:
         """Labels of signs."""

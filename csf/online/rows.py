@@ -16,6 +16,7 @@ __all__ = [
     "canonical",
     "lengths",
     "linear_scores",
+    "parts",
     "power_of_two_above",
     "rows",
     "shorten",
@@ -29,27 +30,7 @@ _SMALL = 2.0**-520
 
 
 def are_ready(X: Any, y: Any, n_features: int) -> bool:
-    """Whether a chunk is what the general check would return unchanged: one look at its values instead of several.
-
-    Parameters
-    ----------
-    X : object
-        Samples; anything.
-    y : object
-        Labels; anything.
-    n_features : int
-        Number of features that they must have.
-
-    Returns
-    -------
-    bool
-        ``False`` where the general check has to decide.
-
-    Examples
-    --------
-    >>> are_ready(np.ones((2, 3)), np.array([0, 1]), 3), are_ready(np.full((2, 3), np.nan), np.array([0, 1]), 3)
-    (True, False)
-    """
+    """Whether a chunk is what the general check would return unchanged: one look at its values instead of several."""
     chunk = X
     if type(X) is np.ndarray:
         values, fits = chunk, X.ndim == 2 and X.flags.c_contiguous
@@ -80,6 +61,11 @@ def canonical(X: Samples) -> Samples:
     return X
 
 
+def parts(X: Samples) -> tuple[Array, ...]:
+    """Rows as kernels take them: one array, or values, columns and ends of sparse rows."""
+    return (X.data, X.indices, X.indptr) if issparse(X) else (X,)
+
+
 def rows(X: Samples, start: int, stop: int) -> Samples:
     """Rows from ``start`` to ``stop``, without a copy where that is all of them."""
     return X if start == 0 and stop == X.shape[0] else X[start:stop]
@@ -99,8 +85,7 @@ def linear_scores(X: Samples, coef: Array, intercept: float) -> FloatArray:
 
 def lengths(X: Samples) -> FloatArray:
     """Euclidean length of each row, at most 2**1000."""
-    out = csr_lengths(X.data, X.indptr) if issparse(X) else dense_lengths(X)
-    return np.minimum(out, _LONGEST)
+    return np.minimum(row_lengths(parts(X)), _LONGEST)
 
 
 def within_range(X: Samples) -> tuple[Samples, FloatArray]:
@@ -149,25 +134,22 @@ def _careful_length(values):
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def dense_lengths(X):
-    """`lengths` of dense rows."""
-    out = np.empty(X.shape[0])
-    for i in range(X.shape[0]):
-        square = 0.0
-        for j in range(X.shape[1]):
-            square += np.float64(X[i, j]) * np.float64(X[i, j])
-        out[i] = math.sqrt(square) if 1e-280 < square < 1e280 else _careful_length(X[i])
+def row_lengths(rows):
+    """`lengths` of the rows of ``(X,)`` or ``(data, indices, indptr)``."""
+    n_rows = rows[0].shape[0] if len(rows) == 1 else rows[2].shape[0] - 1
+    out = np.empty(n_rows)
+    for i in range(n_rows):
+        values, square = _values(rows, i), 0.0
+        for k in range(values.shape[0]):
+            square += np.float64(values[k]) * np.float64(values[k])
+        out[i] = math.sqrt(square) if 1e-280 < square < 1e280 else _careful_length(values)
     return out
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def csr_lengths(data, indptr):
-    """`lengths` of the rows of a CSR matrix."""
-    out = np.empty(indptr.shape[0] - 1)
-    for i in range(out.shape[0]):
-        square = 0.0
-        for k in range(indptr[i], indptr[i + 1]):
-            square += np.float64(data[k]) * np.float64(data[k])
-        plain = 1e-280 < square < 1e280
-        out[i] = math.sqrt(square) if plain else _careful_length(data[indptr[i] : indptr[i + 1]])
-    return out
+# One kernel for dense and sparse rows: see `csf.online._ascent`.
+@njit(cache=True, nogil=True)
+def _values(rows, i):
+    """Values of row i."""
+    if len(rows) == 1:
+        return rows[0][i]
+    return rows[0][rows[2][i] : rows[2][i + 1]]

@@ -3,34 +3,17 @@
 from __future__ import annotations
 
 import math
-import numbers
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array, BoolArray, Costs, FloatArray, Label, RandomState_, Samples
-from csf._validation import check_choice, check_count, check_fraction
+from csf._validation import check_choice, check_count, check_fraction, check_number, check_share
 from csf.linear.rule import check_positive
 from csf.metrics import Concave, GMean, HMean, LinearFractional, MinRate, QMean, get_metric
-from csf.online._aim import AimedLearner
-from csf.online._ascent import (
-    ALPHA,
-    BETA,
-    GMEAN,
-    HMEAN,
-    MIN,
-    N_STEPS,
-    QMEAN,
-    REWARDS,
-    A,
-    Options,
-    P,
-    Q,
-    ascend,
-    initial_scalars,
-)
-from csf.online._steps import check_step
+from csf.online._aim import AimedLearner, AimedSteps
+from csf.online._ascent import GMEAN, HMEAN, MIN, QMEAN, REWARDS, AscentSteps, Options
 
 if TYPE_CHECKING:
     from csf.errors.profile import ErrorProfile
@@ -47,8 +30,44 @@ CHOICES = {
 # Share of each class that is held out to tell when to stop, and the least rise of the metric that counts.
 _HELD_OUT, _LEAST_RISE = 0.1, 1e-4
 
-# Parameters of the published steps alone.
-_OF_PAPER = ("eta0", "dual_eta0", "radius", "reward", "sampling", "dual", "memory", "eps", "gain", "pos")
+
+class PrimalDualSteps(AscentSteps):
+    """The published steps: each example moves the weights up and the prices down."""
+
+    @staticmethod
+    def check(learner: SPADE) -> None:
+        """Raise for a bad parameter of these steps."""
+        for name in ("eta0", "dual_eta0", "radius"):
+            check_positive(getattr(learner, name), name)
+        for name, accepted in CHOICES.items():
+            check_choice(getattr(learner, name), name, accepted)
+        check_share(learner.memory, "memory")
+        check_number(learner.gain, "gain")
+        if learner.pos is not None:
+            check_fraction(learner.pos, "pos")
+
+    def learn(self, learner: SPADE, X: Samples, y: FloatArray) -> None:
+        """Learn rows in order."""
+        uniform = learner._rng.random(y.size if learner.sampling == "balanced" else 0)
+        self.ascend(learner, X, y, uniform, self.options(learner))
+
+    @staticmethod
+    def options(learner: SPADE) -> Options:
+        """Parameters as the kernel wants them."""
+        metric = learner._check_metric()
+        return Options(
+            measure=MEASURES[type(metric)],
+            reward=REWARDS.index(learner.reward),
+            eta0=float(learner.eta0),
+            dual_eta0=float(learner.dual_eta0),
+            radius=float(learner.radius),
+            pos=0.0 if learner.pos is None else float(learner.pos),
+            balanced=learner.sampling == "balanced",
+            closed=learner.dual == "closed",
+            memory=float(learner.memory),
+            eps=metric.eps if isinstance(metric, GMean) and learner.eps == "fixed" else 0.0,
+            gain=float(learner.gain),
+        )
 
 
 class SPADE(AimedLearner):
@@ -187,6 +206,9 @@ class SPADE(AimedLearner):
 
     validation_scores_: Array
 
+    _rules: ClassVar = {"adaptive": AimedSteps, "paper": PrimalDualSteps}
+    _of_paper = ("eta0", "dual_eta0", "radius", "reward", "sampling", "dual", "memory", "eps", "gain", "pos")
+
     def __init__(
         self,
         metric: str | Concave = "qmean",
@@ -238,37 +260,13 @@ class SPADE(AimedLearner):
     def dual_(self) -> tuple[float, float]:
         """Last prices of the two rates, ``(alpha, beta)``."""
         check_is_fitted(self)
-        return float(self._scalars[ALPHA]), float(self._scalars[BETA])
-
-    @property
-    def n_updates_(self) -> int:
-        """Steps made."""
-        check_is_fitted(self)
-        if self.step == "adaptive":
-            return self.n_seen_
-        return int(self._scalars[N_STEPS])
+        alpha, beta = self._rule.prices
+        return float(alpha), float(beta)
 
     def _check_parameters(self) -> None:
-        check_step(self, of_paper=_OF_PAPER)
-        self._check_metric()
-        check_positive(self.prior, "prior")
+        super()._check_parameters()
         if self.patience is not None:
             check_count(self.patience, "patience")
-        if self.step == "adaptive":
-            return
-        for name in ("eta0", "dual_eta0", "radius"):
-            check_positive(getattr(self, name), name)
-        for name, accepted in CHOICES.items():
-            check_choice(getattr(self, name), name, accepted)
-        for name, least, interval in (("memory", np.nextafter(0.0, 1.0), "(0, 1]"), ("gain", 0.0, "[0, inf)")):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, numbers.Real):
-                raise TypeError(f"{name} must be a number in {interval}, got {value!r}")
-            number: Any = value
-            if not least <= number <= (1.0 if name == "memory" else np.finfo(float).max):
-                raise ValueError(f"{name} must be a number in {interval}, got {value!r}")
-        if self.pos is not None:
-            check_fraction(self.pos, "pos")
 
     def _check_metric(self) -> Concave:
         metric = get_metric(self.metric)
@@ -324,48 +322,14 @@ class SPADE(AimedLearner):
         return float(self._check_metric().link(is_right[y > 0.0].mean(), is_right[y < 0.0].mean()))
 
     def _start(self, n_features: int) -> None:
-        if self.step == "adaptive":
-            self._start_aim(n_features)
+        super()._start(n_features)
         self.validation_scores_ = np.empty(0)
-        self._v, self._u = np.zeros((2, n_features + 1))
-        self._scalars = initial_scalars()
-        self._scalars[[ALPHA, BETA]] = self._check_metric().initial_dual
+        self._rule.prices = self._check_metric().initial_dual
 
     def _prices(self, value: float, profile: ErrorProfile) -> Costs:
         """Prices of both errors where the metric is, by its dual there."""
-        metric: Any = self._aim.metric
-        dual = metric.dual(profile.tpr, profile.tnr)
-        self._scalars[[ALPHA, BETA]] = dual
-        return dual[0] / profile.pos, dual[1] / (1.0 - profile.pos)
-
-    def _options(self) -> Options:
-        metric = self._check_metric()
-        return Options(
-            measure=MEASURES[type(metric)],
-            reward=REWARDS.index(self.reward),
-            eta0=float(self.eta0),
-            dual_eta0=float(self.dual_eta0),
-            radius=float(self.radius),
-            pos=0.0 if self.pos is None else float(self.pos),
-            balanced=self.sampling == "balanced",
-            closed=self.dual == "closed",
-            memory=float(self.memory),
-            eps=metric.eps if isinstance(metric, GMean) and self.eps == "fixed" else 0.0,
-            gain=float(self.gain),
-        )
-
-    def _step(self, X: Samples, y: FloatArray) -> None:
-        if self.step == "adaptive":
-            self._learn_aimed(X, y)
-            return
-        uniform = self._rng.random(y.size if self.sampling == "balanced" else 0)
-        ascend(X, y, self.x_scale_, self._constant(), self._v, self._u, self._scalars, uniform, self._options())
-
-    def _weights(self) -> tuple[Array, Array]:
-        if self.step == "adaptive":
-            return self._aim.belief.weights()
-        s = self._scalars
-        return s[P] * self._v + s[Q] * self._u, s[A] * self._v
+        alpha, beta = self._rule.prices = self._check_metric().dual(profile.tpr, profile.tnr)
+        return alpha / profile.pos, beta / (1.0 - profile.pos)
 
     def _numbers(self) -> dict[str, Any]:
-        return {"alpha": self._scalars[ALPHA], "beta": self._scalars[BETA]}
+        return dict(zip(("alpha", "beta"), self.dual_))

@@ -4,38 +4,18 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array, Costs, FloatArray, Label, RandomState_, Samples
 from csf._validation import check_choice, check_count
 from csf.linear.rule import check_positive
 from csf.metrics import Concave, LinearFractional, get_metric
-from csf.online._aim import AimedLearner
-from csf.online._ascent import (
-    ALPHA,
-    BETA,
-    FIXED,
-    N_STEPS,
-    REWARD_NEG,
-    REWARD_POS,
-    REWARDS,
-    SQUARED_NORM,
-    TN,
-    A,
-    Options,
-    P,
-    Q,
-    ascend,
-    initial_scalars,
-    tally_csr,
-    tally_dense,
-)
-from csf.online._steps import check_step
-from csf.online.rows import rows
+from csf.online._aim import AimedLearner, AimedSteps
+from csf.online._ascent import FIXED, REWARD_NEG, REWARD_POS, REWARDS, TN, AscentSteps, Options, tally
+from csf.online.rows import parts, rows
 
 if TYPE_CHECKING:
     from csf.errors.profile import ErrorProfile
@@ -49,8 +29,131 @@ _BELOW_TOP = 1e-3
 _USABLE = 0.1
 _LEAST_DENOMINATOR = 1e-6
 
-# Parameters of the published steps alone.
-_OF_PAPER = ("eta0", "radius", "reward", "level", "start_level", "model_stage", "challenge_stage", "growth")
+
+class StagedSteps(AscentSteps):
+    """The published steps: model stages at the prices of a level, challenge stages that measure the next level."""
+
+    def __init__(self, learner: STAMP, n_features: int) -> None:
+        super().__init__(learner, n_features)
+        self.complete = np.zeros(n_features + 1)
+        self.tally = np.zeros(6)
+        self.n_earlier_steps = self.n_met = self.n_pos = 0
+        self.begin_model_stage(learner)
+
+    @staticmethod
+    def check(learner: STAMP) -> None:
+        """Raise for a bad parameter of these steps."""
+        for name in ("eta0", "radius", "growth"):
+            check_positive(getattr(learner, name), name)
+        if learner.growth < 1.0:
+            raise ValueError(f"growth must be at least 1, got {learner.growth!r}")
+        for name in ("model_stage", "challenge_stage"):
+            check_count(getattr(learner, name), name)
+        for name, accepted in CHOICES.items():
+            check_choice(getattr(learner, name), name, accepted)
+        level = learner.start_level
+        lo, hi = learner._check_metric().range(0.5)
+        if isinstance(level, bool) or not isinstance(level, numbers.Real):
+            raise TypeError(f"start_level must be a number in [{lo:g}, {hi:g}], got {level!r}")
+        if not lo <= level <= hi:
+            raise ValueError(f"start_level must be a number in [{lo:g}, {hi:g}], got {level!r}")
+
+    def learn(self, learner: STAMP, X: Samples, y: FloatArray) -> None:
+        """Learn or measure rows in order, stage by stage."""
+        start = 0
+        while start < y.size:
+            stop = min(y.size, start + self.length - self.in_stage)
+            part, signs = rows(X, start, stop), y[start:stop]
+            (self.climb if self.learning else self.challenge)(learner, part, signs)
+            self.in_stage += signs.size
+            self.n_met += signs.size
+            self.n_pos += int(np.count_nonzero(signs > 0.0))
+            start = stop
+            if self.in_stage == self.length:
+                self.end_stage(learner)
+
+    def climb(self, learner: STAMP, X: Samples, y: FloatArray) -> None:
+        """Steps of a model stage."""
+        options = Options(
+            measure=FIXED,
+            reward=REWARDS.index(learner.reward),
+            eta0=float(learner.eta0),
+            dual_eta0=0.0,
+            radius=float(learner.radius),
+            pos=0.5,  # equal shares: a step is as long as the price of its class
+            balanced=False,
+            closed=False,
+            memory=1.0,
+            eps=0.0,
+            gain=0.0,
+        )
+        self.ascend(learner, X, y, np.empty(0), options)
+
+    def challenge(self, learner: STAMP, X: Samples, y: FloatArray) -> None:
+        """Measure the weights of the model stage, which rest."""
+        state = (learner.x_scale_, learner._constant(), self.complete, REWARDS.index(learner.reward), self.tally)
+        tally(parts(X), y, *state)
+
+    def begin_model_stage(self, learner: STAMP) -> None:
+        """Prices of the two classes at the present level."""
+        self.learning, self.in_stage, self.length = True, 0, _stage_length(learner.model_stage, learner)
+        pos = (self.n_pos + 0.5) / (self.n_met + 1.0)
+        self.prices = learner._check_metric().cost_weights(learner.level_, pos=pos)
+
+    def end_stage(self, learner: STAMP) -> None:
+        """What was learnt is measured next; what was measured is the next level."""
+        if not self.learning:
+            learner._set_level(self.reached(learner))
+            self.begin_model_stage(learner)
+            return
+        self.complete = super().weights()[0]
+        self.n_earlier_steps += super().n_updates(0)
+        self.restart(self.complete)
+        self.tally = np.zeros(6)
+        self.learning, self.in_stage, self.length = False, 0, _stage_length(learner.challenge_stage, learner)
+
+    def reached(self, learner: STAMP) -> float:
+        """Level that the challenge stage measured; the present one where that has no value."""
+        tp, fp, fn, tn = self.tally[: TN + 1]
+        if tp + fn == 0.0 or fp + tn == 0.0:
+            return learner.level_
+        metric, n, pos = learner._check_metric(), tp + fp + fn + tn, (tp + fn) / (tp + fp + fn + tn)
+        levels = [_value(metric, fn / n, fp / n, pos, least=0.0)]
+        if learner.level == "surrogate":
+            means = self.tally[REWARD_POS] / (tp + fn), self.tally[REWARD_NEG] / (fp + tn)
+            levels.insert(0, _value(metric, (1.0 - means[0]) * pos, (1.0 - means[1]) * (1.0 - pos), pos))
+        return _below_top(next((level for level in levels if level is not None), learner.level_), metric, pos)
+
+    def weights(self) -> tuple[Array, Array]:
+        """The average of a model stage, once part of it is done, and the last weights."""
+        average, last = super().weights()
+        usable = self.learning and self.in_stage >= _USABLE * self.length
+        return (average if usable else self.complete), last
+
+    def n_updates(self, n_seen: int) -> int:
+        """Steps of all model stages."""
+        return self.n_earlier_steps + super().n_updates(n_seen)
+
+
+def _stage_length(first: int, learner: STAMP) -> int:
+    """Examples in a stage of the present epoch."""
+    epoch = len(learner._levels)
+    exponent = math.log2(first) + epoch * math.log2(learner.growth)
+    return int(first * float(learner.growth) ** epoch) if exponent < 60.0 else 2**60
+
+
+def _value(
+    metric: LinearFractional, fn: float, fp: float, pos: float, least: float = _LEAST_DENOMINATOR
+) -> float | None:
+    """Metric of errors, which may leave the box; None where its denominator, 1 without any hit, is too small."""
+    denominator = metric.denominator(fn, fp, pos=pos) / metric.denominator(pos, 1.0 - pos, pos=pos)
+    return metric.value(fn, fp, pos=pos) if denominator > least else None
+
+
+def _below_top(level: float, metric: LinearFractional, pos: float) -> float:
+    """The level, inside the range of the metric."""
+    lo, hi = metric.range(pos)
+    return float(np.clip(level, lo, hi - _BELOW_TOP * (hi - lo)))
 
 
 class STAMP(AimedLearner):
@@ -171,6 +274,9 @@ class STAMP(AimedLearner):
 
     level_: float
 
+    _rules: ClassVar = {"adaptive": AimedSteps, "paper": StagedSteps}
+    _of_paper = ("eta0", "radius", "reward", "level", "start_level", "model_stage", "challenge_stage", "growth")
+
     def __init__(
         self,
         metric: str | LinearFractional = "f1",
@@ -218,34 +324,6 @@ class STAMP(AimedLearner):
         check_is_fitted(self)
         return np.array(self._levels)
 
-    @property
-    def n_updates_(self) -> int:
-        """Steps made."""
-        check_is_fitted(self)
-        if self.step == "adaptive":
-            return self.n_seen_
-        return self._n_earlier_steps + int(self._scalars[N_STEPS])
-
-    def _check_parameters(self) -> None:
-        check_step(self, of_paper=_OF_PAPER)
-        metric = self._check_metric()
-        check_positive(self.prior, "prior")
-        if self.step == "adaptive":
-            return
-        for name in ("eta0", "radius", "growth"):
-            check_positive(getattr(self, name), name)
-        if self.growth < 1.0:
-            raise ValueError(f"growth must be at least 1, got {self.growth!r}")
-        for name in ("model_stage", "challenge_stage"):
-            check_count(getattr(self, name), name)
-        for name, accepted in CHOICES.items():
-            check_choice(getattr(self, name), name, accepted)
-        lo, hi = metric.range(0.5)
-        if isinstance(self.start_level, bool) or not isinstance(self.start_level, numbers.Real):
-            raise TypeError(f"start_level must be a number in [{lo:g}, {hi:g}], got {self.start_level!r}")
-        if not lo <= self.start_level <= hi:
-            raise ValueError(f"start_level must be a number in [{lo:g}, {hi:g}], got {self.start_level!r}")
-
     def _check_metric(self) -> LinearFractional:
         metric = get_metric(self.metric)
         if not isinstance(metric, LinearFractional):
@@ -258,122 +336,20 @@ class STAMP(AimedLearner):
         return metric
 
     def _start(self, n_features: int) -> None:
-        if self.step == "adaptive":
-            self._start_aim(n_features)
-        self._v, self._u = np.zeros((2, n_features + 1))
-        self._complete = np.zeros(n_features + 1)
-        self._scalars = initial_scalars()
-        self._tally = np.zeros(6)
-        self._epoch = self._n_earlier_steps = self._n_met = self._n_pos = 0
         self._levels = []
         self.level_ = float(self.start_level)
-        self._begin_model_stage()
+        super()._start(n_features)
 
-    def _step(self, X: Samples, y: FloatArray) -> None:
-        if self.step == "adaptive":
-            self._learn_aimed(X, y)
-            return
-        start = 0
-        while start < y.size:
-            stop = min(y.size, start + self._stage_length() - self._in_stage)
-            part = rows(X, start, stop), y[start:stop]
-            if self._learning:
-                self._ascend(*part)
-            else:
-                self._challenge(*part)
-            self._in_stage += stop - start
-            self._n_met += stop - start
-            self._n_pos += int(np.count_nonzero(part[1] > 0.0))
-            start = stop
-            if self._in_stage == self._stage_length():
-                self._end_stage()
+    def _set_level(self, level: float) -> None:
+        """End an epoch."""
+        self.level_ = level
+        self._levels.append(level)
 
     def _prices(self, value: float, profile: ErrorProfile) -> Costs:
         """Prices of both errors at a level, which is the present one from now on."""
-        metric: Any = self._aim.metric
-        lo, hi = metric.range(profile.pos)
-        self.level_ = float(np.clip(value, lo, hi - _BELOW_TOP * (hi - lo)))
-        self._levels.append(self.level_)
-        self._epoch += 1
+        metric = self._check_metric()
+        self._set_level(_below_top(value, metric, profile.pos))
         return metric.cost_weights(self.level_, pos=profile.pos)
 
-    def _stage_length(self) -> int:
-        first = self.model_stage if self._learning else self.challenge_stage
-        exponent = math.log2(first) + self._epoch * math.log2(self.growth)
-        return int(first * float(self.growth) ** self._epoch) if exponent < 60.0 else 2**60
-
-    def _begin_model_stage(self) -> None:
-        """Prices of the two classes at the present level; the steps of the average begin anew."""
-        self._learning, self._in_stage = True, 0
-        pos = (self._n_pos + 0.5) / (self._n_met + 1.0)
-        self._scalars[[ALPHA, BETA]] = self._check_metric().cost_weights(self.level_, pos=pos)
-
-    def _ascend(self, X: Samples, y: FloatArray) -> None:
-        options = Options(
-            measure=FIXED,
-            reward=REWARDS.index(self.reward),
-            eta0=float(self.eta0),
-            dual_eta0=0.0,
-            radius=float(self.radius),
-            pos=0.5,  # equal shares: a step is as long as the price of its class
-            balanced=False,
-            closed=False,
-            memory=1.0,
-            eps=0.0,
-            gain=0.0,
-        )
-        ascend(X, y, self.x_scale_, self._constant(), self._v, self._u, self._scalars, np.empty(0), options)
-
-    def _challenge(self, X: Samples, y: FloatArray) -> None:
-        state = (y, self.x_scale_, self._constant(), self._complete, REWARDS.index(self.reward), self._tally)
-        if issparse(X):
-            tally_csr(X.data, X.indices, X.indptr, *state)
-        else:
-            tally_dense(X, *state)
-
-    def _end_stage(self) -> None:
-        if self._learning:
-            s = self._scalars
-            self._complete = s[P] * self._v + s[Q] * self._u
-            self._n_earlier_steps += int(s[N_STEPS])
-            self._v, self._u = self._complete.copy(), np.zeros_like(self._u)
-            s[[A, P, Q, SQUARED_NORM, N_STEPS]] = 1.0, 1.0, 1.0, self._v @ self._v, 0.0
-            self._tally = np.zeros(6)
-            self._learning, self._in_stage = False, 0
-        else:
-            self.level_ = self._reached()
-            self._levels.append(self.level_)
-            self._epoch += 1
-            self._begin_model_stage()
-
-    def _reached(self) -> float:
-        """Level that the challenge stage measured; the present one where that has no value."""
-        tp, fp, fn, tn = self._tally[: TN + 1]
-        if tp + fn == 0.0 or fp + tn == 0.0:
-            return self.level_
-        n, pos = tp + fp + fn + tn, (tp + fn) / (tp + fp + fn + tn)
-        ends = self._check_metric().range(pos)
-        levels = [self._value(fn / n, fp / n, pos, least=0.0)]
-        if self.level == "surrogate":
-            means = self._tally[REWARD_POS] / (tp + fn), self._tally[REWARD_NEG] / (fp + tn)
-            levels.insert(0, self._value((1.0 - means[0]) * pos, (1.0 - means[1]) * (1.0 - pos), pos))
-        level = next((level for level in levels if level is not None), self.level_)
-        return float(np.clip(level, ends[0], ends[1] - _BELOW_TOP * (ends[1] - ends[0])))
-
-    def _value(self, fn: float, fp: float, pos: float, least: float = _LEAST_DENOMINATOR) -> float | None:
-        """Metric of errors, which may leave the box; None where its denominator, 1 without any hit, is too small."""
-        metric = self._check_metric()
-        denominator = metric.denominator(fn, fp, pos=pos) / metric.denominator(pos, 1.0 - pos, pos=pos)
-        return metric.value(fn, fp, pos=pos) if denominator > least else None
-
-    def _weights(self) -> tuple[Array, Array]:
-        if self.step == "adaptive":
-            return self._aim.belief.weights()
-        s = self._scalars
-        last = s[A] * self._v
-        if not self._learning or self._in_stage < _USABLE * self._stage_length():
-            return self._complete, last
-        return s[P] * self._v + s[Q] * self._u, last
-
     def _numbers(self) -> dict[str, Any]:
-        return {"level": self.level_, "epochs": self._epoch}
+        return {"level": self.level_, "epochs": len(self._levels)}

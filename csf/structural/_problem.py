@@ -28,23 +28,7 @@ class Plane(NamedTuple):
 
 
 class StructuralProblem:
-    """Loss of linear scores of scaled rows.
-
-    Parameters
-    ----------
-    rows : DenseRows or SparseRows
-        Rows of the training set.
-    is_pos : ndarray of bool, shape (n_samples,)
-        ``True`` for the positive class.
-    tangent_of : callable
-        From `ClassScores` to a `Tangent`.
-    n_features : int
-        Number of features.
-    constant : float
-        Value of the constant feature; 0 for none.
-    x_scale : float
-        Factor of the rows.
-    """
+    """Loss of linear scores of scaled rows."""
 
     def __init__(
         self,

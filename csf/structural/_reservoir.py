@@ -16,13 +16,7 @@ __all__ = ["Reservoir"]
 
 
 class Reservoir:
-    """Each row that was added is kept with the same probability.
-
-    Parameters
-    ----------
-    size : int
-        Rows kept.
-    """
+    """Each row that was added is kept with the same probability."""
 
     def __init__(self, size: int) -> None:
         self.size = size

@@ -26,15 +26,7 @@ def _sparse_rows(X: Any) -> SparseRows:
 
 
 class DenseRows:
-    """Some rows of an array.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The array, C-contiguous.
-    at : ndarray of int
-        Which rows, in order.
-    """
+    """Some rows of an array."""
 
     def __init__(self, X: Array, at: IntArray) -> None:
         self.X, self.at = X, at
@@ -71,15 +63,7 @@ class DenseRows:
 
 
 class SparseRows:
-    """Some rows of a CSR matrix.
-
-    Parameters
-    ----------
-    data, indices : ndarray
-        Values and columns of the matrix.
-    starts, stops : ndarray of int
-        Where in these each row begins and ends.
-    """
+    """Some rows of a CSR matrix."""
 
     def __init__(self, data: Array, indices: Array, starts: IntArray, stops: IntArray) -> None:
         self.data, self.indices, self.starts, self.stops = data, indices, starts, stops

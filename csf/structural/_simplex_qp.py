@@ -12,26 +12,9 @@ _RIDGE = 1e-13
 
 @njit(cache=True, nogil=True)
 def solve_simplex_qp(H, linear, total, alpha, tol):
-    """Maximise ``linear @ alpha - alpha @ H @ alpha / 2`` over ``alpha >= 0`` with a given sum, starting at ``alpha``.
-
-    Parameters
-    ----------
-    H : ndarray of shape (n, n)
-        Gram matrix. A variable of zeros with ``linear = 0`` turns the given sum into an upper bound.
-    linear : ndarray of shape (n,)
-        Linear part.
-    total : float
-        Sum of the variables.
-    alpha : ndarray of shape (n,)
-        Feasible start, overwritten by the solution.
-    tol : float
-        Duality gap at which to stop.
-
-    Returns
-    -------
-    float
-        Duality gap reached; above ``tol`` only where rounding prevents more.
-    """
+    """Maximise ``linear @ alpha - alpha @ H @ alpha / 2`` over ``alpha >= 0`` with a given sum, from ``alpha`` on."""
+    # A variable of zeros in H and linear turns the given sum into an upper bound. The duality gap that is returned is
+    # above ``tol`` only where rounding prevents more.
     n = linear.shape[0]
     ridge = 1e-300
     for i in range(n):

@@ -33,15 +33,7 @@ class Bounds(NamedTuple):
 
 
 class CuttingPlaneSolver:
-    r"""Minimise :math:`\frac12 \|w\|^2 + C \ell(w)` for one loss and any C; planes are kept from one C to the next.
-
-    Parameters
-    ----------
-    problem : StructuralProblem
-        Loss, not negative.
-    drop_after : int, default=50
-        Rounds after which a plane that carries no weight may give way to a new one.
-    """
+    r"""Minimise :math:`\frac12 \|w\|^2 + C \ell(w)` for one loss and any C; planes are kept from one C to the next."""
 
     def __init__(self, problem: StructuralProblem, *, drop_after: int = 50) -> None:
         self._problem = problem
@@ -55,24 +47,7 @@ class CuttingPlaneSolver:
     def solve(
         self, C: float, *, eps: float, max_iter: int, watch: Callable[[Bounds, Array, Array], Any] | None = None
     ) -> tuple[Array, Array, list[Bounds]]:
-        """Solve for one ``C``.
-
-        Parameters
-        ----------
-        C : float
-            Weight of the loss.
-        eps : float
-            Gap at which to stop, relative to the larger of 1 and ``C``.
-        max_iter : int
-            Limit of tangent planes.
-        watch : callable, default=None
-            Called with ``(bounds, best, last)`` after each plane.
-
-        Returns
-        -------
-        tuple
-            Best weights, weights of the model's minimum, and the list of `Bounds`.
-        """
+        """Solve for one ``C``."""
         tol = eps * max(1.0, C)
         steps: list[Bounds] = []
         objective, bound = np.inf, 0.0
@@ -126,19 +101,7 @@ class CuttingPlaneSolver:
 
 
 def warn_of_weak_results(steps: list[Bounds], at_zero: float, C: float, *, eps: float, advice: tuple[str, ...]) -> None:
-    """Warn where the solver was stopped early, or where zero weights are as good as what it found.
-
-    Parameters
-    ----------
-    steps : list of Bounds
-        What the solver returned.
-    at_zero : float
-        Objective at zero weights.
-    C, eps : float
-        What it was called with.
-    advice : tuple of str
-        What to do against each.
-    """
+    """Warn where the solver was stopped early, or where zero weights are as good as what it found."""
     objective, bound, _ = steps[-1]
     gap = (objective - bound) / max(1.0, C)
     if gap > eps:

@@ -24,15 +24,7 @@ _SMALL = 1e-3
 
 
 class AveragedWeights:
-    """Last and averaged weights of projected subgradient descent, all zero at first.
-
-    Parameters
-    ----------
-    n_weights : int
-        Number of weights.
-    power : float
-        The weights after step e count in the average as ``e ** power``.
-    """
+    """Last and averaged weights of projected subgradient descent, all zero at first."""
 
     def __init__(self, n_weights: int, power: float) -> None:
         self.v, self.u = np.zeros(n_weights), np.zeros(n_weights)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import numbers
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.typing import Label
-from csf._validation import check_binary_target, check_choice, check_fraction, check_scores
+from csf._validation import check_binary_target, check_choice, check_fraction, check_scores, check_share
 
 __all__ = ["partial_auc_score", "precision_at_k_score"]
 
@@ -63,10 +62,7 @@ def partial_auc_score(
     >>> partial_auc_score([1, 1, 0, 0, 0, 0], [0.9, 0.5, 0.7, 0.5, 0.1, 0.0], beta=0.5)
     0.625
     """
-    if isinstance(beta, bool) or not isinstance(beta, numbers.Real):
-        raise TypeError(f"beta must be a number in (0, 1], got {beta!r}")
-    if not 0.0 < beta <= 1.0:
-        raise ValueError(f"beta must be in (0, 1], got {beta!r}")
+    check_share(beta, "beta")
     check_choice(mode, "mode", AREAS)
     is_pos, score = _checked(y_true, y_score, pos_label)
     pos, neg = np.sort(score[is_pos]), np.sort(score[~is_pos])[::-1]

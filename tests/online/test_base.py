@@ -17,11 +17,8 @@ from sklearn.naive_bayes import BernoulliNB
 
 from csf.metrics import get_metric
 from csf.online import FOFO, OFO, OMCSL, SPADE, STAMP, LinearOnlineClassifier, OnlineClassifier, OnlineLogistic
-from csf.online._aim import Aim
-from csf.online._belief import Belief
-from csf.online._recent import RecentScores
 from csf.online.base import WARM_UP
-from csf.online.rows import are_ready, csr_lengths, dense_lengths, lengths, power_of_two_above, shorten
+from csf.online.rows import are_ready, lengths, parts, power_of_two_above, row_lengths, shorten
 from csf.thresholding import bisection, probability_curve, threshold_curve
 
 LEARNERS = {
@@ -79,7 +76,8 @@ def state(thing):
         return repr(thing.bit_generator.state)
     if isinstance(thing, list):
         return [state(part) for part in thing]
-    if hasattr(thing, "get_params") or isinstance(thing, Aim | Belief | RecentScores):
+    of_csf = hasattr(thing, "__dict__") and type(thing).__module__.startswith("csf.online.")
+    if hasattr(thing, "get_params") or of_csf:
         return {name: state(value) for name, value in vars(thing).items() if name != "posterior"}
     return repr(thing).split(" at 0x")[0]
 
@@ -468,12 +466,10 @@ def test_powers_of_two_at_the_ends():
 def test_lengths_of_rows(rows):
     X = np.array(rows)
     exact = [np.hypot(np.hypot(a, b), c) for a, b, c in rows]
-    A = sparse.csr_array(X)
-    np.testing.assert_allclose(dense_lengths(X), exact, rtol=1e-12)
-    np.testing.assert_allclose(csr_lengths(A.data, A.indptr), exact, rtol=1e-12)
-    with np.errstate(over="ignore"):
-        np.testing.assert_allclose(dense_lengths.py_func(X), exact, rtol=1e-12)
-        np.testing.assert_allclose(csr_lengths.py_func(A.data, A.indptr), exact, rtol=1e-12)
+    for rows in (parts(X), parts(sparse.csr_array(X))):
+        np.testing.assert_allclose(row_lengths(rows), exact, rtol=1e-12)
+        with np.errstate(over="ignore"):
+            np.testing.assert_allclose(row_lengths.py_func(rows), exact, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
@@ -622,7 +618,7 @@ class Perceptron(LinearOnlineClassifier):
         self.threshold_, self._w = 0.0, np.zeros(n_features + 1)
 
     def _step(self, X, y):
-        assert dense_lengths(X * self.x_scale_).max() <= 1.0 + 1e-12
+        assert lengths(X * self.x_scale_).max() <= 1.0 + 1e-12
         for x, sign in zip(X, y):
             z = np.append(self.x_scale_ * x, self.intercept_scaling * self.fit_intercept)
             if sign * (self._w @ z) <= 0.0:

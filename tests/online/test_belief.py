@@ -14,7 +14,7 @@ from sklearn.metrics import average_precision_score, f1_score
 
 from csf.online import OFO, SPADE, STAMP, OnlineLogistic, _belief
 from csf.online._belief import Belief, Pricing, believe
-from csf.online._gaussian import _settle, diagonal, full_csr, full_dense
+from csf.online._gaussian import _settle, diagonal, full
 
 
 def stream(n=400, d=6, seed=0, pos=0.2):
@@ -76,10 +76,10 @@ def test_compiled_and_plain_python_agree(is_full):
     plain, out = Belief(6, prior=1.0, constant=1.0), np.empty(y.size)
     options, A = (1.0, np.inf, *Pricing()), sparse.csr_array(X)
     if is_full:
-        for loop, rows in ((full_dense.py_func, (X,)), (full_csr.py_func, (A.data, A.indices, A.indptr))):
+        for rows in ((X,), (A.data, A.indices, A.indptr)):
             plain = Belief(6, prior=1.0, constant=1.0)
             state = (plain.mean, plain.spread, plain.gradient, plain.scale, plain.scalars)
-            loop(*rows, y, *state, 0, options, out)
+            full.py_func(rows, y, *state, 0, options, out)
             assert np.isfinite(out).all()
             np.testing.assert_allclose(out, proba, rtol=1e-8)
             np.testing.assert_allclose(plain.weights()[0], compiled.weights()[0], rtol=1e-7)

@@ -12,7 +12,8 @@ from scipy.optimize import approx_fprime
 from sklearn.linear_model import LogisticRegression
 
 from csf.online import OnlineLogistic as Learner
-from csf.online.logistic import AVERAGING, _schedule, logistic_csr, logistic_dense
+from csf.online.logistic import AVERAGING, _schedule, logistic
+from csf.online.rows import parts
 
 
 def OnlineLogistic(*args, **options):
@@ -33,7 +34,7 @@ SETTINGS = [
     {"eta0": 1.0, "gain": 1000.0},  # the scalar of the average falls below any number
     {"eta0": 1.0, "radius": 1e-60, "averaging": "poly"},  # and that of the weights
 ]
-LOOPS = [logistic_dense, logistic_csr, logistic_dense.py_func, logistic_csr.py_func]
+LOOPS = [(loop, kind) for loop in (logistic, logistic.py_func) for kind in (np.asarray, sparse.csr_array)]
 
 
 def stream(n=120, d=7, seed=0, density=0.6):
@@ -49,17 +50,13 @@ class Loop:
 
     def __init__(self, loop, d, *, eta0, alpha=0.0, radius=None, averaging="poly", gain=3.0):
         self.options = (eta0, alpha, math.inf if radius is None else radius, AVERAGING.index(averaging), gain)
-        self.loop, self.t = loop, 0
+        (self.loop, self.kind), self.t = loop, 0
         self.v, self.u, self.s = np.zeros(d + 1), np.zeros(d + 1), np.array([1.0, 1.0, 1.0, 0.0])
-        self.counts = np.zeros(4, dtype=np.int64)
 
     def learn(self, X, y, x_scale=1.0, constant=1.0):
         proba = np.empty(len(y))
-        sparse_loop = self.loop in (logistic_csr, logistic_csr.py_func)
-        A = sparse.csr_array(X)
-        data = (A.data, A.indices, A.indptr) if sparse_loop else (X,)
-        rest = (self.v, self.u, self.s, self.t, self.options, self.counts, proba)
-        self.loop(*data, y, x_scale, constant, *rest)
+        rest = (self.v, self.u, self.s, self.t, self.options, proba)
+        self.loop(parts(self.kind(X)), y, x_scale, constant, *rest)
         self.t += len(y)
         return proba
 
@@ -97,7 +94,7 @@ def test_long_streams_keep_their_digits(settings):
 
 def test_norms_are_kept_within_the_radius():
     X, y = stream(n=5000)
-    state = Loop(logistic_dense, X.shape[1], eta0=50.0, radius=1.5)
+    state = Loop(LOOPS[0], X.shape[1], eta0=50.0, radius=1.5)
     for start in range(0, 5000, 50):
         state.learn(X[start : start + 50], y[start : start + 50])
         assert all(np.linalg.norm(w) <= 1.5 * (1 + 1e-12) for w in state.weights())
@@ -106,7 +103,7 @@ def test_norms_are_kept_within_the_radius():
 
 def test_a_sparse_step_touches_its_own_columns_only():
     X, y = stream(n=300, d=40, density=0.1)
-    state = Loop(logistic_csr, 40, eta0=4.0)
+    state = Loop(LOOPS[1], 40, eta0=4.0)
     for i in range(300):
         before = state.v.copy(), state.u.copy()
         state.learn(X[i : i + 1], y[i : i + 1])
@@ -117,7 +114,7 @@ def test_a_sparse_step_touches_its_own_columns_only():
 
 def test_a_step_follows_the_gradient_of_the_loss():
     X, y = stream()
-    state = Loop(logistic_dense, X.shape[1], eta0=3.0, alpha=0.2)
+    state = Loop(LOOPS[0], X.shape[1], eta0=3.0, alpha=0.2)
     state.learn(X[:50], y[:50])
     before = state.weights()[0].copy()
     state.learn(X[50:51], y[50:51])
@@ -231,8 +228,8 @@ def test_emitted_predictions_are_counted():
     [
         ({"eta0": 0.0}, ValueError, "eta0 must be positive and finite, got 0"),
         ({"eta0": "fast"}, TypeError, "eta0 must be a positive number, got 'fast'"),
-        ({"alpha": -1.0}, ValueError, "alpha must be finite and >= 0, got -1"),
-        ({"gain": "late"}, TypeError, "gain must be a number >= 0, got 'late'"),
+        ({"alpha": -1.0}, ValueError, "alpha must be >= 0 and finite, got -1"),
+        ({"gain": "late"}, TypeError, "gain must be a number, >= 0 and finite, got 'late'"),
         ({"radius": np.inf}, ValueError, "radius must be positive and finite, got inf"),
         ({"averaging": "polyak"}, ValueError, "averaging must be one of .*'poly'.*, got 'polyak'"),
         ({"fit_intercept": 1}, TypeError, "fit_intercept must be True or False, got 1"),

@@ -14,7 +14,7 @@ from sklearn.naive_bayes import BernoulliNB
 from csf.metrics import get_metric
 from csf.online import OFO as Learner
 from csf.online import OnlineLogistic
-from csf.online.ofo import ofo, ofo_of_late
+from csf.online.ofo import AdaptiveOFO, ofo
 
 
 def OFO(*args, **options):
@@ -31,7 +31,9 @@ def run(loop, proba, is_pos, *, beta=1.0, a=0.0, b=0.0, forgetting=1.0, size=Non
     state, counts = np.array([a, b, a / b if b > 0 else 0.0]), np.zeros(4, dtype=np.int64)
     size = size or max(len(proba), 1)
     for start in range(0, len(proba), size):
-        loop(proba[start : start + size], is_pos[start : start + size], state, beta**2, forgetting, counts)
+        part = slice(start, start + size)
+        factors = np.full(proba[part].size, float(forgetting))
+        loop(proba[part], is_pos[part], state, beta**2, factors, counts)
     return state, counts
 
 
@@ -52,7 +54,7 @@ def test_every_step_is_that_of_the_literal_algorithm(loop, stream, beta, forgett
             assert counts.sum() == i
 
 
-@pytest.mark.parametrize("loop", [ofo_of_late, ofo_of_late.py_func], ids=["compiled", "python"])
+@pytest.mark.parametrize("loop", [ofo, ofo.py_func], ids=["compiled", "python"])
 @given(stream=streams, size=st.integers(1, 50), window=st.sampled_from([np.inf, 9.0]))
 def test_late_examples_weigh_more(loop, stream, size, window):
     """Sums of literal weights: t, or more where a window grows faster."""
@@ -60,7 +62,8 @@ def test_late_examples_weigh_more(loop, stream, size, window):
     state, counts = np.array([0.0, 0.0, 0.5]), np.zeros(4, dtype=np.int64)
     for start in range(0, proba.size, size):
         part = slice(start, start + size)
-        loop(proba[part], is_pos[part], state, 1.0, start, window, counts)
+        forgetting = AdaptiveOFO.forgetting(Learner(window=window), start, proba[part].size)
+        loop(proba[part], is_pos[part], state, 1.0, forgetting, counts)
     a = b = weight = 0.0
     tau = 0.5
     for t, (p, y) in enumerate(stream, start=1):
@@ -139,10 +142,10 @@ def test_no_positives_for_a_hundred_thousand_examples():
 def test_predicting_changes_nothing():
     X = np.random.default_rng(0).standard_normal((500, 3))
     model = OFO().partial_fit(X, (X[:, 0] > 0.5).astype(int))
-    state = model._state.copy(), model.posterior_._v.copy(), model.online_counts_
+    state = model._state.copy(), model.posterior_._rule.v.copy(), model.online_counts_
     model.predict(X), model.predict_proba(X), model.decision_function(X)
     assert np.array_equal(state[0], model._state)
-    assert np.array_equal(state[1], model.posterior_._v)
+    assert np.array_equal(state[1], model.posterior_._rule.v)
     assert state[2] == model.online_counts_
 
 
@@ -152,7 +155,7 @@ def test_a_threshold_stays_where_everything_is_forgotten(loop):
     assert a == 0.0
     assert np.isfinite(tau)
     state = np.array([0.0, 0.0, 0.25])  # nothing is left of either
-    loop(np.zeros(3), np.zeros(3, dtype=bool), state, 1.0, 0.5, np.zeros(4, dtype=np.int64))
+    loop(np.zeros(3), np.zeros(3, dtype=bool), state, 1.0, np.full(3, 0.5), np.zeros(4, dtype=np.int64))
     assert state.tolist() == [0.0, 0.0, 0.25]
 
 

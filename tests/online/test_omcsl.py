@@ -9,11 +9,12 @@ from scipy import sparse
 from sklearn.metrics import average_precision_score, f1_score, fbeta_score, jaccard_score, roc_auc_score
 
 from csf.online import OMCSL
-from csf.online._experts import AREA_PR, AREA_ROC, F_BETA, _choose, _weigh, areas, omcsl_csr, omcsl_dense
+from csf.online._experts import AREA_PR, AREA_ROC, F_BETA, _choose, _weigh, areas, omcsl
+from csf.online.rows import parts
 from csf.testing import check_online
 
 MEASURES = {None: F_BETA, "auroc": AREA_ROC, "auprc": AREA_PR}
-LOOPS = [omcsl_dense, omcsl_csr, omcsl_dense.py_func, omcsl_csr.py_func]
+LOOPS = [(loop, kind) for loop in (omcsl, omcsl.py_func) for kind in (np.asarray, sparse.csr_array)]
 SETTINGS = [
     {"n_experts": 4},
     {"n_experts": 1, "loss": "hinge"},
@@ -48,7 +49,7 @@ class Loop:
         levels = 1.0 - np.arange(1, n_experts + 1) / (n_experts + 1)
         self.costs = np.array([levels, 1.0 + beta**2 - levels]) / (1.0 + beta**2)
         self.options = (eta0, radius, gamma or 0.0, loss == "hinge", beta**2, MEASURES[measure], True)
-        self.loop, self.t = loop, 0
+        (self.loop, self.kind), self.t = loop, 0
         self.V, self.U = np.zeros((d + 1, n_experts)), np.zeros((d + 1, n_experts))
         self.state = np.zeros((11, n_experts))
         self.state[:3] = 1.0
@@ -56,10 +57,8 @@ class Loop:
         self.hist = np.zeros((3, 2, n_bins, n_experts + 1))
 
     def learn(self, X, y, uniform, x_scale=1.0, constant=1.0):
-        A = sparse.csr_array(X)
-        data = (A.data, A.indices, A.indptr) if self.loop in (omcsl_csr, omcsl_csr.py_func) else (X,)
         state = (self.V, self.U, self.state, self.pos, self.hist, self.t, self.costs, self.options)
-        self.loop(*data, y, x_scale, constant, *state, uniform, self.counts)
+        self.loop(parts(self.kind(X)), y, x_scale, constant, *state, uniform, self.counts)
         self.t += len(y)
 
     def weights(self):
@@ -107,7 +106,7 @@ def test_long_streams_keep_their_digits(settings):
 def test_a_sparse_step_touches_its_own_columns_only():
     X, y = stream(n=200, d=40)
     X[:, 5:] *= np.random.default_rng(0).random((200, 35)) < 0.1
-    state = Loop(omcsl_csr, 40, n_experts=3)
+    state = Loop(LOOPS[1], 40, n_experts=3)
     for i in range(200):
         before = state.V.copy(), state.U.copy()
         state.learn(X[i : i + 1], y[i : i + 1], np.array([0.5]))

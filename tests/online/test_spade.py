@@ -11,7 +11,8 @@ from csf.metrics import GMean, HMean, MinRate, QMean, get_metric
 from csf.metrics.concave import Concave
 from csf.online import SPADE as Learner
 from csf.online import _ascent
-from csf.online._ascent import Options, ascend_csr, ascend_dense, dual_projection, dual_tangent, initial_scalars
+from csf.online._ascent import Options, ascend, dual_projection, dual_tangent, initial_scalars
+from csf.online.spade import PrimalDualSteps
 
 
 def SPADE(*args, **options):
@@ -87,15 +88,15 @@ def test_compiled_and_plain_python_agree(name, variant):
     X, y = stream(150)
     A = sparse.csr_array(X)
     model = SPADE(name, random_state=3, **VARIANTS[variant]).partial_fit(X, y)
-    options = model._options()
+    options = model._rule.options(model)
     uniform = numbers_drawn(3, y.size)
     signs = np.where(y == 1, 1.0, -1.0)
-    for kernel, rows in ((ascend_dense, (X,)), (ascend_csr, (A.data, A.indices, A.indptr))):
+    for rows in ((X,), (A.data, A.indices, A.indptr)):
         v, u, s = np.zeros(6), np.zeros(6), initial_scalars()
-        kernel.py_func(*rows, signs, 1.0, 1.0, v, u, s, uniform, options)
-        np.testing.assert_allclose(s, model._scalars, rtol=1e-10, atol=1e-10)
-        np.testing.assert_allclose(v, model._v, rtol=1e-10, atol=1e-10)
-        np.testing.assert_allclose(u, model._u, rtol=1e-9, atol=1e-10)
+        ascend.py_func(rows, signs, 1.0, 1.0, v, u, s, uniform, options)
+        np.testing.assert_allclose(s, model._rule.scalars, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(v, model._rule.v, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(u, model._rule.u, rtol=1e-9, atol=1e-10)
 
 
 # ---------------------------------------------------------------- duals
@@ -173,7 +174,7 @@ def test_duals_stay_in_their_region_whatever_the_rewards(name, dual, eps):
             worst = min(worst, (2 * y - 1) * model.decision_function(x[None])[0])
         model.partial_fit(x[None], [y], classes=[0, 1])
         width = 1e-3 if eps == "fixed" else max(model.n_updates_, 1) ** -0.25
-        if min(model._scalars[[_ascent.N_POS, _ascent.N_NEG]]) > 0:
+        if min(model._rule.scalars[[_ascent.N_POS, _ascent.N_NEG]]) > 0:
             assert is_in_region(name, *model.dual_, width)
     assert worst < -1e5
 
@@ -279,7 +280,7 @@ def test_balanced_sampling_takes_both_classes_equally_often():
     model = SPADE(sampling="balanced", passes=1, random_state=0).fit(X, y)
     assert model.n_seen_ == y.size
     assert model.n_updates_ == pytest.approx(2 * y.sum(), rel=0.05)
-    assert model._scalars[_ascent.N_POS] == y.sum()
+    assert model._rule.scalars[_ascent.N_POS] == y.sum()
 
 
 # ---------------------------------------------------------------- when to stop
@@ -388,8 +389,8 @@ class Other(Concave):
         ({"eps": 0.1}, ValueError, "eps must be one of"),
         ({"memory": 0.0}, ValueError, r"memory must be a number in \(0, 1\], got 0.0"),
         ({"memory": "long"}, TypeError, r"memory must be a number in \(0, 1\], got 'long'"),
-        ({"gain": -1.0}, ValueError, r"gain must be a number in \[0, inf\), got -1.0"),
-        ({"gain": np.nan}, ValueError, r"gain must be a number in \[0, inf\), got nan"),
+        ({"gain": -1.0}, ValueError, "gain must be >= 0 and finite, got -1.0"),
+        ({"gain": np.nan}, ValueError, "gain must be >= 0 and finite, got nan"),
         ({"pos": 1.0}, ValueError, "pos"),
         ({"patience": 0}, ValueError, "patience must be an int >= 1, got 0"),
     ],
@@ -402,4 +403,6 @@ def test_bad_parameters(parameters, error, message):
 
 def test_options_are_what_the_kernels_want():
     model = SPADE(GMean(0.01), eps="fixed", pos=0.3)
-    assert model._options() == Options(_ascent.GMEAN, 0, 400.0, 0.2, 100.0, 0.3, False, False, 0.99, 0.01, 3.0)
+    assert PrimalDualSteps.options(model) == Options(
+        _ascent.GMEAN, 0, 400.0, 0.2, 100.0, 0.3, False, False, 0.99, 0.01, 3.0
+    )

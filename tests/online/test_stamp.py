@@ -1,5 +1,7 @@
 """STAMP against its literal form, and the laws of its levels."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from online.test_spade import stream, toy
@@ -19,7 +21,9 @@ from csf.metrics import (
     get_metric,
 )
 from csf.online import STAMP as Learner
-from csf.online._ascent import FIXED, Options, ascend_csr, ascend_dense, initial_scalars, tally_csr, tally_dense
+from csf.online._ascent import FIXED, Options, ascend, initial_scalars
+from csf.online._ascent import tally as count
+from csf.online.stamp import StagedSteps
 
 
 def STAMP(*args, **options):
@@ -69,18 +73,15 @@ def test_compiled_and_plain_python_agree():
     X, y = stream(150)
     A, signs = sparse.csr_array(X), np.where(y == 1, 1.0, -1.0)
     model = STAMP(model_stage=100, challenge_stage=100).partial_fit(X, y)
-    for ascend, count, rows in (
-        (ascend_dense, tally_dense, (X,)),
-        (ascend_csr, tally_csr, (A.data, A.indices, A.indptr)),
-    ):
+    for rows in ((X,), (A.data, A.indices, A.indptr)):
         v, u, s, tally = np.zeros(6), np.zeros(6), initial_scalars(), np.zeros(6)
         first = (X[:100],) if len(rows) == 1 else (A.data, A.indices, A.indptr[:101])
         rest = (X[100:],) if len(rows) == 1 else (A.data, A.indices, A.indptr[100:])
         s[5:7] = 2.0, 0.0
-        ascend.py_func(*first, signs[:100], 1.0, 1.0, v, u, s, np.empty(0), plain_options())
-        np.testing.assert_allclose(s[1] * v + s[2] * u, model._complete, rtol=1e-9, atol=1e-10)
-        count.py_func(*rest, signs[100:], 1.0, 1.0, model._complete, 0, tally)
-        np.testing.assert_allclose(tally, model._tally, rtol=1e-9)
+        ascend.py_func(first, signs[:100], 1.0, 1.0, v, u, s, np.empty(0), plain_options())
+        np.testing.assert_allclose(s[1] * v + s[2] * u, model._rule.complete, rtol=1e-9, atol=1e-10)
+        count.py_func(rest, signs[100:], 1.0, 1.0, model._rule.complete, 0, tally)
+        np.testing.assert_allclose(tally, model._rule.tally, rtol=1e-9)
         assert tally[:4].sum() == 50
 
 
@@ -138,19 +139,19 @@ def test_a_challenge_of_one_class_keeps_the_level(only):
 def test_a_vanishing_denominator_falls_back_to_predictions():
     """Average rewards far below 0 make F-beta's denominator negative."""
     metric, model = FBeta(), STAMP(level="surrogate").partial_fit(*stream(110))
-    model._tally[:] = 3.0, 1.0, 2.0, 4.0, -500.0, -5.0
-    assert model._reached() == pytest.approx(metric.value(0.2, 0.1, pos=0.5))
-    model._tally[4:] = 4.0, 3.0
-    assert model._reached() == pytest.approx(2 * 0.8 / (1 + 1 + 0.8 - 0.6))
+    model._rule.tally[:] = 3.0, 1.0, 2.0, 4.0, -500.0, -5.0
+    assert model._rule.reached(model) == pytest.approx(metric.value(0.2, 0.1, pos=0.5))
+    model._rule.tally[4:] = 4.0, 3.0
+    assert model._rule.reached(model) == pytest.approx(2 * 0.8 / (1 + 1 + 0.8 - 0.6))
 
 
 @each_metric
 def test_weights_are_the_costs_of_the_level(metric):
     X, y = stream(180)
     model = STAMP(metric, start_level=0.3, model_stage=20, challenge_stage=20).partial_fit(X, y)
-    assert model._learning
-    assert tuple(model._scalars[5:7]) == pytest.approx(metric.cost_weights(model.level_, pos=0.5))
-    assert tuple(model._scalars[5:7]) == pytest.approx(oracle.weights_of(metric, model.level_))
+    assert model._rule.learning
+    assert tuple(model._rule.scalars[5:7]) == pytest.approx(metric.cost_weights(model.level_, pos=0.5))
+    assert tuple(model._rule.scalars[5:7]) == pytest.approx(oracle.weights_of(metric, model.level_))
 
 
 def test_weights_that_need_the_share_of_positives_do_not_depend_on_cuts():
@@ -160,7 +161,7 @@ def test_weights_that_need_the_share_of_positives_do_not_depend_on_cuts():
     for start in range(0, y.size, 13):
         cut.partial_fit(X[start : start + 13], y[start : start + 13], classes=[0, 1])
     np.testing.assert_array_equal(whole.coef_, cut.coef_)
-    assert whole._scalars[5] > 2 * whole._scalars[6]
+    assert whole._rule.scalars[5] > 2 * whole._rule.scalars[6]
 
 
 # ---------------------------------------------------------------- stages
@@ -174,8 +175,8 @@ def test_stages_grow_and_the_history_tells():
     assert model.n_seen_ == 3100
     assert model.history_["epochs"].tolist() == [0] * 8 + [1, 1, 2, 3]
     assert model.history_["level"][-1] == model.levels_[2]
-    assert STAMP(growth=1e9, model_stage=5, challenge_stage=5).partial_fit(X, y)._stage_length() > 1e9
-    assert STAMP(growth=1e300, model_stage=1, challenge_stage=1).partial_fit(X, y)._stage_length() == 2**60
+    assert STAMP(growth=1e9, model_stage=5, challenge_stage=5).partial_fit(X, y)._rule.length > 1e9
+    assert STAMP(growth=1e300, model_stage=1, challenge_stage=1).partial_fit(X, y)._rule.length == 2**60
 
 
 def test_a_young_model_stage_is_not_used_yet():
@@ -192,7 +193,7 @@ def test_the_average_of_a_stage_starts_the_next():
     X, y = stream()
     model = STAMP(model_stage=100, challenge_stage=50).partial_fit(X[:100], y[:100])
     np.testing.assert_array_equal(model.coef_, model.coef_last_)
-    assert model._scalars[3] == pytest.approx(model.coef_[0] @ model.coef_[0] + model.intercept_[0] ** 2)
+    assert model._rule.scalars[3] == pytest.approx(model.coef_[0] @ model.coef_[0] + model.intercept_[0] ** 2)
 
 
 # ---------------------------------------------------------------- what it finds
@@ -206,21 +207,25 @@ def overlapping(n=300):
     return X / (1.001 * np.linalg.norm(X, axis=1).max()), y
 
 
-class ExactStages(Learner):
+class ExactSteps(StagedSteps):
     """Each model stage ends with the best weights of all samples, by linear programming."""
 
-    def _ascend(self, X, y):
+    def climb(self, learner, X, y):
         pass
 
-    def _end_stage(self):
-        if self._learning:
+    def end_stage(self, learner):
+        if self.learning:
             X, y = overlapping()
-            n, price_pos, price_neg = y.size, *self._scalars[5:7]
+            n, price_pos, price_neg = y.size, *self.prices
             margins = np.where(y == 1, 1.0, -1.0)[:, None] * np.column_stack([X, np.ones(n)])
             costs = np.append(np.zeros(3), np.where(y == 1, price_pos, price_neg))  # of the weights, of the losses
             limits = {"A_ub": np.hstack([-margins, -np.eye(n)]), "b_ub": -np.ones(n)}
-            self._v = linprog(costs, bounds=[(None, None)] * 3 + [(0.0, None)] * n, **limits).x[:3]
-        super()._end_stage()
+            self.v = linprog(costs, bounds=[(None, None)] * 3 + [(0.0, None)] * n, **limits).x[:3]
+        super().end_stage(learner)
+
+
+class ExactStages(Learner):
+    _rules: ClassVar = {"paper": ExactSteps}
 
 
 pseudo_linear = pytest.mark.parametrize("name", ["f1", "f2", "jaccard"])

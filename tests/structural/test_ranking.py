@@ -55,7 +55,7 @@ def test_labels_of_any_kind():
 
 @pytest.mark.parametrize("beta", [0.0, -0.1, 1.1, float("nan")])
 def test_bad_ranges_are_named(beta):
-    with pytest.raises(ValueError, match=r"beta must be in \(0, 1\]"):
+    with pytest.raises(ValueError, match=r"beta must be a number in \(0, 1\]"):
         partial_auc_score([0, 1], [0.0, 1.0], beta=beta)
 
 
