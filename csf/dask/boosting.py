@@ -29,7 +29,7 @@ _ATTEMPTS = 5
 class BoostingBase(DaskBase):
     """What both libraries share: they take collections and a cluster, and train one model after the other."""
 
-    natural_threshold = 0.5
+    method = "predict_proba"
 
     def check(self, base: Estimator) -> None:
         """See `DaskBase.check`."""
@@ -83,11 +83,15 @@ class XGBoostBase(BoostingBase):
     def _fit(self, base: Estimator, X: Any, y: Any, weight: Any) -> Estimator:
         return base.fit(X, y, sample_weight=weight)
 
-    def local(self, fitted: Estimator) -> Estimator:
-        """See `DaskBase.local`."""
+    def in_memory(self, base: Estimator) -> Estimator:
+        """See `DaskBase.in_memory`."""
         from xgboost import XGBClassifier
 
-        local = XGBClassifier(**fitted.get_params())
+        return XGBClassifier(**base.get_params())
+
+    def local(self, fitted: Estimator) -> Estimator:
+        """See `DaskBase.local`."""
+        local = self.in_memory(fitted)
         local.load_model(fitted.get_booster().save_raw())
         return local
 
@@ -103,6 +107,12 @@ class LightGBMBase(BoostingBase):
         kept = [persist(each)[0] for each in (X, y, weight)]  # frames and arrays do not go together
         wait(kept)
         return base.fit(*kept[:2], sample_weight=kept[2])
+
+    def in_memory(self, base: Estimator) -> Estimator:
+        """See `DaskBase.in_memory`."""
+        from lightgbm import LGBMClassifier
+
+        return LGBMClassifier(**{name: value for name, value in base.get_params().items() if name != "client"})
 
     def local(self, fitted: Estimator) -> Estimator:
         """See `DaskBase.local`."""

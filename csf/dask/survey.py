@@ -15,7 +15,7 @@ from csf._common.typing import Array, Label
 from csf.cluster.engine import FoldTotals
 from csf.dask.collections import DaskData, RawPart, matrix
 
-__all__ = ["Survey", "survey"]
+__all__ = ["Survey", "check_labels_given", "survey"]
 
 # More labels than anyone has classes.
 _MOST_LABELS = 100
@@ -25,14 +25,8 @@ _MOST_LABELS = 100
 class Survey:
     """What the first pass found.
 
-    Parameters
-    ----------
-    totals : dict
-        Sum of weights and number of rows by fold and label.
-    rows : dict
-        Number of rows of each partition by fold.
-    checksum : int
-        Of everything, where it was asked for.
+    ``totals`` has the weight and number of rows by fold and label, ``rows`` the number of rows of each partition by
+    fold; ``checksum`` is that of everything, where it was asked for.
     """
 
     totals: dict[tuple[int, Label], tuple[float, int]]
@@ -49,19 +43,12 @@ class Survey:
         """Number of folds."""
         return 1 + max((fold for fold, _ in self.totals), default=-1)
 
+    def count(self, labels: Array) -> Array:
+        """Rows of each label."""
+        return np.array([sum(n for (_, own), (_, n) in self.totals.items() if own == each) for each in labels])
+
     def fold_totals(self, pos_label: Label) -> FoldTotals:
-        """What each fold weighs.
-
-        Parameters
-        ----------
-        pos_label : label
-            The positive class.
-
-        Returns
-        -------
-        FoldTotals
-            Its totals.
-        """
+        """What each fold weighs."""
         weight, rows = np.zeros((self.n_folds + 1, 2)), np.zeros(self.n_folds + 1, dtype=np.int64)
         for (fold, label), (total, count) in sorted(self.totals.items(), key=lambda item: str(item[0])):
             weight[fold, int(label == pos_label)] += total
@@ -70,34 +57,26 @@ class Survey:
 
 
 def survey(data: DaskData, *, checksum: bool) -> Survey:
-    """Make the first pass.
-
-    Parameters
-    ----------
-    data : DaskData
-        The collections.
-    checksum : bool
-        Whether to read all features too, so that another search on other data can be told from this one.
-
-    Returns
-    -------
-    Survey
-        What was found.
-
-    Raises
-    ------
-    ValueError
-        If labels are missing or too many, weights are no finite numbers >= 0, or fold numbers no integers >= -1.
-    """
+    """Make the first pass; with ``checksum`` it reads all features too, so that other data can be told from these."""
     return data.reduced(partial(_of_part, checksum=checksum), _merged)
+
+
+def check_labels_given(part: RawPart) -> None:
+    """Raise a ValueError where a label is missing, in whatever way arrays and frames say so."""
+    import pandas  # which Dask's frames need
+
+    if pandas.isna(part.y).any() or (part.y.dtype.kind == "f" and np.isinf(part.y).any()):
+        raise ValueError(
+            f"y contains NaN, None or infinity in partition {part.index}: labels are missing there; drop those rows or "
+            "give them a class"
+        )
 
 
 def _of_part(part: RawPart, *, checksum: bool) -> Survey:
     n_rows, weight = part.y.shape[0], part.weight
     if weight is not None and not (np.isfinite(weight).all() and (weight >= 0).all()):
         raise ValueError("sample_weight must be finite numbers >= 0")
-    if part.y.dtype.kind == "f" and not np.isfinite(part.y).all():
-        raise ValueError("y contains NaN or infinity; drop those rows or give them a class")
+    check_labels_given(part)
     if part.fold.dtype.kind not in "iu" or (n_rows and part.fold.min() < -1):
         raise ValueError("folds must be integers: 0, 1, ... for rows that are held out, -1 for those that never are")
     labels, codes = np.unique(part.y, return_inverse=True)

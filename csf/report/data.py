@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.typing import Array, Estimator, Samples
-from csf._validation import check_labels, check_weights
+from csf._validation import check_labels, check_samples, check_weights
 from csf.report.facts import short, spread
 from csf.report.markup import Cell, Markup, element, join, number, table
 
@@ -75,6 +75,7 @@ def held_out(
         return None
     if X is None or y is None:
         raise ValueError("give X and y together: samples that fit has not seen, and their labels")
+    X, y = check_samples(X, y)
     labels, classes = check_labels(y)
     if not np.isin(classes, search.classes_).all():
         raise ValueError(f"y holds the labels {classes.tolist()}, the search knows {search.classes_.tolist()}")

@@ -72,6 +72,8 @@ def write_report(
     >>> os.path.getsize(path) < 3_000_000
     True
     """
+    # A search on a cluster is shown as the one in memory that it can become.
+    search = search.to_local() if hasattr(search, "to_local") else search
     if not isinstance(search, (CostSearch, MacroCostSearch)):
         raise TypeError(f"search must be a fitted csf.CostSearch or csf.MacroCostSearch, got {search!r}")
     check_is_fitted(search, "best_score_")
