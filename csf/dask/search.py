@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["DaskCostSearch"]
 
 # What a search in memory is told of a search on Dask, besides its outcome.
-_TOLD = "classes_ class_count_ null_class_ pos_label_ n_features_in_ feature_names_in_ refit_time_".split()
+_TOLD = ["classes_", "class_count_", "null_class_", "pos_label_", "n_features_in_", "feature_names_in_", "refit_time_"]
 
 
 class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
