@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,7 +70,7 @@ class BoostingBase(DaskBase):
 
     def scorer(self, model: Estimator) -> Scorer:
         """See `DaskBase.scorer`."""
-        return _ProbabilityScorer(self.local(model))
+        return partial(_probabilities, self.local(model))
 
     def fitted(self, base: Estimator, model: Estimator, names: Array | None) -> Estimator:
         """See `DaskBase.fitted`."""
@@ -119,16 +119,9 @@ class LightGBMBase(BoostingBase):
         return fitted.to_local()
 
 
-@dataclass(frozen=True, eq=False)
-class _ProbabilityScorer:
-    """Scores by the probability of the positive class."""
-
-    model: Estimator
-
-    def __call__(self, X: Samples) -> Array:
-        if not X.shape[0]:  # which the libraries refuse
-            return np.empty(0)
-        return np.asarray(self.model.predict_proba(X), dtype=np.float64)[:, 1]
+def _probabilities(model: Estimator, X: Samples) -> Array:
+    """Probabilities of the positive class."""
+    return np.asarray(model.predict_proba(X), dtype=np.float64)[:, 1]
 
 
 def _workers() -> set[str]:
@@ -151,8 +144,7 @@ def _collections(job: Job, data: DaskData, found: Survey, pos_label: Label) -> t
 
     pieces, lengths = [], []
     cut = delayed(_training_rows, nout=3, pure=False)
-    for part, rows in zip(data.parts, (found.rows[index] for index in sorted(found.rows)), strict=True):
-        length = sum(count for fold, count in rows.items() if job.fold is None or fold != job.fold)
+    for part, length in zip(data.parts, found.n_training(job.fold, len(data.parts)), strict=True):
         if length:
             pieces.append(cut(part, job.fold, job.costs, pos_label))
             lengths.append(length)

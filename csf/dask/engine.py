@@ -114,7 +114,10 @@ class DaskEngine(Engine):
 
 def _joined(parts: Sequence[PartScores]) -> PartScores:
     """Entries of several parts, in their order."""
-    return PartScores(*(None if each[0] is None else np.concatenate(each) for each in zip(*parts)))
+    score, is_pos, weight, fold = (None if each[0] is None else np.concatenate(each) for each in zip(*parts))
+    assert score is not None
+    assert is_pos is not None
+    return PartScores(score, is_pos, weight, fold)
 
 
 class _DaskScores(PartedScores):

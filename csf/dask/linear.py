@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -58,7 +57,7 @@ class LinearBase(DaskBase):
 
     def scorer(self, model: LinearModel) -> Scorer:
         """See `DaskBase.scorer`."""
-        return _LinearScorer(model)
+        return partial(_scores, model)
 
     def fitted(self, base: Estimator, model: LinearModel, names: Array | None) -> Estimator:
         """See `DaskBase.fitted`."""
@@ -82,14 +81,8 @@ class LinearBase(DaskBase):
         return fitted
 
 
-@dataclass(frozen=True, eq=False)
-class _LinearScorer:
-    """Scores by coefficients."""
-
-    model: LinearModel
-
-    def __call__(self, X: Samples) -> Array:
-        return self.model.scores(matrix(X))
+def _scores(model: LinearModel, X: Samples) -> Array:
+    return model.scores(matrix(X))
 
 
 def _answers(part: RawPart, *, questions: list[Question], pos_label: Label) -> list[Answer]:

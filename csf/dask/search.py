@@ -275,7 +275,8 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         for name in ("base", "checkpoint", "callbacks"):
             del options[name]
         search = CostSearch(base_kind(self.base).in_memory(self.base), **options)
-        vars(search).update({name: vars(self)[name] for name in _TOLD if name in vars(self)})
+        for name in filter(vars(self).__contains__, _TOLD):
+            setattr(search, name, getattr(self, name))
         search._publish(replace(self._outcome, config=SearchConfig.of(search)), self._rule)
         if self._rule is not None:
             search.best_estimator_ = self._rule.estimator

@@ -73,7 +73,8 @@ def write_report(
     True
     """
     # A search on a cluster is shown as the one in memory that it can become.
-    search = search.to_local() if hasattr(search, "to_local") else search
+    to_local = getattr(search, "to_local", None)
+    search = search if to_local is None else to_local()
     if not isinstance(search, (CostSearch, MacroCostSearch)):
         raise TypeError(f"search must be a fitted csf.CostSearch or csf.MacroCostSearch, got {search!r}")
     check_is_fitted(search, "best_score_")
