@@ -53,15 +53,19 @@ class BoostingBase(DaskBase):
         return [self._trained(job, data, found, pos_label) for job in jobs]
 
     def _trained(self, job: Job, data: DaskData, found: Survey, pos_label: Label) -> Training | Exception:
+        from distributed import get_client
+
+        client = get_client()
         for _ in range(_ATTEMPTS - 1):
-            workers = _workers()
+            workers = _workers(client)
             try:
                 return Training(self._fit(clone(job.base), *_collections(job, data, found, pos_label)))
             except Exception as error:
                 # Lost workers take their part of the trees with them, and their libraries say so in many ways.
-                if workers <= _workers():
+                if workers <= _workers(client):
                     return error
-                _await_workers()
+                # Those that were killed are back soon, where anyone looks after them.
+                client.wait_for_workers(1)
         return Training(self._fit(clone(job.base), *_collections(job, data, found, pos_label)))
 
     @abstractmethod
@@ -124,18 +128,9 @@ def _probabilities(model: Estimator, X: Samples) -> Array:
     return np.asarray(model.predict_proba(X), dtype=np.float64)[:, 1]
 
 
-def _workers() -> set[str]:
+def _workers(client: Any) -> set[str]:
     """Addresses of the cluster's workers."""
-    from distributed import get_client
-
-    return set(get_client().scheduler_info(n_workers=-1)["workers"])
-
-
-def _await_workers() -> None:
-    """Wait for a worker; those that were killed are back soon, where anyone looks after them."""
-    from distributed import get_client
-
-    get_client().wait_for_workers(1)
+    return set(client.scheduler_info(n_workers=-1)["workers"])
 
 
 def _collections(job: Job, data: DaskData, found: Survey, pos_label: Label) -> tuple[Any, Any, Any]:
