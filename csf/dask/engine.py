@@ -114,10 +114,9 @@ class DaskEngine(Engine):
 
 def _joined(parts: Sequence[PartScores]) -> PartScores:
     """Entries of several parts, in their order."""
-    score, is_pos, weight, fold = (None if each[0] is None else np.concatenate(each) for each in zip(*parts))
-    assert score is not None
-    assert is_pos is not None
-    return PartScores(score, is_pos, weight, fold)
+    columns = zip(PartScores._fields, zip(*parts))
+    joined: dict[str, Any] = {name: None if of[0] is None else np.concatenate(of) for name, of in columns}
+    return PartScores(**joined)
 
 
 class _DaskScores(PartedScores):

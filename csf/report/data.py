@@ -75,8 +75,8 @@ def held_out(
         return None
     if X is None or y is None:
         raise ValueError("give X and y together: samples that fit has not seen, and their labels")
-    X, y = check_samples(X, y)
-    labels, classes = check_labels(y)
+    X, given = check_samples(X, y)
+    labels, classes = check_labels(given)
     if not np.isin(classes, search.classes_).all():
         raise ValueError(f"y holds the labels {classes.tolist()}, the search knows {search.classes_.tolist()}")
     weight = check_weights(sample_weight, labels.shape[0])
