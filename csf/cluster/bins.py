@@ -77,33 +77,7 @@ def count_bins(
     *,
     n_folds: int = 1,
 ) -> Bins:
-    """Counts of one part of the data.
-
-    Parameters
-    ----------
-    score : ndarray of shape (n_samples,)
-        Scores of held-out samples.
-    is_pos : ndarray of bool, shape (n_samples,)
-        Truth.
-    weight : ndarray of shape (n_samples,) or None
-        Weights >= 0; ``None`` counts samples.
-    fold : ndarray of int, shape (n_samples,), or None
-        Fold of each sample, in 0, ..., ``n_folds - 1``; ``None`` where there is one.
-    edges : ndarray of shape (n_edges,)
-        Ascending; bin k holds ``edges[k - 1] <= score < edges[k]``.
-    n_folds : int, default=1
-        Number of folds.
-
-    Returns
-    -------
-    Bins
-        ``n_edges + 1`` bins.
-
-    Raises
-    ------
-    ValueError
-        If a score is NaN.
-    """
+    """Counts of one part between ascending edges, as in `Scored.counts`; a ValueError where a score is NaN."""
     score = np.ascontiguousarray(score, dtype=np.float64)
     n, size = score.shape[0], edges.shape[0] + 1
     weight = np.ones(n) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
@@ -150,18 +124,7 @@ def _count(score, is_pos, weight, fold, edges, lowest, highest, rows, total, res
 
 
 def add_bins(parts: Sequence[Bins]) -> Bins:
-    """Counts of several parts in the same bins.
-
-    Parameters
-    ----------
-    parts : sequence of Bins
-        At least one.
-
-    Returns
-    -------
-    Bins
-        Their sum.
-    """
+    """Counts of several parts in the same bins."""
     lowest = np.min([part.lowest for part in parts], axis=0)
     highest = np.max([part.highest for part in parts], axis=0)
     rows = np.sum([part.rows for part in parts], axis=0)
@@ -190,27 +153,7 @@ def count_distinct(
     *,
     n_folds: int = 1,
 ) -> Bins:
-    """Counts of one part at each distinct score within some intervals.
-
-    Parameters
-    ----------
-    score, is_pos, weight, fold : optional
-        As for `count_bins`.
-    low, high : ndarray of shape (n_intervals,)
-        Ends of the intervals, which belong to them; ascending and apart from each other.
-    n_folds : int, default=1
-        Number of folds.
-
-    Returns
-    -------
-    Bins
-        One bin for each distinct score, ascending.
-
-    Raises
-    ------
-    ValueError
-        If a score is NaN.
-    """
+    """Counts of one part at each distinct score within intervals, as in `Scored.distinct`."""
     if np.isnan(score).any():
         raise ValueError(_NAN_SCORES)
     score = np.asarray(score, dtype=np.float64)
@@ -224,18 +167,7 @@ def count_distinct(
 
 
 def unite_bins(parts: Sequence[Bins]) -> Bins:
-    """Counts of several parts at distinct scores.
-
-    Parameters
-    ----------
-    parts : sequence of Bins
-        At least one, as `count_distinct` makes them.
-
-    Returns
-    -------
-    Bins
-        One bin for each score of any part, ascending.
-    """
+    """Counts of several parts at distinct scores: one bin for each score of any part, ascending."""
     scores = np.unique(np.concatenate([part.lowest for part in parts]))
     whole = _empty(scores.shape[0], parts[0].weight.shape[0])
     assert whole.rest is not None
@@ -310,20 +242,7 @@ def _thinned(score: Array, mass: Array | None, size: int) -> tuple[Array, Array]
 
 
 def merge_quantiles(parts: Sequence[Quantiles], size: int) -> Quantiles:
-    """Quantiles of several parts together.
-
-    Parameters
-    ----------
-    parts : sequence of Quantiles
-        At least one.
-    size : int
-        How many scores to keep of each class.
-
-    Returns
-    -------
-    Quantiles
-        Of the union; each merge adds an error of rank of at most a ``size``-th.
-    """
+    """Quantiles of several parts together; each merge adds an error of rank of at most a ``size``-th."""
     merged = [
         _thinned(np.concatenate([p.scores[c] for p in parts]), np.concatenate([p.mass[c] for p in parts]), size)
         for c in (0, 1)

@@ -184,10 +184,10 @@ class Engine(ABC):
         return n_folds
 
     def entries(self) -> PartScores | None:
-        """Truth and weight of all rows in folds, in the order of `Scored.collected`.
+        """Truth, weight and fold of all rows in folds, in the order of `Scored.collected`.
 
-        They are asked for once, before the first trial. With them the held-out scores of each trial are collected, and
-        the search chooses and corrects as in memory; by default they stay where they are.
+        They are asked for once, before the first trial. With them the held-out scores of each trial are collected in
+        one pass, and the search chooses and corrects as in memory; by default they stay where they are.
 
         Returns
         -------

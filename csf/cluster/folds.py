@@ -13,23 +13,7 @@ _ODD, _FIRST, _SECOND = (np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1C
 
 
 def check_folds(cv: int | float) -> int | float:
-    """Check a number of folds or a share to hold out.
-
-    Parameters
-    ----------
-    cv : int or float
-        Folds, >= 2, or a share in (0, 1).
-
-    Returns
-    -------
-    int or float
-        The same.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is something else.
-    """
+    """Check a number of folds >= 2 or a share to hold out in (0, 1)."""
     if isinstance(cv, float):
         return check_fraction(cv, "cv")
     try:

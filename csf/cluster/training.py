@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from csf._common.typing import Costs, Estimator
 from csf.cluster.cut import CountedCut, counted_cut, own_decision
 from csf.cluster.engine import Engine, FoldTotals, Job
+from csf.cluster.scored import MemoryScores
 from csf.resampling import ScoreStore
 from csf.search.waves import Said, TrainedTrial, WaveTrainer, Work
 from csf.trainers.base import Training
@@ -36,7 +37,7 @@ class EngineTrainer(WaveTrainer):
     """Trains on the data of an engine.
 
     ``counted`` has what the counts of each complete trial say, in their order. Held-out scores are collected where the
-    engine says that they are few enough for that: then winner and threshold are chosen, and corrected, as in memory.
+    engine says that they are few enough for that: one pass then, and winner and threshold are chosen as in memory.
     """
 
     def __init__(
@@ -53,13 +54,20 @@ class EngineTrainer(WaveTrainer):
         self.tune, self.normalize = tune, normalize
         self.startables = [[_Family(str(setting))] * totals.n_folds for setting in range(len(bases))]
         self.counted: list[CountedCut] = []
-        entries = engine.entries()
-        self.store = None if entries is None else ScoreStore(entries.is_pos, entries.weight)
+        self.entries = engine.entries()
+        self.store = None if self.entries is None else ScoreStore(self.entries.is_pos, self.entries.weight)
 
     def waves(self, batch: list[tuple[int, Trial]]) -> list[list[tuple[int, Trial]]]:
-        """As many trials at once as the engine trains in the same passes."""
-        size = max(self.engine.most_jobs(self.n_folds) // self.n_folds, 1)
-        return [batch[start : start + size] for start in range(0, len(batch), size)]
+        """As many trials at once as the engine trains in the same passes, but one of each setting."""
+        # Trials of a setting start from each other: a search that goes on in the middle of a wave must find the same.
+        size, waves = max(self.engine.most_jobs(self.n_folds) // self.n_folds, 1), []
+        for setting, trial in batch:
+            open_ = (wave for wave in waves if len(wave) < size and setting not in dict(wave))
+            wave = next(open_, None)
+            if wave is None:
+                waves.append(wave := [])
+            wave.append((setting, trial))
+        return waves
 
     def train(self, wave: list[Work], *, raise_errors: bool) -> Generator[TrainedTrial, None, None]:
         """See `WaveTrainer.train`."""
@@ -110,6 +118,10 @@ class EngineTrainer(WaveTrainer):
     def _said(self, models: list[Any]) -> tuple[CompleteFields, Said | None]:
         """Fields of a trial from the counts of its held-out scores, and these scores where they are collected."""
         scored = self.engine.scores(models)
+        score = None
+        if self.entries is not None:
+            score = scored.collected()
+            scored = MemoryScores([self.entries._replace(score=score)], self.n_folds, scored.own_cut)
         found = counted_cut(scored, self.metric) if self.tune else own_decision(scored)
         self.counted.append(found)
         hull = known_hull(found.own, found.curve)
@@ -118,10 +130,7 @@ class EngineTrainer(WaveTrainer):
             **outcome(self.metric, found.own, hull=hull, cut=found.cut),
             "fold_scores": tuple(folds),
         }
-        if self.store is None:
-            return fields, None
-        score = scored.collected()
-        return fields, Said(score, score >= scored.own_cut)
+        return fields, None if score is None else Said(score, score >= scored.own_cut)
 
     def _failed(self, error: Exception, times: list[float], raise_errors: bool) -> TrainedTrial:
         if raise_errors:

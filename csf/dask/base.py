@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from csf._common.typing import Array, Estimator, Label, Samples
+from csf.scores.midpoints import above
+from csf.scores.responses import NATURAL_THRESHOLDS
 from csf.trainers.base import Training
 
 if TYPE_CHECKING:
@@ -18,102 +18,44 @@ if TYPE_CHECKING:
 
 __all__ = ["DaskBase", "Scorer"]
 
-# Scores of rows in memory; it travels to the partitions.
+# Scores of rows in memory; it can be pickled, and travels to the partitions.
 Scorer: TypeAlias = Callable[[Samples], Array]
 
 
 class DaskBase(ABC):
-    """How one kind of base is trained on Dask collections.
+    """How one kind of base is trained on Dask collections; ``method`` of its models gives the scores that are cut."""
 
-    Attributes
-    ----------
-    natural_threshold : float
-        Score above which a model predicts the positive class by itself.
-    """
-
-    natural_threshold: float
+    method: Literal["decision_function", "predict_proba"]
 
     @property
     def own_cut(self) -> float:
         """See `csf.cluster.Scored`."""
-        return float(np.nextafter(self.natural_threshold, np.inf))
+        return above(NATURAL_THRESHOLDS[self.method])
+
+    def most_jobs(self, n_folds: int, n_features: int) -> int:
+        """See `csf.cluster.Engine.most_jobs`."""
+        return n_folds
 
     @abstractmethod
     def check(self, base: Estimator) -> None:
-        """Raise a ValueError where the base has parameters that cannot be served.
-
-        Parameters
-        ----------
-        base : estimator
-            The base with one setting of its parameters.
-        """
+        """Raise a ValueError where the base has parameters that cannot be served."""
 
     @abstractmethod
     def train(self, jobs: Sequence[Job], data: DaskData, found: Survey, pos_label: Label) -> list[Training | Exception]:
-        """Train, see `csf.cluster.Engine.train`.
-
-        Parameters
-        ----------
-        jobs : sequence of Job
-            The trainings.
-        data : DaskData
-            The collections.
-        found : Survey
-            What is known of them.
-        pos_label : label
-            The positive class.
-
-        Returns
-        -------
-        list of Training or Exception
-            One for each job.
-        """
+        """Train, see `csf.cluster.Engine.train`."""
 
     @abstractmethod
     def scorer(self, model: Any) -> Scorer:
-        """Scores of a model for rows in memory.
-
-        Parameters
-        ----------
-        model : object
-            Model of a training.
-
-        Returns
-        -------
-        callable
-            ``scorer(X)``, which can be pickled.
-        """
+        """Scores of a model for rows in memory."""
 
     @abstractmethod
     def fitted(self, base: Estimator, model: Any, names: Array | None) -> Estimator:
-        """What the user gets of a model: an object of the base's class that knows the classes 0 and 1.
+        """What the user gets of a model: an object of the base's class that knows the classes 0 and 1."""
 
-        Parameters
-        ----------
-        base : estimator
-            The base that was trained.
-        model : object
-            Its model.
-        names : ndarray of str or None
-            Names of the features.
-
-        Returns
-        -------
-        estimator
-            The fitted base.
-        """
+    @abstractmethod
+    def in_memory(self, base: Estimator) -> Estimator:
+        """Unfitted classifier with the base's parameters for data in memory."""
 
     @abstractmethod
     def local(self, fitted: Estimator) -> Estimator:
-        """Classifier in memory that predicts what a fitted base does.
-
-        Parameters
-        ----------
-        fitted : estimator
-            As `fitted` returns it.
-
-        Returns
-        -------
-        estimator
-            The classifier.
-        """
+        """Classifier in memory that predicts what a fitted base does."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +29,7 @@ _ATTEMPTS = 5
 class BoostingBase(DaskBase):
     """What both libraries share: they take collections and a cluster, and train one model after the other."""
 
-    natural_threshold = 0.5
+    method = "predict_proba"
 
     def check(self, base: Estimator) -> None:
         """See `DaskBase.check`."""
@@ -53,15 +53,19 @@ class BoostingBase(DaskBase):
         return [self._trained(job, data, found, pos_label) for job in jobs]
 
     def _trained(self, job: Job, data: DaskData, found: Survey, pos_label: Label) -> Training | Exception:
+        from distributed import get_client
+
+        client = get_client()
         for _ in range(_ATTEMPTS - 1):
-            workers = _workers()
+            workers = _workers(client)
             try:
                 return Training(self._fit(clone(job.base), *_collections(job, data, found, pos_label)))
             except Exception as error:
                 # Lost workers take their part of the trees with them, and their libraries say so in many ways.
-                if workers <= _workers():
+                if workers <= _workers(client):
                     return error
-                _await_workers()
+                # Those that were killed are back soon, where anyone looks after them.
+                client.wait_for_workers(1)
         return Training(self._fit(clone(job.base), *_collections(job, data, found, pos_label)))
 
     @abstractmethod
@@ -70,7 +74,7 @@ class BoostingBase(DaskBase):
 
     def scorer(self, model: Estimator) -> Scorer:
         """See `DaskBase.scorer`."""
-        return _ProbabilityScorer(self.local(model))
+        return partial(_probabilities, self.local(model))
 
     def fitted(self, base: Estimator, model: Estimator, names: Array | None) -> Estimator:
         """See `DaskBase.fitted`."""
@@ -83,11 +87,15 @@ class XGBoostBase(BoostingBase):
     def _fit(self, base: Estimator, X: Any, y: Any, weight: Any) -> Estimator:
         return base.fit(X, y, sample_weight=weight)
 
-    def local(self, fitted: Estimator) -> Estimator:
-        """See `DaskBase.local`."""
+    def in_memory(self, base: Estimator) -> Estimator:
+        """See `DaskBase.in_memory`."""
         from xgboost import XGBClassifier
 
-        local = XGBClassifier(**fitted.get_params())
+        return XGBClassifier(**base.get_params())
+
+    def local(self, fitted: Estimator) -> Estimator:
+        """See `DaskBase.local`."""
+        local = self.in_memory(fitted)
         local.load_model(fitted.get_booster().save_raw())
         return local
 
@@ -104,35 +112,25 @@ class LightGBMBase(BoostingBase):
         wait(kept)
         return base.fit(*kept[:2], sample_weight=kept[2])
 
+    def in_memory(self, base: Estimator) -> Estimator:
+        """See `DaskBase.in_memory`."""
+        from lightgbm import LGBMClassifier
+
+        return LGBMClassifier(**{name: value for name, value in base.get_params().items() if name != "client"})
+
     def local(self, fitted: Estimator) -> Estimator:
         """See `DaskBase.local`."""
         return fitted.to_local()
 
 
-@dataclass(frozen=True, eq=False)
-class _ProbabilityScorer:
-    """Scores by the probability of the positive class."""
-
-    model: Estimator
-
-    def __call__(self, X: Samples) -> Array:
-        if not X.shape[0]:  # which the libraries refuse
-            return np.empty(0)
-        return np.asarray(self.model.predict_proba(X), dtype=np.float64)[:, 1]
+def _probabilities(model: Estimator, X: Samples) -> Array:
+    """Probabilities of the positive class."""
+    return np.asarray(model.predict_proba(X), dtype=np.float64)[:, 1]
 
 
-def _workers() -> set[str]:
+def _workers(client: Any) -> set[str]:
     """Addresses of the cluster's workers."""
-    from distributed import get_client
-
-    return set(get_client().scheduler_info(n_workers=-1)["workers"])
-
-
-def _await_workers() -> None:
-    """Wait for a worker; those that were killed are back soon, where anyone looks after them."""
-    from distributed import get_client
-
-    get_client().wait_for_workers(1)
+    return set(client.scheduler_info(n_workers=-1)["workers"])
 
 
 def _collections(job: Job, data: DaskData, found: Survey, pos_label: Label) -> tuple[Any, Any, Any]:
@@ -141,8 +139,7 @@ def _collections(job: Job, data: DaskData, found: Survey, pos_label: Label) -> t
 
     pieces, lengths = [], []
     cut = delayed(_training_rows, nout=3, pure=False)
-    for part, rows in zip(data.parts, (found.rows[index] for index in sorted(found.rows)), strict=True):
-        length = sum(count for fold, count in rows.items() if job.fold is None or fold != job.fold)
+    for part, length in zip(data.parts, found.n_training(job.fold, len(data.parts)), strict=True):
         if length:
             pieces.append(cut(part, job.fold, job.costs, pos_label))
             lengths.append(length)

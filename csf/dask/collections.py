@@ -14,20 +14,14 @@ from csf._common.typing import Array, IntArray, Label, Samples
 from csf.cluster.folds import hash_folds
 from csf.cluster.newton import Part
 
-__all__ = ["DaskData", "RawPart", "is_array", "is_frame", "matrix", "require_dask"]
+__all__ = ["FAN_IN", "DaskData", "RawPart", "is_array", "is_frame", "matrix", "require_dask"]
 
 # Parts whose results are merged at a time.
-_FAN_IN = 8
+FAN_IN = 8
 
 
 def require_dask() -> None:
-    """Raise an ImportError that names the extra where Dask is missing.
-
-    Raises
-    ------
-    ImportError
-        Without dask, or without its frames and arrays.
-    """
+    """Raise an ImportError that names the extra where Dask, its frames or its arrays are missing."""
     try:
         import dask.array
         import dask.dataframe  # noqa: F401
@@ -54,21 +48,7 @@ def is_frame(value: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class RawPart:
-    """One partition as the user's collections hold it.
-
-    Parameters
-    ----------
-    index : int
-        Its number.
-    X : array, CSR or frame of shape (n_rows, n_features)
-        Samples.
-    y : ndarray of shape (n_rows,)
-        Labels.
-    weight : ndarray of shape (n_rows,) or None
-        Weights.
-    fold : ndarray of int, shape (n_rows,)
-        Fold of each row.
-    """
+    """One partition as the user's collections hold it: its number, samples, labels, weights and folds."""
 
     index: int
     X: Samples
@@ -77,54 +57,16 @@ class RawPart:
     fold: Array
 
     def rows(self, at: IntArray) -> Samples:
-        """Some of its samples.
-
-        Parameters
-        ----------
-        at : ndarray of int
-            Their places.
-
-        Returns
-        -------
-        array, CSR or frame of shape (n_rows, n_features)
-            The samples.
-        """
+        """Samples at some places."""
         return self.X.iloc[at] if hasattr(self.X, "iloc") else self.X[at]
 
     def coded(self, pos_label: Label) -> Part:
-        """The part with a matrix, and with codes for labels.
-
-        Parameters
-        ----------
-        pos_label : label
-            The positive class.
-
-        Returns
-        -------
-        Part
-            For the linear solvers.
-        """
+        """The part with a matrix, and with codes for labels, for the linear solvers."""
         return Part(matrix(self.X), self.y == pos_label, self.weight, self.fold)
 
 
 def matrix(X: Samples) -> Any:
-    """Samples of one partition as a CSR matrix or an array of float32 or float64.
-
-    Parameters
-    ----------
-    X : array, sparse matrix or frame of shape (n_rows, n_features)
-        Samples.
-
-    Returns
-    -------
-    ndarray or CSR
-        The numbers.
-
-    Raises
-    ------
-    TypeError
-        If a column holds something else.
-    """
+    """Samples of one partition as a CSR matrix or an array of float32 or float64; a TypeError for other columns."""
     if sparse.issparse(X):
         return X.tocsr()
     try:
@@ -138,20 +80,7 @@ def matrix(X: Samples) -> Any:
 class DaskData:
     """Collections of the same samples, part by part.
 
-    Parameters
-    ----------
-    X : dask array or frame of shape (n_samples, n_features)
-        Samples.
-    y : dask array or series of shape (n_samples,)
-        Labels.
-    weight : dask array or series of shape (n_samples,) or None
-        Weights.
-    folds : dask array or series of shape (n_samples,) or None
-        Fold numbers; ``None`` takes those of a hash.
-    cv : int or float
-        Number of folds of the hash, or the share that it holds out.
-    seed : int
-        Its seed.
+    Without ``folds`` these are those of a hash with the seed: ``cv`` of them, or one that holds out that share.
     """
 
     X: Any
@@ -195,20 +124,7 @@ class DaskData:
         ]
 
     def reduced(self, of_part: Callable[[RawPart], Any], of_results: Callable[[Sequence[Any]], Any]) -> Any:
-        """Run a function on each part, where that part is, and merge the results, a few at a time.
-
-        Parameters
-        ----------
-        of_part : callable
-            ``of_part(raw_part)``.
-        of_results : callable
-            ``of_results(results)`` of some parts is again a result.
-
-        Returns
-        -------
-        object
-            The result of all parts.
-        """
+        """Run a function on each part, where that part is, and merge the results in order, a few at a time."""
         from dask.delayed import delayed
 
         # What a function brings with it, such as edges and coefficients, is one node of the graph for all parts.
@@ -216,7 +132,7 @@ class DaskData:
         call = delayed(_call, pure=False)
         results = [call(function, part) for part in self.parts]
         while len(results) > 1:
-            groups = [results[start : start + _FAN_IN] for start in range(0, len(results), _FAN_IN)]
+            groups = [results[start : start + FAN_IN] for start in range(0, len(results), FAN_IN)]
             results = [call(merge, group) if len(group) > 1 else group[0] for group in groups]
         return results[0].compute()
 

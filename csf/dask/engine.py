@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,13 @@ from sklearn.svm import LinearSVC
 
 from csf._common.typing import Estimator, Label
 from csf._validation import check_binary_target
-from csf.cluster.engine import Engine, FoldTotals, Job
+from csf.cluster.engine import MOST_COLLECTED, Engine, FoldTotals, Job
 from csf.cluster.scored import OfPart, OfResults, PartedScores, PartScores
 from csf.dask.base import DaskBase, Scorer
 from csf.dask.boosting import LightGBMBase, XGBoostBase
 from csf.dask.collections import DaskData, RawPart
 from csf.dask.linear import LinearBase
-from csf.dask.survey import survey
+from csf.dask.survey import Survey, survey
 from csf.samples.labels import Labels
 from csf.trainers.base import Training
 
@@ -27,23 +28,7 @@ __all__ = ["DaskEngine", "base_kind"]
 
 
 def base_kind(base: Estimator) -> DaskBase:
-    """How a base is trained on Dask collections.
-
-    Parameters
-    ----------
-    base : estimator
-        The base.
-
-    Returns
-    -------
-    DaskBase
-        Its kind.
-
-    Raises
-    ------
-    TypeError
-        If there is none for it.
-    """
+    """How a base is trained on Dask collections; a TypeError where it cannot be."""
     if isinstance(base, LinearSVC | LogisticRegression):
         return LinearBase()
     kinds = (("xgboost.dask", "DaskXGBClassifier", XGBoostBase), ("lightgbm", "DaskLGBMClassifier", LightGBMBase))
@@ -71,11 +56,6 @@ class DaskEngine(Engine):
     checksum : bool, default=False
         Whether the data are to be told from others, see ``identity`` of `Engine`.
 
-    Attributes
-    ----------
-    labels : Labels
-        The classes.
-
     Examples
     --------
     >>> import dask.array as da
@@ -87,24 +67,56 @@ class DaskEngine(Engine):
     """
 
     def __init__(self, data: DaskData, kind: DaskBase, *, pos_label: Label = None, checksum: bool = False) -> None:
-        self.data, self.kind = data, kind
-        self.found = survey(data, checksum=checksum)
-        classes, _, self.pos_label = check_binary_target(self.found.labels, pos_label)
-        self.labels = Labels(classes, classes[classes != self.pos_label][0])
-        self.identity = self.found.checksum, self.pos_label, data.n_features
+        self.data, self.kind, self._positive, self._checksum = data, kind, pos_label, checksum
+
+    # The first pass is made when something is asked for: it counts in the time of the search.
+    @cached_property
+    def found(self) -> Survey:
+        """What the first pass says."""
+        return survey(self.data, checksum=self._checksum)
+
+    @cached_property
+    def labels(self) -> Labels:
+        """The classes."""
+        classes, _, positive = check_binary_target(self.found.labels, self._positive)
+        return Labels(classes, classes[classes != positive][0])
+
+    @property
+    def identity(self) -> Any:
+        """See `Engine`."""
+        return self.found.checksum, self.labels.positive, self.data.n_features
 
     def totals(self) -> FoldTotals:
         """See `Engine.totals`."""
-        return self.found.fold_totals(self.pos_label)
+        return self.found.fold_totals(self.labels.positive)
+
+    def entries(self) -> PartScores | None:
+        """See `Engine.entries`."""
+        if self.totals().rows[:-1].sum() > MOST_COLLECTED:
+            return None
+        return self._scores([]).reduced(PartScores._make, _joined)
+
+    def most_jobs(self, n_folds: int) -> int:
+        """See `Engine.most_jobs`."""
+        return self.kind.most_jobs(n_folds, self.data.n_features)
 
     def train(self, jobs: Sequence[Job]) -> list[Training | Exception]:
         """See `Engine.train`."""
-        return self.kind.train(jobs, self.data, self.found, self.pos_label)
+        return self.kind.train(jobs, self.data, self.found, self.labels.positive)
 
     def scores(self, models: Sequence[Any]) -> PartedScores:
         """See `Engine.scores`."""
-        scorers = [self.kind.scorer(model) for model in models]
-        return _DaskScores(self.data, _Held(scorers, self.pos_label), self.found.n_folds, self.kind.own_cut)
+        return self._scores([self.kind.scorer(model) for model in models])
+
+    def _scores(self, scorers: list[Scorer]) -> _DaskScores:
+        return _DaskScores(self.data, _Held(scorers, self.labels.positive), self.found.n_folds, self.kind.own_cut)
+
+
+def _joined(parts: Sequence[PartScores]) -> PartScores:
+    """Entries of several parts, in their order."""
+    columns = zip(PartScores._fields, zip(*parts))
+    joined: dict[str, Any] = {name: None if of[0] is None else np.concatenate(of) for name, of in columns}
+    return PartScores(**joined)
 
 
 class _DaskScores(PartedScores):
@@ -116,33 +128,27 @@ class _DaskScores(PartedScores):
 
     def reduced(self, of_part: OfPart, of_results: OfResults) -> Any:
         """See `PartedScores.reduced`."""
-        return self._data.reduced(_Counted(self._held, of_part), of_results)
+        return self._data.reduced(partial(_asked, held=self._held, of_part=of_part), of_results)
+
+
+def _asked(part: RawPart, *, held: _Held, of_part: OfPart) -> Any:
+    """Something that is asked of the scores of a partition."""
+    return of_part(held(part))
 
 
 @dataclass(frozen=True, eq=False)
 class _Held:
-    """Held-out scores of a partition: each row scored by the model of its fold."""
+    """Held-out scores of a partition: each row scored by the model of its fold, 0 without models."""
 
     scorers: list[Scorer]
     pos_label: Label
 
     def __call__(self, part: RawPart) -> PartScores:
         held = np.flatnonzero(part.fold >= 0)
-        score = np.empty(part.fold.shape[0])
+        score = np.zeros(part.fold.shape[0])
         for fold, scorer in enumerate(self.scorers):
             at = np.flatnonzero(part.fold == fold)
             if at.size:
                 score[at] = scorer(part.rows(at))
         weight = None if part.weight is None else part.weight[held]
         return PartScores(score[held], part.y[held] == self.pos_label, weight, part.fold[held])
-
-
-@dataclass(frozen=True, eq=False)
-class _Counted:
-    """Something that is asked of the scores of a partition."""
-
-    held: _Held
-    of_part: OfPart
-
-    def __call__(self, part: RawPart) -> Any:
-        return self.of_part(self.held(part))

@@ -8,87 +8,57 @@ from typing import Any
 
 import numpy as np
 
-from csf._common.typing import Array, Estimator, Samples
+from csf._common.typing import Array, Samples
 from csf.dask.collections import DaskData, RawPart, is_array, is_frame
+from csf.dask.survey import check_labels_given
 from csf.errors.profile import ErrorProfile
+from csf.thresholding.rule import ThresholdRule
 
 __all__ = ["mapped", "profile_of"]
 
 
-def mapped(model: Estimator, method: str, X: Samples, *, dtype: Any, n_columns: int | None = None) -> Any:
-    """What a model in memory says about samples.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted.
-    method : str
-        Its method.
-    X : dask array or frame, or array-like, of shape (n_samples, n_features)
-        Samples.
-    dtype : dtype
-        Of the result.
-    n_columns : int, default=None
-        Columns of the result; ``None`` for one dimension.
-
-    Returns
-    -------
-    dask array or ndarray
-        Lazy where the samples are.
-    """
+def mapped(rule: ThresholdRule, method: str, X: Samples, *, dtype: Any, n_columns: int | None = None) -> Any:
+    """What a method of a rule says about samples, lazy where these are; ``n_columns=None`` for one dimension."""
+    columns = () if n_columns is None else (n_columns,)
+    ask = _Asked(rule, method, np.empty((0, *columns), dtype=dtype))
     if is_array(X):
         X = X.rechunk({1: -1})
-        shape = {"drop_axis": 1} if n_columns is None else {"chunks": (X.chunks[0], (n_columns,))}
-        meta = np.empty((0,) * (1 if n_columns is None else 2), dtype=dtype)
-        return X.map_blocks(_said, model=model, method=method, dtype=dtype, meta=meta, **shape)
+        shape = {"drop_axis": 1} if n_columns is None else {"chunks": (X.chunks[0], columns)}
+        return X.map_blocks(ask, dtype=dtype, meta=ask.empty, **shape)
     if is_frame(X):
         import dask.array as da
         from dask.delayed import delayed
 
-        ask, shape = delayed(_said, pure=False), (np.nan,) if n_columns is None else (np.nan, n_columns)
-        whole = delayed(model, traverse=False)
-        parts = [ask(part, model=whole, method=method) for part in X.to_delayed()]
-        return da.concatenate([da.from_delayed(part, shape, dtype) for part in parts], allow_unknown_chunksizes=True)
-    return getattr(model, method)(X)
-
-
-def _said(X: Samples, *, model: Estimator, method: str) -> Array:
-    """What the model says about one partition; an empty one is not asked about."""
-    if X.shape[0]:
-        return getattr(model, method)(X)
-    return np.empty((0, 2)) if method.endswith("proba") else np.empty(0, dtype=model.classes_.dtype)
-
-
-def profile_of(model: Estimator, data: DaskData) -> ErrorProfile:
-    """Errors of a model in memory on collections, in one pass.
-
-    Parameters
-    ----------
-    model : CostSearch
-        Fitted.
-    data : DaskData
-        Samples, labels and weights.
-
-    Returns
-    -------
-    ErrorProfile
-        The errors.
-    """
-    (tn, fp), (fn, tp) = data.reduced(_Judged(model), partial(np.sum, axis=0)).tolist()
-    return ErrorProfile.from_counts(tp=tp, fp=fp, fn=fn, tn=tn)
+        whole = delayed(ask, pure=False, traverse=False)
+        parts = [da.from_delayed(whole(part), (np.nan, *columns), dtype) for part in X.to_delayed()]
+        return da.concatenate(parts, allow_unknown_chunksizes=True)
+    return getattr(rule, method)(X)
 
 
 @dataclass(frozen=True, eq=False)
-class _Judged:
+class _Asked:
+    """What a rule says about one partition; an empty one is not asked about, as some libraries refuse it."""
+
+    rule: ThresholdRule
+    method: str
+    empty: Array
+
+    def __call__(self, X: Samples) -> Array:
+        return getattr(self.rule, self.method)(X) if X.shape[0] else self.empty
+
+
+def profile_of(rule: ThresholdRule, data: DaskData) -> ErrorProfile:
+    """Errors of a rule on collections, in one pass."""
+    (tn, fp), (fn, tp) = data.reduced(partial(_judged, rule=rule), partial(np.sum, axis=0)).tolist()
+    return ErrorProfile.from_counts(tp=tp, fp=fp, fn=fn, tn=tn)
+
+
+def _judged(part: RawPart, *, rule: ThresholdRule) -> Array:
     """Weights of one partition by truth and prediction."""
-
-    model: Estimator
-
-    def __call__(self, part: RawPart) -> Array:
-        known = np.isin(part.y, self.model.classes_)
-        if not known.all():
-            unknown = part.y[~known].tolist()[0]
-            raise ValueError(f"y holds the label {unknown!r}, the search knows {self.model.classes_.tolist()}")
-        predicted = _said(part.X, model=self.model, method="predict")
-        cells = 2 * (part.y == self.model.pos_label_) + (predicted == self.model.pos_label_)
-        return np.bincount(cells, weights=part.weight, minlength=4).reshape(2, 2).astype(np.float64)
+    check_labels_given(part)
+    known = np.isin(part.y, rule.names)
+    if not known.all():
+        raise ValueError(f"y holds the label {part.y[~known].tolist()[0]!r}, the search knows {sorted(rule.names)}")
+    predicted = _Asked(rule, "predict", rule.names[:0])(part.X)
+    cells = 2 * (part.y != rule.null) + (predicted != rule.null)
+    return np.bincount(cells, weights=part.weight, minlength=4).reshape(2, 2).astype(np.float64)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,8 @@ from csf._sklearn import clone
 from csf.cluster.newton import Answer, LinearModel, Question, add_answers, answers, solve_together
 from csf.cluster.problem import LinearProblem
 from csf.dask.base import DaskBase, Scorer
-from csf.dask.collections import DaskData, RawPart, matrix
+from csf.dask.collections import FAN_IN, DaskData, RawPart, matrix
+from csf.linear._solve import DIRECT
 from csf.trainers.base import Training
 
 if TYPE_CHECKING:
@@ -23,11 +23,20 @@ if TYPE_CHECKING:
 
 __all__ = ["LinearBase"]
 
+# Second derivatives of all jobs in the answer of one partition: some of them are merged at a time, 64 MB together.
+_MOST_BYTES = (1 << 26) // FAN_IN
+
 
 class LinearBase(DaskBase):
     """Trains scikit-learn's linear models on sums over partitions, all folds in the same passes."""
 
-    natural_threshold = 0.0
+    method = "decision_function"
+
+    def most_jobs(self, n_folds: int, n_features: int) -> int:
+        """See `csf.cluster.Engine.most_jobs`."""
+        size = n_features + 1
+        numbers = size**2 if size <= DIRECT else size
+        return max(n_folds, _MOST_BYTES // (8 * numbers))
 
     def check(self, base: Estimator) -> None:
         """See `DaskBase.check`."""
@@ -48,7 +57,7 @@ class LinearBase(DaskBase):
 
     def scorer(self, model: LinearModel) -> Scorer:
         """See `DaskBase.scorer`."""
-        return _LinearScorer(model)
+        return partial(_scores, model)
 
     def fitted(self, base: Estimator, model: LinearModel, names: Array | None) -> Estimator:
         """See `DaskBase.fitted`."""
@@ -63,19 +72,17 @@ class LinearBase(DaskBase):
             fitted.feature_names_in_ = names
         return fitted
 
+    def in_memory(self, base: Estimator) -> Estimator:
+        """See `DaskBase.in_memory`."""
+        return clone(base)
+
     def local(self, fitted: Estimator) -> Estimator:
         """See `DaskBase.local`."""
         return fitted
 
 
-@dataclass(frozen=True, eq=False)
-class _LinearScorer:
-    """Scores by coefficients."""
-
-    model: LinearModel
-
-    def __call__(self, X: Samples) -> Array:
-        return self.model.scores(matrix(X))
+def _scores(model: LinearModel, X: Samples) -> Array:
+    return model.scores(matrix(X))
 
 
 def _answers(part: RawPart, *, questions: list[Question], pos_label: Label) -> list[Answer]:

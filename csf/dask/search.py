@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -22,11 +21,14 @@ from csf.dask.collections import DaskData, require_dask
 from csf.dask.engine import DaskEngine, base_kind
 from csf.dask.lazy import mapped, profile_of
 from csf.metrics import get_metric
-from csf.metrics.aim import aim_of
-from csf.search.arguments import check_arguments, with_setting
+from csf.search.config import SearchConfig
+from csf.search.defaults import has_fast_solver, settings_of
 from csf.search.estimator import CostSearch
-from csf.search.fitted import SearchResults
-from csf.thresholding.cut_predictor import base_has
+from csf.search.fitted import FittedSearch
+from csf.search.outcome import SearchOutcome
+from csf.search.plan import with_setting
+from csf.thresholding.classifier import base_has
+from csf.thresholding.rule import ThresholdRule
 from csf.trainers import seeded
 
 if TYPE_CHECKING:
@@ -37,46 +39,58 @@ if TYPE_CHECKING:
 
 __all__ = ["DaskCostSearch"]
 
+# What a search in memory is told of a search on Dask, besides its outcome.
+_TOLD = ["classes_", "class_count_", "null_class_", "pos_label_", "n_features_in_", "feature_names_in_", "refit_time_"]
 
-class DaskCostSearch(SearchResults, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Search class costs and the threshold on Dask collections; nothing that grows with the rows is collected.
 
-    What `csf.CostSearch` does, where the data are: each trial trains the base on the folds by the cluster, and finds
-    the exact best cut of the pooled held-out scores from counts (`csf.cluster.counted_cut`). It runs on whatever
-    scheduler Dask is set to: a `distributed.Client`, or threads of this process.
+class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Search class costs and the threshold on Dask collections, which stay where they are.
+
+    What `csf.CostSearch` does, with its defaults but for ``cv``, where the data are: each trial trains the base on the
+    folds by the cluster. It runs on whatever scheduler Dask is set to: a `distributed.Client`, or threads of this
+    process. With the same folds it finds what `csf.CostSearch` finds. Where the folds hold 2^20 rows at most, their
+    scores (8 bytes for each of them and each trial, never the samples) are collected for that; of more rows only counts
+    are, see Notes.
 
     Parameters
     ----------
     base : estimator
         `sklearn.svm.LinearSVC` (squared hinge) or `sklearn.linear_model.LogisticRegression` (L2), whose objectives
-        are minimised by Newton's method, a pass over the data for each step of all folds, with the duality gap as
-        proof; `xgboost.dask.DaskXGBClassifier` or `lightgbm.DaskLGBMClassifier`, which need a cluster and its memory.
+        are minimised by Newton's method, a pass over the data for each step of all folds and settings, with the duality
+        gap as proof; `xgboost.dask.DaskXGBClassifier` or `lightgbm.DaskLGBMClassifier`, which need a cluster and its
+        memory.
     metric : str or Metric, default="f1"
         What is maximised, see `csf.CostSearch`.
-    strategy : str, Strategy or callable, default="cone"
+    strategy : str, Strategy or callable, default="ladder"
         Where to train next.
     n_trials : int, default=10
-        Largest number of levels to train at, for each setting of ``param_grid``.
-    param_grid : dict or list of dict, default=None
-        Parameters of the base to search together with the costs.
+        Largest number of levels to train at, for each setting of ``param_grid``; the ladder has 6 for linear bases and
+        3 for boosting.
+    param_grid : dict, list of dict, "auto" or None, default="auto"
+        Parameters of the base to search together with the costs; ``"auto"`` searches the C of linear bases.
     constraint : str or Constraint, default=None
         What the classifier must satisfy, e.g. ``"precision >= 0.8"``.
-    threshold : {"tune", None}, default="tune"
-        ``"tune"`` finds the cut that maximises the metric; ``None`` keeps the base's own decision.
+    threshold : {"stable", "tune", None}, default="stable"
+        How the threshold and the winner are chosen, see `csf.CostSearch`.
     cv : int or float, default=5
         Number of folds, or the share of the rows to hold out, in (0, 1): one training for each trial instead of five.
-        A row's fold is a hash of its partition, its place there and ``random_state``: repartitioned data have other
-        folds, and classes are not stratified. ``fit(folds=)`` takes folds of your own.
+        A row's fold is a hash of its partition, its place there and ``random_state``, as nothing that grows with the
+        rows is shuffled: repartitioned data have other folds, and classes are not stratified. Folds are not repeated,
+        as each repeat would be a pass over data that are large. ``fit(folds=)`` takes folds of your own.
     refit : bool, default=True
         Train the winner on all data; needed to predict.
     pos_label : label, default=None
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
-    normalize : {"none", "mean"}, default="none"
+    normalize : {"mean", "none"}, default="mean"
         ``"mean"`` scales the weights of each training to the mean of the given sample weights.
+    min_gain : float, default=None
+        Keep equal costs unless the best trial gains this many standard errors more than luck, see `csf.CostSearch`.
     bound : {"support", "diagonal", "envelope", "parambath"} or type, default="support"
         How ``upper_bound_`` is computed, see `csf.bounds`.
     tol : float, default=None
         Stop when the bound is within this of the best value, in units of the metric.
+    time_limit : float, default=None
+        Seconds after which the search ends with the trials that it has, see `csf.CostSearch`.
     random_state : int, RandomState or None, default=None
         Seed of the folds and of every ``random_state`` that the base leaves unset.
     verbose : int, default=0
@@ -91,17 +105,21 @@ class DaskCostSearch(SearchResults, ClassifierMixin, MetaEstimatorMixin, BaseEst
 
     Attributes
     ----------
-    best_t_, best_cost_weights_, best_threshold_, best_score_, best_params_, best_index_ : object
-        The winner, as in `csf.CostSearch`.
     best_estimator_ : estimator
         The winner, trained on all data (coded 0 and 1): an ordinary LinearSVC or LogisticRegression, or the fitted
-        Dask classifier.
-    upper_bound_, gap_, stop_reason_, feasible_, constraint_value_ : object
+        Dask classifier. ``best_threshold_`` cuts ``decision_function`` of linear bases and probabilities of boosting.
+    best_t_, best_cost_weights_, best_threshold_, best_score_, best_params_, best_index_ : object
+        The winner, as in `csf.CostSearch`.
+    corrected_score_, score_interval_, threshold_interval_, held_out_ : object
+        As in `csf.CostSearch`, where scores were collected.
+    upper_bound_, gap_, bound_margin_, stop_reason_, feasible_, constraint_value_ : object
         As in `csf.CostSearch`. Bounds read the cuts between the bins that were counted, some thousand of them.
+    gain_, gain_by_luck_, gain_error_ : float
+        As in `csf.CostSearch`, with ``min_gain`` and where scores were collected.
     trials_, studies_, cv_results_, n_trials_, n_splits_, refit_time_ : object
         As in `csf.CostSearch`.
-    classes_, pos_label_, null_class_ : object
-        The labels, the positive and the other one.
+    classes_, class_count_, pos_label_, null_class_ : object
+        The labels and their numbers of rows, the positive and the other one.
     n_features_in_, feature_names_in_ : int, ndarray of str
         Number and names of the features.
     counted_cuts_ : list of CountedCut
@@ -117,6 +135,17 @@ class DaskCostSearch(SearchResults, ClassifierMixin, MetaEstimatorMixin, BaseEst
     pass reads each partition anew, unless the collections were persisted. Workers may be lost: Dask computes their
     part again, and the boosting libraries, which need all workers until the end of a training, begin it again.
 
+    Where the folds hold more than 2^20 rows, their scores stay in the partitions, and the exact best cut of each trial
+    comes from counts (`csf.cluster.counted_cut`). What draws samples again cannot be had of counts: ``"stable"`` is
+    ``"tune"`` then, ``min_gain`` is not asked, ``bound_margin_`` is 0, and there are no corrected scores and no
+    `at_prevalence`. With so many rows luck decides little.
+
+    What `csf.CostSearch` has and this search has not: ``confidence`` (its stratified calibration part is drawn by
+    shuffling rows in memory), ``null_class`` and ``weighting`` (partitions are trained on two classes),
+    ``bound_on="train"`` (it would score all rows once more for each fold), pipelines and other bases (steps such as a
+    scaler would have to be fitted on partitions too: scale the columns of the collections before), and
+    scikit-learn's callbacks. `report` takes samples in memory, as it shows them: give it computed ones.
+
     Examples
     --------
     >>> import dask.array as da
@@ -126,36 +155,34 @@ class DaskCostSearch(SearchResults, ClassifierMixin, MetaEstimatorMixin, BaseEst
     >>> dX, dy = da.from_array(X, chunks=(1000, -1)), da.from_array(y, chunks=1000)
     >>> search = DaskCostSearch(LinearSVC(), metric="f1", n_trials=4).fit(dX, dy)
     >>> search.best_score_
-    0.652
+    0.647
     >>> search.predict(dX)
     dask.array<...shape=(4000,)...>
     """
 
-    # What `csf.CostSearch` lets choose and this search does in one way.
-    n_jobs, engine, weighting, bound_on, min_gain, null_class = None, "auto", "class", "validation", None, None
-    confidence, time_limit = None, None
-
     def __init__(
         self,
         base: Estimator,
-        metric: str | Metric = "f1",
-        strategy: str | Strategy | Callable[..., Any] = "cone",
+        metric: str | Metric = SearchConfig.metric,
+        strategy: str | Strategy | Callable[..., Any] = SearchConfig.strategy,
         *,
-        n_trials: int = 10,
-        param_grid: dict[str, Any] | list[dict[str, Any]] | None = None,
-        constraint: str | Constraint | None = None,
-        threshold: Literal["tune"] | None = "tune",
+        n_trials: int = SearchConfig.n_trials,
+        param_grid: dict[str, Any] | list[dict[str, Any]] | Literal["auto"] | None = SearchConfig.param_grid,
+        constraint: str | Constraint | None = SearchConfig.constraint,
+        threshold: Literal["stable", "tune"] | None = SearchConfig.threshold,
         cv: int | float = 5,
-        refit: bool = True,
-        pos_label: Label = None,
-        normalize: Literal["none", "mean"] = "none",
-        bound: Bound = "support",
-        tol: float | None = None,
-        random_state: RandomState_ = None,
-        verbose: int = 0,
-        error_score: str | float = np.nan,
-        checkpoint: PathLike | None = None,
-        callbacks: list[Callable[..., Any]] | None = None,
+        refit: bool = SearchConfig.refit,
+        pos_label: Label = SearchConfig.pos_label,
+        normalize: Literal["none", "mean"] = SearchConfig.normalize,
+        min_gain: float | None = SearchConfig.min_gain,
+        bound: Bound = SearchConfig.bound,
+        tol: float | None = SearchConfig.tol,
+        time_limit: float | None = SearchConfig.time_limit,
+        random_state: RandomState_ = SearchConfig.random_state,
+        verbose: int = SearchConfig.verbose,
+        error_score: str | float = SearchConfig.error_score,
+        checkpoint: PathLike | None = SearchConfig.checkpoint,
+        callbacks: list[Callable[..., Any]] | None = SearchConfig.callbacks,
     ) -> None:
         self.base = base
         self.metric = metric
@@ -163,13 +190,15 @@ class DaskCostSearch(SearchResults, ClassifierMixin, MetaEstimatorMixin, BaseEst
         self.n_trials = n_trials
         self.param_grid = param_grid
         self.constraint = constraint
-        self.threshold: Literal["tune"] | None = threshold
+        self.threshold = threshold
         self.cv = cv
         self.refit = refit
         self.pos_label = pos_label
-        self.normalize: Literal["none", "mean"] = normalize
+        self.normalize = normalize
+        self.min_gain = min_gain
         self.bound: Bound = bound
         self.tol = tol
+        self.time_limit = time_limit
         self.random_state = random_state
         self.verbose = verbose
         self.error_score = error_score
@@ -204,93 +233,53 @@ class DaskCostSearch(SearchResults, ClassifierMixin, MetaEstimatorMixin, BaseEst
         ValueError
             If an argument or the data cannot be used, or every trial failed.
         """
-        require_dask()
-        check_arguments(self)
         self._forget()
-        kind, metric = base_kind(self.base), aim_of(self)
-        kind.check(self.base)  # before it is cloned, which some bases cannot be
-        random_state = None if self.random_state is None else check_random_state(self.random_state)
-        base = seeded(self.base, random_state)
+        require_dask()
+        config = SearchConfig.of(self)
+        kind = base_kind(config.base)
+        kind.check(config.base)  # before it is cloned, which some bases cannot be
+        random_state = None if config.random_state is None else check_random_state(config.random_state)
+        base = seeded(config.base, random_state)
         check_class_weight(base)
-        settings = list(ParameterGrid(self.param_grid)) if self.param_grid is not None else [{}]
+        settings = settings_of(config.param_grid, base)
         bases = [with_setting(base, setting) for setting in settings]
         for each in bases:
             kind.check(each)
         seed = 0 if random_state is None else int(random_state.randint(2**31))
-        data = DaskData(X, y, sample_weight, folds, check_folds(self.cv), seed)
-        engine = DaskEngine(data, kind, pos_label=self.pos_label, checksum=self.checkpoint is not None)
-        search = EngineSearch(
-            engine,
-            bases,
-            settings,
-            metric,
-            strategy=self.strategy,
-            n_trials=self.n_trials,
-            tune=self.threshold == "tune",
-            normalize=self.normalize,
-            bound=self.bound,
-            tol=self.tol,
-            raise_errors=self.error_score == "raise",
-            checkpoint=self.checkpoint,
-            callbacks=list(self.callbacks or ()),
-            verbose=self.verbose,
-        )
-        self._told = search.run()
-        self._report(metric, self._told)
-        self.classes_, self.null_class_, self.pos_label_ = engine.labels.classes, engine.labels.null, engine.pos_label
-        self.studies_, self.counted_cuts_, self.n_features_in_ = search.studies, search.counted, data.n_features
+        data = DaskData(X, y, sample_weight, folds, check_folds(config.cv), seed)
+        engine = DaskEngine(data, kind, pos_label=config.pos_label, checksum=config.checkpoint is not None)
+        search = EngineSearch(engine, bases, settings, config, has_fast_solver(base))
+        found, start = search.run(), time.perf_counter()
+        fitted, rule = _refitted(search, engine, found) if config.refit else (None, None)
+        # All at once, at the end: a fit that fails on its way leaves a search that is not fitted.
+        self._publish(found, rule)
+        self._name_classes(engine.labels)
+        self.class_count_, self.counted_cuts_ = engine.found.count(self.classes_), list(found.counted)
+        self.n_features_in_ = data.n_features
         if data.feature_names is not None:
             self.feature_names_in_ = data.feature_names
-        if self.refit:
-            self._refit(search, engine)
+        if fitted is not None:
+            self.best_estimator_, self.refit_time_ = fitted, time.perf_counter() - start
         return self
 
-    def _refit(self, search: EngineSearch, engine: DaskEngine) -> None:
-        """Train the winner on everything."""
-        start = time.perf_counter()
-        winner = self.trials_[self.best_index_]
-        model = search.train_on_everything(winner).model
-        base = search.bases[winner.setting]
-        self.best_estimator_ = engine.kind.fitted(base, model, engine.data.feature_names)
-        if self.best_threshold_ is None:
-            self.best_threshold_ = engine.kind.natural_threshold
-        self.refit_time_ = time.perf_counter() - start
-
     def to_local(self) -> CostSearch:
-        """This search as one in memory, which predicts without Dask.
+        """This search as one in memory, which needs no Dask: to predict, to show, to export.
 
         Returns
         -------
         CostSearch
-            Fitted, with the same results and predictions.
+            Fitted, with the same results and predictions; its base is the one for data in memory.
         """
         check_is_fitted(self, "trials_")
-        if not hasattr(self, "best_estimator_"):
-            raise AttributeError(
-                "this DaskCostSearch was fitted with refit=False and has no best_estimator_ to predict with; use "
-                "refit=True"
-            )
-        model = base_kind(self.base).local(self.best_estimator_)
-        search = CostSearch(
-            model,
-            self.metric,
-            self.strategy,
-            n_trials=self.n_trials,
-            param_grid=self.param_grid,
-            constraint=self.constraint,
-            threshold=self.threshold,
-            pos_label=self.pos_label,
-            normalize=self.normalize,
-            bound=self.bound,
-            tol=self.tol,
-            random_state=self.random_state,
-        )
-        search.classes_, search.null_class_, search.pos_label_ = self.classes_, self.null_class_, self.pos_label_
-        search.studies_, search.refit_time_ = self.studies_, self.refit_time_
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what there is to say about the results was said by `fit`
-            search._report(aim_of(self), self._told)
-        search._adopt(model, np.array([0, 1]), np.array([self.null_class_, self.pos_label_]))
+        options = self.get_params(deep=False)
+        for name in ("base", "checkpoint", "callbacks"):
+            del options[name]
+        search = CostSearch(base_kind(self.base).in_memory(self.base), **options)
+        for name in filter(vars(self).__contains__, _TOLD):
+            setattr(search, name, getattr(self, name))
+        search._publish(replace(self._outcome, config=SearchConfig.of(search)), self._rule)
+        if self._rule is not None:
+            search.best_estimator_ = self._rule.estimator
         return search
 
     def predict(self, X: Samples) -> Any:
@@ -306,7 +295,7 @@ class DaskCostSearch(SearchResults, ClassifierMixin, MetaEstimatorMixin, BaseEst
         dask array of shape (n_samples,)
             Labels, as in ``classes_``; computed when they are asked for.
         """
-        return mapped(self.to_local(), "predict", X, dtype=self.classes_.dtype)
+        return mapped(self._predicting, "predict", X, dtype=self.classes_.dtype)
 
     @available_if(base_has("decision_function", "predict_proba"))
     def decision_function(self, X: Samples) -> Any:
@@ -322,7 +311,7 @@ class DaskCostSearch(SearchResults, ClassifierMixin, MetaEstimatorMixin, BaseEst
         dask array of shape (n_samples,)
             Scores; computed when they are asked for.
         """
-        return mapped(self.to_local(), "decision_function", X, dtype=np.float64)
+        return mapped(self._predicting, "decision_function", X, dtype=np.float64)
 
     @available_if(base_has("predict_proba"))
     def predict_proba(self, X: Samples) -> Any:
@@ -338,7 +327,7 @@ class DaskCostSearch(SearchResults, ClassifierMixin, MetaEstimatorMixin, BaseEst
         dask array of shape (n_samples, 2)
             Probabilities in the order of ``classes_``; computed when they are asked for.
         """
-        return mapped(self.to_local(), "predict_proba", X, dtype=np.float64, n_columns=2)
+        return mapped(self._predicting, "predict_proba", X, dtype=np.float64, n_columns=2)
 
     def score(self, X: Samples, y: Any, sample_weight: Any = None) -> float:
         """Value of ``metric`` (not the accuracy) on new data, in one pass.
@@ -357,4 +346,22 @@ class DaskCostSearch(SearchResults, ClassifierMixin, MetaEstimatorMixin, BaseEst
         float
             The value of the predictions.
         """
-        return get_metric(self.metric).of(profile_of(self.to_local(), DaskData(X, y, sample_weight, None, 2, 0)))
+        return get_metric(self.metric).of(profile_of(self._predicting, DaskData(X, y, sample_weight, None, 2, 0)))
+
+
+def _refitted(search: EngineSearch, engine: DaskEngine, found: SearchOutcome) -> tuple[Estimator, ThresholdRule]:
+    """The winner trained on everything, and what predicts with it in memory."""
+    kind, labels = engine.kind, engine.labels
+    base = search.bases[found.winner.setting]
+    fitted = kind.fitted(base, search.train_on_everything(found).model, engine.data.feature_names)
+    rule = ThresholdRule.of(
+        kind.local(fitted),
+        known=np.array([0, 1]),
+        names=labels.by_code,
+        null=labels.null,
+        threshold=found.threshold,
+        method=kind.method,
+        tuned=found.config.tunes,
+        costs=found.winner.costs,
+    )
+    return fitted, rule

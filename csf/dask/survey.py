@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from csf._common.typing import Array, Label
+from csf._common.typing import Array, IntArray, Label
 from csf.cluster.engine import FoldTotals
 from csf.dask.collections import DaskData, RawPart, matrix
 
-__all__ = ["Survey", "survey"]
+__all__ = ["Survey", "check_labels_given", "survey"]
 
 # More labels than anyone has classes.
 _MOST_LABELS = 100
@@ -25,96 +25,73 @@ _MOST_LABELS = 100
 class Survey:
     """What the first pass found.
 
-    Parameters
-    ----------
-    totals : dict
-        Sum of weights and number of rows by fold and label.
-    rows : dict
-        Number of rows of each partition by fold.
-    checksum : int
-        Of everything, where it was asked for.
+    ``table`` is a pandas frame with the ``weight`` and number of ``rows`` of each partition, fold and label;
+    ``checksum`` is that of everything, where it was asked for.
     """
 
-    totals: dict[tuple[int, Label], tuple[float, int]]
-    rows: dict[int, dict[int, int]]
+    table: Any
     checksum: int
 
     @property
     def labels(self) -> Array:
         """All labels."""
-        return np.unique(np.array([label for _, label in self.totals]))
+        return np.unique(np.array(self.table["label"].tolist()))
 
     @property
     def n_folds(self) -> int:
         """Number of folds."""
-        return 1 + max((fold for fold, _ in self.totals), default=-1)
+        return 1 + int(self.table["fold"].max())
+
+    def count(self, labels: Array) -> IntArray:
+        """Rows of each label."""
+        return np.array([self.table.loc[self.table["label"] == label, "rows"].sum() for label in labels])
 
     def fold_totals(self, pos_label: Label) -> FoldTotals:
-        """What each fold weighs.
-
-        Parameters
-        ----------
-        pos_label : label
-            The positive class.
-
-        Returns
-        -------
-        FoldTotals
-            Its totals.
-        """
+        """What each fold weighs."""
+        fold, is_pos = self.table["fold"].to_numpy(), (self.table["label"] == pos_label).to_numpy(dtype=int)
         weight, rows = np.zeros((self.n_folds + 1, 2)), np.zeros(self.n_folds + 1, dtype=np.int64)
-        for (fold, label), (total, count) in sorted(self.totals.items(), key=lambda item: str(item[0])):
-            weight[fold, int(label == pos_label)] += total
-            rows[fold] += count
+        np.add.at(weight, (fold, is_pos), self.table["weight"])
+        np.add.at(rows, fold, self.table["rows"])
         return FoldTotals(weight, rows)
+
+    def n_training(self, fold: int | None, n_parts: int) -> list[int]:
+        """Rows of each partition that a fold trains on."""
+        kept = self.table if fold is None else self.table[self.table["fold"] != fold]
+        return kept.groupby("part")["rows"].sum().reindex(range(n_parts), fill_value=0).tolist()
 
 
 def survey(data: DaskData, *, checksum: bool) -> Survey:
-    """Make the first pass.
-
-    Parameters
-    ----------
-    data : DaskData
-        The collections.
-    checksum : bool
-        Whether to read all features too, so that another search on other data can be told from this one.
-
-    Returns
-    -------
-    Survey
-        What was found.
-
-    Raises
-    ------
-    ValueError
-        If labels are missing or too many, weights are no finite numbers >= 0, or fold numbers no integers >= -1.
-    """
+    """Make the first pass; with ``checksum`` it reads all features too, so that other data can be told from these."""
     return data.reduced(partial(_of_part, checksum=checksum), _merged)
 
 
+def check_labels_given(part: RawPart) -> None:
+    """Raise a ValueError where a label is missing, in whatever way arrays and frames say so."""
+    import pandas  # which Dask's frames need
+
+    if np.any(pandas.isna(part.y)) or (part.y.dtype.kind == "f" and np.isinf(part.y).any()):
+        raise ValueError(
+            f"y contains NaN, None or infinity in partition {part.index}: labels are missing there; drop those rows or "
+            "give them a class"
+        )
+
+
 def _of_part(part: RawPart, *, checksum: bool) -> Survey:
+    import pandas
+
     n_rows, weight = part.y.shape[0], part.weight
     if weight is not None and not (np.isfinite(weight).all() and (weight >= 0).all()):
         raise ValueError("sample_weight must be finite numbers >= 0")
-    if part.y.dtype.kind == "f" and not np.isfinite(part.y).all():
-        raise ValueError("y contains NaN or infinity; drop those rows or give them a class")
+    check_labels_given(part)
     if part.fold.dtype.kind not in "iu" or (n_rows and part.fold.min() < -1):
         raise ValueError("folds must be integers: 0, 1, ... for rows that are held out, -1 for those that never are")
-    labels, codes = np.unique(part.y, return_inverse=True)
-    if labels.shape[0] > _MOST_LABELS:
-        raise ValueError(f"y must hold two class labels, got {labels.shape[0]} different values in one partition")
-    folds, places = np.unique(part.fold, return_inverse=True)
-    cells = places * labels.shape[0] + codes
-    size = folds.shape[0] * labels.shape[0]
-    counts = np.bincount(cells, minlength=size)
-    sums = counts if weight is None else np.bincount(cells, weights=weight, minlength=size)
-    totals = {
-        (int(fold), label): (float(sums[cell]), int(counts[cell]))
-        for cell, (fold, label) in enumerate((fold, label) for fold in folds for label in labels.tolist())
-        if counts[cell]
-    }
-    rows = {part.index: {int(fold): int((part.fold == fold).sum()) for fold in folds}}
-    return Survey(totals, rows, _checksum(part) if checksum else 0)
+    rows = pandas.DataFrame({"fold": part.fold, "label": part.y, "weight": 1.0 if weight is None else weight})
+    cells = rows.groupby(["fold", "label"])["weight"].agg(weight="sum", rows="size").reset_index()
+    if cells["label"].nunique() > _MOST_LABELS:
+        raise ValueError(
+            f"y must hold two class labels, got {cells['label'].nunique()} different values in one partition"
+        )
+    return Survey(cells.assign(part=part.index), _checksum(part) if checksum else 0)
 
 
 def _checksum(part: RawPart) -> int:
@@ -130,11 +107,8 @@ def _checksum(part: RawPart) -> int:
 
 
 def _merged(parts: Sequence[Survey]) -> Survey:
-    totals: dict[tuple[int, Label], tuple[float, int]] = {}
-    rows: dict[int, dict[int, int]] = {}
-    for part in parts:
-        rows |= part.rows
-        for cell, (total, count) in part.totals.items():
-            before = totals.get(cell, (0.0, 0))
-            totals[cell] = before[0] + total, before[1] + count
-    return Survey(totals, rows, sum(part.checksum for part in parts) % 2**64)
+    import pandas
+
+    # Empty partitions say nothing, not even which kind their labels are of.
+    told = [part.table for part in parts if len(part.table)] or [parts[0].table]
+    return Survey(pandas.concat(told, ignore_index=True), sum(part.checksum for part in parts) % 2**64)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.typing import Array, BoolArray, Estimator, Label, Samples
-from csf._validation import check_labels, check_weights
+from csf._validation import check_labels, check_samples, check_weights
 from csf.metrics.base import Metric
 from csf.report.facts import short
 
@@ -60,7 +60,8 @@ def held_out(
         return None
     if X is None or y is None:
         raise ValueError("give X and y together: samples that fit has not seen, and their labels")
-    labels, classes = check_labels(y)
+    X, given = check_samples(X, y)
+    labels, classes = check_labels(given)
     if not np.isin(classes, search.classes_).all():
         raise ValueError(f"y holds the labels {classes.tolist()}, the search knows {search.classes_.tolist()}")
     weight = check_weights(sample_weight, labels.shape[0])

@@ -73,6 +73,9 @@ def write_report(
     >>> os.path.getsize(path) < 3_000_000
     True
     """
+    # A search on a cluster is shown as the one in memory that it can become.
+    to_local = getattr(search, "to_local", None)
+    search = search if to_local is None else to_local()
     if not (is_search(search) or is_macro_search(search)):
         raise TypeError(f"search must be a fitted csf.CostSearch or csf.MacroCostSearch, got {search!r}")
     check_is_fitted(search, "best_score_")

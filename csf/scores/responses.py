@@ -12,6 +12,7 @@ from csf._sklearn import num_samples
 
 __all__ = [
     "DECISION_FIRST",
+    "NATURAL_THRESHOLDS",
     "Response",
     "class_scores",
     "compare",
@@ -26,6 +27,8 @@ __all__ = [
 
 # Decisions do not saturate, probabilities do: the finer score comes first.
 DECISION_FIRST = ("decision_function", "predict_proba")
+# Score of each method above which a classifier predicts its second class by itself.
+NATURAL_THRESHOLDS = {"decision_function": 0.0, "predict_proba": 0.5}
 
 
 def response_method(estimator: Estimator, methods: Sequence[str] = DECISION_FIRST) -> str | None:
@@ -35,7 +38,7 @@ def response_method(estimator: Estimator, methods: Sequence[str] = DECISION_FIRS
 
 def natural_threshold(estimator: Estimator, methods: Sequence[str] = DECISION_FIRST) -> float:
     """Score above which a classifier predicts its second class by itself: 0 for decisions, 0.5 for probabilities."""
-    return 0.5 if response_method(estimator, methods) == "predict_proba" else 0.0
+    return NATURAL_THRESHOLDS.get(response_method(estimator, methods) or "", 0.0)
 
 
 def positive_score(

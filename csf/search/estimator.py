@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_, Samples
 from csf._sklearn import CallbackSupportMixin, open_callback_context, pass_on_features, with_callbacks
@@ -433,16 +432,6 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     def estimator_(self) -> Estimator:
         """``best_estimator_``, under its name in the classifiers of `csf.thresholding`."""
         return self.best_estimator_
-
-    @property
-    def _predicting(self) -> ThresholdRule:
-        check_is_fitted(self, "trials_")
-        if self._rule is None:
-            raise AttributeError(
-                "this CostSearch was fitted with refit=False and has no best_estimator_ to predict with; use refit=True"
-            )
-        # Who tries another threshold sets best_threshold_.
-        return replace(self._rule, threshold=self.best_threshold_)
 
     def predict(self, X: Samples) -> Array:
         """Labels by the winner and its threshold.

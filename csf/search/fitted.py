@@ -54,6 +54,17 @@ class FittedSearch(ReportMixin, AssessedMixin):
         if found.store is not None:
             self._keep_scores(found.store, found.metric, found.key, found.config.random_state, found.decided)
 
+    @property
+    def _predicting(self) -> ThresholdRule:
+        check_is_fitted(self, "trials_")
+        if self._rule is None:
+            name = type(self).__name__
+            raise AttributeError(
+                f"this {name} was fitted with refit=False and has no best_estimator_ to predict with; use refit=True"
+            )
+        # Who tries another threshold sets best_threshold_.
+        return replace(self._rule, threshold=self.best_threshold_)
+
     def _name_classes(self, labels: Labels) -> None:
         self.classes_, self.null_class_, self.pos_label_ = labels.classes, labels.null, labels.positive
 

@@ -41,8 +41,9 @@ def check_engine(make: Make, base: Estimator, *, tol: float = 1e-2, random_state
     ------
     AssertionError
         If the totals are wrong, a fold's own rows are trained on, costs are ignored or swapped, weights do not count,
-        scores come from another fold's model, counts are not those of all held-out rows, trainings change when they
-        are repeated or reordered, or a start changes what is found.
+        scores come from another fold's model, counts are not those of all held-out rows, collected scores are not those
+        that are counted, in the order of the entries, trainings change when they are repeated or reordered, or a start
+        changes what is found.
 
     Examples
     --------
@@ -58,6 +59,7 @@ def check_engine(make: Make, base: Estimator, *, tol: float = 1e-2, random_state
         _check_totals(engine, MemoryEngine(X, y, fold, given))
         trained = _trained(engine, base)
         _check_counts(engine, trained, y, fold, given)
+        _check_entries(engine, base, trained)
         _check_repeats(engine, base, trained, tol)
         _check_costs(engine, base, trained)
     _check_weights_count(make, base, X, y, fold, weight, tol)
@@ -125,6 +127,25 @@ def _check_counts(engine: Engine, trained: list[Training], y: Any, fold: Any, we
     for metric in (FBeta(), Constrained(Recall(), Constraint(Precision(), ">=", 0.7))):
         found, known = counted_cut(scores, metric), counted_cut(MemoryScores([alike]), metric)
         require(found.cut == known.cut, f"the best cut for {metric.name} must be {known.cut}, got {found.cut}")
+
+
+def _check_entries(engine: Engine, base: Estimator, trained: list[Training]) -> None:
+    """Collected scores belong to the entries, for whatever models."""
+    entries = engine.entries()
+    if entries is None:
+        return
+    for models in (trained, _trained(engine, base, (1.0, 2.0))):
+        scores = engine.scores([training.model for training in models])
+        here = MemoryScores([entries._replace(score=scores.collected())], N_FOLDS)
+        ends = np.array([-np.inf]), np.array([np.inf])
+        found, known = here.distinct(*ends), scores.distinct(*ends)
+        require(
+            np.array_equal(found.lowest, known.lowest)
+            and np.array_equal(found.rows, known.rows)
+            and np.allclose(found.sums, known.sums, rtol=1e-12),
+            "scores().collected() must be the scores that are counted, in the order of entries(), which has truth, "
+            "weight and fold of these rows",
+        )
 
 
 def _check_repeats(engine: Engine, base: Estimator, trained: list[Training], tol: float) -> None:

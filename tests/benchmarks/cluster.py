@@ -73,7 +73,8 @@ def _main(data, limit, n_trials, cv):
         passes = _Passes(client)
         before, start = _worker_seconds(client), time.perf_counter()
         with passes:
-            search = DaskCostSearch(LinearSVC(), n_trials=n_trials, cv=cv, strategy="grid", error_score="raise")
+            options = {"strategy": "grid", "param_grid": None, "threshold": "tune", "normalize": "none"}
+            search = DaskCostSearch(LinearSVC(), n_trials=n_trials, cv=cv, error_score="raise", **options)
             search.fit(frame[[f"f{j}" for j in range(N_FEATURES)]], frame["label"])
         seconds, spent = time.perf_counter() - start, _worker_seconds(client) - before
         steps = client.run_on_scheduler(_kinds_of_tasks)

@@ -160,6 +160,61 @@ def test_a_search_goes_on_from_its_file_bit_for_bit(data, tmp_path, after):
     assert again.winner.duality_gap == 1e-3
 
 
+class Broad(Stateful):
+    """Trains all trials of a batch in the same passes."""
+
+    def most_jobs(self, n_folds):
+        return 100
+
+    def train(self, jobs):
+        self.waves = [*getattr(self, "waves", []), len(jobs) // self.n_folds]
+        return super().train(jobs)
+
+
+def test_settings_are_trained_together_and_the_trials_of_one_after_each_other(data, tmp_path):
+    X, y, _ = data
+    options = {"strategy": "grid", "n_trials": 3, "settings": [{"C": C} for C in (0.01, 0.1, 1.0)]}
+    engine = Broad(X, y, hash_folds(0, y.size, 3))
+    _, whole = searched(engine, LogisticRegression(), **options)
+    assert engine.waves == [3, 3, 3]
+    path = tmp_path / "search.json"
+
+    def kill(study, trial):
+        if len(seen := json.loads(path.read_text())["studies"]) and sum(map(told, seen)) == 5:
+            raise SystemExit
+
+    with pytest.raises(SystemExit):
+        searched(engine, LogisticRegression(), checkpoint=path, callbacks=[kill], **options)
+    _, again = searched(engine, LogisticRegression(), checkpoint=path, **options)
+    assert again.trials == whole.trials
+
+
+def told(study):
+    return sum(trial["state"] == "complete" for trial in study)
+
+
+class Far(MemoryEngine):
+    """Keeps its scores where they are."""
+
+    def entries(self):
+        return None
+
+
+@pytest.mark.parametrize("threshold", ["stable", "tune", None])
+def test_scores_that_stay_where_they_are_give_the_same_trials(data, threshold):
+    X, y, weight = data
+    found, far = (
+        searched(kind(X, y, hash_folds(0, y.size, 3), weight, n_parts=4), LogisticRegression(), threshold=threshold)[1]
+        for kind in (MemoryEngine, Far)
+    )
+    assert far.trials == found.trials
+    assert far.store is None
+    assert (found.bound_margin > 0, far.bound_margin) == (True, 0.0)
+    # What cannot be drawn again cannot be stable: the best trial wins.
+    best = best_trial(far.trials)
+    assert (far.winner, far.threshold, far.score) == (best, best.threshold, best.score)
+
+
 def test_a_file_of_another_search_is_refused(data, tmp_path):
     X, y, weight = data
     path, fold = tmp_path / "search.json", hash_folds(0, y.size, 3)
@@ -204,7 +259,7 @@ def test_the_winner_is_trained_on_everything_with_normalised_costs(data):
         LogisticRegression(), n_trials=2, normalize="mean", engine="generic", cv=PredefinedSplit(engine.fold)
     )
     whole.fit(X, y, weight)
-    model = search.train_on_everything(found.winner).model
+    model = search.train_on_everything(found).model
     np.testing.assert_allclose(model.coef_, whole.best_estimator_.coef_, rtol=1e-9)
 
 

@@ -1,6 +1,7 @@
 """DaskCostSearch on processes: the boosting libraries, lost workers, and what moves between processes."""
 
 import os
+import pickle
 import signal
 import threading
 
@@ -9,12 +10,14 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from builders import paper_search
+from builders import PAPER, paper_search
 from sklearn.model_selection import PredefinedSplit
 from sklearn.svm import LinearSVC
 
 from csf.cluster import hash_folds
 from csf.dask import DaskCostSearch
+
+PAPERS = {name: value for name, value in PAPER.items() if name != "cv"}
 
 pytestmark = [
     pytest.mark.slow,
@@ -50,7 +53,7 @@ def test_boosting_finds_about_what_it_finds_in_memory(client, data, name, kind):
         frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(6)])
         whole = dd.from_pandas(frame.assign(y=y, weight=weight, fold=fold), npartitions=4)
         given = [whole[list(frame.columns)], whole["y"], whole["weight"], whole["fold"]]
-    search = DaskCostSearch(boosting(name), n_trials=2, error_score="raise").fit(*given[:3], folds=given[3])
+    search = DaskCostSearch(boosting(name), n_trials=2, error_score="raise", **PAPERS).fit(*given[:3], folds=given[3])
     alone = paper_search(in_memory(name), n_trials=2, cv=PredefinedSplit(fold)).fit(X, y, weight)
     # Bins of features are approximate where no one sees all rows.
     for mine, known in zip(search.trials_, alone.trials_, strict=True):
@@ -60,6 +63,11 @@ def test_boosting_finds_about_what_it_finds_in_memory(client, data, name, kind):
     samples = X if kind == "arrays" else frame
     np.testing.assert_array_equal(search.predict(given[0]).compute(), local.predict(samples))
     assert search.score(*given[:3]) == pytest.approx(local.score(samples, y, weight), rel=1e-12)
+    # The threshold is one of probabilities, whatever other scores the model has.
+    found = local.best_estimator_.predict_proba(samples)[:, 1] >= search.best_threshold_
+    np.testing.assert_array_equal(local.predict(samples), found.astype(int))
+    assert 0.0 < search.best_threshold_ < 1.0
+    assert pickle.loads(pickle.dumps(local)).corrected_score_ == search.corrected_score_
 
 
 def test_a_base_with_a_client_of_its_own_is_refused(client, data):
@@ -80,7 +88,7 @@ def test_a_worker_that_is_killed_changes_nothing(client, data, name):
     X, y, _ = data
     base = LinearSVC() if name == "linear" else boosting(name)
     given = da.from_array(X, chunks=(500, 6)), da.from_array(y, chunks=500)
-    options = {"n_trials": 4, "cv": 2, "error_score": "raise", "strategy": "grid"}
+    options = {"n_trials": 4, "cv": 2, "error_score": "raise", "strategy": "grid", "param_grid": None}
     whole = DaskCostSearch(base, **options).fit(*given)
 
     def kill(study, trial):
@@ -103,7 +111,7 @@ def test_nothing_is_shuffled_and_little_comes_back(client, tmp_path):
     dd.from_pandas(frame, npartitions=6).to_parquet(tmp_path / "data")
     known = dd.read_parquet(tmp_path / "data")
     before = client.run_on_scheduler(kinds_of_tasks)
-    search = DaskCostSearch(LinearSVC(), n_trials=2, cv=3).fit(known[list("abcde")], known["y"])
+    search = DaskCostSearch(LinearSVC(), n_trials=2, cv=3, param_grid=None).fit(known[list("abcde")], known["y"])
     kinds = set(client.run_on_scheduler(kinds_of_tasks)) - set(before)
     assert kinds
     assert not [name for name in kinds if "shuffle" in name]

@@ -114,6 +114,39 @@ class PartOfIt(MemoryEngine):
         return Forgetful(known.parts, self.n_folds, known.own_cut)
 
 
+class Shuffled(MemoryEngine):
+    """Its entries are in another order than its scores."""
+
+    def entries(self):
+        known = super().entries()
+        return known._replace(is_pos=known.is_pos[::-1])
+
+
+class Foldless(MemoryEngine):
+    def entries(self):
+        return super().entries()._replace(fold=None)
+
+
+class Restless(MemoryEngine):
+    """Gives the scores of each trial in another order."""
+
+    def scores(self, models):
+        known = super().scores(models)
+        self.turned = not getattr(self, "turned", True)
+        return MemoryScores(known.parts[:: -1 if self.turned else 1], self.n_folds, known.own_cut)
+
+
+class Far(MemoryEngine):
+    """Keeps its scores where they are."""
+
+    def entries(self):
+        return None
+
+
+def test_scores_may_stay_where_they_are():
+    check_engine(Far, LogisticRegression())
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -129,6 +162,9 @@ class PartOfIt(MemoryEngine):
         (Everything, "must count all rows of each fold"),
         (WrongEdges, "counts must hold in bin"),
         (lambda *data: PartOfIt(*data, n_parts=3), "must count all rows of each fold"),
+        (Shuffled, "in the order of entries"),
+        (Foldless, "in the order of entries"),
+        (lambda *data: Restless(*data, n_parts=3), "in the order of entries"),
     ],
 )
 def test_engines_that_break_it_are_found_out(make, message):
