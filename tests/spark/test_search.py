@@ -276,10 +276,10 @@ def test_costs_have_to_gain_and_time_may_end(frame):
     from pyspark.ml.classification import NaiveBayes
 
     options = {"estimator": NaiveBayes(modelType="gaussian"), "foldCol": "fold", "strategy": "cone"}
-    model = SparkCostSearch(minGain=50.0, nTrials=2, **options).fit(frame)
+    model = SparkCostSearch(minGain=50.0, nTrials=2, threshold=None, **options).fit(frame)
     assert model.bestCosts[0] == model.bestCosts[1]
-    assert model.gain < 50.0 * model.gainError
-    assert np.isfinite(model.gainByLuck)
+    assert 0 < model.gain == max(trial.score for trial in model.trials) - model.bestScore
+    assert model.gain < model.gainByLuck + 50.0 * model.gainError
     model = SparkCostSearch(timeLimit=1e-3, **options).fit(frame)
     assert model.stopReason == "the time limit of 0.001 s was reached"
     assert len(model.trials) == 1
