@@ -17,23 +17,12 @@ __all__ = ["SparkBase"]
 
 
 class SparkBase:
-    """A classifier of pyspark.ml with ``weightCol``, or a pipeline that ends in one.
-
-    Its scores are probabilities, or raw margins where the model's threshold is one (LinearSVC). Probabilities are told
-    apart in single precision: what differs by less is often equal but for rounding, and no threshold of Spark's models
-    parts it reliably.
-
-    Parameters
-    ----------
-    estimator : pyspark.ml.Estimator
-        The classifier; it is copied.
-    seed : int
-        Seed of every stage that leaves its own unset: Spark's default differs in each process.
-    """
+    """A classifier of pyspark.ml with ``weightCol``, or a pipeline that ends in one, in a copy of its own."""
 
     def __init__(self, estimator: Estimator, seed: int) -> None:
         self._check(estimator)
         self.estimator = estimator.copy()
+        # Spark's own default seed differs in each process.
         for stage in stages(self.estimator):
             if stage.hasParam("seed") and not stage.isSet("seed"):
                 stage.set(stage.getParam("seed"), seed)
@@ -61,18 +50,7 @@ class SparkBase:
                 raise ValueError(f"{type(last).__name__}({name}='') hides what the search reads; give it a name")
 
     def check_frame(self, frame: DataFrame) -> None:
-        """Raise an error where the frame already has a column that the classifier adds.
-
-        Parameters
-        ----------
-        frame : pyspark.sql.DataFrame
-            What is trained on.
-
-        Raises
-        ------
-        ValueError
-            With the names.
-        """
+        """Raise an error where the frame already has a column that the classifier adds."""
         last = last_stage(self.estimator)
         names = [
             last.getOrDefault(name)
@@ -87,22 +65,7 @@ class SparkBase:
             )
 
     def trained(self, data: SparkData, fold: int | None, costs: tuple[float, float]) -> Model:
-        """Train.
-
-        Parameters
-        ----------
-        data : SparkData
-            The rows.
-        fold : int or None
-            The fold that is left out.
-        costs : tuple of float
-            ``(c_fn, c_fp)``.
-
-        Returns
-        -------
-        pyspark.ml.Model
-            The model, which does not know of the columns that were added.
-        """
+        """A model that does not know of the columns that were added."""
         estimator = self.estimator.copy()
         last = last_stage(estimator)
         own = last.getOrDefault("weightCol") if last.isDefined("weightCol") else ""

@@ -20,51 +20,26 @@ __all__ = ["SparkData", "named_column"]
 
 
 def named_column(name: str) -> Column:
-    """Column of a name, whatever signs are in it.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-
-    Returns
-    -------
-    Column
-        The column.
-    """
+    """Column of a name, whatever signs are in it."""
     quoted = name.replace("`", "``")
     return F.col(f"`{quoted}`")
 
 
 @dataclass(frozen=True, eq=False)
 class SparkData:
-    """Rows with labels, weights and folds.
-
-    Parameters
-    ----------
-    frame : pyspark.sql.DataFrame
-        The rows.
-    label : str
-        Column of labels: 1 for the positive class, 0 for the other.
-    weight : str or None
-        Column of weights >= 0; ``None`` counts rows.
-    fold : str or None
-        Column of fold numbers: 0, 1, ..., or -1 for rows that are never held out; ``None`` takes a hash of all columns
-        of a row, so that equal rows are in one fold, and neither the order nor the partitions matter.
-    n_folds : int or None
-        Number of folds of the hash; with a column, what its numbers stay below, where that is known.
-    seed : int
-        Seed of the hash.
-    prefix : str
-        What the names of columns begin with that are added.
-    """
+    """Rows with labels, weights and folds."""
 
     frame: DataFrame
     label: str
+    # None counts rows.
     weight: str | None
+    # None takes a hash of all columns of a row, so that equal rows are in one fold, and neither the order nor the
+    # partitions matter.
     fold: str | None
+    # Of the hash; with a column, what its numbers stay below, where that is known.
     n_folds: int | None
     seed: int
+    # Of the names of the columns that are added.
     prefix: str
 
     def __post_init__(self) -> None:
@@ -97,6 +72,11 @@ class SparkData:
         return f"{self.prefix}__positive"
 
     @property
+    def key_name(self) -> str:
+        """Column of keys, which rows that are held out have: the same for equal rows, whatever model scores them."""
+        return f"{self.prefix}__key"
+
+    @property
     def weight_name(self) -> str:
         """Column of weights, those of the user times costs where rows are trained on."""
         return f"{self.prefix}__weight"
@@ -125,63 +105,21 @@ class SparkData:
         return F.xxhash64(F.lit(seed), *columns)
 
     def training_rows(self, fold: int | None, costs: tuple[float, float]) -> DataFrame:
-        """What a fold trains on.
-
-        Parameters
-        ----------
-        fold : int or None
-            The fold that is left out; ``None`` leaves out none.
-        costs : tuple of float
-            ``(c_fn, c_fp)``, which multiply the weights of positives and negatives.
-
-        Returns
-        -------
-        pyspark.sql.DataFrame
-            Its rows.
-        """
+        """What a fold trains on, with costs ``(c_fn, c_fp)`` times the weights; all rows for no fold."""
         rows = self.coded if fold is None else self.coded.where(F.col(self.fold_name) != fold)
         cost = F.when(F.col(self.positive_name), F.lit(costs[0])).otherwise(F.lit(costs[1]))
         return rows.withColumn(self.weight_name, cost * F.col(self.weight_name))
 
-    def held_out(self, fold: int) -> DataFrame:
-        """Rows of a fold that weigh something.
-
-        Parameters
-        ----------
-        fold : int
-            The fold.
-
-        Returns
-        -------
-        pyspark.sql.DataFrame
-            Its rows.
-        """
-        return self.coded.where((F.col(self.fold_name) == fold) & (F.col(self.weight_name) > 0))
+    def held_out(self, fold: int | None = None) -> DataFrame:
+        """Rows of a fold, or of all folds, that weigh something, with their keys."""
+        number = F.col(self.fold_name)
+        inside = number >= 0 if fold is None else number == fold
+        return self.coded.where(inside & (F.col(self.weight_name) > 0)).withColumn(self.key_name, self._hash(self.seed))
 
     # ---------------------------------------------------------------- what is known of the rows
 
     def check_values(self, *, checksum: bool) -> tuple[float, int, int]:
-        """Check labels, weights and folds in a pass.
-
-        Parameters
-        ----------
-        checksum : bool
-            Whether to read all columns too, so that these data can be told from others.
-
-        Returns
-        -------
-        largest : float
-            Largest weight.
-        n_folds : int
-            Number of folds.
-        checksum : int
-            Of all rows in any order, where it was asked for.
-
-        Raises
-        ------
-        ValueError
-            With a value that cannot be used.
-        """
+        """Check labels, weights and folds in a pass: largest weight, number of folds, checksum of all rows or 0."""
         label, weight, fold = named_column(self.label).cast("double"), F.col(self.weight_name), F.col(self.fold_name)
         fine = weight.isNotNull() & ~F.isnan(weight) & (weight >= 0) & (weight < F.lit(float("inf")))
         known = fold.isNotNull() & (fold >= -1)
@@ -221,20 +159,7 @@ class SparkData:
             )
 
     def totals(self, n_folds: int, sums: WeightSums) -> FoldTotals:
-        """What each fold weighs, in a pass.
-
-        Parameters
-        ----------
-        n_folds : int
-            Number of folds.
-        sums : WeightSums
-            How weights are added up.
-
-        Returns
-        -------
-        FoldTotals
-            Its totals.
-        """
+        """What each fold weighs, in a pass."""
         keys = [F.col(self.fold_name), F.col(self.positive_name)]
         weight, rows = np.zeros((n_folds + 1, 2)), np.zeros(n_folds + 1, dtype=np.int64)
         digits: list[Any] = [column.alias(f"d{k}") for k, column in enumerate(sums.columns(F.col(self.weight_name)))]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import get_annotations
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from pyspark.ml import Model
-from pyspark.ml.util import MLReadable, MLWritable
+from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 
+from csf.resampling import assess
 from csf.search.results import cv_results
 from csf.spark.persistence import ModelReader, ModelWriter
 from csf.trials import Trial
@@ -17,22 +18,23 @@ if TYPE_CHECKING:
     from pandas import DataFrame as PandasFrame
     from pyspark.sql import DataFrame
 
+    from csf._common.typing import Costs
     from csf.cluster import CountedCut
-    from csf.search.fitted import SearchResults
+    from csf.search.outcome import SearchOutcome
 
 __all__ = ["SparkCostSearchModel"]
 
 
-class SparkCostSearchModel(Model, MLReadable, MLWritable):
+class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
     """What `SparkCostSearch` found.
 
     Parameters
     ----------
-    bestModel : pyspark.ml.Model, default=None
+    bestModel : pyspark.ml.Model
         The winner.
-    told : dict, default=None
-        The other attributes below, but for ``trials`` and ``countedCuts``.
-    trials : sequence of Trial, default=()
+    told : dict
+        The attributes below, but for ``bestModel``, ``trials`` and ``countedCuts``.
+    trials : sequence of Trial
         All trials.
 
     Attributes
@@ -45,22 +47,31 @@ class SparkCostSearchModel(Model, MLReadable, MLWritable):
         model keeps its own decision.
     bestScore : float
         Value of the metric on the pooled held-out rows.
+    correctedScore : float or None
+        Value to expect on new data: ``bestScore`` without what choosing trial and threshold added to it. ``None`` where
+        the held-out scores were too many to be collected, see `SparkCostSearch`.
+    scoreInterval : tuple of float or None
+        90 % interval for the value on new data, around ``correctedScore``.
     bestCosts : tuple of float
         ``(c_fn, c_fp)``.
     bestLevel : float or None
-        The level of the winner.
+        The level of the winner; ``None`` for strategies that choose costs.
     bestParams : dict
         Its parameters out of ``estimatorParamMaps``.
     bestIndex : int
         Its place in ``trials``.
     upperBound, gap : float
-        Best value still possible by the bound, and its distance from ``bestScore``.
+        Best value still possible by the bound, ``boundMargin`` included, and its distance from ``bestScore``.
+    boundMargin : float
+        What the noise of few positives added to the bound; 0 where the held-out scores were too many to be collected.
     stopReason : str
         Why the search ended.
     feasible : bool
         Whether the winner satisfies the constraint.
     constraintValue : float or None
         What the constraint compares, for the winner.
+    gain, gainByLuck, gainError : float or None
+        What ``minGain`` compared, as ``gain_``, ``gain_by_luck_`` and ``gain_error_`` of `csf.CostSearch`.
     numFolds : int
         Number of folds.
     trials : list of Trial
@@ -69,82 +80,93 @@ class SparkCostSearchModel(Model, MLReadable, MLWritable):
         For each trial that was trained by this ``fit``: passes over the scores, and how many were listed. Not saved.
     """
 
-    def __init__(self, bestModel: Any = None, told: dict[str, Any] | None = None, trials: Sequence[Trial] = ()) -> None:
+    # What files keep, by these names.
+    bestThreshold: float | None
+    bestScore: float
+    correctedScore: float | None
+    scoreInterval: tuple[float, float] | None
+    bestCosts: Costs
+    bestLevel: float | None
+    bestParams: dict[str, Any]
+    bestIndex: int
+    upperBound: float
+    gap: float
+    boundMargin: float
+    stopReason: str
+    feasible: bool
+    constraintValue: float | None
+    gain: float | None
+    gainByLuck: float | None
+    gainError: float | None
+    numFolds: int
+    settings: tuple[dict[str, Any], ...]
+
+    def __init__(self, bestModel: Any, told: dict[str, Any], trials: Sequence[Trial]) -> None:
         super().__init__()
-        told = told or {}
-        self.bestModel, self.trials, self.countedCuts = bestModel, list(trials), []
-        self.bestThreshold: float | None = told.get("bestThreshold")
-        self.bestScore: float = told.get("bestScore", np.nan)
-        self.bestCosts: tuple[float, ...] = tuple(told.get("bestCosts", ()))
-        self.bestLevel: float | None = told.get("bestLevel")
-        self.bestParams: dict[str, Any] = told.get("bestParams", {})
-        self.bestIndex: int = told.get("bestIndex", 0)
-        self.upperBound: float = told.get("upperBound", np.nan)
-        self.gap: float = told.get("gap", np.nan)
-        self.stopReason: str = told.get("stopReason", "")
-        self.feasible: bool = told.get("feasible", True)
-        self.constraintValue: float | None = told.get("constraintValue")
-        self.numFolds: int = told.get("numFolds", 0)
-        self.settings: list[dict[str, Any]] = told.get("settings", [{}])
+        self.bestModel, self.trials = bestModel, list(trials)
+        self.countedCuts: list[CountedCut] = []
+        for name, value in told.items():
+            # Files know lists and no tuples.
+            setattr(self, name, tuple(value) if isinstance(value, list) else value)
 
     @classmethod
-    def of(
-        cls,
-        bestModel: Any,
-        results: SearchResults,
-        settings: list[dict[str, Any]],
-        counted: list[CountedCut],
-    ) -> SparkCostSearchModel:
-        """Model of the results of a search.
+    def of(cls, bestModel: Any, bestThreshold: float | None, found: SearchOutcome) -> SparkCostSearchModel:
+        """Model of what a search found.
 
         Parameters
         ----------
         bestModel : pyspark.ml.Model
             The winner.
-        results : SearchResults
+        bestThreshold : float or None
+            Its threshold.
+        found : SearchOutcome
             What the trials say.
-        settings : list of dict
-            Parameters of the estimator for each setting.
-        counted : list of CountedCut
-            What the counts told.
 
         Returns
         -------
         SparkCostSearchModel
             The model.
         """
+        expected, seed = None, found.config.random_state
+        assert isinstance(seed, int), "Spark's seeds are numbers"
+        if found.store is not None:
+            expected = assess(found.store, found.metric, found.key, random_state=seed)
         told = {
-            "bestThreshold": results.best_threshold_,
-            "bestScore": results.best_score_,
-            "bestCosts": results.best_cost_weights_,
-            "bestLevel": results.best_t_,
-            "bestParams": results.best_params_,
-            "bestIndex": results.best_index_,
-            "upperBound": results.upper_bound_,
-            "gap": results.gap_,
-            "stopReason": results.stop_reason_,
-            "feasible": results.feasible_,
-            "constraintValue": results.constraint_value_,
-            "numFolds": results.n_splits_,
-            "settings": settings,
+            "bestThreshold": bestThreshold,
+            "bestScore": found.score,
+            "correctedScore": None if expected is None else expected.corrected_score,
+            "scoreInterval": None if expected is None else expected.score_interval,
+            "bestCosts": found.winner.costs,
+            "bestLevel": found.winner.t,
+            "bestParams": found.params,
+            "bestIndex": found.index,
+            "upperBound": found.upper_bound,
+            "gap": found.gap,
+            "boundMargin": found.bound_margin,
+            "stopReason": found.stop_reason,
+            "feasible": found.feasible,
+            "constraintValue": found.constraint_value,
+            "gain": None if found.gain is None else found.gain.gain,
+            "gainByLuck": None if found.gain is None else found.gain.luck,
+            "gainError": None if found.gain is None else found.gain.error,
+            "numFolds": found.n_splits,
+            "settings": found.settings,
         }
-        model = cls(bestModel, told, results.trials_)
-        model.countedCuts = counted
+        model = cls(bestModel, told, found.trials)
+        model.countedCuts = list(found.counted)
         return model
 
     @property
     def told(self) -> dict[str, Any]:
         """Attributes as plain values."""
-        names = ("bestThreshold", "bestScore", "bestCosts", "bestLevel", "bestParams", "bestIndex", "upperBound")
-        more = ("gap", "stopReason", "feasible", "constraintValue", "numFolds", "settings")
-        return {name: getattr(self, name) for name in (*names, *more)}
+        return {name: getattr(self, name) for name in get_annotations(SparkCostSearchModel)}
 
     @property
     def results(self) -> PandasFrame:
         """Table of all trials (pandas), with the columns of ``csf.CostSearch().cv_results_``."""
         import pandas as pd
 
-        return pd.DataFrame(cv_results(self.trials, self.settings, self.numFolds))
+        return pd.DataFrame(cv_results(self.trials, list(self.settings), self.numFolds))
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         return self.bestModel.transform(dataset)

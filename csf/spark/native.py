@@ -26,18 +26,7 @@ __all__ = ["last_stage", "own_cut", "score_parameter", "scored", "stages", "with
 
 
 def stages(stage: Any) -> Iterator[Any]:
-    """An estimator or model, or all stages of a pipeline, those of inner pipelines too.
-
-    Parameters
-    ----------
-    stage : pyspark.ml Estimator or Transformer
-        The whole.
-
-    Yields
-    ------
-    Estimator or Transformer
-        A stage.
-    """
+    """An estimator or model, or all stages of a pipeline, those of inner pipelines too."""
     if isinstance(stage, Pipeline | PipelineModel):
         for inner in stage.getStages() if isinstance(stage, Pipeline) else stage.stages:
             yield from stages(inner)
@@ -46,81 +35,31 @@ def stages(stage: Any) -> Iterator[Any]:
 
 
 def last_stage(stage: Any) -> Any:
-    """The classifier: the last stage of a pipeline, or the whole.
-
-    Parameters
-    ----------
-    stage : pyspark.ml Estimator or Model
-        The whole.
-
-    Returns
-    -------
-    Estimator or Model
-        Its last stage.
-    """
+    """The classifier: the last stage of a pipeline, or the whole."""
     return list(stages(stage))[-1]
 
 
 def score_parameter(last: Params) -> str:
-    """Parameter that names the column of scores.
-
-    Parameters
-    ----------
-    last : pyspark.ml classifier
-        The last stage.
-
-    Returns
-    -------
-    str
-        That of probabilities, or of raw margins where the threshold is one (LinearSVC).
-    """
+    """Parameter that names the column of scores: probabilities, or margins where the threshold is one (LinearSVC)."""
     return "rawPredictionCol" if _by_margin(last) else "probabilityCol"
 
 
 def scored(model: Model, rows: DataFrame, *, tuned: bool) -> tuple[DataFrame, Column]:
-    """Rows with what the model says of them.
-
-    Parameters
-    ----------
-    model : pyspark.ml.Model
-        A classifier's model.
-    rows : pyspark.sql.DataFrame
-        The rows.
-    tuned : bool
-        Whether a threshold is wanted; else the score is the label that the model predicts.
-
-    Returns
-    -------
-    rows : pyspark.sql.DataFrame
-        With more columns.
-    score : Column
-        The score of each.
-    """
+    """Rows with what the model says of them, and the score: the predicted label where no threshold is wanted."""
     last = last_stage(model)
     told = model.transform(rows)
     if not tuned:
         return told, named_column(last.getOrDefault("predictionCol")).cast("double")
     score = vector_to_array(named_column(last.getOrDefault(score_parameter(last))))[1]
+    # Probabilities that differ by less than single precision are often equal but for rounding, and no threshold of
+    # Spark's models parts them reliably.
     score = score if _by_margin(last) else score.cast("float").cast("double")
     # There are two zeros, of which Spark sorts one before the other.
     return told, F.when(score == 0.0, F.lit(0.0)).otherwise(score)
 
 
 def own_cut(model: Model, *, tuned: bool) -> float:
-    """See `csf.cluster.Scored`.
-
-    Parameters
-    ----------
-    model : pyspark.ml.Model
-        The model.
-    tuned : bool
-        As for `scored`.
-
-    Returns
-    -------
-    float
-        Scores from there on are positive.
-    """
+    """See `csf.cluster.Scored`."""
     last = last_stage(model)
     if not tuned:
         return 0.5
@@ -135,22 +74,7 @@ def own_cut(model: Model, *, tuned: bool) -> float:
 
 
 def with_threshold(model: Model, cut: float) -> tuple[Model, float]:
-    """Give a model its threshold.
-
-    Parameters
-    ----------
-    model : pyspark.ml.Model
-        A classifier's model; it is changed.
-    cut : float
-        Scores from there on are positive.
-
-    Returns
-    -------
-    model : pyspark.ml.Model
-        The same.
-    threshold : float
-        What its scores are above where it predicts the positive class.
-    """
+    """The model, changed, and the threshold that makes it find what scores at least ``cut``: Spark asks for more."""
     last = last_stage(model)
     if _by_margin(last):
         largest = sys.float_info.max
@@ -191,7 +115,6 @@ def _between(cut: float) -> float:
     with np.errstate(over="ignore"):
         single = np.float32(cut)
     if float(single) == cut and np.isfinite(cut):
-        # Models ask for more than their threshold.
         cut = 0.5 * cut + 0.5 * float(np.nextafter(single, np.float32(-np.inf)))
     return float(np.clip(cut, 0.0, 1.0))
 

@@ -5,25 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from pyspark.ml.param import Param, Params, TypeConverters
+from pyspark.ml.param.shared import HasParallelism, HasSeed
 
 from csf.spark.native import last_stage
 
-__all__ = ["DEFAULTS", "SearchParams"]
+__all__ = ["SHARED", "SearchParams"]
 
-DEFAULTS: dict[str, Any] = {
-    "estimatorParamMaps": [{}],
-    "metric": "f1",
-    "strategy": "cone",
-    "constraint": None,
-    "nTrials": 10,
-    "threshold": "tune",
-    "numFolds": 5,
-    "normalize": "none",
-    "bound": "support",
-    "tol": None,
-    "seed": 0,
-    "parallelism": 1,
-    "checkpoint": None,
+# Parameters that are those of every search, and their names there.
+SHARED = {
+    "metric": "metric",
+    "strategy": "strategy",
+    "constraint": "constraint",
+    "nTrials": "n_trials",
+    "threshold": "threshold",
+    "normalize": "normalize",
+    "minGain": "min_gain",
+    "bound": "bound",
+    "tol": "tol",
+    "timeLimit": "time_limit",
+    "seed": "random_state",
+    "checkpoint": "checkpoint",
 }
 
 
@@ -31,7 +32,7 @@ def _param(name: str, doc: str, converter: Any = None) -> Any:
     return Param(Params._dummy(), name, doc, converter)  # type: ignore[arg-type]
 
 
-class SearchParams(Params):
+class SearchParams(HasSeed, HasParallelism):
     """What `SparkCostSearch` is told, each with its ``get...`` method."""
 
     estimator = _param("estimator", "classifier with weightCol, or a Pipeline that ends in one")
@@ -40,7 +41,7 @@ class SearchParams(Params):
     strategy = _param("strategy", "where to train next: a name or a csf.strategies.Strategy")
     constraint = _param("constraint", "what the classifier must satisfy, e.g. 'precision >= 0.8'")
     nTrials = _param("nTrials", "largest number of levels for each parameter map", TypeConverters.toInt)
-    threshold = _param("threshold", "'tune' finds the best cut; None keeps the classifier's own decision")
+    threshold = _param("threshold", "'stable' or 'tune' finds a cut; None keeps the classifier's own decision")
     numFolds = _param("numFolds", "number of folds, >= 2", TypeConverters.toInt)
     foldCol = _param(
         "foldCol", "column of fold numbers 0, 1, ...; -1 for rows that train only", TypeConverters.toString
@@ -48,15 +49,11 @@ class SearchParams(Params):
     labelCol = _param("labelCol", "column of labels 0 and 1", TypeConverters.toString)
     weightCol = _param("weightCol", "column of weights >= 0", TypeConverters.toString)
     normalize = _param("normalize", "'mean' keeps the mean weight of a training, 'none' does not")
+    minGain = _param("minGain", "standard errors by which costs have to gain over equal ones", TypeConverters.toFloat)
     bound = _param("bound", "how the upper bound is computed")
     tol = _param("tol", "stop when the bound is within this of the best value", TypeConverters.toFloat)
-    seed = _param("seed", "seed of the folds and of every seed the estimator leaves unset", TypeConverters.toInt)
-    parallelism = _param("parallelism", "number of folds to train at a time, >= 1", TypeConverters.toInt)
+    timeLimit = _param("timeLimit", "seconds after which no trial begins that would not end", TypeConverters.toFloat)
     checkpoint = _param("checkpoint", "file of the driver that keeps finished trials", TypeConverters.toString)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._setDefault(**DEFAULTS)
 
     def getEstimator(self) -> Any:
         """The classifier."""
@@ -64,7 +61,8 @@ class SearchParams(Params):
 
     def getEstimatorParamMaps(self) -> list[dict[Param[Any], Any]]:
         """Parameters of the estimator that are searched."""
-        return self.getOrDefault(self.estimatorParamMaps)
+        maps = self.getOrDefault(self.estimatorParamMaps)
+        return [{}] if maps is None else maps
 
     def getMetric(self) -> Any:
         """What is maximised."""
@@ -83,7 +81,7 @@ class SearchParams(Params):
         return self.getOrDefault(self.nTrials)
 
     def getThreshold(self) -> str | None:
-        """Whether the threshold is searched."""
+        """How the threshold is chosen, if it is."""
         return self.getOrDefault(self.threshold)
 
     def getNumFolds(self) -> int:
@@ -108,6 +106,10 @@ class SearchParams(Params):
         """Whether the mean weight of a training is kept."""
         return self.getOrDefault(self.normalize)
 
+    def getMinGain(self) -> float | None:
+        """Standard errors by which costs have to gain."""
+        return self.getOrDefault(self.minGain)
+
     def getBound(self) -> Any:
         """How the upper bound is computed."""
         return self.getOrDefault(self.bound)
@@ -116,13 +118,9 @@ class SearchParams(Params):
         """Gap at which the search stops."""
         return self.getOrDefault(self.tol)
 
-    def getSeed(self) -> int:
-        """Seed of folds and estimators."""
-        return self.getOrDefault(self.seed)
-
-    def getParallelism(self) -> int:
-        """Number of folds that are trained at a time."""
-        return self.getOrDefault(self.parallelism)
+    def getTimeLimit(self) -> float | None:
+        """Seconds that the search may take."""
+        return self.getOrDefault(self.timeLimit)
 
     def getCheckpoint(self) -> str | None:
         """File of finished trials."""

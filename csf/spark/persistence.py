@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReader, MLWriter
+from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter
 
 from csf.spark.native import stages
 from csf.trials import Trial
@@ -15,22 +15,12 @@ __all__ = ["ModelReader", "ModelWriter", "SearchReader", "SearchWriter"]
 _APART = ("estimator", "estimatorParamMaps")
 
 
-class SearchWriter(MLWriter):
-    """Writes a search that is not fitted.
-
-    Parameters
-    ----------
-    search : SparkCostSearch
-        The search.
-    """
-
-    def __init__(self, search: Any) -> None:
-        super().__init__()
-        self.search = search
+class SearchWriter(DefaultParamsWriter):
+    """Writes a search that is not fitted."""
 
     def saveImpl(self, path: str) -> None:
         """See `pyspark.ml.util.MLWriter`."""
-        search = self.search
+        search: Any = self.instance
         given = {param.name: search.getOrDefault(param) for param in search.params if search.isSet(param)}
         plain = {name: value for name, value in given.items() if name not in _APART}
         for name, value in plain.items():
@@ -38,7 +28,7 @@ class SearchWriter(MLWriter):
                 raise ValueError(f"{name}={value!r} cannot be saved: give it by its name, e.g. metric='f1'")
         maps = [
             [{"parent": param.parent, "name": param.name, "value": value} for param, value in each.items()]
-            for each in given.get("estimatorParamMaps", [])
+            for each in given.get("estimatorParamMaps") or []
         ]
         extra = {"estimatorParamMaps": maps, "hasEstimator": "estimator" in given}
         DefaultParamsWriter.saveMetadata(search, path, self.sparkSession, extra, plain)
@@ -46,23 +36,14 @@ class SearchWriter(MLWriter):
             given["estimator"].write().session(self.sparkSession).save(f"{path}/estimator")
 
 
-class SearchReader(MLReader):
-    """Reads what `SearchWriter` wrote.
-
-    Parameters
-    ----------
-    kind : type
-        The class of the search.
-    """
-
-    def __init__(self, kind: type[Any]) -> None:
-        super().__init__()
-        self.kind = kind
+class SearchReader(DefaultParamsReader[Any]):
+    """Reads what `SearchWriter` wrote."""
 
     def load(self, path: str) -> Any:
         """See `pyspark.ml.util.MLReader`."""
         metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
-        search = self.kind()
+        kind: Any = self.cls
+        search = kind()
         search._resetUid(metadata["uid"])
         for name, value in metadata["paramMap"].items():
             search.set(search.getParam(name), value)
@@ -79,44 +60,26 @@ class SearchReader(MLReader):
         return search
 
 
-class ModelWriter(MLWriter):
-    """Writes what a search found.
-
-    Parameters
-    ----------
-    model : SparkCostSearchModel
-        The model.
-    """
-
-    def __init__(self, model: Any) -> None:
-        super().__init__()
-        self.model = model
+class ModelWriter(DefaultParamsWriter):
+    """Writes what a search found."""
 
     def saveImpl(self, path: str) -> None:
         """See `pyspark.ml.util.MLWriter`."""
-        extra = {"told": self.model.told, "trials": [trial.to_dict() for trial in self.model.trials]}
-        DefaultParamsWriter.saveMetadata(self.model, path, self.sparkSession, extra)
-        self.model.bestModel.write().session(self.sparkSession).save(f"{path}/bestModel")
+        model: Any = self.instance
+        extra = {"told": model.told, "trials": [trial.to_dict() for trial in model.trials]}
+        DefaultParamsWriter.saveMetadata(model, path, self.sparkSession, extra)
+        model.bestModel.write().session(self.sparkSession).save(f"{path}/bestModel")
 
 
-class ModelReader(MLReader):
-    """Reads what `ModelWriter` wrote.
-
-    Parameters
-    ----------
-    kind : type
-        The class of the model.
-    """
-
-    def __init__(self, kind: type[Any]) -> None:
-        super().__init__()
-        self.kind = kind
+class ModelReader(DefaultParamsReader[Any]):
+    """Reads what `ModelWriter` wrote."""
 
     def load(self, path: str) -> Any:
         """See `pyspark.ml.util.MLReader`."""
         metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
         best: Any = DefaultParamsReader.loadParamsInstance(f"{path}/bestModel", self.sparkSession)
         trials = [Trial.from_dict(record) for record in metadata["trials"]]
-        model = self.kind(best, metadata["told"], trials)
+        kind: Any = self.cls
+        model = kind(best, metadata["told"], trials)
         model._resetUid(metadata["uid"])
         return model

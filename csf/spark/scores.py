@@ -22,24 +22,11 @@ _INF = float("inf")
 
 
 class SparkScores(Scored):
-    """Scores of the rows in folds.
-
-    They are kept in four narrow columns while they are counted, in memory or on the executors' disks.
-
-    Parameters
-    ----------
-    rows : pyspark.sql.DataFrame
-        Columns ``fold``, ``positive``, ``weight`` (> 0) and ``score``.
-    n_folds : int
-        Number of folds.
-    own_cut : float
-        See `csf.cluster.Scored`.
-    sums : WeightSums
-        How weights are added up.
-    """
+    """Scores of the rows in folds: columns ``fold``, ``positive``, ``weight`` (> 0) and ``score``."""
 
     def __init__(self, rows: DataFrame, n_folds: int, own_cut: float, sums: WeightSums) -> None:
         self.n_folds, self.own_cut, self.sums = n_folds, own_cut, sums
+        # While they are counted, in memory or on the executors' disks.
         self._rows = rows.persist(StorageLevel.MEMORY_AND_DISK)
 
     def release(self) -> None:

@@ -2,56 +2,57 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from inspect import signature
+from typing import Any
 
 from pyspark import keyword_only
 from pyspark.ml import Estimator
-from pyspark.ml.util import MLReadable, MLWritable
+from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import DataFrame
 
-from csf._validation import check_choice, check_count, check_path
+from csf._validation import check_choice, check_count, check_number, check_path
 from csf.cluster import EngineSearch
-from csf.metrics.aim import aim
-from csf.search.fitted import SearchResults
+from csf.costs.weights import NORMALIZATIONS
+from csf.search.config import SearchConfig
 from csf.spark.base import SparkBase
 from csf.spark.engine import SparkEngine
 from csf.spark.frame import SparkData
 from csf.spark.model import SparkCostSearchModel
 from csf.spark.native import last_stage, with_threshold
-from csf.spark.params import SearchParams
+from csf.spark.params import SHARED, SearchParams
 from csf.spark.persistence import SearchReader, SearchWriter
-
-if TYPE_CHECKING:
-    from csf.metrics.base import Metric
 
 __all__ = ["SparkCostSearch"]
 
 
-class SparkCostSearch(Estimator, SearchParams, MLReadable, MLWritable):
-    """Search class costs and the threshold on a Spark frame; nothing that grows with the rows is collected.
+class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultParamsWritable):
+    """Search class costs and the threshold on a Spark frame.
 
     What `csf.CostSearch` does, where the data are: each trial trains the estimator on the folds, with the costs times
-    the user's weights in a column of its own, and finds the exact best cut of the pooled held-out scores from counts
-    (`csf.cluster.counted_cut`) that the executors make. The winner is Spark's own model with its threshold set.
-    Executors need no csf.
+    the user's weights in a column of its own. Held-out scores of up to 2**18 rows are collected, and winner and
+    threshold chosen from them as in memory; of more rows nothing is collected that grows with them: the exact best cut
+    is found from counts (`csf.cluster.counted_cut`) that the executors make. The winner is Spark's own model with its
+    threshold set. Executors need no csf.
 
     Parameters
     ----------
     estimator : pyspark.ml.Estimator
         Classifier with ``weightCol`` (LinearSVC, LogisticRegression, trees, forests, GBTClassifier, NaiveBayes,
         ``xgboost.spark.SparkXGBClassifier``), or a Pipeline that ends in one.
-    estimatorParamMaps : list of dict, default=[{}]
+    estimatorParamMaps : list of dict, default=None
         Parameters to search together with the costs, as `pyspark.ml.tuning.ParamGridBuilder` makes them.
     metric : str or Metric, default="f1"
         What is maximised, see `csf.CostSearch`.
-    strategy : str, Strategy or callable, default="cone"
-        Where to train next.
+    strategy : str, Strategy or callable, default="ladder"
+        Where to train next: ``"ladder"`` is equal costs, those that balance the classes, and those in between.
     constraint : str or Constraint, default=None
         What the classifier must satisfy, e.g. ``"precision >= 0.8"``.
     nTrials : int, default=10
-        Largest number of levels to train at, for each parameter map.
-    threshold : {"tune", None}, default="tune"
-        ``"tune"`` finds the cut that maximises the metric; ``None`` keeps the classifier's own decision.
+        Largest number of levels to train at, for each parameter map; the ladder has 3.
+    threshold : {"stable", "tune", None}, default="stable"
+        ``"tune"`` finds the cut that maximises the metric. ``"stable"`` takes the mean of the best cuts of bootstrap
+        draws, and the trial that is on average a standard deviation better than equal costs; under a constraint and
+        with more than 2**18 rows in folds it is the same as ``"tune"``. ``None`` keeps the classifier's own decision.
     numFolds : int, default=5
         Number of folds. A row's fold is a hash of its content and ``seed``: equal rows are in one fold, the order and
         the partitions do not matter, and classes are not stratified.
@@ -62,12 +63,17 @@ class SparkCostSearch(Estimator, SearchParams, MLReadable, MLWritable):
         Column of labels, 1 for the positive class and 0 for the other; ``None`` takes that of the estimator.
     weightCol : str, default=None
         Column of weights >= 0, which count in every training, metric and bound; ``None`` takes that of the estimator.
-    normalize : {"none", "mean"}, default="none"
+    normalize : {"none", "mean"}, default="mean"
         ``"mean"`` scales the weights of each training to the mean of the given ones.
+    minGain : float, default=None
+        Standard errors by which costs have to gain over equal ones, see `csf.CostSearch`; of no effect with more than
+        2**18 rows in folds, of which luck decides little.
     bound : {"support", "diagonal", "envelope", "parambath"} or type, default="support"
         How ``upperBound`` is computed, see `csf.bounds`.
     tol : float, default=None
         Stop when the bound is within this of the best value, in units of the metric.
+    timeLimit : float, default=None
+        Seconds after which the search is over, the last training included: no trial begins that would end later.
     seed : int, default=0
         Seed of the folds and of every seed that the estimator leaves unset.
     parallelism : int, default=1
@@ -83,9 +89,21 @@ class SparkCostSearch(Estimator, SearchParams, MLReadable, MLWritable):
 
     Notes
     -----
-    Each training and each trial's scores read the frame once for each fold: persist it before. Scores are kept in four
-    narrow columns, in memory or on the executors' disks, while a trial is counted. Probabilities are told apart in
-    single precision; LinearSVC's margins are not rounded.
+    The plain call is that of `csf.CostSearch` for a base without a fast solver, as Spark's trainings start anew each
+    time. What differs, and why:
+
+    - No C is searched. Spark's classifiers are not regularised unless they are told to (``regParam=0``), and there are
+      no multiples of nothing; give ``estimatorParamMaps``.
+    - The folds are not repeated, however few the positives: each repeat would be as many trainings on a cluster again.
+    - There are two classes, coded 0 and 1, so no ``pos_label`` or ``null_class``.
+    - ``confidence`` is not offered: no rows are set apart that would decide which thresholds pass.
+    - There is no ``report``, which judges predictions in memory, and no ``at_prevalence``: Spark's model does not keep
+      the scores. ``results`` of the model is the table of the trials.
+
+    Each training and each trial's scores read the frame once for each fold: persist it before. Scores that are not
+    collected are kept in four narrow columns, in memory or on the executors' disks, while a trial is counted. With
+    pyarrow they are collected at once, without it row by row, some 20 microseconds for each. Probabilities are told
+    apart in single precision; LinearSVC's margins are not rounded.
 
     Examples
     --------
@@ -103,50 +121,36 @@ class SparkCostSearch(Estimator, SearchParams, MLReadable, MLWritable):
         *,
         estimator: Estimator | None = None,
         estimatorParamMaps: list[dict[Any, Any]] | None = None,
-        metric: Any = "f1",
-        strategy: Any = "cone",
-        constraint: Any = None,
-        nTrials: int = 10,
-        threshold: str | None = "tune",
+        metric: Any = SearchConfig.metric,
+        strategy: Any = SearchConfig.strategy,
+        constraint: Any = SearchConfig.constraint,
+        nTrials: int = SearchConfig.n_trials,
+        threshold: str | None = SearchConfig.threshold,
         numFolds: int = 5,
         foldCol: str | None = None,
         labelCol: str | None = None,
         weightCol: str | None = None,
-        normalize: str = "none",
-        bound: Any = "support",
-        tol: float | None = None,
+        normalize: str = SearchConfig.normalize,
+        minGain: float | None = SearchConfig.min_gain,
+        bound: Any = SearchConfig.bound,
+        tol: float | None = SearchConfig.tol,
+        timeLimit: float | None = SearchConfig.time_limit,
         seed: int = 0,
         parallelism: int = 1,
         checkpoint: str | None = None,
     ) -> None:
         super().__init__()
+        # Spark tells what was given from defaults, which this signature has.
+        self._setDefault(**{each.name: each.default for each in signature(type(self)).parameters.values()})
         self._set(**self._input_kwargs)
 
-    @keyword_only
-    def setParams(
-        self,
-        *,
-        estimator: Estimator | None = None,
-        estimatorParamMaps: list[dict[Any, Any]] | None = None,
-        metric: Any = "f1",
-        strategy: Any = "cone",
-        constraint: Any = None,
-        nTrials: int = 10,
-        threshold: str | None = "tune",
-        numFolds: int = 5,
-        foldCol: str | None = None,
-        labelCol: str | None = None,
-        weightCol: str | None = None,
-        normalize: str = "none",
-        bound: Any = "support",
-        tol: float | None = None,
-        seed: int = 0,
-        parallelism: int = 1,
-        checkpoint: str | None = None,
-    ) -> SparkCostSearch:
+    def setParams(self, **params: Any) -> SparkCostSearch:
         """Set parameters by their names; those that are not given stay as they are."""
-        self._set(**self._input_kwargs)
-        return self
+        unknown = [name for name in params if not self.hasParam(name)]
+        if unknown:
+            known = ", ".join(param.name for param in self.params)
+            raise TypeError(f"SparkCostSearch has no parameter {', '.join(unknown)}; it has {known}")
+        return self._set(**params)
 
     def copy(self, extra: dict[Any, Any] | None = None) -> SparkCostSearch:
         """A copy with other parameters, those of the estimator too.
@@ -162,7 +166,7 @@ class SparkCostSearch(Estimator, SearchParams, MLReadable, MLWritable):
             The copy.
         """
         that = super().copy(extra)
-        if self.isSet(self.estimator):
+        if self.getEstimator() is not None:
             that.setParams(estimator=self.getEstimator().copy(extra))
         return that
 
@@ -178,49 +182,40 @@ class SparkCostSearch(Estimator, SearchParams, MLReadable, MLWritable):
     # ---------------------------------------------------------------- the search
 
     def _fit(self, dataset: DataFrame) -> SparkCostSearchModel:
-        metric = self._checked(dataset)
-        maps, tuned = self.getEstimatorParamMaps(), self.getThreshold() == "tune"
-        bases = [SparkBase(self.getEstimator().copy(each), self.getSeed()) for each in maps]
+        self._check(dataset)
+        config = SearchConfig(
+            base=self.getEstimator(),
+            param_grid=None,
+            **{theirs: self.getOrDefault(own) for own, theirs in SHARED.items()},
+        )
+        maps = self.getEstimatorParamMaps()
+        bases = [SparkBase(config.base.copy(each), self.getSeed()) for each in maps]
         for base in bases:
             base.check_frame(dataset)
-        settings = [_setting(each) for each in maps]
         engine = SparkEngine(
             self._data(dataset),
-            tuned=tuned,
+            tuned=config.tunes,
             parallelism=self.getParallelism(),
-            checksum=self.getCheckpoint() is not None,
+            checksum=config.checkpoint is not None,
         )
-        search = EngineSearch(
-            engine,
-            bases,
-            settings,
-            metric,
-            strategy=self.getStrategy(),
-            n_trials=self.getNTrials(),
-            tune=tuned,
-            normalize=self.getNormalize(),
-            bound=self.getBound(),
-            tol=self.getTol(),
-            checkpoint=self.getCheckpoint(),
-        )
+        search = EngineSearch(engine, bases, [_setting(each) for each in maps], config)
         try:
-            told = SearchResults()
-            told._report(metric, search.run())
+            found = search.run()
         finally:
             engine.release()
-        model = search.train_on_everything(told.trials_[told.best_index_]).model
-        if told.best_threshold_ is not None:
-            model, told.best_threshold_ = with_threshold(model, told.best_threshold_)
-        return SparkCostSearchModel.of(model, told, settings, search.counted)
+        model, threshold = search.train_on_everything(found).model, found.threshold
+        if threshold is not None:
+            model, threshold = with_threshold(model, threshold)
+        return SparkCostSearchModel.of(model, threshold, found)
 
-    def _checked(self, dataset: Any) -> Metric:
-        """What is maximised; raises an error for parameters that no other part checks."""
+    def _check(self, dataset: Any) -> None:
+        """Raise an error for what no other part checks."""
         if not isinstance(dataset, DataFrame):
             raise TypeError(
                 f"SparkCostSearch needs a Spark frame, got a {type(dataset).__name__}; for data in memory use "
                 "csf.CostSearch, or spark.createDataFrame(...)"
             )
-        if not self.isSet(self.estimator):
+        if self.getEstimator() is None:
             raise ValueError("SparkCostSearch has no estimator; give one, e.g. estimator=LinearSVC()")
         SparkBase(self.getEstimator(), 0)
         maps = self.getEstimatorParamMaps()
@@ -228,10 +223,12 @@ class SparkCostSearch(Estimator, SearchParams, MLReadable, MLWritable):
             raise TypeError(f"estimatorParamMaps must be a list of dicts as of ParamGridBuilder, got {maps!r}")
         check_count(self.getNumFolds(), "numFolds", minimum=2)
         check_count(self.getParallelism(), "parallelism")
-        check_choice(self.getThreshold(), "threshold", ("tune", None))
-        check_choice(self.getNormalize(), "normalize", ("none", "mean"))
+        check_choice(self.getThreshold(), "threshold", ("stable", "tune", None))
+        check_choice(self.getNormalize(), "normalize", NORMALIZATIONS)
+        for name in ("minGain", "timeLimit"):
+            if (value := self.getOrDefault(name)) is not None:
+                check_number(value, name, positive=name == "timeLimit")
         check_path(self.getCheckpoint(), "checkpoint")
-        return aim(self.getMetric(), self.getConstraint())
 
     def _data(self, dataset: DataFrame) -> SparkData:
         label, fold, last = self.getLabelCol(), self.getFoldCol(), last_stage(self.getEstimator())

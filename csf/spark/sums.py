@@ -22,55 +22,21 @@ _SMALLEST = -900
 
 @dataclass(frozen=True)
 class WeightSums:
-    """Weights as three digits of 26 bits below a power of two, which add up as integers.
+    """Weights as three digits of 26 bits below a power of two, which add up as integers."""
 
-    Floating-point sums depend on the order of the terms, and Spark's order changes from run to run: a search that is
-    resumed would find other numbers than one that went through. What is lost is below the largest weight times
-    2 to the power of -78 for each row.
-
-    Parameters
-    ----------
-    exponent : int
-        All weights are below 2 to this power.
-
-    Examples
-    --------
-    >>> sums = WeightSums.below(1.5)
-    >>> sums.exponent, sums.total([2 << 24, 0, 0])
-    (1, 1.0)
-    """
+    # Floating-point sums depend on the order of the terms, and Spark's order changes from run to run: a search that is
+    # resumed would find other numbers than one that went through. What is lost is below the largest weight times 2 to
+    # the power of -78 for each row.
 
     exponent: int
 
     @classmethod
     def below(cls, largest: float) -> WeightSums:
-        """Sums of weights up to a largest one.
-
-        Parameters
-        ----------
-        largest : float
-            Its value.
-
-        Returns
-        -------
-        WeightSums
-            For these weights.
-        """
+        """Sums of weights up to a largest one."""
         return cls(max(frexp(largest)[1], _SMALLEST))
 
     def columns(self, weight: Column) -> list[Column]:
-        """Sums of the digits of a column of weights.
-
-        Parameters
-        ----------
-        weight : Column
-            Weights >= 0.
-
-        Returns
-        -------
-        list of Column
-            One aggregate for each digit.
-        """
+        """Sums of the digits of a column of weights."""
         rest, sums = weight * F.lit(ldexp(1.0, -self.exponent)), []
         for _ in range(_DIGITS):
             rest = rest * F.lit(2.0**_BITS)
@@ -80,18 +46,7 @@ class WeightSums:
         return sums
 
     def total(self, digits: Any) -> float:
-        """Sum of weights.
-
-        Parameters
-        ----------
-        digits : sequence of int
-            Values of `columns`.
-
-        Returns
-        -------
-        float
-            The sum, rounded once.
-        """
+        """Sum of weights."""
         whole = 0
         for digit in digits:
             whole = (whole << _BITS) + int(digit)

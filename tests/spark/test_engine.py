@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from csf.cluster import MemoryScores, PartScores, counted_cut
+from csf.cluster import Job, MemoryScores, PartScores, counted_cut
 from csf.metrics import Constrained, Constraint, FBeta, Precision, Recall
 from csf.spark import SparkEngine
 from csf.spark.base import SparkBase
@@ -15,8 +15,16 @@ from csf.testing import check_engine
 pytestmark = pytest.mark.slow
 
 
-def test_it_keeps_the_contract_of_engines(framed):
+@pytest.fixture
+def uncollected(monkeypatch):
+    """Function that leaves all scores in the executors."""
+    return lambda: monkeypatch.setattr("csf.spark.engine.MOST_COLLECTED", 0)
+
+
+def test_it_keeps_the_contract_of_engines(framed, uncollected):
     from pyspark.ml.classification import NaiveBayes
+
+    uncollected()
 
     def make(X, y, fold, weight):
         columns = {"label": y, "fold": fold} | ({} if weight is None else {"w": weight})
@@ -24,6 +32,52 @@ def test_it_keeps_the_contract_of_engines(framed):
                                      None, 0, "csf"), parallelism=2)  # fmt: skip
 
     check_engine(make, SparkBase(NaiveBayes(modelType="gaussian"), 0))
+
+
+def test_scores_on_the_driver_are_in_one_order(framed, data, uncollected, monkeypatch):
+    from pyspark.ml.classification import NaiveBayes
+    from pyspark.sql import DataFrame
+
+    X, y, weight = (np.concatenate([part, part[:50]]) for part in data)
+    weight[::7] = 0.0
+    fold = np.arange(y.size) % 4 - 1
+    frame, base = framed(X, 2, label=y, w=weight, fold=fold), SparkBase(NaiveBayes(modelType="gaussian"), 0)
+
+    def engine(rows):
+        return SparkEngine(SparkData(rows, "label", "w", "fold", None, 0, "csf"))
+
+    here, moved = engine(frame), engine(frame.repartition(5).orderBy("w"))
+    entries = here.entries()
+    assert entries.is_pos.size == ((fold >= 0) & (weight > 0)).sum()
+    assert all(map(np.array_equal, moved.entries(), entries))
+    ends = np.array([-np.inf]), np.array([np.inf])
+    known = []
+    for costs in ((1.0, 1.0), (4.0, 1.0)):
+        models = [training.model for training in here.train([Job(base, k, costs) for k in range(3)])]
+        score = here.scores(models).collected()
+        np.testing.assert_array_equal(moved.scores(models).collected(), score)
+        known.append((models, MemoryScores([entries._replace(score=score)], 3).distinct(*ends)))
+    with monkeypatch.context() as patch:
+        patch.setattr(DataFrame, "toArrow", raising)
+        np.testing.assert_array_equal(here.scores(models).collected(), score)
+    changed = engine(frame)
+    changed._known[0][0] += 1
+    with pytest.raises(ValueError, match="the rows of the frame changed"):
+        changed.scores(models)
+    # Each score is with the truth, the weight and the fold that it has in the executors.
+    uncollected()
+    far = engine(frame)
+    assert far.entries() is None
+    for models, listed in known:
+        theirs = far.scores(models).distinct(*ends)
+        np.testing.assert_array_equal(theirs.lowest, listed.lowest)
+        np.testing.assert_array_equal(theirs.rows, listed.rows)
+        np.testing.assert_allclose(theirs.sums, listed.sums, rtol=1e-15)
+    far.release()
+
+
+def raising(frame):
+    raise ImportError("no pyarrow")
 
 
 def scores_of(spark, tmp_path, score, is_pos, weight, fold, **options):

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from fractions import Fraction
+from inspect import signature
 from math import ldexp
 
 import numpy as np
@@ -10,8 +11,10 @@ import pytest
 from pyspark.ml import Estimator, Pipeline
 from pyspark.ml.param.shared import HasLabelCol, HasWeightCol
 
+from csf.search import CostSearch
 from csf.spark import SparkCostSearch
 from csf.spark.native import _between
+from csf.spark.params import SHARED
 from csf.spark.sums import WeightSums
 
 
@@ -23,13 +26,15 @@ class Weighted(Estimator, HasLabelCol, HasWeightCol):
 
 
 def test_defaults_are_those_of_the_other_searches():
-    search = SparkCostSearch()
-    assert (search.getMetric(), search.getStrategy(), search.getNTrials()) == ("f1", "cone", 10)
-    assert (search.getThreshold(), search.getNumFolds(), search.getParallelism()) == ("tune", 5, 1)
-    assert (search.getConstraint(), search.getTol(), search.getCheckpoint()) == (None, None, None)
-    assert (search.getNormalize(), search.getBound(), search.getSeed()) == ("none", "support", 0)
+    search, theirs = SparkCostSearch(), signature(CostSearch).parameters
+    own = {name: search.getOrDefault(mine) for mine, name in SHARED.items() if mine != "seed"}
+    assert own == {name: theirs[name].default for name in own}
+    assert (search.getMetric(), search.getStrategy(), search.getNTrials()) == ("f1", "ladder", 10)
+    assert (search.getThreshold(), search.getNormalize(), search.getBound()) == ("stable", "mean", "support")
+    assert (search.getMinGain(), search.getTol(), search.getTimeLimit()) == (None, None, None)
+    assert (search.getConstraint(), search.getCheckpoint(), search.getFoldCol()) == (None, None, None)
+    assert (search.getNumFolds(), search.getParallelism(), search.getSeed()) == (5, 1, 0)
     assert search.getEstimatorParamMaps() == [{}]
-    assert search.getFoldCol() is None
 
 
 def test_parameters_are_set_by_name_and_copied():
@@ -42,6 +47,8 @@ def test_parameters_are_set_by_name_and_copied():
     assert "nTrials: largest number" in search.explainParams()
     with pytest.raises(TypeError, match="nTrials"):
         SparkCostSearch(nTrials="many")
+    with pytest.raises(TypeError, match="has no parameter folds; it has bound, checkpoint, "):
+        search.setParams(folds=3)
 
 
 def test_columns_are_those_of_the_estimator_unless_given():

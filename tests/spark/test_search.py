@@ -8,9 +8,11 @@ import sys
 import numpy as np
 import pytest
 from builders import paper_search
+from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from csf.cluster import hash_folds
+from csf.search import CostSearch
 from csf.spark import SparkCostSearch, SparkCostSearchModel
 from csf.spark.frame import SparkData
 from csf.thresholding import threshold_curve
@@ -18,7 +20,9 @@ from csf.thresholding import threshold_curve
 pytestmark = pytest.mark.slow
 
 BASES = ("svc", "logistic", "multinomial", "boosting", "pipeline")
-OPTIONS = {"nTrials": 1, "foldCol": "fold", "weightCol": "w", "parallelism": 2}
+# The search of the papers.
+PAPER = {"strategy": "cone", "threshold": "tune", "normalize": "none"}
+OPTIONS = PAPER | {"nTrials": 1, "foldCol": "fold", "weightCol": "w", "parallelism": 2}
 CONSTRAINED = {"nTrials": 2, "metric": "recall", "constraint": "precision >= 0.5"}
 
 
@@ -176,7 +180,7 @@ def test_boosting_of_xgboost_gets_stages_that_cut(frame, tmp_path):
     from pyspark.ml.functions import vector_to_array
 
     base = pytest.importorskip("xgboost.spark").SparkXGBClassifier(n_estimators=3, max_depth=3, num_workers=1)
-    model = SparkCostSearch(estimator=base, nTrials=1, foldCol="fold", weightCol="w").fit(frame)
+    model = SparkCostSearch(estimator=base, **OPTIONS | {"parallelism": 1}).fit(frame)
     assert model.bestScore > 0.4
     model.bestModel.write().save(str(tmp_path / "model"))
     best = PipelineModel.load(str(tmp_path / "model"))
@@ -197,12 +201,14 @@ def test_models_and_searches_are_files_too(fitted, frame, tmp_path):
     model.write().overwrite().save(str(tmp_path / "model"))
     again = SparkCostSearchModel.load(str(tmp_path / "model"))
     assert (again.uid, again.told, again.trials) == (model.uid, model.told, model.trials)
+    assert again.scoreInterval[0] < again.correctedScore < again.scoreInterval[1]
+    assert again.boundMargin > 0
     assert again.transform(frame).collect() == model.transform(frame).collect()
     assert again.results.shape == model.results.shape
     assert again.copy().bestScore == model.bestScore
     base = base_of("pipeline")
     maps = ParamGridBuilder().addGrid(base.getStages()[-1].maxDepth, [2, 3]).build()
-    search = SparkCostSearch(estimator=base, estimatorParamMaps=maps, tol=0.01, threshold=None, **OPTIONS)
+    search = SparkCostSearch(estimator=base, estimatorParamMaps=maps, tol=0.01, **OPTIONS | {"threshold": None})
     search.save(str(tmp_path / "search"))
     other = SparkCostSearch.load(str(tmp_path / "search"))
     assert (other.uid, other.getNTrials(), other.getThreshold(), other.getTol()) == (search.uid, 1, None, 0.01)
@@ -219,7 +225,7 @@ def test_parameters_are_searched_with_the_models_own_decision(frame, data):
 
     base = DecisionTreeClassifier()
     maps = ParamGridBuilder().addGrid(base.maxDepth, [1, 4]).build()
-    search = SparkCostSearch(estimator=base, estimatorParamMaps=maps, nTrials=1, threshold=None, normalize="mean")
+    search = SparkCostSearch(estimator=base, estimatorParamMaps=maps, nTrials=1, threshold=None)
     model = search.setParams(foldCol="fold", numFolds=2).fit(frame)
     assert (len(model.trials), model.bestThreshold) == (2, None)
     assert model.bestParams in ({"maxDepth": 1}, {"maxDepth": 4})
@@ -227,6 +233,57 @@ def test_parameters_are_searched_with_the_models_own_decision(frame, data):
     assert not model.bestModel.isSet("thresholds")
     assert sorted(model.results["param_maxDepth"]) == [1, 4]
     assert all(trial.threshold is None for trial in model.trials)
+
+
+@pytest.mark.parametrize("metric", ["f1", "gmean"])
+def test_the_plain_call_is_that_in_memory(frame, data, metric):
+    """Of a base without a fast solver: engine="generic" trains scikit-learn's anew each time, as Spark does."""
+    from pyspark.ml.classification import LogisticRegression as SparkLogisticRegression
+
+    X, y, _ = data
+    fold = hash_folds(0, y.size, 2)
+    cv = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in (0, 1)]
+    base = LogisticRegression(C=1e8, tol=1e-10, max_iter=1000)
+    known = CostSearch(base, metric, engine="generic", cv=cv).fit(X, y)
+    model = SparkCostSearch(estimator=SparkLogisticRegression(tol=1e-12), metric=metric, foldCol="fold").fit(frame)
+    assert model.bestIndex == known.best_index_
+    assert len(model.trials) == len(known.trials_) == 3
+    assert model.bestCosts == pytest.approx(known.best_cost_weights_, rel=1e-12)
+    assert [trial.score for trial in model.trials] == pytest.approx([t.score for t in known.trials_], abs=1e-6)
+    # Draws are of rows in another order.
+    assert model.bestThreshold == pytest.approx(1 / (1 + np.exp(-known.best_threshold_)), abs=0.05)
+    assert model.bestScore == pytest.approx(known.best_score_, abs=0.01)
+    assert model.correctedScore == pytest.approx(known.corrected_score_, abs=0.01)
+    assert model.scoreInterval == pytest.approx(known.score_interval_, abs=0.02)
+    assert model.boundMargin == pytest.approx(known.bound_margin_, abs=0.01)
+    assert model.upperBound == pytest.approx(known.upper_bound_, abs=0.01)
+    assert model.gap == pytest.approx(known.gap_, abs=0.01)
+
+
+def test_of_many_rows_only_counts_are_known(frame, monkeypatch):
+    from pyspark.ml.classification import NaiveBayes
+
+    monkeypatch.setattr("csf.spark.engine.MOST_COLLECTED", 1199)
+    search = SparkCostSearch(estimator=NaiveBayes(modelType="gaussian"), nTrials=2, foldCol="fold")
+    model = search.fit(frame)
+    best = model.trials[model.bestIndex]
+    assert best.score == max(trial.score for trial in model.trials) == model.bestScore
+    assert (model.correctedScore, model.scoreInterval, model.boundMargin) == (None, None, 0.0)
+    assert best.threshold == pytest.approx(model.bestThreshold, abs=1e-6)
+
+
+def test_costs_have_to_gain_and_time_may_end(frame):
+    from pyspark.ml.classification import NaiveBayes
+
+    options = {"estimator": NaiveBayes(modelType="gaussian"), "foldCol": "fold", "strategy": "cone"}
+    model = SparkCostSearch(minGain=50.0, nTrials=2, threshold=None, **options).fit(frame)
+    assert model.bestCosts[0] == model.bestCosts[1]
+    assert 0 < model.gain == max(trial.score for trial in model.trials) - model.bestScore
+    assert model.gain < model.gainByLuck + 50.0 * model.gainError
+    model = SparkCostSearch(timeLimit=1e-3, **options).fit(frame)
+    assert model.stopReason == "the time limit of 0.001 s was reached"
+    assert len(model.trials) == 1
+    assert model.gain is None
 
 
 def test_a_search_goes_on_from_its_file(framed, data, tmp_path, monkeypatch):
@@ -256,6 +313,7 @@ def test_a_search_goes_on_from_its_file(framed, data, tmp_path, monkeypatch):
     assert [(t.t, t.threshold, t.profile) for t in again.trials] == [
         (t.t, t.threshold, t.profile) for t in whole.trials
     ]
+    assert again.told == whole.told
     for base, rows in (
         (NaiveBayes(modelType="gaussian", smoothing=2.0), frame),
         (NaiveBayes(modelType="gaussian"), frame.limit(1100)),
@@ -300,6 +358,8 @@ def test_the_search_in_memory_names_this_one(frame, data):
         ("label, 1 as prediction", {}, "the frame has columns prediction already, which LogisticRegression adds"),
         ("label", {"numFolds": 1}, "numFolds must be .* >= 2"),
         ("label", {"threshold": "best"}, "threshold must be"),
+        ("label", {"minGain": -1.0}, "minGain must be >= 0 and finite, got -1.0"),
+        ("label", {"timeLimit": 0.0}, "timeLimit must be positive and finite, got 0.0"),
         ("label", {"estimatorParamMaps": []}, "estimatorParamMaps must be a list of dicts"),
     ],
 )
