@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from csf._validation import (
+from csf._common.validation import (
     check_binary_target,
     check_bool,
     check_labels,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.typing import Array
-from csf._validation import check_fraction, floats
+from csf._common.validation import check_fraction, floats
 from csf.errors.hull import Hull
 from csf.errors.profile import ErrorProfile
 from csf.metrics import LinearFractional

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from csf._common.sklearn import safe_indexing
 from csf._common.typing import Array, BoolArray, IntArray, Samples
-from csf._sklearn import safe_indexing
 from csf.cli.data import Dataset, ReadOptions, densified, read_dataset
 from csf.cli.errors import CliError
 from csf.cli.models import make_base, parse_grid, takes_sparse

@@ -10,8 +10,8 @@ from sklearn.metrics import make_scorer
 from sklearn.model_selection import ParameterGrid, TunedThresholdClassifierCV
 from sklearn.pipeline import Pipeline
 
+from csf._common.sklearn import clone, safe_indexing
 from csf._common.typing import Array, Estimator, IntArray, Samples
-from csf._sklearn import clone, safe_indexing
 from csf.cli.models import CLASSIFIER
 from csf.errors.profile import ErrorProfile
 from csf.search import CostSearch

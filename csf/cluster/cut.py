@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from csf._common.typing import Array, BoolArray, FloatArray, IntArray
-from csf._validation import check_class_totals
+from csf._common.validation import check_class_totals
 from csf.cluster.bins import Bins
 from csf.errors.profile import ErrorProfile
 from csf.scores.midpoints import TIE, midpoint

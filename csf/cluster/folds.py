@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from csf._common.typing import Array, IntArray
-from csf._validation import check_count, check_fraction
+from csf._common.validation import check_count, check_fraction
 
 __all__ = ["check_folds", "hash_folds"]
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from csf._common.sklearn import clone
 from csf._common.typing import Array, Estimator, IntArray, Samples
-from csf._sklearn import clone
 from csf.cluster.engine import MOST_COLLECTED, Engine, FoldTotals, Job
 from csf.cluster.scored import MemoryScores, PartScores
 from csf.costs.weights import cost_sample_weight

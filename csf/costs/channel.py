@@ -11,8 +11,8 @@ import numpy as np
 from sklearn import config_context
 from sklearn.utils.validation import has_fit_parameter
 
+from csf._common.sklearn import clone, fit_request, last_step, routing_enabled
 from csf._common.typing import Array, Costs, Estimator, IntArray, Samples
-from csf._sklearn import clone, fit_request, last_step, routing_enabled
 from csf.costs.weights import cost_sample_weight
 
 __all__ = ["CostChannel", "cost_channel"]

@@ -12,8 +12,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.parallel import Parallel, delayed
 
+from csf._common.sklearn import clone, last_step
 from csf._common.typing import Array, Costs, Estimator, IntArray, Samples
-from csf._sklearn import clone, last_step
 from csf.costs.channel import CostChannel, cost_channel
 from csf.samples.features import Features
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from csf._common.typing import Array, BoolArray, Costs, Estimator
+from csf._common.validation import check_choice
 from csf._common.warn import warn
-from csf._validation import check_choice
 
 __all__ = ["NORMALIZATIONS", "check_class_weight", "cost_sample_weight", "own_class_weights"]
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from csf._common.sklearn import clone
 from csf._common.typing import Array, Estimator, Label, Samples
-from csf._sklearn import clone
 from csf.dask.base import DaskBase, Scorer
 from csf.dask.collections import is_frame
 from csf.trainers.base import Training

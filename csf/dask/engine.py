@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from csf._common.typing import Estimator, Label
-from csf._validation import check_binary_target
+from csf._common.validation import check_binary_target
 from csf.cluster.engine import MOST_COLLECTED, Engine, FoldTotals, Job
 from csf.cluster.scored import OfPart, OfResults, PartedScores, PartScores
 from csf.dask.base import DaskBase, Scorer

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from csf._common.sklearn import clone
 from csf._common.typing import Array, Estimator, Label, Samples
-from csf._sklearn import clone
 from csf.cluster.newton import Answer, LinearModel, Question, add_answers, answers, solve_together
 from csf.cluster.problem import LinearProblem
 from csf.dask.base import DaskBase, Scorer

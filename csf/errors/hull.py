@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from csf._common.compiled import njit
 from csf._common.typing import Array, Values
-from csf._validation import floats
+from csf._common.validation import floats
 
 __all__ = ["Hull"]
 

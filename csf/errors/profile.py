@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from csf._common.names import did_you_mean
 from csf._common.typing import Array, BoolArray, Label
-from csf._validation import check_binary_target, check_labels, check_weights
+from csf._common.validation import check_binary_target, check_labels, check_weights
 
 __all__ = ["ErrorProfile"]
 

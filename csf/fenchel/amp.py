@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 from numpy.typing import ArrayLike
 
 from csf._common.typing import Array, Label, Samples
-from csf._validation import check_choice
+from csf._common.validation import check_choice
 from csf.fenchel._estimator import LinearAlternation, history
 from csf.metrics import LinearFractional, get_metric
 

@@ -11,8 +11,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.sklearn import clone
 from csf._common.typing import Array, BoolArray, Estimator, Label, Samples
-from csf._sklearn import clone
 from csf.costs.channel import cost_channel
 from csf.errors.profile import ErrorProfile
 from csf.fenchel._estimator import LinearAlternation, history

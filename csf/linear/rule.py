@@ -12,9 +12,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from csf._common.sklearn import DocLinkMixin
 from csf._common.typing import Array, Label, Samples
-from csf._sklearn import DocLinkMixin
-from csf._validation import check_bool
+from csf._common.validation import check_bool
 from csf.scores.linear import linear_scores
 from csf.scores.responses import margin
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from csf._validation import check_number
+from csf._common.validation import check_number
 from csf.metrics.base import Coefficients, LinearFractional
 
 __all__ = ["BalancedAccuracy", "WeightedAccuracy"]

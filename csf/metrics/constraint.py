@@ -11,7 +11,7 @@ import numpy as np
 
 from csf._common.names import did_you_mean
 from csf._common.typing import Values
-from csf._validation import check_choice
+from csf._common.validation import check_choice
 from csf.metrics.base import LinearFractional, Metric
 from csf.metrics.rates import (
     FalseNegativeRate,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from csf._validation import floats
+from csf._common.validation import floats
 from csf.metrics.base import Coefficients, LinearFractional
 
 __all__ = ["CustomMetric"]

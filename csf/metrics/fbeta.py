@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from numbers import Real
 
-from csf._validation import check_number
+from csf._common.validation import check_number
 from csf.metrics.base import Coefficients, LinearFractional
 
 __all__ = ["FBeta"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from csf._common.compiled import njit
 from csf._common.typing import BoolArray, Estimator, FloatArray, Label, RandomState_
-from csf._validation import check_share
+from csf._common.validation import check_share
 from csf.online.posterior import PosteriorThreshold, PublishedThresholds, ThresholdsOfShares
 
 if TYPE_CHECKING:

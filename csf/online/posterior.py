@@ -10,9 +10,9 @@ import numpy as np
 from scipy.special import logit
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from csf._common.sklearn import clone
 from csf._common.typing import Array, BoolArray, Estimator, FloatArray, Samples
-from csf._sklearn import clone
-from csf._validation import check_count
+from csf._common.validation import check_count
 from csf.metrics import FBeta, Jaccard, get_metric
 from csf.online._aim import LookBack
 from csf.online._recent import bins_of, posterior_at

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from csf._common.typing import Array
-from csf._validation import check_choice
+from csf._common.validation import check_choice
 from csf.metrics import get_metric
 from csf.plots._style import (
     BLUE,

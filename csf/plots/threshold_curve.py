@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array, Estimator, IntArray, Label, Samples
-from csf._validation import check_binary_target
+from csf._common.validation import check_binary_target
 from csf.metrics import Constrained, Precision, PredictedPositiveRate, Recall, get_metric
 from csf.metrics.aim import aim_of
 from csf.plots._cross_validated import held_out

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.typing import Array, BoolArray, Estimator, Label, Samples
-from csf._validation import check_labels, check_samples, check_weights
+from csf._common.validation import check_labels, check_samples, check_weights
 from csf.metrics.base import Metric
 from csf.report.facts import short
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from csf._common.typing import Array, BoolArray, IntArray
-from csf._validation import check_count, check_fraction
+from csf._common.validation import check_count, check_fraction
 from csf.metrics import get_metric
 from csf.resampling._kernels import count_found
 from csf.resampling.draws import bootstrap_counts, draws_at_once, partition_counts

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from csf._common.sklearn import safe_indexing, slice_params
 from csf._common.typing import Array, BoolArray, IntArray, Samples
-from csf._sklearn import safe_indexing, slice_params
 from csf.samples.task import Task
 
 __all__ = ["Fold", "bound_share", "make_folds"]

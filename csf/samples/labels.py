@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from csf._common.names import did_you_mean
 from csf._common.typing import Array, IntArray, Label
-from csf._validation import check_binary_target, check_labels
+from csf._common.validation import check_binary_target, check_labels
 
 __all__ = ["Labels", "read_labels"]
 

@@ -11,7 +11,7 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, che
 
 from csf._common.indices import small_indices
 from csf._common.typing import Array, IntArray, RandomState_, Samples
-from csf._validation import check_seed
+from csf._common.validation import check_seed
 
 __all__ = ["resolve_splits"]
 

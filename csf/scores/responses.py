@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from csf._common.sklearn import num_samples
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, Samples
-from csf._sklearn import num_samples
 
 __all__ = [
     "DECISION_FIRST",

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.model_selection import ParameterGrid
 
 from csf._common.typing import Estimator, Label, PathLike, RandomState_
-from csf._validation import check_choice, check_fraction, check_n_jobs, check_number, check_path, check_seed
+from csf._common.validation import check_choice, check_fraction, check_n_jobs, check_number, check_path, check_seed
 from csf.costs.one_vs_rest import WEIGHTINGS
 from csf.costs.weights import NORMALIZATIONS
 from csf.metrics.aim import aim

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.model_selection import ParameterGrid, RepeatedStratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
 
+from csf._common.sklearn import last_step, routing_enabled
 from csf._common.typing import Array, Estimator
-from csf._sklearn import last_step, routing_enabled
 from csf.strategies import Ladder, Strategy, get_strategy
 from csf.trainers.linear import linear_kind
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
+from csf._common.sklearn import CallbackSupportMixin, open_callback_context, pass_on_features, with_callbacks
 from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_, Samples
-from csf._sklearn import CallbackSupportMixin, open_callback_context, pass_on_features, with_callbacks
-from csf._validation import check_class_weights, check_samples
+from csf._common.validation import check_class_weights, check_samples
 from csf.errors.profile import ErrorProfile
 from csf.resampling import MAX_BYTES
 from csf.samples.labels import read_labels

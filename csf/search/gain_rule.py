@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from csf._validation import check_count
+from csf._common.validation import check_count
 from csf.metrics import get_metric
 from csf.resampling import Resampling
 

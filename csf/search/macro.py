@@ -13,9 +13,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.sklearn import DocLinkMixin, clone
 from csf._common.typing import Array, BoolArray, Samples
-from csf._sklearn import DocLinkMixin, clone
-from csf._validation import check_labels, check_n_jobs, check_samples, check_weights
+from csf._common.validation import check_labels, check_n_jobs, check_samples, check_weights
 from csf.errors.profile import ErrorProfile
 from csf.metrics import get_metric
 from csf.resampling import MAX_BYTES, mean_assessment

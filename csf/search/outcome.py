@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from csf._common.validation import check_fraction
 from csf._common.warn import warn
-from csf._validation import check_fraction
 from csf.bounds.ceiling import ceiling
 from csf.errors.hull import Hull
 from csf.errors.profile import ErrorProfile

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from csf._common.names import did_you_mean
+from csf._common.sklearn import clone
 from csf._common.typing import Estimator, IntArray
-from csf._sklearn import clone
 from csf.costs.one_vs_rest import WEIGHTINGS
 from csf.costs.weights import check_class_weight
 from csf.metrics import get_constraint, get_metric

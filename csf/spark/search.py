@@ -10,7 +10,7 @@ from pyspark.ml import Estimator
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import DataFrame
 
-from csf._validation import check_choice, check_count, check_number, check_path
+from csf._common.validation import check_choice, check_count, check_number, check_path
 from csf.cluster import EngineSearch
 from csf.costs.weights import NORMALIZATIONS
 from csf.search.config import SearchConfig

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from csf._common.typing import Array, BoolArray
-from csf._validation import check_count
+from csf._common.validation import check_count
 from csf.bounds import ConeBound
 from csf.bounds.base import check_eps
 from csf.bounds.cone import Cone as UnreachableCone

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from csf._validation import check_number
+from csf._common.validation import check_number
 from csf.strategies.base import Strategy, balanced_level, require_levels, tried_levels
 
 if TYPE_CHECKING:

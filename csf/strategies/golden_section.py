@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from csf._validation import check_number
+from csf._common.validation import check_number
 from csf.metrics import LinearFractional, Metric
 from csf.strategies.base import SAME, Strategy
 from csf.trials import Trial

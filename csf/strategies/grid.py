@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from csf._validation import check_count
+from csf._common.validation import check_count
 from csf.strategies.base import SAME, Strategy, tried_levels
 
 if TYPE_CHECKING:

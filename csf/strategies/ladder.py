@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from csf._validation import check_count
+from csf._common.validation import check_count
 from csf.strategies.base import Proposal, Strategy, level_of_costs
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from csf._common.typing import Array, Values
-from csf._validation import check_count, check_number
+from csf._common.validation import check_count, check_number
 from csf.bounds import SupportLineBound
 from csf.metrics import LinearFractional
 from csf.strategies.base import SAME, Strategy

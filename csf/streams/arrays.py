@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.utils import check_consistent_length, column_or_1d
 
+from csf._common.sklearn import num_samples, safe_indexing
 from csf._common.typing import Array, Samples
-from csf._sklearn import num_samples, safe_indexing
 from csf.streams.base import ChunkIterator
 
 __all__ = ["ArrayChunks", "iter_arrays"]

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from tqdm import tqdm
 
 from csf._common.typing import Array, Samples
-from csf._validation import check_count
+from csf._common.validation import check_count
 
 __all__ = ["Chunk", "ChunkIterator"]
 

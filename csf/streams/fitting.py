@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from csf._common.files import replaced
 from csf._common.typing import Estimator, PathLike
-from csf._validation import check_count, check_path
+from csf._common.validation import check_count, check_path
 
 if TYPE_CHECKING:
     from csf.streams.base import Chunk, ChunkIterator

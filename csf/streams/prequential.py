@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 
+from csf._common.sklearn import safe_indexing
 from csf._common.typing import Array, Estimator, FloatArray, IntArray, Label, Samples
-from csf._sklearn import safe_indexing
-from csf._validation import check_count
+from csf._common.validation import check_count
 from csf.errors.profile import ErrorProfile
 from csf.metrics import Metric, get_metric
 from csf.streams.base import Chunk

@@ -16,7 +16,7 @@ from sklearn.datasets import load_svmlight_file
 
 from csf._common.reading import UNPACKING
 from csf._common.typing import Array, PathLike, Samples
-from csf._validation import check_count
+from csf._common.validation import check_count
 from csf.streams.base import Chunk, ChunkIterator
 
 __all__ = ["SvmlightChunks", "iter_svmlight"]

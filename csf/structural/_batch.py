@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
 from csf._common.typing import Array, BoolArray, Label, Samples
-from csf._validation import check_binary_target
+from csf._common.validation import check_binary_target
 from csf.linear.rule import LinearRule, check_intercept
 from csf.online.base import NUMBERS
 from csf.structural._limits import check_moderate

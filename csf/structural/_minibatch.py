@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array, BoolArray, FloatArray, IntArray, Samples
-from csf._validation import check_choice, check_count
+from csf._common.validation import check_choice, check_count
 from csf.structural._limits import check_moderate
 from csf.structural._online import StructuralOnlineClassifier
 from csf.structural._problem import longest_scale

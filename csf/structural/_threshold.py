@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from csf._validation import check_bool
+from csf._common.validation import check_bool
 from csf.metrics import get_metric
 from csf.thresholding import sweep
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.typing import Label
-from csf._validation import check_binary_target, check_choice, check_fraction, check_scores, check_share
+from csf._common.validation import check_binary_target, check_choice, check_fraction, check_scores, check_share
 
 __all__ = ["partial_auc_score", "precision_at_k_score"]
 

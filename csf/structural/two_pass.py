@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.typing import BoolArray, FloatArray, Label, RandomState_, Samples
-from csf._validation import check_bool, check_count
+from csf._common.validation import check_bool, check_count
 from csf.structural._minibatch import MiniBatchLearner, Waiting
 from csf.structural._reservoir import Reservoir
 from csf.structural._rows import rows_of

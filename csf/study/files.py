@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from csf._common.files import read_record, write_record
 from csf._common.identity import named
 from csf._common.typing import PathLike
-from csf._validation import check_count, check_fraction
+from csf._common.validation import check_count, check_fraction
 from csf.trials import Trial
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.typing import Array, BoolArray, Label, PathLike
-from csf._validation import (
+from csf._common.validation import (
     check_binary_target,
     check_class_totals,
     check_count,

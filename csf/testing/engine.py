@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from csf._common.typing import Estimator
-from csf._validation import generator
+from csf._common.validation import generator
 from csf.cluster import CountedCut, Engine, Job, MemoryEngine, PartScores, counted_cut
 from csf.cluster.scored import MemoryScores
 from csf.metrics import Constrained, Constraint, FBeta, Precision, Recall

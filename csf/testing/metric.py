@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from csf._validation import generator
+from csf._common.validation import generator
 from csf.metrics import LinearFractional, Metric
 from csf.testing._require import naming, require
 

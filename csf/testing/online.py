@@ -7,9 +7,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics import f1_score, roc_auc_score
 
+from csf._common.sklearn import clone
 from csf._common.typing import Estimator, Samples
-from csf._sklearn import clone
-from csf._validation import generator
+from csf._common.validation import generator
 from csf.testing._require import require
 
 __all__ = ["check_online"]

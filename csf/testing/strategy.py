@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from csf._validation import generator
+from csf._common.validation import generator
 from csf.errors.profile import ErrorProfile
 from csf.metrics import Metric, get_metric
 from csf.strategies import Strategy

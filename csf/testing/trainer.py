@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.sklearn import clone
 from csf._common.typing import Costs, Estimator
-from csf._sklearn import clone
-from csf._validation import check_count, generator
+from csf._common.validation import check_count, generator
 from csf.costs.channel import CostChannel, cost_channel
 from csf.samples import Fold, Task, make_folds
 from csf.scores.responses import natural_threshold, respond, response_method

@@ -9,7 +9,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 from csf._common.typing import Array, BoolArray
-from csf._validation import check_choice
+from csf._common.validation import check_choice
 
 __all__ = ["Calibrator", "fit_calibrator"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from sklearn.utils.validation import has_fit_parameter
 
+from csf._common.sklearn import last_step, safe_indexing, slice_params
 from csf._common.typing import Array, Estimator, IntArray, Label, Samples
-from csf._sklearn import last_step, safe_indexing, slice_params
 from csf.scores.responses import positive_score
 
 __all__ = ["RESPONSE_METHODS", "fold_scores", "weight_argument"]

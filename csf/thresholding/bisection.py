@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from csf._common.typing import Array, Estimator, Label, RandomState_
-from csf._validation import check_number
+from csf._common.validation import check_number
 from csf.metrics import LinearFractional, get_metric
 from csf.thresholding._pooled import ProbabilityThresholdClassifier
 from csf.thresholding.curve import Cut

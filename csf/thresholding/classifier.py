@@ -13,8 +13,8 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 
+from csf._common.sklearn import DocLinkMixin, pass_on_input_tags, routing_enabled
 from csf._common.typing import Array, Estimator, Label, Samples
-from csf._sklearn import DocLinkMixin, pass_on_input_tags, routing_enabled
 from csf.errors.profile import ErrorProfile
 from csf.metrics import get_metric
 

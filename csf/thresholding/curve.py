@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.typing import Array, BoolArray, Label, Values
-from csf._validation import check_binary_target, check_class_totals, check_scores, check_weights
+from csf._common.validation import check_binary_target, check_class_totals, check_scores, check_weights
 from csf.errors.profile import ErrorProfile
 from csf.metrics import get_metric
 from csf.scores.midpoints import TIE, midpoint

@@ -10,8 +10,8 @@ from scipy.optimize import brentq
 from sklearn.exceptions import ConvergenceWarning
 
 from csf._common.typing import Array
+from csf._common.validation import check_count, check_number
 from csf._common.warn import warn
-from csf._validation import check_count, check_number
 from csf.errors.profile import ErrorProfile
 from csf.metrics import get_metric
 from csf.metrics.concave import Concave

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.typing import Array
-from csf._validation import check_class_totals, check_weights, floats
+from csf._common.validation import check_class_totals, check_weights, floats
 from csf.thresholding.curve import sweep
 
 if TYPE_CHECKING:

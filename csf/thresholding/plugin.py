@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sklearn.model_selection import ParameterGrid
 
+from csf._common.sklearn import clone
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, RandomState_, Samples, Values
+from csf._common.validation import check_choice
 from csf._common.warn import warn
-from csf._sklearn import clone
-from csf._validation import check_choice
 from csf.metrics import Metric, get_constraint, get_metric
 from csf.resampling import AssessedMixin, ScoreStore
 from csf.samples.splits import resolve_splits

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from csf._validation import check_count, check_fraction, check_number, check_weights, floats
+from csf._common.validation import check_count, check_fraction, check_number, check_weights, floats
 from csf.thresholding.curve import ThresholdCurve
 from csf.thresholding.oracle import check_probabilities
 

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from csf._common.sklearn import clone
 from csf._common.typing import Costs, Estimator
-from csf._sklearn import clone
 from csf.costs.channel import CostChannel
 from csf.samples.folds import Fold
 from csf.scores.responses import Response, respond

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from csf._common.sklearn import clone
 from csf._common.typing import Costs, Estimator
-from csf._sklearn import clone
 from csf.trainers.base import Trainer, Training
 
 __all__ = ["GenericTrainer", "seeded"]

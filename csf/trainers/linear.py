@@ -14,8 +14,8 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.validation import validate_data
 
 from csf._common.indices import small_indices
+from csf._common.sklearn import clone
 from csf._common.typing import Array, Costs, Estimator, Samples
-from csf._sklearn import clone
 from csf.costs.channel import CostChannel
 from csf.costs.weights import cost_sample_weight, own_class_weights
 from csf.linear import Hinge, HingeDescent, Logistic, Rows, SquaredHinge

@@ -13,8 +13,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 from sklearn.utils.parallel import Parallel, delayed
 
+from csf._common.sklearn import clone
 from csf._common.typing import Array, Costs, Estimator
-from csf._sklearn import clone
 from csf.costs.channel import CostChannel
 from csf.costs.one_vs_rest import assembled, problem_costs
 from csf.costs.weights import cost_sample_weight

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
+from csf._common.sklearn import clone, routing_enabled, safe_indexing
 from csf._common.typing import Costs, Estimator, IntArray, Samples
-from csf._sklearn import clone, routing_enabled, safe_indexing
 from csf.costs.channel import CostChannel
 from csf.samples.folds import Fold
 from csf.samples.task import Task

@@ -17,8 +17,8 @@ from sklearn.model_selection import ParameterGrid, RepeatedStratifiedKFold, Stra
 from sklearn.svm import LinearSVC
 
 from csf._common.names import did_you_mean
+from csf._common.sklearn import clone, safe_indexing
 from csf._common.typing import BoolArray, Estimator, IntArray, Samples
-from csf._sklearn import clone, safe_indexing
 from csf.costs.channel import cost_channel
 from csf.errors.profile import ErrorProfile
 from csf.metrics import get_constraint

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
+from csf._common.sklearn import clone, safe_indexing
 from csf._common.typing import IntArray, Samples
-from csf._sklearn import clone, safe_indexing
 
 if TYPE_CHECKING:
     from notebooks.experiments.datasets import DataSet

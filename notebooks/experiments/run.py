@@ -20,7 +20,7 @@ import csf
 from csf._common.files import read_record, write_record
 from csf._common.identity import fingerprint
 from csf._common.typing import PathLike
-from csf._validation import check_n_jobs
+from csf._common.validation import check_n_jobs
 from csf.metrics import get_metric
 from notebooks.experiments.training_cache import SplitContext
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from csf._validation import check_choice
+from csf._common.validation import check_choice
 
 __all__ = [
     "Difference",

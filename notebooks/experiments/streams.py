@@ -10,8 +10,8 @@ from sklearn.linear_model import SGDClassifier
 from tqdm.auto import tqdm
 
 from csf._common.files import replaced, write_figure
+from csf._common.sklearn import clone
 from csf._common.typing import PathLike
-from csf._sklearn import clone
 from csf.metrics import get_metric
 from csf.online import FOFO, OFO, OMCSL, OnlineLogistic
 from csf.streams import iter_arrays, prequential

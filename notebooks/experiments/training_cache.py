@@ -14,8 +14,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
+from csf._common.sklearn import clone
 from csf._common.typing import Array, BoolArray, Costs, Estimator
-from csf._sklearn import clone
 from csf.costs import WEIGHTINGS
 from csf.samples import Fold, Task, bound_share, make_folds
 from csf.scores.responses import natural_threshold, respond

@@ -10,7 +10,7 @@ from sklearn.svm import LinearSVC
 
 from csf import MacroCostSearch
 from csf._common.names import did_you_mean
-from csf._validation import check_choice
+from csf._common.validation import check_choice
 from csf.bounds import get_bound
 from csf.metrics import METRICS, get_metric
 from csf.strategies import get_strategy

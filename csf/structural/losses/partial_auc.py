@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from csf._common.typing import Array, BoolArray
-from csf._validation import check_choice
+from csf._common.validation import check_choice
 from csf.structural.losses._kernels import pair_hinges, share_top
 from csf.structural.losses.base import StructuralLoss, Tangent, whole_count
 from csf.structural.ranking import AREAS, partial_auc_score
