@@ -16,6 +16,7 @@ from csf.cli.data.table import SUFFIXES
 from csf.cli.models import BASES
 from csf.costs.weights import NORMALIZATIONS
 from csf.metrics import METRICS
+from csf.search.config import SearchConfig
 from csf.strategies import STRATEGIES
 
 __all__ = ["make_parser"]
@@ -70,7 +71,9 @@ def _add_search(commands):
     command = add_command(commands, "search", text, search.run, epilog=_DATA)
     _add_problem_options(command)
     group = command.add_argument_group("search")
-    group.add_argument("--strategy", **_one_of(STRATEGIES), default="ladder", help="where to train next (ladder)")
+    group.add_argument(
+        "--strategy", **_one_of(STRATEGIES), default=SearchConfig.strategy, help="where to train next (%(default)s)"
+    )
     group.add_argument(
         "--confidence", type=_probability, metavar="P", help="probability with which the constraint holds on new data"
     )
@@ -124,7 +127,9 @@ def _add_problem_options(command):
     group.add_argument("--test-size", type=_share, default=0.25, metavar="SHARE", help="share held out (0.25)")
     group.add_argument("--seed", type=_count(0), default=0, metavar="N", help="seed of splits and bases (0)")
     group = command.add_argument_group("what is searched")
-    group.add_argument("--metric", default="f1", metavar="NAME", help="what is maximised (f1), see below")
+    group.add_argument(
+        "--metric", default=SearchConfig.metric, metavar="NAME", help="what is maximised (%(default)s), see below"
+    )
     group.add_argument("--constraint", metavar="TEXT", help='demand such as "precision >= 0.8" or "fpr <= 0.01"')
     group.add_argument("--base", **_one_of(BASES), default="linear-svc", metavar="NAME", help="classifier (linear-svc)")
     group.add_argument(
@@ -135,11 +140,17 @@ def _add_problem_options(command):
         help="values of a parameter of the base to search too, e.g. C=0.1,1,10 (repeatable); without it the C of "
         "linear bases is searched, C=1 keeps it",
     )
-    group.add_argument("--trials", type=_count(1), default=10, metavar="N", help="largest number of levels (10)")
+    group.add_argument(
+        "--trials",
+        type=_count(1),
+        default=SearchConfig.n_trials,
+        metavar="N",
+        help="largest number of levels (%(default)s)",
+    )
     group.add_argument(
         "--threshold",
         **_one_of(("stable", "tune", "none")),
-        default="stable",
+        default=SearchConfig.threshold,
         help="cut of the score: mean of the best ones of bootstrap draws, the best one, or the base's own (stable)",
     )
     group.add_argument(
@@ -148,8 +159,15 @@ def _add_problem_options(command):
         metavar="CV",
         help="folds, or a share to hold out (5 folds, 3 times over where positives are few and the base is quick)",
     )
-    group.add_argument("--normalize", **_one_of(NORMALIZATIONS), default="mean", help="scale of the weights (mean)")
-    group.add_argument("--bound", **_one_of(BOUNDS), default="support", help="kind of upper bound (support)")
+    group.add_argument(
+        "--normalize",
+        **_one_of(NORMALIZATIONS),
+        default=SearchConfig.normalize,
+        help="scale of the weights (%(default)s)",
+    )
+    group.add_argument(
+        "--bound", **_one_of(BOUNDS), default=SearchConfig.bound, help="kind of upper bound (%(default)s)"
+    )
     group.add_argument("--tol", type=_tolerance, metavar="GAP", help="stop when the bound is this close")
     group.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help="stop in time to be over by then")
     group.add_argument("--jobs", type=_jobs, metavar="N", help="parallel workers (1; -1 for all processors)")
