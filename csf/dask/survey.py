@@ -69,7 +69,8 @@ def check_labels_given(part: RawPart) -> None:
     """Raise a ValueError where a label is missing, in whatever way arrays and frames say so."""
     import pandas  # which Dask's frames need
 
-    if np.any(pandas.isna(part.y)) or (part.y.dtype.kind == "f" and np.isinf(part.y).any()):
+    missing: Any = pandas.isna(part.y)
+    if missing.any() or (part.y.dtype.kind == "f" and np.isinf(part.y).any()):
         raise ValueError(
             f"y contains NaN, None or infinity in partition {part.index}: labels are missing there; drop those rows or "
             "give them a class"
