@@ -87,10 +87,9 @@ def _of_part(part: RawPart, *, checksum: bool) -> Survey:
         raise ValueError("folds must be integers: 0, 1, ... for rows that are held out, -1 for those that never are")
     rows = pandas.DataFrame({"fold": part.fold, "label": part.y, "weight": 1.0 if weight is None else weight})
     cells = rows.groupby(["fold", "label"])["weight"].agg(weight="sum", rows="size").reset_index()
-    if cells["label"].nunique() > _MOST_LABELS:
-        raise ValueError(
-            f"y must hold two class labels, got {cells['label'].nunique()} different values in one partition"
-        )
+    n_labels = len(set(cells["label"]))
+    if n_labels > _MOST_LABELS:
+        raise ValueError(f"y must hold two class labels, got {n_labels} different values in one partition")
     return Survey(cells.assign(part=part.index), _checksum(part) if checksum else 0)
 
 
