@@ -8,7 +8,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def cell(value: object) -> object:
-    """A value for a CSV file; a text that a spreadsheet would run as a formula gets an apostrophe in front (numerals do not)."""
+    """A value for a CSV file; text that a spreadsheet would run as a formula, no numeral, gets an apostrophe."""
     if not isinstance(value, str) or not value.startswith(_FORMULA):
         return value
     try:
