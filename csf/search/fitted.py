@@ -105,8 +105,7 @@ class FittedSearch(ReportMixin, AssessedMixin):
         found, moved = moved_to(self._outcome, pos), copy.copy(self)
         for name in ("guarantee_", "held_out_", "_assessed", "_assessment"):
             vars(moved).pop(name, None)
-        moved._publish(found, self._rule)
-        moved.best_threshold_ = found.threshold
+        moved._publish(found, None if self._rule is None else replace(self._rule, threshold=found.threshold))
         return moved
 
     def held_out_curve(self) -> ThresholdCurve:

@@ -108,7 +108,8 @@ class ThresholdCurve:
         The upper score itself where there is no number between them, or the lower one is -inf.
         """
         inner = midpoint(self.lowest_score[1:-1], self.lowest_score[2:])
-        thresholds = np.concatenate([[np.inf], inner, [-np.inf]])
+        # Where all scores are infinite there is one cut, which finds all.
+        thresholds = np.concatenate([[np.inf], inner, [-np.inf]])[-self.lowest_score.size :]
         thresholds.flags.writeable = False
         return thresholds
 

@@ -12,7 +12,6 @@ import ctypes
 import re
 import sys
 import threading
-import warnings
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
 from csf._common.typing import Array, Estimator, IntArray
+from csf._common.warn import warn
 from csf.costs.channel import CostChannel
 from csf.linear import Rows
 from csf.samples.folds import Fold
@@ -236,11 +236,10 @@ def _iterations(printed: str) -> int:
     """Passes and Newton steps that LIBLINEAR tells of; a warning where it stopped at its own limit."""
     # At the limit of passes the smooth losses go on with Newton steps.
     if re.search(r"reaching max number of (Newton )?iterations", printed.rpartition("Switching to use")[2]):
-        warnings.warn(
+        warn(
             "LIBLINEAR stopped at its own limit of iterations, for which it has no option; scale the features, take a "
             "smaller C or a larger tol, or use engine='auto'",
             ConvergenceWarning,
-            stacklevel=2,
         )
     return sum(map(int, re.findall(r"#iter = (\d+)", printed))) + len(re.findall(r"^iter +\d+ f ", printed, re.M))
 

@@ -1,9 +1,9 @@
 """Tables in Markdown and small indices."""
 
 import numpy as np
+from csf._common.tables import markdown_table
 
 from csf._common.indices import small_indices
-from csf._common.tables import markdown_table
 
 
 def test_columns_after_the_first_hold_numbers():

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
-from csf import hull as module
+from csf.errors import hull as module
 from csf.errors.hull import Hull
 
 coordinate = st.floats(0.0, 1.0, allow_subnormal=False) | st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])

@@ -12,19 +12,18 @@ from csf import (
     ErrorProfile,
     Study,
     bounds,
-    hull,
-    labels,
     metrics,
-    selection,
-    splits,
     strategies,
     streams,
     structural,
     thresholding,
 )
+from csf.errors import hull
 from csf.metrics import Concave, LinearFractional, get_metric
 from csf.online import OFO
 from csf.resampling import ScoreStore
+from csf.samples import labels, splits
+from csf.search import gain_rule
 
 
 def truth(rng, **more):
@@ -250,7 +249,7 @@ def call_gain_rule(**params):
     store = ScoreStore(MASKS["is_pos"])
     store.add((0, 0), decided=MASKS["decided"], value=0.6)
     store.add((0, 1), decided=MASKS["reference"], value=0.5, neutral=True)
-    choice = selection.GainRule(**params).choose(store, "f1")
+    choice = gain_rule.GainRule(**params).choose(store, "f1")
     sane(choice.key in ((0, 0), (0, 1)) and not np.isnan(choice.gain), f"{choice}")
 
 

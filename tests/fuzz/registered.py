@@ -49,11 +49,7 @@ from csf import (
     ErrorProfile,
     Study,
     bounds,
-    hull,
-    labels,
     metrics,
-    selection,
-    splits,
     strategies,
     streams,
     structural,
@@ -61,8 +57,11 @@ from csf import (
     thresholding,
 )
 from csf.bounds import BOUNDS
+from csf.errors import hull
 from csf.metrics import get_metric
 from csf.online import OnlineLogistic
+from csf.samples import labels, splits
+from csf.search import gain_rule
 from csf.trainers import make_trainers
 
 __all__ = ["FUNCTIONS"]
@@ -153,7 +152,7 @@ FUNCTIONS = [
     ),
     function(labels.read_labels, lambda rng: {"y": data(rng)[1], "pos_label": 1, "null_class": None}, call_read_labels),
     function(hull.Hull, lambda rng: {"points": rng.random((9, 2))}, call_hull),
-    function(selection.GainRule, gain_arguments, call_gain_rule),
+    function(gain_rule.GainRule, gain_arguments, call_gain_rule),
     function(splits.resolve_splits, lambda rng: {"cv": 3, "random_state": 0}, call_splits),
     function(
         thresholding.threshold_curve,

@@ -77,6 +77,7 @@ EXEMPT = {
     "csf.search.gain_rule.Choice": RECORD,
     "csf.bounds.Bound": BASE,
     "csf.metrics.Metric": BASE,
+    "csf.metrics.Rate": BASE,
     "csf.metrics.Concave": BASE,
     "csf.metrics.LinearFractional": BASE,
     "csf.online.OnlineClassifier": BASE,

@@ -27,7 +27,7 @@ def search(**options):
         ({"n_trials": 0}, ValueError, "n_trials must be an int >= 1, got 0"),
         ({"n_trials": 2.5}, TypeError, r"n_trials must be an int >= 1, got 2\.5"),
         ({"threshold": 0.5}, ValueError, r"threshold must be one of \('stable', 'tune', None\), got 0\.5"),
-        ({"engine": "fast"}, ValueError, r"engine must be one of \('auto', 'generic'\), got 'fast'"),
+        ({"engine": "fast"}, ValueError, r"engine must be one of \('auto', 'generic', 'liblinear'\), got 'fast'"),
         ({"normalize": "sum"}, ValueError, r"normalize must be one of \('none', 'mean'\), got 'sum'"),
         ({"bound": "tight"}, ValueError, "unknown bound 'tight'; known: support, diagonal"),
         ({"bound": "envelope", "metric": "gmean"}, TypeError, "ConeBound needs a linear-fractional metric"),
