@@ -83,14 +83,15 @@ def believe(
     b, options, part = belief, (belief.prior, belief.window, *pricing), slice(start, start + proba.size)
     values, *places = parts(X)
     # sparse rows are read where they are: slices of sparse matrices are slow
-    rows = (values, places[0], places[1][start : part.stop + 1]) if places else (values[part],)
+    rows: tuple[Array, ...] = (values, places[0], places[1][start : part.stop + 1]) if places else (values[part],)
     if b.full:
         full(rows, y[part], b.mean, b.spread, b.gradient, b.scale, b.scalars, t, options, proba)
         return
     if not places:
         columns = np.tile(np.arange(X.shape[1], dtype=np.int32), proba.size)
         rows = rows[0].ravel(), columns, np.arange(proba.size + 1) * X.shape[1]
-    diagonal(*rows, y[part], b.table, t, options, proba)
+    numbers, indices, indptr = rows
+    diagonal(numbers, indices, indptr, y[part], b.table, t, options, proba)
 
 
 class BeliefSteps(StepRule):
