@@ -83,15 +83,15 @@ def believe(
     b, options, part = belief, (belief.prior, belief.window, *pricing), slice(start, start + proba.size)
     values, *places = parts(X)
     # sparse rows are read where they are: slices of sparse matrices are slow
-    rows: tuple[Array, ...] = (values, places[0], places[1][start : part.stop + 1]) if places else (values[part],)
+    sparse = (values, places[0], places[1][start : part.stop + 1]) if places else None
     if b.full:
+        rows = (values[part],) if sparse is None else sparse
         full(rows, y[part], b.mean, b.spread, b.gradient, b.scale, b.scalars, t, options, proba)
         return
-    if not places:
+    if sparse is None:
         columns = np.tile(np.arange(X.shape[1], dtype=np.int32), proba.size)
-        rows = rows[0].ravel(), columns, np.arange(proba.size + 1) * X.shape[1]
-    numbers, indices, indptr = rows
-    diagonal(numbers, indices, indptr, y[part], b.table, t, options, proba)
+        sparse = values[part].ravel(), columns, np.arange(proba.size + 1) * X.shape[1]
+    diagonal(*sparse, y[part], b.table, t, options, proba)
 
 
 class BeliefSteps(StepRule):
