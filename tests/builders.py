@@ -1,5 +1,7 @@
 """Trials, profiles and learners that many tests need."""
 
+import sys
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -80,3 +82,29 @@ def predictions(draw, *, max_size=30):
     weights = np.array(draw(st.lists(weight, min_size=size, max_size=size)))
     weights[[first, second]] = np.maximum(weights[[first, second]], 0.1)
     return y_true, y_pred, draw(st.sampled_from([None, weights]))
+
+
+def interrupted(function, at, *, files=None):
+    """Run a function, raise KeyboardInterrupt at its ``at``-th line, and return how many lines it ran.
+
+    Lines of what it calls in Python count as well; with ``files``, those of these files alone.
+    """
+    lines = 0
+
+    def trace(frame, event, arg):
+        nonlocal lines
+        if files is not None and frame.f_code.co_filename not in files:
+            return None
+        if event == "line":
+            lines += 1
+            if lines == at:
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        function()
+    finally:
+        sys.settrace(before)
+    return lines

@@ -1,8 +1,6 @@
 """The laws of every registered metric, strategy and trainer, and of those with other parameters."""
 
 import pytest
-from builders import rates, shares
-from hypothesis import given
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
 from sklearn.multiclass import OneVsRestClassifier
@@ -30,18 +28,6 @@ from csf.trainers import GenericTrainer, make_trainers, registry
 
 NEED_LEVELS = ("bisection", "dinkelbach")
 ONE_CLASS = ("recall", "specificity")
-
-
-@pytest.mark.parametrize("name", METRICS)
-@given(pos=shares, fnr=rates, fpr=rates, t=rates)
-def test_cost_weights_cut_at_the_level(name, pos, fnr, fpr, t):
-    """<a(t), e> + b(t) <= 0 exactly when value(e) >= t."""
-    metric, fn, fp = METRICS[name](), fnr * pos, fpr * (1 - pos)
-    if not isinstance(metric, LinearFractional) or metric.denominator(fn, fp, pos=pos) < 1e-9:
-        return
-    c_fn, c_fp = metric.cost_weights(t, pos=pos)
-    gap = metric.value(fn, fp, pos=pos) - t
-    assert abs(gap) < 1e-9 or (c_fn * fn + c_fp * fp + metric.offset(t, pos=pos) < 0) == (gap > 0)
 
 
 @pytest.mark.parametrize("name", METRICS)

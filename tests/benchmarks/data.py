@@ -9,7 +9,7 @@ from scipy import sparse
 from csf._common.reading import read_arrays
 from notebooks.experiments.datasets import folder_names, load_set
 
-__all__ = ["BINARY_SETS", "ROOT", "all_sets", "data_folder", "load_arrays", "load_binary"]
+__all__ = ["BINARY_SETS", "ROOT", "all_sets", "data_folder", "drawn_rows", "load_arrays", "load_binary", "size_of"]
 
 # Of the project: other processes find `tests` there, wherever this one was started.
 ROOT = Path(__file__).parents[2]
@@ -71,3 +71,18 @@ def all_sets(most):
                 X, y = X[at], y[at]
             found.append((name, data.transformer().fit_transform(X), y))
     return sorted(found, key=lambda row: row[2].size)
+
+
+def drawn_rows(rng, n, n_columns, stored, dtype=np.float64):
+    """CSR rows of ``stored`` random values in columns that are equally frequent; values of one place are added up."""
+    columns = np.sort(rng.integers(n_columns, size=(n, stored), dtype=np.int32), axis=1)
+    ends = np.arange(0, n * stored + 1, stored, dtype=np.int32)
+    X = sparse.csr_array((rng.random(n * stored, dtype=dtype), columns.ravel(), ends), shape=(n, n_columns))
+    X.sum_duplicates()
+    return X
+
+
+def size_of(X):
+    """Bytes of samples, dense or CSR."""
+    parts = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
+    return sum(part.nbytes for part in parts)

@@ -15,10 +15,9 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from scipy import sparse
 
 from tests.benchmarks.bases import LINEAR, paper_search
-from tests.benchmarks.data import ROOT
+from tests.benchmarks.data import ROOT, drawn_rows, size_of
 from tests.benchmarks.tables import print_table
 
 __all__ = ["clear_peak", "main", "memory_rows", "resident"]
@@ -44,7 +43,7 @@ def _measure(kind, base, megabytes, n_trials, width):
     search = paper_search(LINEAR[base], n_trials=n_trials, cv=5)
     search.fit(*_drawn(kind, 300, width))  # compiles
     X, y = _drawn(kind, int(megabytes * 2**20 / ((8 if kind == "dense" else 12) * width)), width)
-    size = X.nbytes if kind == "dense" else X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    size = size_of(X)
     clear_peak()
     before = resident("VmRSS")
     search.fit(X, y)
@@ -69,10 +68,7 @@ def _drawn(kind, n, width):
         X = rng.random((n, width))
         score = X[:, 0] + rng.random(n)
     else:
-        columns = np.sort(rng.integers(10 * width, size=(n, width), dtype=np.int32), axis=1)
-        parts = (rng.random(n * width), columns.ravel(), np.arange(0, n * width + 1, width, dtype=np.int32))
-        X = sparse.csr_array(parts, shape=(n, 10 * width))
-        X.sum_duplicates()
+        X = drawn_rows(rng, n, 10 * width, width)
         score = X @ rng.standard_normal(10 * width)
         score += score.std() * rng.standard_normal(n)
     return X, (score > np.quantile(score, 0.85)).astype(int)

@@ -10,22 +10,16 @@ import tracemalloc
 import warnings
 
 import numpy as np
-from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from tests.benchmarks.bases import paper_search
-from tests.benchmarks.data import load_binary
+from tests.benchmarks.data import load_binary, size_of
 from tests.benchmarks.tables import print_table
 
 __all__ = ["rows"]
 
 BASES = {"LinearSVC": LinearSVC(), "LogisticRegression": LogisticRegression(max_iter=1000)}
-
-
-def _size(X):
-    parts = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
-    return sum(part.nbytes for part in parts)
 
 
 def rows(names=("adult", "mammography"), *, n_trials=19, n_runs=3):
@@ -51,7 +45,7 @@ def rows(names=("adult", "mammography"), *, n_trials=19, n_runs=3):
                 "fits": 5 * len(search.trials_) + 1,
                 "seconds": float(np.median(walls)),
                 "outside": float(np.median(shares)),
-                "peak": peak / _size(X),
+                "peak": peak / size_of(X),
             }
 
 

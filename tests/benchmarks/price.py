@@ -18,7 +18,6 @@ import argparse
 import warnings
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
@@ -28,6 +27,7 @@ from csf.linear import Rows
 from csf.samples import Fold, Task
 from csf.trainers import make_trainers
 from tests.benchmarks.bases import LINEAR, paper_search
+from tests.benchmarks.data import drawn_rows
 from tests.benchmarks.engine import bound_near, objective_of, paired, problems, ratio
 from tests.benchmarks.tables import print_table
 
@@ -54,11 +54,7 @@ def _drawn(name, shrink):
         X, dtype = rng.standard_normal((n, d), dtype=np.float32), np.float32
     else:
         n, d, stored, dtype = 100_000 // shrink, 50_000 // shrink, 60, np.float64
-        columns = np.sort(rng.integers(d, size=(n, stored), dtype=np.int32), axis=1)
-        parts = (rng.random(n * stored), columns.ravel(), np.arange(0, n * stored + 1, stored, dtype=np.int32))
-        X = sparse.csr_array(parts, shape=(n, d))
-        X.sum_duplicates()
-        X = normalize(X)
+        X = normalize(drawn_rows(rng, n, d, stored))
     score = X @ rng.standard_normal(d).astype(dtype)
     score += score.std() * rng.standard_normal(n, dtype=dtype)
     return X, (score > np.quantile(score, 0.9)).astype(int)

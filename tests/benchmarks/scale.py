@@ -17,11 +17,10 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from scipy import sparse
 from sklearn.svm import LinearSVC
 
 from tests.benchmarks.bases import paper_search
-from tests.benchmarks.data import ROOT
+from tests.benchmarks.data import ROOT, drawn_rows, size_of
 from tests.benchmarks.memory import clear_peak, resident
 from tests.benchmarks.tables import print_table
 
@@ -63,7 +62,7 @@ def _measure(case, columns):
         X, y = _samples(case["n"], case["d"], case["stored"], columns, folder)
         if isinstance(X, np.memmap):
             X = np.load(X.filename, mmap_mode="r")  # no page of it is resident before the search
-        size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sparse.issparse(X) else X.nbytes
+        size = size_of(X)
         clear_peak()
         before, start = resident("VmRSS"), time.process_time()
         search.fit(X, y)
@@ -76,11 +75,7 @@ def _measure(case, columns):
 def _samples(n, d, stored, columns, folder):
     rng = np.random.default_rng(0)
     if stored:
-        at = np.sort(rng.integers(columns, size=(n, stored), dtype=np.int32), axis=1)
-        values = rng.random(n * stored, dtype=np.float32)
-        parts = (values, at.ravel(), np.arange(0, n * stored + 1, stored, dtype=np.int32))
-        X = sparse.csr_array(parts, shape=(n, columns))
-        X.sum_duplicates()
+        X = drawn_rows(rng, n, columns, stored, np.float32)
         score = X @ rng.standard_normal(columns, dtype=np.float32)
     else:
         X, direction = _dense(n, d, rng, folder), rng.standard_normal(d, dtype=np.float32)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from builders import paper_search
+from builders import interrupted, paper_search
 from sklearn.linear_model import SGDClassifier
 from sklearn.svm import LinearSVC
 
@@ -100,26 +100,6 @@ def test_content_that_json_does_not_know_leaves_the_old_file(old):
 
 
 # ---------------------------------------------------------------- Ctrl-C
-
-
-def interrupted(function, at):
-    """Run a function and raise KeyboardInterrupt at its ``at``-th line, counted through what it calls in Python."""
-    left = at
-
-    def trace(frame, event, arg):
-        nonlocal left
-        if event == "line":
-            left -= 1
-            if left == 0:
-                raise KeyboardInterrupt
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        function()
-    finally:
-        sys.settrace(before)
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # between open and with, a file is closed by its end alone

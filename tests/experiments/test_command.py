@@ -127,26 +127,6 @@ def test_interruption_says_how_to_go_on(run, folder, monkeypatch):
     assert err == "csf: error: interrupted\n"
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (["--methods", "svm-ir,magic"], "--methods: unknown 'magic'; known: SVM, SVM-IR"),
-        (["--sets", "nowhere"], "no data set 'nowhere' in"),
-        (["--sets", "wine,wine"], "--sets names a data set twice"),
-        (["--sets", "none.csv:y=1"], "there is no file 'none.csv'"),
-        (["--splits", "0"], "--splits must be at least 1, got 0"),
-        (["--large-splits", "0"], "--large-splits must be at least 1"),
-        (["--seed", "-1"], "--seed must be at least 0"),
-        (["--jobs", "0"], "--jobs must not be 0"),
-        (["--metric", "magic"], "unknown metric 'magic'"),
-        (["--data", "/nowhere"], "--data /nowhere: there is no such folder"),
-        (["--protocol", "magic"], "invalid choice: 'magic'"),
-    ],
-)
-def test_mistakes(error_of, folder, more, message):
-    assert message in error_of(*table(folder, "--quiet"), *more)
-
-
 def test_out_that_is_a_file(error_of, folder):
     assert error_of(*table(folder, "--quiet", "--out", folder / "wine.npz")).endswith("is a file; give a folder")
 
@@ -199,22 +179,33 @@ def test_choices_under_a_constraint(run, folder):
 
 
 @pytest.mark.parametrize(
-    ("more", "message"),
+    ("argv", "more", "message"),
     [
-        (["--splits", "5"], "must be FOLDSxREPEATS with 2 folds and more, such as 5x2; got '5'"),
-        (["--splits", "1x2"], "must be FOLDSxREPEATS"),
-        (["--splits", "5x0"], "must be FOLDSxREPEATS"),
-        (["--large-splits", "4x1"], "--splits 3x1 and --large-splits 4x1 need equally many folds"),
-        (["--base", "magic"], "invalid choice: 'magic'"),
-        (["--methods", "magic"], "--methods: unknown 'magic'; known: rival, own C, plain, paper, careful"),
-        (["--data", "/nowhere"], "--data /nowhere: there is no such folder"),
-        (["--sets", "nowhere"], "no data set 'nowhere' in"),
-        (["--constraint", "magic"], "magic"),
-        (["--seed", "-1"], "--seed must be at least 0"),
+        (table, ["--methods", "svm-ir,magic"], "--methods: unknown 'magic'; known: SVM, SVM-IR"),
+        (table, ["--sets", "nowhere"], "no data set 'nowhere' in"),
+        (table, ["--sets", "wine,wine"], "--sets names a data set twice"),
+        (table, ["--sets", "none.csv:y=1"], "there is no file 'none.csv'"),
+        (table, ["--splits", "0"], "--splits must be at least 1, got 0"),
+        (table, ["--large-splits", "0"], "--large-splits must be at least 1"),
+        (table, ["--seed", "-1"], "--seed must be at least 0"),
+        (table, ["--jobs", "0"], "--jobs must not be 0"),
+        (table, ["--metric", "magic"], "unknown metric 'magic'"),
+        (table, ["--data", "/nowhere"], "--data /nowhere: there is no such folder"),
+        (table, ["--protocol", "magic"], "invalid choice: 'magic'"),
+        (choices, ["--splits", "5"], "must be FOLDSxREPEATS with 2 folds and more, such as 5x2; got '5'"),
+        (choices, ["--splits", "1x2"], "must be FOLDSxREPEATS"),
+        (choices, ["--splits", "5x0"], "must be FOLDSxREPEATS"),
+        (choices, ["--large-splits", "4x1"], "--splits 3x1 and --large-splits 4x1 need equally many folds"),
+        (choices, ["--base", "magic"], "invalid choice: 'magic'"),
+        (choices, ["--methods", "magic"], "--methods: unknown 'magic'; known: rival, own C, plain, paper, careful"),
+        (choices, ["--data", "/nowhere"], "--data /nowhere: there is no such folder"),
+        (choices, ["--sets", "nowhere"], "no data set 'nowhere' in"),
+        (choices, ["--constraint", "magic"], "magic"),
+        (choices, ["--seed", "-1"], "--seed must be at least 0"),
     ],
 )
-def test_mistakes_about_choices(error_of, folder, more, message):
-    assert message in error_of(*choices(folder, "--quiet"), *more)
+def test_mistakes(error_of, folder, argv, more, message):
+    assert message in error_of(*argv(folder, "--quiet"), *more)
 
 
 @pytest.mark.parametrize("kind", ["table2", "figures", "stream", "choices"])

@@ -20,17 +20,7 @@ __all__ = ["BASES", "Target", "choices_of", "data", "full_name", "function"]
 
 @dataclass(frozen=True)
 class Target:
-    """Something to call.
-
-    Parameters
-    ----------
-    name : str
-        Full name, with a note behind a space where one name is called in several ways.
-    arguments : callable
-        ``arguments(rng)`` gives good ones, by name.
-    call : callable
-        Takes them and raises `csf.fuzz.contract.Insane` where the result cannot be.
-    """
+    """Something to call: ``arguments(rng)`` gives good ones; ``call`` raises `Insane` where the result cannot be."""
 
     name: str
     arguments: Callable

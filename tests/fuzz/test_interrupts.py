@@ -5,7 +5,6 @@
 
 import os
 import signal
-import sys
 import threading
 import time
 import traceback
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from builders import paper_search
+from builders import interrupted, paper_search
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.multiclass import OneVsRestClassifier
@@ -143,42 +142,19 @@ TRACED |= {str(ROOT / "_common" / "files.py"), str(ROOT / "trials.py"), str(ROOT
 TRACED |= {str(ROOT / "trainers" / "warm_starts.py")}
 
 
-def interrupted(function, at):
-    """Lines of a search that a function ran; KeyboardInterrupt is raised at the ``at``-th one."""
-    lines = 0
-
-    def trace(frame, event, arg):
-        nonlocal lines
-        if frame.f_code.co_filename not in TRACED:
-            return None
-        if event == "line":
-            lines += 1
-            if lines == at:
-                raise KeyboardInterrupt
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        function()
-    finally:
-        sys.settrace(before)
-    return lines
-
-
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.filterwarnings("ignore:the search was interrupted")
 @pytest.mark.parametrize("name", ["hinge", "trees", "losses", "gain"])
 def test_ctrl_c_at_any_line_of_a_search_loses_nothing(tmp_path, name):
     whole, X, y = made(name)
     whole.fit(X, y)
-    n_lines = interrupted(lambda: made(name, checkpoint=tmp_path / "c.json")[0].fit(X, y), -1)
+    n_lines = interrupted(lambda: made(name, checkpoint=tmp_path / "c.json")[0].fit(X, y), -1, files=TRACED)
     rng, told = np.random.default_rng(0), 0
     for number, at in enumerate(rng.integers(1, n_lines, 2 * KILLS)):
         path = tmp_path / f"{number}.json"
         search = made(name, checkpoint=path)[0]
         try:
-            interrupted(partial(search.fit, X, y), at)
+            interrupted(partial(search.fit, X, y), at, files=TRACED)
         except KeyboardInterrupt:
             pass
         else:

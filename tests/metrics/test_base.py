@@ -13,6 +13,7 @@ from csf.metrics import (
     FalseNegativeRate,
     FalsePositiveRate,
     FBeta,
+    GMean,
     GowerLegendre,
     LinearFractional,
     Metric,
@@ -155,3 +156,29 @@ def test_a_metric_must_have_a_value():
 
     with pytest.raises(TypeError, match="Can't instantiate abstract class Empty"):
         Empty()
+
+
+NO_NUMBERS = ["1", None, True]
+REFUSED = [
+    (FBeta, "beta", "must be positive and finite, got", [0, -1.0, np.nan, np.inf]),
+    (GowerLegendre, "sigma", "must be positive and finite, got", [0, -2.0, np.nan, np.inf]),
+    (GowerLegendre, "sigma", "must be a number, positive and finite, got '2'", ["2"]),
+    (WeightedAccuracy, "w_fn", "must be positive and finite, got", [0, np.nan]),
+    (WeightedAccuracy, "w_fp", "must be positive and finite, got", [-1.0]),
+    (WeightedAccuracy, "w_fn", "must be a number, .* got", NO_NUMBERS),
+    (WeightedAccuracy, "w_fp", "must be a number, .* got", NO_NUMBERS),
+    (Tversky, "alpha", "must be >= 0 and finite, got", [-1, np.inf]),
+    (Tversky, "beta", "must be >= 0 and finite, got", [np.nan]),
+    (Tversky, "alpha", "must be a number, .* got", NO_NUMBERS),
+    (Tversky, "beta", "must be a number, .* got", NO_NUMBERS),
+    (GMean, "eps", r"must be in \(0, 1\), got", [0.0, 1.0, -1.0, np.nan, "0.1", None, (), 1j]),
+]
+
+
+@pytest.mark.parametrize(
+    ("metric", "name", "message", "value"), [(*row, value) for *row, values in REFUSED for value in values]
+)
+def test_parameters_out_of_range_are_refused(metric, name, message, value):
+    error = TypeError if "a number" in message else ValueError
+    with pytest.raises(error, match=f"{name} {message}"):
+        metric(**{name: value})

@@ -140,20 +140,6 @@ def test_a_constrained_metric_is_the_metric_with_generic_costs(pos, fnr, fpr):
         assert both.name == f"{metric.name}, precision >= 0.8"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ((0.8, ">=", 0.5), TypeError, "quantity must be a rate such as csf.metrics.Precision"),
-        ((Recall(), "=", 0.5), ValueError, "side must be one of"),
-        ((Recall(), ">=", "half"), TypeError, "level must be a number"),
-        ((Recall(), ">=", 2.0), ValueError, r"level must be a number in \[0, 1\], got 2.0"),
-    ],
-)
-def test_parts_of_a_constraint_are_checked(arguments, error, message):
-    with pytest.raises(error, match=message):
-        Constraint(*arguments)
-
-
 def test_parts_of_a_constrained_metric_are_checked():
     with pytest.raises(TypeError, match=r"metric must be a csf\.metrics\.Metric object, got 'f1'"):
         Constrained("f1", get_constraint("fpr <= 0.1"))

@@ -1,6 +1,5 @@
 """Gower-Legendre similarities: accuracy in other units."""
 
-import numpy as np
 import pytest
 from builders import predictions, shares
 from hypothesis import given
@@ -18,26 +17,8 @@ def test_it_grows_with_accuracy_alone(case, sigma):
     assert GowerLegendre(sigma).score(y_true, y_pred, sample_weight=weight) == pytest.approx(expected, abs=1e-12)
 
 
-@given(case=predictions())
-def test_sigma_one_is_accuracy(case):
-    y_true, y_pred, weight = case
-    expected = accuracy_score(y_true, y_pred, sample_weight=weight)
-    assert GowerLegendre(1.0).score(y_true, y_pred, sample_weight=weight) == pytest.approx(expected, abs=1e-12)
-
-
 @given(pos=shares, sigma=st.floats(0.01, 100.0), t=st.floats(0.0, 1.0))
 def test_both_classes_cost_the_same(pos, sigma, t):
     c_fn, c_fp = GowerLegendre(sigma).cost_weights(t, pos=pos)
     assert c_fn == c_fp == pytest.approx(1 - t * (1 - sigma))
     assert c_fn > 0
-
-
-@pytest.mark.parametrize("sigma", [0, -2.0, np.nan, np.inf])
-def test_sigma_is_positive_and_finite(sigma):
-    with pytest.raises(ValueError, match="sigma must be positive and finite, got"):
-        GowerLegendre(sigma)
-
-
-def test_sigma_is_a_number():
-    with pytest.raises(TypeError, match="sigma must be a number, positive and finite, got '2'"):
-        GowerLegendre("2")

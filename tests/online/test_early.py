@@ -102,9 +102,3 @@ def test_thresholds_of_short_streams_fit_the_weights_they_have(learner):
     best = max(f1_score(y, score >= cut) for cut in score)
     assert model.score(X, y) > 0.5
     assert f1_score(y, model.predict(X)) >= best - 0.05
-
-
-def test_what_was_emitted_stays_emitted():
-    X, y = stream(3000)
-    model = in_chunks(OFO(), X, y, 250)
-    assert sum(model.online_counts_.values()) == 3000

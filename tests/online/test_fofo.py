@@ -190,18 +190,3 @@ def test_on_a_stream_with_learnt_posteriors():
     assert f1_score(y, model.predict(X)) > best - 0.01
     assert model.threshold_ == pytest.approx(best / 2, abs=0.03)
     assert model.online_value_ > best - 0.05
-
-
-@pytest.mark.parametrize(
-    ("settings", "error", "message"),
-    [
-        ({"metric": "accuracy"}, TypeError, "FOFO finds thresholds for F-beta and Jaccard .* got metric='accuracy'"),
-        ({"horizon": 0}, ValueError, "horizon must be an int >= 1, got 0"),
-        ({"horizon": 1e5}, TypeError, "horizon must be an int >= 1, got 100000.0"),
-        ({"step_scale": -1.0}, ValueError, "step_scale must be positive and finite, got -1"),
-    ],
-)
-def test_bad_parameters_are_said(settings, error, message):
-    X, y = [[0.0], [1.0]], [0, 1]
-    with pytest.raises(error, match=message):
-        FOFO(**settings).partial_fit(X, y)

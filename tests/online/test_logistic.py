@@ -221,24 +221,3 @@ def test_emitted_predictions_are_counted():
     }  # fmt: skip
     assert model.online_profile_.pos == pytest.approx(y.mean())
     assert model.history_["tp"][-1] <= model.online_counts_["tp"]
-
-
-@pytest.mark.parametrize(
-    ("settings", "error", "message"),
-    [
-        ({"eta0": 0.0}, ValueError, "eta0 must be positive and finite, got 0"),
-        ({"eta0": "fast"}, TypeError, "eta0 must be a positive number, got 'fast'"),
-        ({"alpha": -1.0}, ValueError, "alpha must be >= 0 and finite, got -1"),
-        ({"gain": "late"}, TypeError, "gain must be a number, >= 0 and finite, got 'late'"),
-        ({"radius": np.inf}, ValueError, "radius must be positive and finite, got inf"),
-        ({"averaging": "polyak"}, ValueError, "averaging must be one of .*'poly'.*, got 'polyak'"),
-        ({"fit_intercept": 1}, TypeError, "fit_intercept must be True or False, got 1"),
-        ({"intercept_scaling": 0}, ValueError, "intercept_scaling must be positive and finite, got 0"),
-        ({"passes": 0}, ValueError, "passes must be an int >= 1, got 0"),
-        ({"shuffle": "yes"}, TypeError, "shuffle must be True or False, got 'yes'"),
-    ],
-)
-def test_bad_parameters_are_said(settings, error, message):
-    X, y = [[0.0], [1.0]], [0, 1]
-    with pytest.raises(error, match=message):
-        OnlineLogistic(**settings).partial_fit(X, y)

@@ -298,24 +298,3 @@ def test_the_seed_draws_the_experts_and_no_weights():
     one, same, other = (OMCSL(random_state=seed, gamma=1.0).partial_fit(X, y) for seed in (0, 0, 1))
     assert one.online_counts_ == same.online_counts_ != other.online_counts_
     np.testing.assert_array_equal(one.coef_, other.coef_)
-
-
-@pytest.mark.parametrize(
-    ("settings", "error", "message"),
-    [
-        ({"metric": "gmean"}, TypeError, "OMCSL serves .*, 'auroc' and 'auprc', got metric='gmean'. Use SPADE"),
-        ({"metric": ["auroc"]}, TypeError, "metric must be a name or a csf.metrics.Metric"),
-        ({"n_bins": 1}, ValueError, "n_bins must be an int >= 2, got 1"),
-        ({"n_experts": 0}, ValueError, "n_experts must be an int >= 1, got 0"),
-        ({"eta0": -1.0}, ValueError, "eta0 must be positive and finite, got -1"),
-        ({"gamma": 0.0}, ValueError, "gamma must be positive and finite, got 0"),
-        ({"gamma": "log"}, TypeError, "gamma must be a positive number, got 'log'"),
-        ({"loss": "squared"}, ValueError, "loss must be one of .*'hinge'.*, got 'squared'"),
-        ({"radius": None}, TypeError, "radius must be a positive number, got None"),
-        ({"average": "yes"}, TypeError, "average must be True or False, got 'yes'"),
-    ],
-)
-def test_bad_parameters_are_said(settings, error, message):
-    X, y = [[0.0], [1.0]], [0, 1]
-    with pytest.raises(error, match=message):
-        OMCSL(**settings).partial_fit(X, y)

@@ -8,7 +8,6 @@ from oracles import spade as oracle
 from scipy import sparse
 
 from csf.metrics import GMean, HMean, MinRate, QMean, get_metric
-from csf.metrics.concave import Concave
 from csf.online import SPADE as Learner
 from csf.online import _ascent
 from csf.online._ascent import Options, ascend, dual_projection, dual_tangent, initial_scalars
@@ -361,44 +360,6 @@ def test_the_estimated_share_stays_off_zero_and_one():
         s[_ascent.MET_POS] = 1e12
         assert count(s, True, 0.0) == 1.0 - 1e-3
         assert count(s, True, 0.2) == 0.2
-
-
-# ---------------------------------------------------------------- refusals
-
-
-class Other(Concave):
-    """Concave, but not compiled."""
-
-    name = "other"
-    link = gradient = conjugate = dual = project = None
-
-
-@pytest.mark.parametrize(
-    ("parameters", "error", "message"),
-    [
-        ({"metric": "f1"}, TypeError, "SPADE needs a concave metric .* FBeta has no conjugate. Use STAMP"),
-        ({"metric": "jaccard"}, TypeError, "Jaccard has no conjugate. Use STAMP"),
-        ({"metric": Other()}, TypeError, "'gmean'; Other is none of them. Use csf.fenchel.FenchelSVM"),
-        ({"metric": "nonsense"}, ValueError, "unknown metric 'nonsense'"),
-        ({"eta0": 0.0}, ValueError, "eta0 must be positive and finite, got 0.0"),
-        ({"dual_eta0": -1}, ValueError, "dual_eta0 must be positive"),
-        ({"radius": np.inf}, ValueError, "radius must be positive and finite, got inf"),
-        ({"reward": "squared"}, ValueError, "reward must be one of .*, got 'squared'"),
-        ({"sampling": "some"}, ValueError, "sampling must be one of"),
-        ({"dual": "open"}, ValueError, "dual must be one of"),
-        ({"eps": 0.1}, ValueError, "eps must be one of"),
-        ({"memory": 0.0}, ValueError, r"memory must be a number in \(0, 1\], got 0.0"),
-        ({"memory": "long"}, TypeError, r"memory must be a number in \(0, 1\], got 'long'"),
-        ({"gain": -1.0}, ValueError, "gain must be >= 0 and finite, got -1.0"),
-        ({"gain": np.nan}, ValueError, "gain must be >= 0 and finite, got nan"),
-        ({"pos": 1.0}, ValueError, "pos"),
-        ({"patience": 0}, ValueError, "patience must be an int >= 1, got 0"),
-    ],
-)
-def test_bad_parameters(parameters, error, message):
-    model = SPADE(**parameters)
-    with pytest.raises(error, match=message):
-        model.fit([[0.0], [1.0]], [0, 1])
 
 
 def test_options_are_what_the_kernels_want():

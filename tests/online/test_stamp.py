@@ -17,7 +17,6 @@ from csf.metrics import (
     GowerLegendre,
     Jaccard,
     LinearFractional,
-    Metric,
     get_metric,
 )
 from csf.online import STAMP as Learner
@@ -272,37 +271,6 @@ def test_rare_positives_are_found(name):
 
 
 # ---------------------------------------------------------------- refusals
-
-
-class Plain(Metric):
-    """Neither a ratio nor a function of the rates."""
-
-    name = "plain"
-
-    def value(self, fn, fp, *, pos):
-        return 1.0 - fn - fp
-
-
-@pytest.mark.parametrize(
-    ("parameters", "error", "message"),
-    [
-        ({"metric": "qmean"}, TypeError, "STAMP needs a linear-fractional metric .*; QMean is none. Use SPADE"),
-        ({"metric": Plain()}, TypeError, "is none. Use csf.CostSearch"),
-        ({"eta0": 0.0}, ValueError, "eta0 must be positive"),
-        ({"radius": "1"}, TypeError, "radius must be a positive number"),
-        ({"growth": 0.5}, ValueError, "growth must be at least 1, got 0.5"),
-        ({"model_stage": 0}, ValueError, "model_stage"),
-        ({"challenge_stage": 1.5}, TypeError, "challenge_stage"),
-        ({"reward": "squared"}, ValueError, "reward must be one of"),
-        ({"level": "high"}, ValueError, "level must be one of"),
-        ({"start_level": 1.5}, ValueError, r"start_level must be a number in \[0, 1\], got 1.5"),
-        ({"start_level": "0"}, TypeError, r"start_level must be a number in \[0, 1\], got '0'"),
-    ],
-)
-def test_bad_parameters(parameters, error, message):
-    model = STAMP(**parameters)
-    with pytest.raises(error, match=message):
-        model.fit([[0.0], [1.0]], [0, 1])
 
 
 class Rising(LinearFractional):

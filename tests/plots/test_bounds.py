@@ -4,7 +4,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from scipy.integrate import trapezoid
-from sklearn.exceptions import NotFittedError
 
 from csf import ErrorProfile, Study
 from csf.bounds import BOUNDS, ConeBound, get_bound
@@ -70,8 +69,3 @@ def test_wrong_number_of_axes_is_refused(study):
     axes = plt.subplots(1, 2)[1]
     with pytest.raises(ValueError, match="one of the 3 bounds each, got 2"):
         BoundComparisonDisplay.from_study(study, axes=axes)
-
-
-def test_unfitted_search_is_refused(unfitted):
-    with pytest.raises(NotFittedError, match="not fitted"):
-        BoundComparisonDisplay.from_estimator(unfitted)

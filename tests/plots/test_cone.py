@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 import shapely
 from builders import paper_search
-from sklearn.exceptions import NotFittedError
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch, ErrorProfile, Study
@@ -172,17 +171,6 @@ def test_one_trial_even_with_value_zero(fn):
     display = ConeDisplay.from_study(study)
     assert display.value == [study.trials[0].value]
     assert display.failed_ is None
-
-
-def test_study_without_results_is_refused():
-    study = Study("f1", pos=0.2)
-    with pytest.raises(ValueError, match="no complete trial with a level"):
-        ConeDisplay.from_study(study)
-
-
-def test_unfitted_search_is_refused(unfitted):
-    with pytest.raises(NotFittedError, match="not fitted"):
-        ConeDisplay.from_estimator(unfitted)
 
 
 def test_given_axes_are_used_and_plot_can_be_called_again(study):

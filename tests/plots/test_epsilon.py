@@ -3,9 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from sklearn.exceptions import NotFittedError
 
-from csf import Study
 from csf.bounds import BOUNDS, ConeBound, get_bound
 from csf.plots import BoundEpsilonDisplay
 
@@ -51,14 +49,3 @@ def test_given_axes_are_used_and_plot_can_be_called_again(study):
     assert display.ax_ is ax
     assert display.plot(line_kwargs={"lw": 4}).ax_ is not ax
     assert display.lines_[0].get_linewidth() == 4
-
-
-def test_study_without_results_is_refused():
-    study = Study("f1", pos=0.2)
-    with pytest.raises(ValueError, match="no complete trial to bound anything with"):
-        BoundEpsilonDisplay.from_study(study)
-
-
-def test_unfitted_search_is_refused(unfitted):
-    with pytest.raises(NotFittedError, match="not fitted"):
-        BoundEpsilonDisplay.from_estimator(unfitted)

@@ -3,7 +3,6 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from sklearn.exceptions import NotFittedError
 
 from csf import ErrorProfile, Study
 from csf.bounds import SupportLineBound, known_profiles
@@ -91,14 +90,3 @@ def test_given_axes_are_used_and_plot_can_be_called_again(study):
     assert display.points_.get_color() == "red"
     assert display.support_lines_.get_linewidth() == [3]
     np.testing.assert_array_equal(display.values, before)
-
-
-def test_study_without_results_is_refused():
-    study = Study("gmean", pos=0.2)
-    with pytest.raises(ValueError, match="no complete trial to draw"):
-        ErrorProfileDisplay.from_study(study)
-
-
-def test_unfitted_search_is_refused(unfitted):
-    with pytest.raises(NotFittedError, match="not fitted"):
-        ErrorProfileDisplay.from_estimator(unfitted)

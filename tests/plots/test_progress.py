@@ -5,7 +5,6 @@ import itertools
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from sklearn.exceptions import NotFittedError
 
 from csf import Study
 from csf.bounds import get_bound
@@ -89,15 +88,3 @@ def test_given_axes_are_used_and_plot_can_be_called_again(study):
     assert display.plot(line_kwargs={"c": "red"}, bound_kwargs={"lw": 4}).ax_ is not ax
     assert display.line_.get_color() == "red"
     assert display.bound_lines_[0].get_linewidth() == 4
-
-
-def test_study_without_results_is_refused():
-    study = Study("f1", pos=0.2)
-    study.fail(study.ask(), "no memory")
-    with pytest.raises(ValueError, match="no complete trial to draw"):
-        ProgressDisplay.from_study(study)
-
-
-def test_unfitted_search_is_refused(unfitted):
-    with pytest.raises(NotFittedError, match="not fitted"):
-        ProgressDisplay.from_estimator(unfitted)

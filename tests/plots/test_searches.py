@@ -1,10 +1,10 @@
 """Displays of searches: their metric, constraint and threshold, and what they say where no trial is feasible."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from builders import paper_search
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
@@ -27,12 +27,6 @@ X = RNG.normal(size=(400, 3))
 Y = (X[:, 0] + 0.7 * RNG.normal(size=400) > 1).astype(int)
 NOISE = RNG.integers(0, 2, size=(400, 3)).astype(float)
 SEARCH = paper_search(LinearSVC(), metric="recall", constraint="precision >= 0.8", n_trials=4, cv=3)
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")
@@ -215,3 +209,27 @@ def test_a_study_without_feasible_trials_has_no_gap():
     study.tell(study.ask(), profile=ErrorProfile.from_counts(tp=10, fn=10, fp=20, tn=60))
     assert np.isnan(study.gap)
     assert study.ask() is not None
+
+
+@pytest.mark.parametrize("kind", OF_TRIALS)
+def test_unfitted_search_is_refused(kind, unfitted):
+    with pytest.raises(NotFittedError, match="not fitted"):
+        kind.from_estimator(unfitted)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (ConeDisplay, "no complete trial with a level"),
+        (ErrorProfileDisplay, "no complete trial to draw"),
+        (BoundEpsilonDisplay, "no complete trial to bound anything with"),
+        (ProgressDisplay, "no complete trial to draw"),
+    ],
+)
+@pytest.mark.parametrize("failed", [False, True])
+def test_study_without_results_is_refused(kind, message, failed):
+    study = Study("f1", pos=0.2)
+    if failed:
+        study.fail(study.ask(), "no memory")
+    with pytest.raises(ValueError, match=message):
+        kind.from_study(study)

@@ -1,7 +1,10 @@
 """Small streams and settings that the tests of learners share."""
 
 import numpy as np
+import pytest
 from scipy import sparse
+
+each_loss = pytest.mark.parametrize("loss", ["prbep", "f1", "pauc"])
 
 
 def stream(seed=0, n=600, d=4, pos=0.1, noise=0.3, length=1.0):
@@ -11,6 +14,11 @@ def stream(seed=0, n=600, d=4, pos=0.1, noise=0.3, length=1.0):
     X *= length / np.linalg.norm(X, axis=1).max()
     score = X[:, 0] / X[:, 0].std() + noise * rng.normal(size=n)
     return X, np.where(score > np.quantile(score, 1.0 - pos), 1, -1)
+
+
+def weights(model):
+    """Weights of the rows as the kernels see them, that of the constant feature last."""
+    return np.append(model.coef_[0] / model.x_scale_, model.intercept_)
 
 
 def with_constant(model, X):

@@ -10,20 +10,13 @@ from oracles import structural_programs as oracle
 from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
-from structural.streams import sparse_rows, stream, with_constant
+from structural.streams import each_loss, sparse_rows, stream, weights, with_constant
 
 from csf.structural import CuttingPlane, FBetaLoss, PartialAUC, PrecisionAtK, get_loss
 from csf.structural._problem import StructuralProblem, longest_scale
 from csf.structural._rows import rows_of
 from csf.structural._simplex_qp import solve_simplex_qp
 from csf.structural._solver import CuttingPlaneSolver
-
-LOSSES = ["prbep", "f1", "pauc"]
-each_loss = pytest.mark.parametrize("loss", LOSSES)
-
-
-def weights(model):
-    return np.append(model.coef_[0] / model.x_scale_, model.intercept_)
 
 
 def objective(model, X, y, w=None):
@@ -233,25 +226,6 @@ def test_the_small_program_is_that_of_a_general_solver():
             options={"ftol": 1e-14, "maxiter": 500},
         )
         assert linear @ alpha - 0.5 * alpha @ H @ alpha == pytest.approx(-general.fun, abs=1e-7)
-
-
-@pytest.mark.parametrize(
-    ("kwargs", "error", "match"),
-    [
-        ({"C": 0.0}, ValueError, "C must be positive"),
-        ({"eps": -1.0}, ValueError, "eps must be positive"),
-        ({"max_iter": 0}, ValueError, "max_iter must be an int >= 1"),
-        ({"drop_after": 0}, ValueError, "drop_after must be an int >= 1"),
-        ({"loss": "auc"}, ValueError, "unknown loss"),
-        ({"fit_intercept": "no"}, TypeError, "fit_intercept must be True or False"),
-        ({"intercept_scaling": 0.0}, ValueError, "intercept_scaling must be positive"),
-        ({"tune_threshold": None}, TypeError, "tune_threshold must be True or False"),
-    ],
-)
-def test_bad_parameters_are_named(kwargs, error, match):
-    X, y = stream(n=20, pos=0.5)
-    with pytest.raises(error, match=match):
-        CuttingPlane(**kwargs).fit(X, y)
 
 
 def test_a_threshold_needs_a_metric_to_be_tuned():

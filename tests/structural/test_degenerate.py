@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from oracles import structural_programs as oracle
-from structural.streams import with_constant
+from structural.streams import each_loss, with_constant
 
 from csf.structural import (
     FTRL,
@@ -48,7 +48,7 @@ def problem(kind, seed, n):
 
 @each_kind
 @pytest.mark.parametrize("learner", LEARNERS)
-@pytest.mark.parametrize("loss", ["prbep", "pauc", "f1"])
+@each_loss
 def test_every_learner_gets_through(kind, learner, loss):
     for seed, n in [(0, 4), (1, 30)]:
         X, y = problem(kind, seed, n)
@@ -62,7 +62,7 @@ def test_one_row_again_and_again():
 
 
 @each_kind
-@pytest.mark.parametrize("loss", ["prbep", "pauc", "f1"])
+@each_loss
 def test_certificates_hold(kind, loss):
     """Objectives are what they are, bounds are below those of a general solver, gaps are as small as asked for."""
     for seed in range(2):

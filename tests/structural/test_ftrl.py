@@ -1,18 +1,15 @@
 """FTRL: leaders of the stream, penalties that add up, the bound of the regret."""
 
 import math
-import pickle
 
 import numpy as np
 import pytest
 from oracles import structural_programs as oracle
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
-from structural.streams import sparse_rows, stream, with_constant
+from structural.streams import each_loss, stream, weights, with_constant
 
 from csf.structural import FTRL, CuttingPlane, StructuralLoss, Tangent, get_loss
-
-each_loss = pytest.mark.parametrize("loss", ["prbep", "f1", "pauc"])
 
 
 class HingeMean(StructuralLoss):
@@ -26,10 +23,6 @@ class HingeMean(StructuralLoss):
         sign = np.where(np.arange(margin.size) < scores.pos.size, -1.0, 1.0)
         active = margin < 1.0
         return Tangent(np.maximum(1.0 - margin, 0.0).mean(), active.mean(), active * sign / margin.size)
-
-
-def weights(model):
-    return np.append(model.coef_[0] / model.x_scale_, model.intercept_)
 
 
 def total(loss, Z, y, w):
@@ -168,14 +161,6 @@ def test_the_schedule_is_kept_whatever_the_chunks(refit, updates):
     assert 5 <= whole.n_updates_ <= 49
 
 
-@each_loss
-def test_sparse_rows_give_the_same(loss):
-    D, S = sparse_rows(stream(9, n=200)[0])
-    y = stream(9, n=200)[1]
-    dense, csr = (FTRL(loss, random_state=0).fit(X, y) for X in (D, S))
-    np.testing.assert_allclose(csr.coef_, dense.coef_, rtol=1e-6, atol=1e-8)
-
-
 def test_nothing_is_learnt_before_both_classes_are_there():
     X, y = stream(10, n=60)
     y[:] = -1
@@ -208,29 +193,3 @@ def test_a_loss_that_no_weights_lower_comes_with_a_warning():
     X, y = rng.normal(size=(200, 2)), rng.permutation(200) < 20
     with pytest.warns(UserWarning, match=r"zero weights are as good as any .* Lower eta or raise radius, use a looser"):
         FTRL("prbep", random_state=0).fit(X, y)
-
-
-def test_a_pickle_goes_on_where_it_was():
-    X, y = stream(12, n=200)
-    whole = FTRL().partial_fit(X, y)
-    half = pickle.loads(pickle.dumps(FTRL().partial_fit(X[:77], y[:77], classes=[-1, 1])))
-    np.testing.assert_array_equal(half.partial_fit(X[77:], y[77:]).coef_, whole.coef_)
-
-
-@pytest.mark.parametrize(
-    ("kwargs", "error", "match"),
-    [
-        ({"refit": "often"}, ValueError, "refit must be one of .* or a number of examples, got 'often'"),
-        ({"refit": 0}, ValueError, "refit must be an int >= 1"),
-        ({"refit": 2.5}, TypeError, "refit must be one of"),
-        ({"refit": True}, TypeError, "refit must be one of"),
-        ({"eta": 0.0}, ValueError, "eta must be positive"),
-        ({"eps": 0.0}, ValueError, "eps must be positive"),
-        ({"max_planes": 0}, ValueError, "max_planes must be an int >= 1"),
-        ({"radius": -1.0}, ValueError, "radius must be positive"),
-    ],
-)
-def test_bad_parameters_are_named(kwargs, error, match):
-    X, y = stream(n=20, pos=0.5)
-    with pytest.raises(error, match=match):
-        FTRL(**kwargs).fit(X, y)

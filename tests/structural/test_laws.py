@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import f1_score
-from structural.streams import stream
+from structural.streams import each_loss, sparse_rows, stream
 
 from csf.metrics import get_metric
 from csf.online import OnlineLogistic
@@ -90,6 +90,27 @@ def test_single_precision_is_read_exactly(name):
         assert_same(name, double, clone(LEARNERS[name]).fit(rows, y))
 
 
+SPARSE = [
+    (OnePassMiniBatch(buffer_size=45, radius=30.0, random_state=0), 1e-10),
+    (OnePassMiniBatch(buffer_size=45, eta=20.0, radius=30.0, random_state=0), 1e-10),
+    (TwoPassMiniBatch(buffer_size=45, reservoir_size=30, radius=30.0, passes=3, random_state=0), 1e-9),
+    (FTRL(random_state=0), 1e-6),
+    (ProjectedSubgradient(max_iter=20), 1e-9),
+]
+
+
+@each_loss
+@pytest.mark.parametrize(("learner", "tolerance"), SPARSE, ids=repr)
+def test_sparse_rows_give_the_same(loss, learner, tolerance):
+    X, y = stream(3, n=600 if hasattr(learner, "passes") else 200, d=12)
+    D, S = sparse_rows(X)
+    dense, csr = (clone(learner).set_params(loss=loss).fit(rows, y) for rows in (D, S))
+    near = {"rtol": tolerance, "atol": tolerance}
+    np.testing.assert_allclose(csr.coef_, dense.coef_, **near)
+    np.testing.assert_allclose(csr.intercept_, dense.intercept_, **near)
+    np.testing.assert_allclose(csr.decision_function(S), dense.decision_function(D), rtol=10 * tolerance, atol=10 * tolerance)
+
+
 @each_learner
 def test_constant_columns_and_doubled_rows_do_no_harm(name):
     X, y = stream(4, n=300, pos=0.2)
@@ -131,7 +152,7 @@ def test_swapped_classes_turn_the_minimum_for_symmetric_metrics(metric):
     assert get_loss(metric).value(-score, y < 0) == pytest.approx(get_loss(metric).value(score, y > 0))
 
 
-@pytest.mark.parametrize("loss", ["prbep", "f1", "pauc"])
+@each_loss
 @pytest.mark.parametrize("kind", [OnePassMiniBatch, TwoPassMiniBatch, CuttingPlane, ProjectedSubgradient, FTRL])
 def test_separable_classes_are_separated(kind, loss):
     rng = np.random.default_rng(0)
@@ -153,3 +174,50 @@ def test_rare_positives_need_more_than_the_cut_at_one_half():
         for loss in ("f1", "prbep"):
             model = kind(loss, random_state=0).partial_fit(X[train], y[train])
             assert f1_score(y[test], model.predict(X[test])) > usual + 0.1
+
+
+@pytest.mark.parametrize(
+    ("kind", "kwargs", "error", "match"),
+    [
+        (OnePassMiniBatch, {"loss": "auc"}, ValueError, "unknown loss 'auc'"),
+        (OnePassMiniBatch, {"loss": 1}, TypeError, "loss must be a name"),
+        (OnePassMiniBatch, {"buffer_size": 1}, ValueError, "buffer_size must be an int >= 2, got 1"),
+        (OnePassMiniBatch, {"buffer_size": 10.0}, TypeError, "buffer_size must be an int"),
+        (OnePassMiniBatch, {"eta": 0.0}, ValueError, "eta must be positive"),
+        (OnePassMiniBatch, {"averaging": "suffix"}, ValueError, "averaging must be one of"),
+        (OnePassMiniBatch, {"radius": np.inf}, ValueError, "radius must be positive and finite"),
+        (OnePassMiniBatch, {"passes": 0}, ValueError, "passes must be an int >= 1"),
+        (OnePassMiniBatch, {"shuffle": "yes"}, TypeError, "shuffle must be True or False"),
+        (OnePassMiniBatch, {"tune_threshold": 1}, TypeError, "tune_threshold must be True or False"),
+        (OnePassMiniBatch, {"fit_intercept": None}, TypeError, "fit_intercept must be True or False"),
+        (OnePassMiniBatch, {"intercept_scaling": -1.0}, ValueError, "intercept_scaling must be positive"),
+        (TwoPassMiniBatch, {"reservoir_size": 0}, ValueError, "reservoir_size must be an int >= 1"),
+        (TwoPassMiniBatch, {"reweight": 2}, TypeError, "reweight must be True or False"),
+        (TwoPassMiniBatch, {"buffer_size": 1}, ValueError, "buffer_size must be an int >= 2"),
+        (CuttingPlane, {"C": 0.0}, ValueError, "C must be positive"),
+        (CuttingPlane, {"eps": -1.0}, ValueError, "eps must be positive"),
+        (CuttingPlane, {"max_iter": 0}, ValueError, "max_iter must be an int >= 1"),
+        (CuttingPlane, {"drop_after": 0}, ValueError, "drop_after must be an int >= 1"),
+        (CuttingPlane, {"loss": "auc"}, ValueError, "unknown loss"),
+        (CuttingPlane, {"fit_intercept": "no"}, TypeError, "fit_intercept must be True or False"),
+        (CuttingPlane, {"intercept_scaling": 0.0}, ValueError, "intercept_scaling must be positive"),
+        (CuttingPlane, {"tune_threshold": None}, TypeError, "tune_threshold must be True or False"),
+        (ProjectedSubgradient, {"radius": 0.0}, ValueError, "radius must be positive"),
+        (ProjectedSubgradient, {"eta": -1.0}, ValueError, "eta must be positive"),
+        (ProjectedSubgradient, {"tol": 0.0}, ValueError, "tol must be positive"),
+        (ProjectedSubgradient, {"max_iter": 1.5}, TypeError, "max_iter must be an int"),
+        (ProjectedSubgradient, {"patience": 0}, ValueError, "patience must be an int >= 1"),
+        (FTRL, {"refit": "often"}, ValueError, "refit must be one of .* or a number of examples, got 'often'"),
+        (FTRL, {"refit": 0}, ValueError, "refit must be an int >= 1"),
+        (FTRL, {"refit": 2.5}, TypeError, "refit must be one of"),
+        (FTRL, {"refit": True}, TypeError, "refit must be one of"),
+        (FTRL, {"eta": 0.0}, ValueError, "eta must be positive"),
+        (FTRL, {"eps": 0.0}, ValueError, "eps must be positive"),
+        (FTRL, {"max_planes": 0}, ValueError, "max_planes must be an int >= 1"),
+        (FTRL, {"radius": -1.0}, ValueError, "radius must be positive"),
+    ],
+)
+def test_bad_parameters_are_named(kind, kwargs, error, match):
+    X, y = stream(n=20, pos=0.5)
+    with pytest.raises(error, match=match):
+        kind(**kwargs).fit(X, y)

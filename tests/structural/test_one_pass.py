@@ -9,16 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import structural_learners as oracle
 from scipy import sparse
-from structural.streams import sparse_rows, stream, with_constant
+from structural.streams import each_loss, sparse_rows, stream, weights, with_constant
 
 from csf.structural import CuttingPlane, FBetaLoss, OnePassMiniBatch, PartialAUC, PrecisionAtK, get_loss
-
-LOSSES = ["prbep", "f1", "pauc"]
-each_loss = pytest.mark.parametrize("loss", LOSSES)
-
-
-def weights(model):
-    return np.append(model.coef_[0] / model.x_scale_, model.intercept_)
 
 
 @each_loss
@@ -61,18 +54,6 @@ def test_the_step_size_without_eta_comes_from_the_subgradients(loss):
     np.testing.assert_allclose(weights(model), oracle.averaged(all_w, 3.0), rtol=1e-9, atol=1e-9)
     steps = np.diff(np.vstack([np.zeros(5), all_w]), axis=0)
     assert (np.linalg.norm(steps, axis=1) <= 100.0 * (1 + 1e-12)).all()
-
-
-@each_loss
-@pytest.mark.parametrize("eta", [None, 20.0])
-def test_sparse_rows_give_the_same(loss, eta):
-    D, S = sparse_rows(stream(3, d=12)[0])
-    y = stream(3, d=12)[1]
-    kwargs = {"buffer_size": 45, "eta": eta, "radius": 30.0}
-    dense, csr = (OnePassMiniBatch(loss, **kwargs).partial_fit(X, y) for X in (D, S))
-    np.testing.assert_allclose(csr.coef_, dense.coef_, rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(csr.intercept_, dense.intercept_, rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(csr.decision_function(S), dense.decision_function(D), rtol=1e-9, atol=1e-9)
 
 
 @each_loss
@@ -226,16 +207,6 @@ def test_the_same_seed_gives_the_same():
     assert (first.coef_ != other.coef_).any()
 
 
-def test_a_pickle_goes_on_where_it_was():
-    X, y = stream(17)
-    whole = OnePassMiniBatch("pauc", buffer_size=64).partial_fit(X, y)
-    half = OnePassMiniBatch("pauc", buffer_size=64).partial_fit(X[:290], y[:290])
-    half = pickle.loads(pickle.dumps(half))
-    half.partial_fit(X[290:], y[290:])
-    np.testing.assert_array_equal(half.coef_, whole.coef_)
-    assert half.threshold_ == whole.threshold_
-
-
 @pytest.mark.parametrize("kind", [np.array, sparse.csr_array])
 def test_what_was_given_is_not_held_on_to(kind):
     """Neither the last buffer nor the rows that wait for the next."""
@@ -293,29 +264,6 @@ def test_memory_is_that_of_the_buffer(kind):
     tracemalloc.stop()
     assert after - before < 400_000
     assert peak - before < 3 * 2000 * 30 * 12
-
-
-@pytest.mark.parametrize(
-    ("kwargs", "error", "match"),
-    [
-        ({"loss": "auc"}, ValueError, "unknown loss 'auc'"),
-        ({"loss": 1}, TypeError, "loss must be a name"),
-        ({"buffer_size": 1}, ValueError, "buffer_size must be an int >= 2, got 1"),
-        ({"buffer_size": 10.0}, TypeError, "buffer_size must be an int"),
-        ({"eta": 0.0}, ValueError, "eta must be positive"),
-        ({"averaging": "suffix"}, ValueError, "averaging must be one of"),
-        ({"radius": np.inf}, ValueError, "radius must be positive and finite"),
-        ({"passes": 0}, ValueError, "passes must be an int >= 1"),
-        ({"shuffle": "yes"}, TypeError, "shuffle must be True or False"),
-        ({"tune_threshold": 1}, TypeError, "tune_threshold must be True or False"),
-        ({"fit_intercept": None}, TypeError, "fit_intercept must be True or False"),
-        ({"intercept_scaling": -1.0}, ValueError, "intercept_scaling must be positive"),
-    ],
-)
-def test_bad_parameters_are_named(kwargs, error, match):
-    X, y = stream(n=20, pos=0.5)
-    with pytest.raises(error, match=match):
-        OnePassMiniBatch(**kwargs).fit(X, y)
 
 
 @pytest.mark.parametrize(

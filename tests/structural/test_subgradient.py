@@ -3,15 +3,9 @@
 import numpy as np
 import pytest
 from oracles import structural_learners as oracle
-from structural.streams import sparse_rows, stream, with_constant
+from structural.streams import each_loss, stream, weights, with_constant
 
 from csf.structural import CuttingPlane, PartialAUC, ProjectedSubgradient, get_loss, partial_auc_score
-
-each_loss = pytest.mark.parametrize("loss", ["prbep", "f1", "pauc"])
-
-
-def weights(model):
-    return np.append(model.coef_[0] / model.x_scale_, model.intercept_)
 
 
 @each_loss
@@ -59,14 +53,6 @@ def test_a_step_size_may_be_given():
     np.testing.assert_allclose(weights(model), -0.5 * gradient, atol=1e-12)
 
 
-@each_loss
-def test_sparse_rows_give_the_same(loss):
-    D, S = sparse_rows(stream(4)[0])
-    y = stream(4)[1]
-    dense, csr = (ProjectedSubgradient(loss, max_iter=20).fit(X, y) for X in (D, S))
-    np.testing.assert_allclose(csr.coef_, dense.coef_, rtol=1e-9, atol=1e-10)
-
-
 def test_shifts_do_not_matter_to_the_whole_area():
     """The subgradient of the constant feature is 0, and the loss the mean pair hinge."""
     X, y = stream(5)
@@ -109,19 +95,3 @@ def test_nothing_to_descend():
     assert model.n_iter_ <= model.patience
     assert model.loss_ == pytest.approx(1.0)
     assert not model.coef_.any()
-
-
-@pytest.mark.parametrize(
-    ("kwargs", "error", "match"),
-    [
-        ({"radius": 0.0}, ValueError, "radius must be positive"),
-        ({"eta": -1.0}, ValueError, "eta must be positive"),
-        ({"tol": 0.0}, ValueError, "tol must be positive"),
-        ({"max_iter": 1.5}, TypeError, "max_iter must be an int"),
-        ({"patience": 0}, ValueError, "patience must be an int >= 1"),
-    ],
-)
-def test_bad_parameters_are_named(kwargs, error, match):
-    X, y = stream(n=20, pos=0.5)
-    with pytest.raises(error, match=match):
-        ProjectedSubgradient(**kwargs).fit(X, y)

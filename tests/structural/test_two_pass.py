@@ -8,17 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import structural_learners as oracle
 from scipy import stats
-from structural.streams import sparse_rows, stream, with_constant
+from structural.streams import each_loss, stream, weights, with_constant
 
 from csf.structural import FBetaLoss, OnePassMiniBatch, TwoPassMiniBatch, partial_auc_score
 from csf.structural._reservoir import Reservoir
 from csf.structural._rows import rows_of
-
-each_loss = pytest.mark.parametrize("loss", ["prbep", "f1", "pauc"])
-
-
-def weights(model):
-    return np.append(model.coef_[0] / model.x_scale_, model.intercept_)
 
 
 @each_loss
@@ -70,16 +64,6 @@ def test_everything_kept_and_buffered_is_the_full_subgradient(loss):
         two = TwoPassMiniBatch(loss, buffer_size=5000, reweight=reweight, **kwargs).fit(X, y)
         np.testing.assert_allclose(two.coef_, one.coef_, rtol=1e-7, atol=1e-9)
         assert two.n_updates_ == 3
-
-
-@each_loss
-def test_sparse_rows_give_the_same(loss):
-    D, S = sparse_rows(stream(3, d=12)[0])
-    y = stream(3, d=12)[1]
-    kwargs = {"buffer_size": 45, "reservoir_size": 30, "radius": 30.0, "passes": 3, "random_state": 0}
-    dense, csr = (TwoPassMiniBatch(loss, **kwargs).fit(X, y) for X in (D, S))
-    np.testing.assert_allclose(csr.coef_, dense.coef_, rtol=1e-9, atol=1e-10)
-    assert csr.threshold_ == pytest.approx(dense.threshold_)
 
 
 @settings(max_examples=15)
@@ -244,17 +228,3 @@ def test_a_failed_fit_leaves_the_state_alone():
     with pytest.raises(ValueError, match="one class only"):
         model.fit(X, np.ones(600))
     assert pickle.dumps(model) == before
-
-
-@pytest.mark.parametrize(
-    ("kwargs", "error", "match"),
-    [
-        ({"reservoir_size": 0}, ValueError, "reservoir_size must be an int >= 1"),
-        ({"reweight": 2}, TypeError, "reweight must be True or False"),
-        ({"buffer_size": 1}, ValueError, "buffer_size must be an int >= 2"),
-    ],
-)
-def test_bad_parameters_are_named(kwargs, error, match):
-    X, y = stream(n=20, pos=0.5)
-    with pytest.raises(error, match=match):
-        TwoPassMiniBatch(**kwargs).fit(X, y)
