@@ -77,7 +77,6 @@ EXEMPT = {
     "csf.search.gain_rule.Choice": RECORD,
     "csf.bounds.Bound": BASE,
     "csf.metrics.Metric": BASE,
-    "csf.metrics.Rate": BASE,
     "csf.metrics.Concave": BASE,
     "csf.metrics.LinearFractional": BASE,
     "csf.metrics.Rate": BASE,

@@ -76,10 +76,6 @@ def state(thing):
         return thing.dtype.str, thing.shape, thing.tobytes()
     if isinstance(thing, np.random.Generator):
         return repr(thing.bit_generator.state)
-    if isinstance(thing, list) and thing and all(hasattr(part, "shape") for part in thing):
-        # Rows are kept as they came; how many came at a time is no part of what is known.
-        whole = sparse.vstack(thing).toarray() if sparse.issparse(thing[0]) else np.concatenate(thing)
-        return state(whole)
     if isinstance(thing, list):
         return [state(part) for part in thing]
     if isinstance(thing, EarlyRows) and thing.rows:  # in the parts they came in until the next look joins them

@@ -108,7 +108,9 @@ def test_sparse_rows_give_the_same(loss, learner, tolerance):
     near = {"rtol": tolerance, "atol": tolerance}
     np.testing.assert_allclose(csr.coef_, dense.coef_, **near)
     np.testing.assert_allclose(csr.intercept_, dense.intercept_, **near)
-    np.testing.assert_allclose(csr.decision_function(S), dense.decision_function(D), rtol=10 * tolerance, atol=10 * tolerance)
+    np.testing.assert_allclose(
+        csr.decision_function(S), dense.decision_function(D), rtol=10 * tolerance, atol=10 * tolerance
+    )
 
 
 @each_learner
