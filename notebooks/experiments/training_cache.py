@@ -117,7 +117,7 @@ class TrainingCache:
         self.samples = np.concatenate([fold.test for fold in self.folds])
         self.refit = protocol.refit
         channel = WEIGHTINGS["one-vs-rest" if is_one_vs_rest else "class"](estimator)
-        how = {"channel": channel, "shared": {}}
+        how = {"channel": channel, "shared": {}, "engine": protocol.engine if base.penalties else "auto"}
         self._trainers = [make_trainers(b, self.folds, **how) for b in self.bases]
         # Without a refit, the model that is tested is the one that was judged.
         self._final = [trainers[0] for trainers in self._trainers]

@@ -59,6 +59,19 @@ def test_tested_model_is_trained_on_everything_or_is_the_judged_one(data, modern
         assert seconds > 0
 
 
+@pytest.mark.filterwarnings("ignore:LIBLINEAR stopped at its own limit:sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("base", ["hinge", "svc", "logistic"])
+def test_liblinear_trains_what_the_paper_s_authors_trained(data, paper, base):
+    split = paper.split(data, 0)
+    ours = TrainingCache(BASES[base], split, F1, paper)
+    theirs = TrainingCache(BASES[base], split, F1, replace(paper, engine="liblinear"))
+    assert {type(row[0]).__name__ for row in theirs._trainers} == {"LiblinearTrainer"}
+    for costs in ((1.0, 1.0), (1.6, 0.4)):
+        one, other = ours.trained(0, costs), theirs.trained(0, costs)
+        np.testing.assert_allclose(other.score, one.score, atol=0.05)
+        assert other.tuned["score"] == pytest.approx(one.tuned["score"], abs=0.02)
+
+
 def test_paper_guides_by_the_training_part(data, paper):
     split = paper.split(data, 0)
     train, held_out = split.folds[0]
