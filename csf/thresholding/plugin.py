@@ -12,6 +12,7 @@ from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, Ran
 from csf._common.validation import check_choice
 from csf._common.warn import warn
 from csf.metrics import Metric, get_constraint, get_metric
+from csf.metrics.ranking import rank
 from csf.resampling import AssessedMixin, ScoreStore
 from csf.samples.splits import resolve_splits
 from csf.thresholding._calibration import fit_calibrator
@@ -203,7 +204,7 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
         splits = resolve_splits(self.cv, X, y, random_state=self.random_state, split_params=split_params)
         ones = [self._with(setting, splits) for setting in settings]
         pooled = [one._pool(X, y, is_pos, pos_label, weight, fit_params, {}) for one in ones]
-        best = max(range(len(pooled)), key=lambda at: self._rank(pooled[at]))
+        best = min(range(len(pooled)), key=lambda at: self._rank(pooled[at]))
         self.best_params_ = settings[best]
         return pooled[best]
 
@@ -219,7 +220,7 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
         one.base, one.cv, one.param_grid = _set(self.base, setting), splits, None
         return one
 
-    def _rank(self, pooled: Any) -> tuple[float, float]:
+    def _rank(self, pooled: Any) -> tuple[float, ...]:
         """How good the best cut of pooled scores is: what it misses of the constraint first, then its value."""
         is_pos, weight = pooled.is_pos, pooled.sample_weight
         check_both_classes(is_pos, weight, "the held-out part of cv")
@@ -228,7 +229,7 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
         cut, (_, demand) = self._best_cut(sweep(is_pos, score, weight)), self._demand()
         profile = cut.profile
         missed = 0.0 if cut.feasible else float(demand.violation(profile.fn, profile.fp, pos=profile.pos))
-        return -missed, cut.value
+        return rank(missed, cut.value)
 
     def _final_base(self) -> Estimator:
         return _set(self.base, self.best_params_)
