@@ -57,6 +57,12 @@ def check_labels(y: ArrayLike) -> tuple[Array, Array]:
         raise ValueError("y is empty (0 samples); at least one sample of each class is needed")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError("Input y contains NaN or infinity; drop those rows or give them a class")
+    if labels.dtype.kind == "f" and not hasattr(y, "dtype") and (np.abs(labels) >= 2.0**53).any():
+        # numpy makes floats of a list of integers that no integer type holds together: different ones become equal.
+        raise ValueError(
+            f"Input y holds labels such as {labels[np.argmax(np.abs(labels))]:.17g}, which are not exact as floats, "
+            "so that different ones may become one; give integers of 64 bits as an array, or texts"
+        )
     of_objects = labels.dtype.kind == "O"
     if of_objects and any(label is None or (isinstance(label, float) and label != label) for label in labels):
         raise ValueError("Input y contains missing labels (None or NaN); drop those rows or give them a class")
