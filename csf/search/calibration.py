@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 from csf._common.sklearn import safe_indexing, slice_params
 from csf._common.typing import IntArray
 from csf._common.warn import warn
-from csf.resampling.resampling import decisions
+from csf.resampling.outcomes import decisions
 from csf.search.guarantee import certify
 from csf.search.outcome import SearchOutcome, curve_of
 
