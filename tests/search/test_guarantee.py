@@ -185,6 +185,19 @@ def test_a_class_whose_weight_nobody_knows_shows_nothing():
     assert violation_probability(get_constraint("recall >= 0.7"), yes, yes, weight) == pytest.approx(0.7**60)
 
 
+@pytest.mark.parametrize("others", [1.0, 3.0])
+def test_a_sample_of_weight_0_is_none(others):
+    """Beside samples of one weight, and beside samples of several."""
+    is_pos, found = counted(get_constraint("precision >= 0.7"), 60, 55)
+    weight = np.where(np.arange(60) % 2, 1.0, others)
+    more = [np.concatenate([each, each[-20:]]) for each in (is_pos, found)]
+    p = violation_probability(get_constraint("precision >= 0.7"), is_pos, found, weight)
+    assert 0.0 < p < 0.1
+    assert violation_probability(
+        get_constraint("precision >= 0.7"), *more, np.concatenate([weight, np.zeros(20)])
+    ) == pytest.approx(p)
+
+
 @pytest.mark.parametrize(
     ("successes", "n", "low", "high"),
     [(81, 263, 0.2527, 0.3676), (15, 148, 0.0578, 0.1617), (0, 20, 0.0, 0.1684), (1, 29, 0.0009, 0.1776)],
