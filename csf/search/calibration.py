@@ -12,7 +12,7 @@ from csf._common.sklearn import safe_indexing, slice_params
 from csf._common.typing import IntArray
 from csf._common.warn import warn
 from csf.resampling.outcomes import decisions
-from csf.search.guarantee import certify
+from csf.search.guarantee import ClassWeights, certify
 from csf.search.outcome import SearchOutcome, curve_of
 
 if TYPE_CHECKING:
@@ -55,7 +55,15 @@ def certified(found: SearchOutcome, rule: ThresholdRule, task: Task) -> SearchOu
     curve = curve_of(found.store, row)
     (named, score), is_pos = rule.scored(task.X), task.codes > 0
     wrong = is_pos & (task.user_labels.decode(task.codes) != named)
-    test = certify(curve, metric, found.config.confidence, is_pos, wrong, score, task.weight)
+    searched = known = None
+    if task.weight is not None and found.store.weight is not None:
+        # No sample that the user gave is heavier, so none is expected to be: two parts know more of that than one.
+        store = found.store
+        searched = ClassWeights.of(store.is_pos, store.weight)
+        known = ClassWeights.of(np.concatenate([store.is_pos, is_pos]), np.concatenate([store.weight, task.weight]))
+    test = certify(
+        curve, metric, found.config.confidence, is_pos, wrong, score, task.weight, searched=searched, known=known
+    )
     if not test.holds:
         warn(str(test))
     return replace(

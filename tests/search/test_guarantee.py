@@ -1,18 +1,20 @@
 """Constraints that hold on new data with a given confidence."""
 
+from itertools import combinations_with_replacement
+
 import numpy as np
 import pytest
 from builders import paper_search
-from scipy.stats import binom, norm
+from scipy.stats import binom, multinomial, norm
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, train_test_split
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
-from csf import MacroCostSearch
+from csf import CostSearch, MacroCostSearch
 from csf.metrics import Constrained, Constraint, FBeta, Precision, Rate, get_constraint, get_metric
-from csf.search.guarantee import certify, ordered_tests, violation_probability
+from csf.search.guarantee import ClassWeights, certify, ordered_tests, violation_probability
 from csf.thresholding import sweep
 
 IS_POS = np.arange(100) < 40
@@ -70,6 +72,206 @@ def test_unequal_weights_make_the_tail_larger_but_no_less_true(constraint):
         }[constraint.quantity.name]
         small.append(violation_probability(constraint, is_pos, found, weight) <= 0.2)
     assert np.mean(small) <= 0.2
+
+
+def assert_as_rare_as_it_says(p, probability, *, exact):
+    """The chance of a p-value so small or smaller is that value (up to what discrete counts leave), for all of them."""
+    p, probability = np.array(p), np.array(probability)
+    assert probability.sum() == pytest.approx(1.0)
+    for value in np.unique(p):
+        chance = probability[p <= value].sum()
+        assert chance == pytest.approx(value, abs=1e-9) if exact else chance <= value + 1e-9
+
+
+def counted(constraint, n, successes):
+    """Truth and prediction of samples that the rate counts, so many of them as ones."""
+    one = np.arange(n) < successes
+    return {
+        "precision": (one, np.ones(n, bool)),
+        "recall": (np.ones(n, bool), one),
+        "fnr": (np.ones(n, bool), one),
+        "fpr": (np.zeros(n, bool), ~one),
+        "specificity": (np.zeros(n, bool), ~one),
+        "predicted_positive_rate": (one, one),
+    }[constraint.quantity.name]
+
+
+@pytest.mark.parametrize("rate", ["precision >=", "recall >=", "fnr <=", "fpr <=", "predicted_positive_rate >="])
+@pytest.mark.parametrize("level", [0.05, 0.3, 0.5, 0.9, 0.99])
+@pytest.mark.parametrize("n", [1, 2, 9, 40])
+def test_all_outcomes_of_a_classifier_at_the_border(rate, level, n):
+    constraint, at = get_constraint(f"{rate} {level}"), np.arange(n + 1)
+    share = level if rate.endswith(">=") else 1.0 - level
+    p = [violation_probability(constraint, *counted(constraint, n, k)) for k in at]
+    assert_as_rare_as_it_says(p, binom.pmf(at, n, share), exact=True)
+    assert_as_rare_as_it_says(p, binom.pmf(at, n, 0.9 * share), exact=False)
+
+
+@pytest.mark.parametrize("level", [0.3, 0.7, 0.9])
+@pytest.mark.parametrize(("w_neg", "w_pos"), [(20.0, 1.0), (1.0, 20.0), (0.5, 3.0)])
+def test_all_outcomes_where_a_class_weighs_more(level, w_neg, w_pos):
+    """Negatives that stand for twenty: the weighted rate is at its level where another share is counted."""
+    constraint, n = get_constraint(f"precision >= {level}"), 30
+    share = level * w_neg / (level * w_neg + (1 - level) * w_pos)
+    assert share * w_pos / (share * w_pos + (1 - share) * w_neg) == pytest.approx(level)
+    known = ClassWeights.of(np.array([False, True]), np.array([w_neg, w_pos]))
+    p = []
+    for k in range(n + 1):
+        is_pos, found = counted(constraint, n, k)
+        p.append(violation_probability(constraint, is_pos, found, np.where(is_pos, w_pos, w_neg), known))
+    assert_as_rare_as_it_says(p, binom.pmf(np.arange(n + 1), n, share), exact=True)
+
+
+@pytest.mark.parametrize(
+    ("constraint", "chances"),
+    [
+        # chances of positives of weight 1 and 3, and of heavy negatives; the others are light, of weight 1
+        ("precision >= 0.5", (0.3, 0.1, 0.02)),
+        ("precision >= 0.8", (0.5, 0.3, 0.01)),
+        ("precision >= 0.8", (0.2, 0.6, 0.04)),
+        ("predicted_positive_rate <= 0.2", (0.2, 0.05, 0.03)),
+    ],
+)
+def test_all_outcomes_of_weights_that_vary_within_a_class(constraint, chances):
+    """The weight of a light negative is such that the rate is at its level: rare and heavy ones make the difference."""
+    constraint, n = get_constraint(constraint), 9
+    level, (low, high, rare) = constraint.level, chances
+    chance = np.array([low, high, 1.0 - low - high - rare, rare])
+    positive, found = np.array([True, True, False, False]), np.ones(4, bool)
+    if constraint.side == "<=":
+        found = positive.copy()
+    one = positive if constraint.side == ">=" else ~positive
+    share = level if constraint.side == ">=" else 1.0 - level
+    weight = np.array([1.0, 3.0, 1.0, 1.0])
+    # the heavy negative takes what is missing for a mean of w (one - share) of 0
+    rest = chance[:3] @ (weight[:3] * (one[:3] - share))
+    weight[3] = -rest / (chance[3] * (one[3] - share))
+    assert weight[3] > 0
+    known = ClassWeights.of(positive, weight)
+    p, probability = [], []
+    for drawn in combinations_with_replacement(range(4), n):
+        at = np.array(drawn)
+        p.append(violation_probability(constraint, positive[at], found[at], weight[at], known))
+        probability.append(multinomial.pmf(np.bincount(at, minlength=4), n, chance))
+    assert_as_rare_as_it_says(p, probability, exact=False)
+
+
+def test_the_bet_on_a_few_samples_by_hand():
+    """Weights 1 and 2 of positives, at most 2 of negatives, none of them found: the capital of each stake by hand."""
+    known = ClassWeights.of(np.array([True, True, False, False]), np.array([1.0, 2.0, 1.0, 2.0]))
+    weight, yes = np.tile([1.0, 2.0], 20), np.ones(40, bool)
+    first = np.sqrt(2 * np.log(10) / 40)  # at precision 0.5 the odds are 1
+    stakes = [first, 2 * first]  # a third one would be more than all
+    capital = np.mean([(1 + stake / 2) ** 20 * (1 + stake) ** 20 for stake in stakes])
+    found = violation_probability(get_constraint("precision >= 0.5"), yes, yes, weight, known)
+    assert found == pytest.approx(1 / capital)
+    one_wrong = np.mean([(1 + stake / 2) ** 20 * (1 + stake) ** 19 * (1 - stake) for stake in stakes])
+    is_pos = np.arange(40) < 39
+    found = violation_probability(get_constraint("precision >= 0.5"), is_pos, yes, weight, known)
+    assert found == pytest.approx(1 / one_wrong)
+
+
+def test_a_rate_that_cannot_be_missed_or_reached():
+    weight, yes, known = np.array([1.0, 2.0]), np.ones(2, bool), np.array([True, False])
+    for constraint, p in (("precision >= 0", 0.0), ("precision >= 1", 1.0)):
+        assert violation_probability(get_constraint(constraint), known, yes, weight) == p
+
+
+def test_a_class_whose_weight_nobody_knows_shows_nothing():
+    yes, weight = np.ones(60, bool), np.ones(60)
+    assert violation_probability(get_constraint("precision >= 0.7"), yes, yes, weight) == 1.0
+    known = ClassWeights.of(np.array([True, False]), np.ones(2))
+    assert violation_probability(get_constraint("precision >= 0.7"), yes, yes, weight, known) == pytest.approx(0.7**60)
+    assert violation_probability(get_constraint("recall >= 0.7"), yes, yes, weight) == pytest.approx(0.7**60)
+
+
+@pytest.mark.parametrize("others", [1.0, 3.0])
+def test_a_sample_of_weight_0_is_none(others):
+    """Beside samples of one weight, and beside samples of several."""
+    is_pos, found = counted(get_constraint("precision >= 0.7"), 60, 55)
+    weight = np.where(np.arange(60) % 2, 1.0, others)
+    more = [np.concatenate([each, each[-20:]]) for each in (is_pos, found)]
+    p = violation_probability(get_constraint("precision >= 0.7"), is_pos, found, weight)
+    assert 0.0 < p < 0.1
+    assert violation_probability(
+        get_constraint("precision >= 0.7"), *more, np.concatenate([weight, np.zeros(20)])
+    ) == pytest.approx(p)
+
+
+@pytest.mark.parametrize(
+    ("successes", "n", "low", "high"),
+    [(81, 263, 0.2527, 0.3676), (15, 148, 0.0578, 0.1617), (0, 20, 0.0, 0.1684), (1, 29, 0.0009, 0.1776)],
+)
+def test_exact_limits_as_published(successes, n, low, high):
+    """R. Newcombe, Statistics in Medicine 17, 1998, table I: 95 % limits of Clopper and Pearson."""
+    for limit, side in ((low, ">="), (high, "<=")):
+        tails = []
+        for level in (limit - 6e-5, limit + 6e-5):
+            constraint = get_constraint(f"precision {side} {min(max(level, 0.0), 1.0)}") if side == ">=" else None
+            constraint = constraint or Constraint(Precision(), "<=", level)
+            tails.append(violation_probability(constraint, *counted(constraint, n, successes)))
+        if successes or side == "<=":
+            assert min(tails) <= 0.025 <= max(tails)
+
+
+def test_nothing_after_the_first_failure_is_taken():
+    """Four cuts, each better than the one before; the calibration samples speak against the second, for the third."""
+    is_pos = np.repeat([True, False], 50)
+    curve = sweep(is_pos, np.repeat([4, 3, 2, 1, 3, 2, 1, 0], [25, 5, 10, 10, 2, 4, 5, 39]))
+    aim = Constrained(get_metric("recall"), get_constraint("precision >= 0.8"))
+    cuts = ordered_tests(curve, aim, 100, 0.1)
+    assert cuts.tolist() == [3.5, 2.5, 1.5, 0.5]
+    score = np.repeat([4, 3, 2, 3, 0], [20, 5, 25, 5, 45])
+    p = [violation_probability(aim.constraint, is_pos, score >= cut) for cut in cuts]
+    assert [one <= 0.1 for one in p] == [True, False, True, True]
+    test = certify(curve, aim, 0.9, is_pos, np.zeros(100, bool), score)
+    assert (test.holds, test.threshold, test.n_tested, test.error) == (True, 3.5, 2, p[0])
+    assert not certify(curve, aim, 0.99, is_pos, np.zeros(100, bool), score).holds
+
+
+def test_weights_of_a_class_are_no_reason_to_sign():
+    """Negatives that stand for 20 each: the weighted rate on all data holds as often as promised."""
+    broken, held, aim = [], [], Constrained(get_metric("recall"), get_constraint("precision >= 0.7"))
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        is_pos = rng.random(4000) < 0.5
+        score, weight = rng.normal(size=4000) + 2.5 * is_pos, np.where(is_pos, 1.0, 20.0)
+        known = ClassWeights.of(is_pos, weight)
+        curve = sweep(is_pos[:2800], score[:2800], weight[:2800])
+        found = certify(
+            curve,
+            aim,
+            0.8,
+            is_pos[2800:],
+            np.zeros(1200, bool),
+            score[2800:],
+            weight[2800:],
+            searched=known,
+            known=known,
+        )
+        tp, fp = norm.sf(found.threshold - 2.5), 20.0 * norm.sf(found.threshold)
+        held.append(found.holds)
+        broken.append(found.holds and tp / (tp + fp) < 0.7)
+    assert np.mean(broken) <= 0.2 + 2 * np.sqrt(0.2 * 0.8 / 60)
+    assert np.mean(held) > 0.6
+
+
+def test_a_heavy_sample_of_the_searched_part_is_known_to_the_test(data):
+    """Weights that are all alike among the calibration samples are not all alike."""
+    X, y = data
+    searched, _ = train_test_split(np.arange(y.size), test_size=0.3, stratify=y, random_state=0)
+    heavy = searched[y[searched] == 0][0]
+    search = CostSearch(
+        LinearSVC(), "recall", constraint="precision >= 0.7", confidence=0.9, n_trials=2, cv=3, random_state=0
+    )
+    search.set_params(param_grid=None, threshold="tune")
+    errors = {}
+    for weight in (1.0, 1.5):
+        sample_weight = np.ones(y.size)
+        sample_weight[heavy] = weight
+        errors[weight] = search.fit(X, y, sample_weight=sample_weight).guarantee_
+    assert errors[1.0] == search.set_params().fit(X, y).guarantee_
+    assert errors[1.5].error != pytest.approx(errors[1.0].error)
 
 
 def test_the_order_is_fixed_before_and_goes_towards_better_values():
