@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state, column_or_1d, indexable
 from sklearn.utils.multiclass import type_of_target
 
 from csf._common.names import did_you_mean
+from csf._common.sparse import canonical_csr
 from csf._common.typing import Array, BoolArray, FloatArray, Label, RandomState_, Samples
 from csf._common.warn import warn
 
@@ -115,7 +116,10 @@ def check_binary_target(y: ArrayLike, pos_label: Label = None) -> tuple[Array, B
 
 
 def check_samples(X: Samples, y: ArrayLike) -> tuple[Samples, Any]:
-    """Check that samples and labels are in memory and equally many, and return them in a form that can be indexed."""
+    """Check that samples and labels are in memory and equally many, and return them in a form that can be indexed.
+
+    Sparse samples come back in one form, however they are stored.
+    """
     for name, value in (("X", X), ("y", y)):
         way = _way_into_memory(name, value)
         if way is not None:
@@ -126,7 +130,7 @@ def check_samples(X: Samples, y: ArrayLike) -> tuple[Samples, Any]:
                 f"{name} must be in memory, got a {kind}, which can only be read in pieces; give {way}{more}"
             )
     alike = indexable(X, y)
-    return alike[0], alike[1]
+    return canonical_csr(alike[0]), alike[1]
 
 
 def _way_into_memory(name: str, value: Any) -> str | None:
