@@ -13,7 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from csf._common.sklearn import clone, fit_request, last_step, routing_enabled
 from csf._common.typing import Array, Costs, Estimator, IntArray, Samples
-from csf.costs.weights import cost_sample_weight
+from csf.costs.weights import cost_sample_weight, own_class_weights
 
 __all__ = ["CostChannel", "cost_channel"]
 
@@ -113,7 +113,19 @@ class CostChannel:
                 name = name.rpartition("__")[2]
             plain = sample_weight is None and _all_one(costs, normalize) and self._is_optional(estimator)
             weights = {} if plain else {name: weight}
-            return estimator.fit(X, y, **weights, **fit_params)
+            own = self._balanced(estimator, y)
+            estimator.set_params(**{each: own_class_weights("balanced", y, sample_weight) for each in own})
+            fitted = estimator.fit(X, y, **weights, **fit_params)
+            return fitted.set_params(**dict.fromkeys(own, "balanced")) if own else fitted
+
+    def _balanced(self, estimator: Estimator, y: IntArray) -> list[str]:
+        """Name of the ``class_weight`` beside the weights where it is ``"balanced"``, which would undo the costs."""
+        path = self.name.rpartition("__")[0]
+        name = f"{path}__class_weight" if path else "class_weight"
+        # What is wrapped around a classifier may hand it other classes than those of y, unless there are but two.
+        clear = self.kind == "sample_weight" or y.max() == 1
+        own = estimator.get_params().get(name) if clear and hasattr(estimator, "get_params") else None
+        return [name] if isinstance(own, str) and own == "balanced" else []
 
     def _is_optional(self, estimator: Estimator) -> bool:
         """Whether the ``fit`` that takes the weights has ``None`` as their default."""

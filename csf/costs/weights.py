@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from csf._common.typing import Array, BoolArray, Costs, Estimator
+from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray
 from csf._common.validation import check_choice
 from csf._common.warn import warn
 
@@ -52,10 +54,17 @@ def cost_sample_weight(
     return weight
 
 
-def own_class_weights(base: Estimator) -> tuple[float, float]:
-    """Class weights that a base of two classes brings, of the positive and of the other class; they multiply costs."""
-    own = base.class_weight or {}
-    return own.get(1, 1.0), own.get(0, 1.0)
+def own_class_weights(own: Any, codes: IntArray, sample_weight: Array | None = None) -> dict[int, float]:
+    """Class weights that a base brings by codes, 1 where it names none; they multiply costs.
+
+    ``"balanced"`` means as the user weighs the samples. scikit-learn from 1.7 on reads the weights that ``fit`` is
+    given, with the costs in them, and so would undo these.
+    """
+    if not isinstance(own, str):
+        return own or {}
+    total = np.bincount(codes, weights=sample_weight)
+    known = np.flatnonzero(total)
+    return dict(zip(known.tolist(), (total.sum() / (known.size * total[known])).tolist()))
 
 
 def check_class_weight(base: Estimator, n_classes: int = 2) -> None:

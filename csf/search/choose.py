@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from csf.search.failures import nothing_worked
 from csf.search.gain_rule import Choice, GainRule
 from csf.search.stable_choice import stable_choice
-from csf.trials import best_trial, first_line
+from csf.trials import best_trial
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
@@ -42,7 +43,7 @@ def choose(
     """
     best = best_trial(trials)
     if best is None:
-        raise _nothing_worked(trials)
+        raise nothing_worked(trials)
     gain = cut = None
     if store is not None and min_gain is not None:
         gain = GainRule(min_gain).choose(store, metric)
@@ -55,13 +56,3 @@ def choose(
     if cut is None:
         return Winner(trial, trial.threshold, trial.score, gain)
     return Winner(trial, cut.threshold, metric.of(cut.profile), gain)
-
-
-def _nothing_worked(trials: Sequence[Trial]) -> Exception:
-    """Error for a search without a complete trial: the causes in a line each, then the first traceback."""
-    errors = [trial.error for trial in trials if trial.error]
-    causes = list(dict.fromkeys(map(first_line, errors))) or ["no trial was made"]
-    more = "".join(f"\nothers: {cause}" for cause in causes[1:])
-    first = "".join(f"\nThe first error was:\n{error}" for error in errors[:1] if error.rstrip() != causes[0])
-    kind = TypeError if causes[0].startswith("TypeError: ") else ValueError
-    return kind(f"all {len(trials)} trials failed: {causes[0]}{more}{first}")

@@ -21,7 +21,7 @@ from csf.samples.task import Task
 from csf.search.calibration import calibration_split, certified
 from csf.search.config import SearchConfig
 from csf.search.deadline import Deadline
-from csf.search.defaults import margin_of
+from csf.search.defaults import AUTO, margin_of
 from csf.search.fitted import FittedSearch
 from csf.search.local import LocalTrainer
 from csf.search.loop import SearchLoop
@@ -400,6 +400,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
             context=context,
             verbose=config.verbose,
             deadline=deadline,
+            # Multiples of its own C decide nothing about whether a base can be trained.
+            n_settings=1 if config.param_grid == AUTO else None,
         )
         stopped, margin = loop.run(), margin_of(config.threshold, fast=plan.fast)
         found = conclude(

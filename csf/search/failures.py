@@ -1,8 +1,10 @@
-"""Failed trials of a search: each cause is told once, and how often it came again at the end."""
+"""Failed trials of a search: each cause is told once, and how often it came again; and when nothing can work."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sklearn.exceptions import FitFailedWarning
@@ -13,11 +15,21 @@ from csf.trials import first_line
 if TYPE_CHECKING:
     from csf.trials import Trial
 
-__all__ = ["Failures"]
+__all__ = ["Failures", "nothing_worked"]
+
+# A user who reads of missing values is told how to fill them in.
+_MISSING = re.compile(r"contains NaN|missing value", re.IGNORECASE)
+_FILL_IN = (
+    "Fill in missing values inside the base, make_pipeline(SimpleImputer(), ...), or take one that accepts them, such "
+    "as HistGradientBoostingClassifier"
+)
 
 
 class Failures:
     """Counts failed trials by their causes.
+
+    ``n_settings`` of the base differ in what may decide whether it can be trained; those that a search made up itself
+    do not.
 
     Examples
     --------
@@ -33,10 +45,17 @@ class Failures:
     (2, '3 trials failed and are left out, 2 are complete. Causes: ValueError: no (3 times)')
     """
 
-    def __init__(self) -> None:
+    def __init__(self, n_settings: int = 1) -> None:
         self._times: Counter[str] = Counter()
+        self._n_settings = n_settings
+        self._hopeless: set[int] = set()
 
-    def add(self, trial: Trial, error: str) -> None:
+    @property
+    def leave_no_hope(self) -> bool:
+        """Whether no setting can be trained, so that more trials would be a waste of time."""
+        return len(self._hopeless) >= self._n_settings
+
+    def add(self, trial: Trial, error: str, *, setting: int = 0, everywhere: bool = False) -> None:
         """Count a trial, and warn of it unless others failed like it.
 
         Parameters
@@ -45,7 +64,14 @@ class Failures:
             The trial.
         error : str
             What went wrong; its first line tells causes apart.
+        setting : int, default=0
+            Whose trial it is.
+        everywhere : bool, default=False
+            Whether it went wrong on every fold in the same way.
         """
+        # Unequal costs can be what a base cannot take. Equal ones ask no more of it than to be trained at all.
+        if everywhere and trial.c_fn == trial.c_fp:
+            self._hopeless.add(setting)
         cause = first_line(error)
         self._times[cause] += 1
         if self._times[cause] == 1:
@@ -69,3 +95,21 @@ class Failures:
                 f"{self._times.total()} trials failed and are left out, {n_complete} are complete. Causes: {causes}",
                 FitFailedWarning,
             )
+
+
+def nothing_worked(trials: Sequence[Trial], *, ended: bool = False) -> Exception:
+    """Error for a search without a complete trial: the causes in a line each, a way out, then the first traceback.
+
+    One that ``ended`` with what fails on every fold is raised from the error itself, which is not told twice.
+    """
+    errors = [trial.error for trial in trials if trial.error]
+    causes = list(dict.fromkeys(map(first_line, errors))) or ["no trial was made"]
+    more = "".join(f"\nothers: {cause}" for cause in causes[1:])
+    hint = f"\n{_FILL_IN}" if any(map(_MISSING.search, causes)) else ""
+    first = "".join(f"\nThe first error was:\n{error}" for error in errors[:1] if error.rstrip() != causes[0])
+    kind = TypeError if causes[0].startswith("TypeError: ") else ValueError
+    if ended:
+        how, first = "trials failed on every fold in the same way, and no others were tried", ""
+    else:
+        how = f"{len(trials)} trials failed"
+    return kind(f"all {how}: {causes[0]}{more}{hint}{first}")

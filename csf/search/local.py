@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Self
@@ -11,8 +12,9 @@ import numpy as np
 from csf.resampling import MAX_BYTES, ScoreStore
 from csf.search.fold_training import FoldResult, FoldTask
 from csf.search.pooling import pooled, pooled_outcome
-from csf.search.waves import Said, TrainedTrial, WaveTrainer, Work
+from csf.search.waves import FailedEverywhere, Said, TrainedTrial, WaveTrainer, Work
 from csf.search.workers import Workers
+from csf.trials import first_line
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
@@ -80,7 +82,14 @@ class LocalTrainer(WaveTrainer):
         fields = pooled_outcome(self.metric, self.folds, folds, tune=self.tune)
         states, times = [each.state for each in folds], [each.fit_time for each in folds]
         if "error" in fields:
-            return TrainedTrial(fields, states, times)
+            return TrainedTrial(fields, states, times, failed=_everywhere(folds))
         score = pooled([each.score for each in folds]) if self.tune else None
         decided, lost = pooled([each.decided for each in folds]), pooled([each.lost for each in folds])
         return TrainedTrial(fields, states, times, Said(score, decided, lost))
+
+
+def _everywhere(folds: list[FoldResult]) -> FailedEverywhere | None:
+    """The error of all folds, which is one where their messages differ in numbers alone; ``None`` where some differ."""
+    kinds = {None if each.error is None else re.sub(r"\d+", "0", first_line(each.error)) for each in folds}
+    cause = folds[0].cause
+    return None if None in kinds or len(kinds) > 1 else FailedEverywhere(None if cause is None else cause.error)

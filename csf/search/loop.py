@@ -11,7 +11,7 @@ from csf._common.sklearn import NoCallbackContext
 from csf._common.warn import warn
 from csf.search.checkpoint import Checkpoint
 from csf.search.deadline import Deadline
-from csf.search.failures import Failures
+from csf.search.failures import Failures, nothing_worked
 from csf.search.memory import Memory
 from csf.search.progress import Progress
 from csf.search.score_file import ScoreFile
@@ -55,6 +55,8 @@ class SearchLoop:
         1 shows a progress bar.
     deadline : Deadline, default=None
         When it has to be over.
+    n_settings : int, default=None
+        Settings that may differ in whether the base can be trained at all; ``None`` for one a study.
     """
 
     studies: list[Study]
@@ -65,10 +67,11 @@ class SearchLoop:
     context: Any = field(default_factory=NoCallbackContext)
     verbose: int = 0
     deadline: Deadline | None = None
+    n_settings: int | None = None
 
     def __post_init__(self) -> None:
         self._memory = Memory(self.trainer.startables)
-        self._failures = Failures()
+        self._failures = Failures(self.n_settings or len(self.studies))
         self._untold: _Untold | None = None
         self._score_file = None if self.store is None else ScoreFile(self.store)
 
@@ -173,6 +176,9 @@ class SearchLoop:
             stop = task.end()
             # Before callbacks, which may raise anything.
             self._save()
+            if trained.failed is not None and self._failures.leave_no_hope and not self._n_complete():
+                told = [each for study in self.studies for each in study.trials if each.state != "pending"]
+                raise nothing_worked(told, ended=True) from trained.failed.error
             progress.step(self._best)
             for callback in self.callbacks:
                 stop |= bool(callback(self.studies[setting], trial))
@@ -186,7 +192,8 @@ class SearchLoop:
         # Kept until it is recorded: Ctrl-C may come at any point from here on.
         self._untold = _Untold(setting, trial.number, trained)
         if "error" in trained.fields:
-            self._failures.add(trial, trained.fields["error"])
+            everywhere = trained.failed is not None
+            self._failures.add(trial, trained.fields["error"], setting=setting, everywhere=everywhere)
         return self._record(self._untold)
 
     def _record(self, untold: _Untold) -> Trial:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from csf.resampling import ScoreStore
     from csf.trials import CompleteFields, FailedFields, Trial
 
-__all__ = ["Said", "Startable", "TrainedTrial", "WaveTrainer", "Work"]
+__all__ = ["FailedEverywhere", "Said", "Startable", "TrainedTrial", "WaveTrainer", "Work"]
 
 
 class Startable(Protocol):
@@ -40,9 +40,15 @@ class Said(NamedTuple):
     lost: BoolArray | None = None
 
 
+class FailedEverywhere(NamedTuple):
+    """The error of a trial that failed on every fold alike, where it is at hand."""
+
+    error: BaseException | None
+
+
 @dataclass(frozen=True, eq=False)
 class TrainedTrial:
-    """What the trainings of one trial on all folds gave.
+    """What the trainings of one trial on all folds gave; ``failed`` where these failed in one way on all of them.
 
     ``states`` has what later trainings start from, one entry a fold; ``said`` is ``None`` for failed trials, and where
     held-out scores stay where they are.
@@ -52,6 +58,7 @@ class TrainedTrial:
     states: Sequence[object]
     fit_times: list[float]
     said: Said | None = None
+    failed: FailedEverywhere | None = None
 
 
 class WaveTrainer(ABC):

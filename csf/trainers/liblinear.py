@@ -249,8 +249,8 @@ def _liblinear_kind(base: Estimator) -> type[LinearTrainer]:
     if not LiblinearTrainer.serves(base):
         raise ValueError(
             "engine='liblinear' trains LinearSVC and LogisticRegression, also in pipelines and OneVsRestClassifier, "
-            "with an L1 or L2 penalty, a finite C, class_weight=None or a dict, and the combinations of loss, penalty "
-            f"and dual that LIBLINEAR has, got {base!r}; use engine='auto' or 'generic'"
+            "with an L1 or L2 penalty, a finite C, class_weight=None, 'balanced' or a dict, and the combinations of "
+            f"loss, penalty and dual that LIBLINEAR has, got {base!r}; use engine='auto' or 'generic'"
         )
     return LiblinearTrainer
 

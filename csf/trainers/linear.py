@@ -67,6 +67,9 @@ class LinearTrainer(Trainer):
         self._train, self._test = rows.take(fold.train), rows.take(fold.test)
         self._same = np.array_equal(fold.train, fold.test)
         self.is_pos, self._sign, self._weight = fold.is_pos_train, fold.sign_train, fold.weight_train
+        of_code = own_class_weights(base.class_weight, self.is_pos, self._weight)
+        # Class weights of the base itself, of the positive and of the other class.
+        self.own = of_code.get(1, 1.0), of_code.get(0, 1.0)
         self._solver = self._prepare()
         self.family = self._family()
 
@@ -96,11 +99,6 @@ class LinearTrainer(Trainer):
     def _is_narrow(self) -> bool:
         """Whether there are few enough features for matrices of second derivatives."""
         return self._train.n_coefficients <= DIRECT
-
-    @property
-    def own(self) -> tuple[float, float]:
-        """Class weights of the base itself, of the positive and of the other class."""
-        return own_class_weights(self.base)
 
     def _costs(self, costs: Costs) -> Costs:
         """Costs times the class weights of the base."""
@@ -236,7 +234,7 @@ def are_usual(base: Estimator) -> bool:
     return bool(
         all(_is_positive(v) and not isinstance(v, bool) and isfinite(v) for v in numbers)
         and isinstance(base.fit_intercept, (bool, np.bool_))
-        and (own is None or (isinstance(own, dict) and all(map(_is_positive, own.values()))))
+        and (own is None or own == "balanced" or (isinstance(own, dict) and all(map(_is_positive, own.values()))))
         and isinstance(base.max_iter, (int, np.integer))
         and base.max_iter > 0
     )

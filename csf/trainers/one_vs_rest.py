@@ -17,7 +17,7 @@ from csf._common.sklearn import clone
 from csf._common.typing import Array, Costs, Estimator
 from csf.costs.channel import CostChannel
 from csf.costs.one_vs_rest import assembled, problem_costs
-from csf.costs.weights import cost_sample_weight
+from csf.costs.weights import cost_sample_weight, own_class_weights
 from csf.samples.folds import Fold
 from csf.samples.task import Task
 from csf.scores.responses import Response, compare
@@ -93,6 +93,15 @@ class OneVsRestTrainer(Trainer):
 
 class LinearSVCsTrainer(OneVsRestTrainer):
     """Trains `sklearn.svm.LinearSVC` of several classes, which is one model for each against the rest."""
+
+    def __init__(
+        self, base: LinearSVC, fold: Fold, make: Callable[[Fold], LinearTrainer], normalize: str = "none"
+    ) -> None:
+        super().__init__(base, fold, make, normalize)
+        # In each problem LIBLINEAR weighs the class to be found, and the rest by 1.
+        own = own_class_weights(base.class_weight, self._y, self._weight)
+        for code, part in zip(self.problems.tolist(), self.parts):
+            part.own = own.get(code, 1.0), 1.0
 
     def estimator(self, training: Training) -> Estimator:
         """The base with the coefficients of all classes; see `Trainer.estimator`."""

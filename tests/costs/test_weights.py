@@ -17,6 +17,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 from csf.costs import CostChannel, check_class_weight, cost_channel, cost_sample_weight
 
@@ -189,6 +190,30 @@ def test_the_original_base_is_left_alone():
         cost_channel(base).fit(clone(base), X, Y, (1.7, 0.3))
     assert repr(base) == before[0]
     assert repr(base.get_metadata_routing()) == repr(before[1])
+
+
+@pytest.mark.parametrize("weight", [None, np.linspace(0.5, 2.0, Y.size)], ids=["plain", "weighted"])
+@pytest.mark.parametrize(
+    "base",
+    [
+        LogisticRegression(class_weight="balanced"),
+        make_pipeline(StandardScaler(), LinearSVC(class_weight="balanced", random_state=0)),
+        OneVsRestClassifier(LogisticRegression(class_weight="balanced")),
+        DecisionTreeClassifier(class_weight="balanced", max_depth=2, random_state=0),
+    ],
+    ids=lambda base: type(base).__name__,
+)
+def test_balanced_class_weights_multiply_costs(base, weight):
+    """scikit-learn balances the weights that fit is given: with the costs in them these would be undone."""
+    counted = np.ones(Y.size) if weight is None else weight
+    balanced = np.where(Y == 1, *(counted.sum() / (2 * counted[code == Y].sum()) for code in (1, 0)))
+    name = next(name for name in base.get_params() if name.endswith("class_weight"))
+    model = cost_channel(base).fit(clone(base), X, Y, (1.7, 0.3), sample_weight=weight)
+    direct = clone(base).set_params(**{name: None})
+    expected = cost_channel(direct).fit(direct, X, Y, (1.7, 0.3), sample_weight=balanced * counted)
+    kind = "decision_function" if hasattr(model, "decision_function") else "predict_proba"
+    np.testing.assert_allclose(getattr(model, kind)(X), getattr(expected, kind)(X), rtol=1e-6, atol=1e-9)
+    assert model.get_params()[name] == "balanced"
 
 
 @pytest.mark.parametrize("normalize", ["none", "mean"])

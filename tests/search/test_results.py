@@ -7,10 +7,13 @@ import pandas as pd
 import pytest
 from builders import paper_search, told
 from scipy import sparse
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from csf import Trial
+from csf import CostSearch, Trial
 from csf.metrics import FBeta
 from csf.search.choose import choose
 from csf.search.results import cv_results
@@ -95,6 +98,66 @@ def test_where_all_trials_fail_the_cause_comes_first_and_once():
         paper_search(Refused(), strategy="grid", n_trials=5, cv=2).fit(X, y * 1)
     assert str(caught.value).count("Traceback (most recent call last)") == 1
     assert str(caught.value).count("More of this elsewhere") == 2  # in the line that raises and in its text
+
+
+class Counted(LinearSVC):
+    """Counts its trainings, all of which fail unless C is small: then those with equal costs work."""
+
+    trainings = 0
+
+    def fit(self, X, y, sample_weight=None):
+        type(self).trainings += 1
+        if self.C < 0.2 and (sample_weight is None or np.ptp(sample_weight) == 0.0):
+            return super().fit(X, y, sample_weight)
+        raise ArithmeticError(f"{len(y)} samples are too many")
+
+
+SAMPLES = np.random.default_rng(0).normal(size=(45, 2)), (np.arange(45) % 4 == 0) * 1
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning")
+@pytest.mark.parametrize(
+    ("grid", "trainings"),
+    [
+        ("auto", 4),
+        (None, 4),
+        ({"C": [1.0, 2.0]}, 8),
+    ],
+    ids=str,
+)
+def test_an_error_of_all_folds_with_equal_costs_ends_the_search_at_once(grid, trainings):
+    Counted.trainings = 0
+    with pytest.raises(ValueError, match=r"^all trials failed on every fold.*: ArithmeticError: \d+ samples") as caught:
+        CostSearch(Counted(), param_grid=grid, cv=4).fit(*SAMPLES)
+    assert Counted.trainings == trainings
+    assert type(caught.value.__cause__) is ArithmeticError
+    assert "Traceback" not in str(caught.value)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning")
+def test_what_only_some_settings_folds_or_costs_cannot_take_ends_no_search():
+    other_setting = CostSearch(Counted(), param_grid={"C": [1.0, 0.1]}, cv=4).fit(*SAMPLES)
+    assert other_setting.best_params_ == {"C": 0.1}
+    assert [trial.state for trial in other_setting.studies_[1].trials] == ["complete", "failed", "failed"]
+    assert [trial.state for trial in other_setting.studies_[0].trials] == ["failed"] * 3
+    X, y = SAMPLES
+    splits = [(np.arange(5, 45), np.arange(5)), (np.arange(40), np.arange(40, 42))]
+    X = np.where(np.arange(45)[:, None] == 42, np.nan, X)
+    with pytest.raises(ValueError, match=r"^all \d+ trials failed: ValueError: Input X contains NaN"):
+        CostSearch(LinearSVC(), cv=splits).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning")
+def test_missing_values_are_told_with_the_way_out():
+    X, y = SAMPLES
+    X = np.where(np.arange(45)[:, None] % 5 == 0, np.nan, X)
+    with pytest.raises(ValueError, match=r"contains NaN.\nFill in .*make_pipeline\(SimpleImputer\(\)") as caught:
+        CostSearch(LinearSVC(), cv=4).fit(X, y)
+    assert "natively" in str(caught.value.__cause__)
+    with pytest.raises(ValueError, match=r"^Input X contains NaN"):
+        CostSearch(LinearSVC(), cv=4, error_score="raise").fit(X, y)
+    CostSearch(make_pipeline(SimpleImputer(), LinearSVC()), cv=4, n_trials=1).fit(X, y).predict(X)
+    CostSearch(HistGradientBoostingClassifier(max_iter=2), cv=2, n_trials=1).fit(X, y).predict(X)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning")

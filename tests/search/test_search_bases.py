@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from builders import paper_search
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import LinearSVC
+
+from csf import CostSearch
 
 
 def lightgbm():
@@ -122,6 +124,29 @@ def test_class_weight_of_the_base_is_never_doubled_silently(data):
     search = paper_search(LinearSVC(class_weight="balanced"), n_trials=1, cv=2, pos_label="yes")
     with pytest.warns(UserWarning, match="class_weight='balanced', which multiplies the searched costs"):
         search.fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore:the base has .*class_weight")
+@pytest.mark.parametrize("own", ["balanced", {0: 0.5, 1: 3.0}], ids=str)
+@pytest.mark.parametrize("base", [LinearSVC(), LogisticRegression()], ids=["svc", "logistic"])
+def test_class_weights_of_the_base_keep_the_search_of_c_and_the_fast_solver(base, own, data):
+    X, y = data
+    base = make_pipeline(MaxAbsScaler(), clone(base).set_params(class_weight=own, tol=1e-7))
+    search = CostSearch(base, cv=3, pos_label="yes", random_state=0).fit(X, y)
+    assert {"C"} == {name.rpartition("__")[2] for name in search.best_params_}
+    assert len(search.studies_) == 7
+    # The generic trainer leaves no gap; different costs of the same C are different trainings.
+    assert all(trial.duality_gap is not None for trial in search.trials_)
+    assert len({trial.value for trial in search.studies_[0].trials}) > 1
+    # One trial, of the costs that balance the classes once more, at the C that won.
+    grid = {name: [value] for name, value in search.best_params_.items()}
+    ours, theirs = (
+        CostSearch(base, "f1", "imbalance_ratio", cv=3, pos_label="yes", engine=engine, param_grid=grid).fit(X, y)
+        for engine in ("auto", "generic")
+    )
+    assert ours.best_score_ == pytest.approx(theirs.best_score_, abs=2e-3)
+    np.testing.assert_allclose(ours.best_estimator_[-1].coef_, theirs.best_estimator_[-1].coef_, rtol=2e-3, atol=2e-3)
+    assert ours.best_estimator_[-1].class_weight == theirs.best_estimator_[-1].class_weight == own
 
 
 def test_normalised_weights_have_mean_one(data):

@@ -126,6 +126,14 @@ def test_costs_are_class_weights(name):
     np.testing.assert_array_equal(one.model.w, other.model.w)
 
 
+def test_balanced_class_weights_multiply_costs():
+    trainer = trainers_of(LinearSVC(class_weight="balanced", **SVC))[0]
+    n_pos, n = np.count_nonzero(Y[SPLITS[0][0]]), SPLITS[0][0].size
+    weights = {1: COSTS[0] * n / (2 * n_pos), 0: COSTS[1] * n / (2 * (n - n_pos))}
+    other = trainers_of(LinearSVC(class_weight=weights, **SVC))[0].fit((1.0, 1.0))
+    np.testing.assert_allclose(trainer.fit(COSTS).model.w, other.model.w, rtol=1e-9)
+
+
 def test_equal_weights_of_samples_are_weights_of_their_classes():
     base, _ = BASES["squared hinge"]
     weight = np.where(Y == 1, 3.0, 0.5)
@@ -254,7 +262,7 @@ def test_one_problem_for_each_class(n_classes):
         LinearSVC(loss="hinge", dual=False),
         LinearSVC(penalty="l1", loss="hinge"),
         LinearSVC(multi_class="crammer_singer"),
-        LinearSVC(class_weight="balanced"),
+        LinearSVC(class_weight={0: 0.0, 1: 1.0}),
         LogisticRegression(l1_ratio=0.5, solver="saga"),
         LogisticRegression(dual=True),
         LogisticRegression(C=np.inf),

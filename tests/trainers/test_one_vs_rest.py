@@ -102,6 +102,19 @@ def test_it_predicts_what_its_estimator_does(part, tune, y):
         np.testing.assert_allclose(answer.score, expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
+@pytest.mark.parametrize("own", [{0: 0.5, 1: 1.0, 2: 2.0, 3: 5.0}, {2: 4.0}, "balanced"], ids=str)
+def test_own_weights_of_several_classes_are_those_of_the_base(own, weight):
+    """In each problem the class to be found has its own weight, and the rest 1."""
+    base = LinearSVC(class_weight=own, dual=False, tol=1e-10, max_iter=10_000)
+    fold = fold_of(weight=weight)
+    ours, theirs = (trainer_of(base, fold, engine=engine) for engine in ("auto", "generic"))
+    assert type(ours) is LinearSVCsTrainer
+    model, expected = (each.estimator(each.fit((1.5, 0.5))) for each in (ours, theirs))
+    np.testing.assert_allclose(model.coef_, expected.coef_, atol=1e-3)
+    np.testing.assert_allclose(model.intercept_, expected.intercept_, atol=1e-3)
+
+
 @pytest.mark.parametrize("weighting", ROUTES)
 @pytest.mark.parametrize("name", ["svm", "hinge", "logistic", "own weights"])
 @pytest.mark.parametrize("sparse_rows", [False, True])
