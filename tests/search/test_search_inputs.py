@@ -3,6 +3,10 @@
 import numpy as np
 import pytest
 from builders import paper_search
+from sklearn.compose import ColumnTransformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 X = np.random.default_rng(0).normal(size=(40, 3))
@@ -61,6 +65,12 @@ def search(**options):
 def test_bad_arguments(options, error, message):
     with pytest.raises(error, match=message):
         search(**options).fit(X, y)
+
+
+def test_a_parameter_inside_a_pipeline_is_named_in_full():
+    columns = ColumnTransformer([("numbers", StandardScaler(), [0])])
+    with pytest.raises(ValueError, match=r"Did you mean 'logisticregression__C'\?$"):
+        search(base=make_pipeline(columns, LogisticRegression()), param_grid={"C": [1.0]}).fit(X, y)
 
 
 def test_threshold_needs_scores():
