@@ -23,6 +23,7 @@ from tqdm.auto import tqdm
 from csf._common.cells import cell
 from csf._common.files import replaced
 from csf._common.typing import Samples
+from csf.cli.budget import Budget, shows_progress
 from csf.cli.errors import CliError
 from csf.cli.figures import check_figure, draw_comparison
 from csf.cli.problem import check_output, load_problem, make_search, value_and_rate
@@ -66,6 +67,7 @@ class FitCounter(TransformerMixin, BaseEstimator):
 
 def run(options: Namespace, say: Callable[..., Any]) -> None:
     """Run the command."""
+    budget = Budget(options.time_limit)
     for path in (options.out, options.plot, options.report):
         check_output(path)
     check_figure(options.plot)
@@ -75,10 +77,10 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     say(f"{problem.describe()}\n{_plan(problem)}\n")
     methods, notes = _methods(problem)
     with tempfile.TemporaryDirectory() as folder:
-        records, left_out = _run_all(problem, methods, os.path.join(folder, "fits"))
+        records, left_out = _run_all(problem, methods, os.path.join(folder, "fits"), budget)
     outcomes = _compared(records, options.test_size)
     say(_table(problem, outcomes))
-    say(f"\n{_legend(options)}")
+    say(f"\n{_legend(outcomes[0].values.size)}")
     notes += left_out
     for note in notes:
         say(textwrap.fill(note, 100, subsequent_indent="  "))
@@ -118,28 +120,41 @@ def _methods(problem):
     return methods | RIVALS, notes
 
 
-def _fit_search(options, strategy, setup, X, y, weight):
-    return make_search(setup, options, strategy).fit(X, y, sample_weight=weight)
+def _fit_search(options, strategy, setup, X, y, weight, limit):
+    return make_search(setup, options, strategy, time_limit=limit).fit(X, y, sample_weight=weight)
 
 
-def _run_all(problem, methods, counter):
-    """What `_run_one` says of each method on each split, and notes on methods that do not apply."""
+def _run_all(problem, methods, counter, budget):
+    """What `_run_one` says of each method on each split, and notes on what is left out."""
     options = problem.options
     splitter = StratifiedShuffleSplit(options.splits, test_size=options.test_size, random_state=options.seed)
     splits = list(splitter.split(np.zeros(problem.data.y.shape[0]), problem.data.y))
     records, notes = {name: [] for name in methods}, []
-    bar = tqdm(total=len(splits) * len(methods), disable=not options.verbose, desc="csf", unit="fit")
+    bar = tqdm(total=len(splits) * len(methods), disable=not shows_progress(options), desc="csf", unit="fit")
     with bar:
-        for train, test in splits:
+        for number, (train, test) in enumerate(splits):
             train, test = problem.part(train), problem.part(test)
             setup = _counted(problem.setup(train), counter)
-            for name in list(records):
+            # A method without a row on each split could not be compared: a split that would end too late is left out.
+            took = sum(record[-2] for rows in records.values() for record in rows)
+            reason = budget.refusal(took / number) if number else None
+            if reason is not None:
+                notes.append(f"{len(splits) - number} of {len(splits)} splits: left out, {reason}")
+                break
+            # What all are compared with comes first, so that a time limit leaves it.
+            for at, name in enumerate(sorted(records, key=lambda name: name != POOLED)):
                 bar.set_postfix_str(name, refresh=False)
+                method = methods[name]
+                if name not in RIVALS:
+                    method = partial(method, limit=budget.share(1 / (len(methods) * (len(splits) - number) - at)))
+                reason = None if number or name == POOLED else budget.refusal(0.0)
                 try:
-                    records[name].append(_run_one(setup, methods[name], train, test, counter))
-                except NotApplicable as reason:
+                    if reason is not None:
+                        raise NotApplicable(reason)
+                    records[name].append(_run_one(setup, method, train, test, counter))
+                except NotApplicable as error:
                     del records[name]
-                    notes.append(f"{name}: left out, {reason}")
+                    notes.append(f"{name}: left out, {error}")
                 bar.update()
     return records, notes
 
@@ -197,9 +212,9 @@ def _spread(values):
     return values.std(ddof=1) if values.shape[0] > 1 else np.nan
 
 
-def _legend(options):
+def _legend(n_splits):
     return (
-        f"Means over {options.splits} splits ± standard deviation; difference: paired, to the {POOLED},\n"
+        f"Means over {n_splits} splits ± standard deviation; difference: paired, to the {POOLED},\n"
         "± standard error corrected for overlapping splits; fits of the base and seconds: per split."
     )
 

@@ -34,6 +34,12 @@ examples:
   csf search train.csv --target fraud --metric recall --constraint "precision >= 0.8"
   csf compare breast_cancer --metric gmean --base logistic --splits 5 --out table.csv
   csf predict model.skops new.csv -o scores.csv
+
+exit codes:
+  0    done
+  1    a fault of the program; --debug shows where
+  2    an error in the command or the data, said in one line
+  130  Ctrl-C; a search prints and writes what it has by then
 """
 
 _DATA = f"""\
@@ -169,7 +175,7 @@ def _add_problem_options(command):
         "--bound", **_one_of(BOUNDS), default=SearchConfig.bound, help="kind of upper bound (%(default)s)"
     )
     group.add_argument("--tol", type=_tolerance, metavar="GAP", help="stop when the bound is this close")
-    group.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help="stop in time to be over by then")
+    group.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help="for the whole command")
     group.add_argument("--jobs", type=_jobs, metavar="N", help="parallel workers (1; -1 for all processors)")
 
 
@@ -178,7 +184,7 @@ def _add_shown(group, drawn):
     group.add_argument("--plot", metavar="FILE", help=f"draw {drawn} (.png, .pdf, ...)")
     group.add_argument("--report", metavar="FILE", help="write all of it as one page for a browser (.html)")
     loudness = group.add_mutually_exclusive_group()
-    loudness.add_argument("-v", "--verbose", action="store_true", help="show progress")
+    loudness.add_argument("-v", "--verbose", action="store_true", help="show progress (as on a terminal)")
     loudness.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors and warnings")
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import inspect
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any
 
+import numpy as np
 import sklearn
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from csf import metrics, strategies
 from csf._common.files import replaced
@@ -35,8 +39,14 @@ VERSION = 1
 _PARTS = {"version", "sklearn", "features", "search"}
 
 # What models hold besides the types that skops trusts by itself: scikit-learn's estimators, numpy, scipy. Whole
-# packages are not trusted, as their functions can run code and write files.
-_PLAIN = ("numpy.dtype", "collections.OrderedDict")
+# packages are not trusted, as their functions can run code and write files. The trees of gradient boosting are arrays,
+# which are checked when they have been read; those of forests are compiled objects, which a crafted file can crash
+# while it is read.
+_PLAIN = (
+    "numpy.dtype",
+    "collections.OrderedDict",
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+)
 
 
 def _trusted_types():
@@ -90,6 +100,9 @@ def load_model(path: PathLike, trust: Sequence[str] = ()) -> tuple[CostSearch, F
         )
     try:
         content = require("skops.io", "reading a model").load(path, trusted=sorted(_trusted_types() | set(trust)))
+        for part in _parts_of(content):
+            if isinstance(part, (HistGradientBoostingClassifier, HistGradientBoostingRegressor)):
+                _check_trees(part)
     except Exception as error:  # a damaged file, or one of other versions, can fail anywhere
         raise CliError(f"cannot read {path}: {error}") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT or not content.keys() >= _PARTS:
@@ -102,3 +115,47 @@ def load_model(path: PathLike, trust: Sequence[str] = ()) -> tuple[CostSearch, F
             "matter, train it again",
         )
     return content["search"], Features.from_dict(content["features"])
+
+
+def _parts_of(value: Any) -> Iterator[Any]:
+    """A value and all that it holds, each once."""
+    waiting, seen = [value], set()
+    while waiting:
+        part = waiting.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        yield part
+        if isinstance(part, dict):
+            waiting += [*part.keys(), *part.values()]
+        elif isinstance(part, (list, tuple, set, frozenset)):
+            waiting += part
+        elif isinstance(part, np.ndarray) and part.dtype == object:
+            waiting += part.ravel().tolist()
+        waiting += getattr(part, "__dict__", {}).values()
+
+
+def _check_trees(model: Any) -> None:
+    """Refuse trees that lead out of their arrays: compiled code follows them without a look."""
+    if not hasattr(model, "_predictors"):
+        return
+    categorical = np.flatnonzero(model._bin_mapper.is_categorical_)
+    for tree in chain.from_iterable(model._predictors):
+        nodes, bitsets = tree.nodes, tree.raw_left_cat_bitsets
+        inner = np.flatnonzero(nodes["is_leaf"] == 0)
+        left, right, feature = (nodes[name][inner] for name in ("left", "right", "feature_idx"))
+        by_category = nodes["is_categorical"][inner] != 0
+        sound = (
+            nodes.ndim == 1
+            and nodes.size > 0
+            and (left > inner).all()  # so that every way ends
+            and (right > inner).all()
+            and (np.maximum(left, right) < nodes.size).all()
+            and (feature >= 0).all()
+            and (feature < model.n_features_in_).all()
+            and np.isin(feature[by_category], categorical).all()
+            and (nodes["bitset_idx"][inner][by_category] < bitsets.shape[0]).all()
+            and bitsets.shape[1:] == (8,)
+        )
+        if not sound:
+            raise ValueError("the links of its trees lead out of their arrays; the file is damaged or crafted")

@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.model_selection import train_test_split
+from tqdm import tqdm
 
 from csf._common.files import write_json
 from csf._common.version import __version__
+from csf.cli.budget import Budget, shows_progress
 from csf.cli.errors import CliError, require
 from csf.cli.figures import check_figure, draw_search
 from csf.cli.models import CLASSIFIER, LINEAR
@@ -31,10 +33,13 @@ __all__ = ["run"]
 # Rows of the table of trials.
 _MOST_ROWS = 12
 _RIVALS = ("base as it is", 'base, class_weight="balanced"', POOLED)
+# Share of the time limit for the search itself, where simpler methods are trained beside it.
+_SEARCH = 2 / 3
 
 
 def run(options: Namespace, say: Callable[..., Any]) -> None:
     """Run the command."""
+    budget = Budget(options.time_limit)
     for path in (options.save, options.rule, options.json, options.plot, options.report, options.checkpoint):
         check_output(path)
     check_figure(options.plot)
@@ -46,11 +51,15 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     train, test, origin = _split(problem)
     setup = problem.setup(train)
     say(f"{problem.describe()}\n{_plan(problem, train, test, origin, setup)}\n")
-    search, seconds = _search(problem, setup, train)
+    search, seconds = _search(problem, setup, train, budget.share(1.0 if test is None else _SEARCH))
+    interrupted = search.stop_reason_ == "interrupted"
     say(f"{_trials_table(search, problem)}\n\n{_winner_text(search, problem)}\n")
     results, answers, judged = [], {}, []
     if test is not None:
-        results, answers = _judge_all(problem, setup, search, seconds, train, test)
+        own, labels = _judged_own(problem, search, seconds, test)
+        expected = dict.fromkeys(_RIVALS, 0.0) if interrupted else _expected_seconds(setup, search, seconds)
+        rivals, others, interrupted = _judge_rivals(problem, setup, train, test, expected, budget, interrupted)
+        results, answers = [own, *rivals], {OWN: labels} | others
         say(f"On the {test.y.shape[0]} rows held out:\n\n{_results_table(results, problem)}\n")
         judged = held_out_intervals(problem, search, test, answers)
         say(f"{verdict(problem.metric.name, search, judged)}\n")
@@ -58,6 +67,8 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     if options.report:
         _write_report(options, problem, search, test, answers)
         say(f"report: {options.report}")
+    if interrupted:
+        raise KeyboardInterrupt  # all that there is has been said and written: the exit code tells the rest
 
 
 def _split(problem):
@@ -81,8 +92,8 @@ def _plan(problem, train, test, origin, setup):
     )
 
 
-def _search(problem, setup, train):
-    """Fitted search and its seconds."""
+def _search(problem, setup, train, limit):
+    """Fitted search within a limit of seconds, and what it took."""
     options = problem.options
     search = make_search(
         setup,
@@ -90,7 +101,8 @@ def _search(problem, setup, train):
         options.strategy,
         cv=options.cv,
         pos_label=problem.data.pos_label,
-        verbose=int(options.verbose),
+        verbose=int(shows_progress(options)),
+        time_limit=limit,
         checkpoint=options.checkpoint,
         confidence=options.confidence,
     )
@@ -144,7 +156,7 @@ def _winner_text(search, problem):
         f"{search.best_threshold_:.4g}",
         f"  to expect on new data: {name} {search.corrected_score_:.4f}, 90 % interval "
         f"[{search.score_interval_[0]:.4f}, {search.score_interval_[1]:.4f}]",
-        f"  out-of-fold {name} {search.best_score_:.4f}; {search.stop_reason_}",
+        f"  out-of-fold {name} {search.best_score_:.4f}; {search.stop_reason_}{_part(search, problem)}",
         f"  estimated bound for these parameters and folds: {search.upper_bound_:.4f} ({problem.options.bound}), "
         f"gap {format_number(search.gap_)}",
     ]
@@ -155,23 +167,55 @@ def _winner_text(search, problem):
     return "\n".join(lines)
 
 
-def _judge_all(problem, setup, search, seconds, train, test):
-    """One record for the search and one for each rival, and the labels that all of them predict."""
-    options, answers = problem.options, {}
+def _part(search, problem):
+    limit = problem.options.time_limit
+    stopped = search.stop_reason_.startswith("the time limit")
+    return f", the part of the search in {limit:g} s" if stopped and search.time_limit < _SEARCH * limit + 1e-9 else ""
+
+
+def _judged_own(problem, search, seconds, test):
+    """Record of the search, and the labels that it predicts."""
     predicted = search.predict(test.X) == search.pos_label_
-    answers[OWN] = np.where(predicted, search.pos_label_, search.null_class_)
-    results = [_record(problem, f"csf, {options.strategy}", test, predicted, seconds)]
-    for name in _RIVALS:
-        start = time.perf_counter()
-        try:
-            model = RIVALS[name](setup, train.X, train.is_pos.astype(np.int64), train.weight)
-        except NotApplicable as reason:
-            results.append({"method": name, "skipped": str(reason)})
-            continue
-        predicted, seconds = model.predict(test.X) == 1, time.perf_counter() - start
-        results.append(_record(problem, name, test, predicted, seconds))
-        answers[name] = np.where(predicted, search.pos_label_, search.null_class_)
-    return results, answers
+    record = _record(problem, f"csf, {problem.options.strategy}", test, predicted, seconds)
+    return record, np.where(predicted, search.pos_label_, search.null_class_)
+
+
+def _judge_rivals(problem, setup, train, test, expected, budget, interrupted):
+    """Records of the rivals, the labels that they predict, and whether Ctrl-C ended them."""
+    records, answers = {}, {}
+    # The comparison that counts comes first, so that a time limit leaves it.
+    names = sorted(_RIVALS, key=lambda name: name != POOLED)
+    for name in tqdm(names, disable=not shows_progress(problem.options), desc="csf, rivals", unit="method"):
+        reason = "interrupted" if interrupted else budget.refusal(expected[name])
+        if reason is None:
+            try:
+                records[name], answers[name] = _judged_rival(problem, setup, name, train, test)
+                continue
+            except NotApplicable as error:
+                reason = str(error)
+            except KeyboardInterrupt:
+                interrupted, reason = True, "interrupted"
+        records[name] = {"method": name, "skipped": reason}
+    known = {name: answers[name] for name in _RIVALS if name in answers}
+    return [records[name] for name in _RIVALS], known, interrupted
+
+
+def _judged_rival(problem, setup, name, train, test):
+    """Record of a rival, and the labels that it predicts."""
+    start = time.perf_counter()
+    model = RIVALS[name](setup, train.X, train.is_pos.astype(np.int64), train.weight)
+    predicted, seconds = model.predict(test.X) == 1, time.perf_counter() - start
+    null = train.y[~train.is_pos][0]
+    return _record(problem, name, test, predicted, seconds), np.where(predicted, problem.data.pos_label, null)
+
+
+def _expected_seconds(setup, search, seconds):
+    """About how long each rival takes, by what the search took."""
+    n_settings, training = len(setup.bases()), search.refit_time_
+    choosing = n_settings * len(setup.splits) if n_settings > 1 else 0
+    trial = (seconds - training) / max(search.n_trials_, 1)
+    plain = (choosing + 1) * training
+    return dict.fromkeys(_RIVALS, plain) | {POOLED: len(search.studies_) * trial + training}
 
 
 def _record(problem, method, test, predicted, seconds):

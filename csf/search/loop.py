@@ -82,7 +82,7 @@ class SearchLoop:
 
     def run(self) -> str | None:
         """Run all studies to their ends; why the search ended where that is not what the studies say."""
-        total = sum(study.n_trials for study in self.studies)
+        total = sum(min(study.n_trials, study.strategy.most_trials or study.n_trials) for study in self.studies)
         done = sum(trial.state != "pending" for study in self.studies for trial in study.trials)
         progress = Progress(total=total, done=done, shown=bool(self.verbose))
         resumed = False
@@ -96,6 +96,7 @@ class SearchLoop:
                     for wave in self.trainer.waves(batch):
                         if reason := self._run_wave(wave, progress):
                             return reason
+                progress.finish()
         except KeyboardInterrupt:
             # Ctrl-C asks for what there is, not for an error: hours of trials must not be lost.
             if self._untold is not None:

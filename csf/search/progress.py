@@ -39,3 +39,9 @@ class Progress:
         if self._bar is not None:
             self._bar.set_postfix_str(note(), refresh=False)
             self._bar.update()
+
+    def finish(self) -> None:
+        """All is done, although a strategy or a tolerance may have ended some studies early."""
+        if self._bar is not None:
+            self._bar.total = self._bar.n
+            self._bar.refresh()

@@ -94,6 +94,11 @@ class Strategy(ABC):
         """
 
     @property
+    def most_trials(self) -> int | None:
+        """Number of trials after which nothing is proposed; ``None`` where that is not known before."""
+        return None
+
+    @property
     def name(self) -> str:
         """Short name for tables and plots."""
         return type(self).__name__.lower()

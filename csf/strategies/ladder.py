@@ -55,6 +55,11 @@ class Ladder(Strategy):
     def __post_init__(self) -> None:
         check_count(self.size, "size")
 
+    @property
+    def most_trials(self) -> int:
+        """One a rung."""
+        return self.size
+
     def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
         """First rung that was not tried, see `Strategy.propose`."""
         tried = [math.log(trial.c_fn / trial.c_fp) for trial in trials if trial.c_fn > 0 and trial.c_fp > 0]

@@ -1,6 +1,7 @@
 """csf compare."""
 
 import csv
+import re
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from csf.cli.compare import FitCounter
+from csf.cli.problem import make_search
 from csf.strategies import STRATEGIES
 
 GRID = ("--trials", 3, "--cv", 3, "--splits", 2, "--threshold", "tune", "--normalize", "none")
@@ -123,3 +125,26 @@ def test_the_report_holds_the_table(ok, tmp_path):
     assert "csf, support" in page
     assert "2 splits are few" in page
     assert "iris:1: 150 rows" in page
+
+
+def test_the_time_limit_is_that_of_the_whole_command(ok):
+    """It was that of each search, of which there are many."""
+    text = ok("compare", "iris:1", *QUICK, "--time-limit", 1e-6)
+    assert list(methods_of(text)) == ["exact pooled threshold"]
+    assert "csf, ladder: left out, the time limit of 1e-06 s leaves no time for it" in text
+    assert "base as it is: left out, the time limit of 1e-06 s leaves no time for it" in text
+    assert re.search(r"^\d of \d splits: left out, the time limit of 1e-06 s leaves no time for it, which", text, re.M)
+
+
+def test_searches_share_the_time_that_is_left(ok, monkeypatch):
+    seen = []
+
+    def note(setup, options, strategy, **extra):
+        seen.append(extra["time_limit"])
+        return make_search(setup, options, strategy, **extra)
+
+    monkeypatch.setattr("csf.cli.compare.make_search", note)
+    ok("compare", "iris:1", "--trials", 1, "--cv", 2, "--splits", 2, "--time-limit", 1000)
+    assert len(seen) == 2 * len(STRATEGIES)
+    assert 30 < seen[0] < 1000 / len(seen)
+    assert seen[-1] > 2 * seen[0]

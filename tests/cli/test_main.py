@@ -42,6 +42,13 @@ def test_help_fits_into_100_columns(argv, capsys, monkeypatch):
     assert "\x1b" not in text
 
 
+def test_help_lists_the_exit_codes(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    codes = capsys.readouterr().out.partition("exit codes:\n")[2].splitlines()
+    assert [line.split()[0] for line in codes] == ["0", "1", "2", "130"]
+
+
 def test_help_shows_examples_and_names(capsys):
     with pytest.raises(SystemExit, match="0"):
         main(["--help"])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.cluster import Birch
 from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
@@ -72,6 +73,71 @@ def test_trees_need_trust_because_crafted_ones_can_crash(tmp_path):
     with pytest.raises(CliError, match=r"sklearn\.tree\._tree\.Tree\. .* add --trust sklearn\.tree\._tree\.Tree$"):
         load_model(path)
     np.testing.assert_array_equal(load_model(path, ["sklearn.tree._tree.Tree"])[0].predict(X), search.predict(X))
+
+
+# What splits by category hold besides trees; the commands have none.
+BY_CATEGORY = ["functools.partial", "sklearn.utils.validation.check_array"]
+
+
+def boosted():
+    """A model of gradient boosting with a split by category, and its trees."""
+    categorical = np.column_stack([np.arange(X.shape[0]) % 5, X[:, 0]])
+    base = HistGradientBoostingClassifier(max_iter=3, max_depth=3, categorical_features=[0], random_state=0)
+    y = np.isin(categorical[:, 0], [1, 3]) ^ (X[:, 0] > 15)
+    search = paper_search(base, n_trials=1, cv=2).fit(categorical, y)
+    return search, categorical, [tree for trees in search.best_estimator_._predictors for tree in trees]
+
+
+def test_gradient_boosting_needs_no_trust(tmp_path):
+    search, samples, trees = boosted()
+    assert any(tree.nodes["is_categorical"].any() for tree in trees)
+    save_model(tmp_path / "m.skops", search, FEATURES)
+    assert required_trust(tmp_path / "m.skops") == BY_CATEGORY
+    found, _ = load_model(tmp_path / "m.skops", BY_CATEGORY)
+    np.testing.assert_array_equal(found.decision_function(samples), search.decision_function(samples))
+
+
+def test_gradient_boosting_of_a_command_is_read_without_trust(ok, tmp_path):
+    path = tmp_path / "m.skops"
+    text = ok("search", "iris:1", "--base", "hist-gradient-boosting", "--trials", 1, "--cv", 2, "--save", path)
+    assert text.endswith(f"use it with: csf predict {path} DATA\n")
+    assert len(ok("predict", path, "iris").splitlines()) == 151
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("left", 10**6),
+        ("right", 10**6),
+        ("left", 0),
+        ("right", 0),
+        ("feature_idx", 2),
+        ("feature_idx", 10**9),
+        ("feature_idx", -1),
+        ("bitset_idx", 10**6),
+        ("is_categorical", 1),
+        ("bitsets", np.zeros((9, 1), dtype=np.uint32)),
+        ("nodes", slice(0)),
+    ],
+)
+def test_crafted_trees_of_gradient_boosting_are_refused_before_they_are_followed(tmp_path, field, value):
+    """Compiled code looks at no index; a loop would never end."""
+    search, _, trees = boosted()
+    tree, at = next(
+        (tree, at)
+        for tree in trees
+        for at in np.flatnonzero(tree.nodes["is_leaf"] == 0)
+        if tree.nodes["is_categorical"][at] == (field in ("bitset_idx", "bitsets"))
+    )
+    if field == "bitsets":
+        tree.raw_left_cat_bitsets = value
+    elif field == "nodes":
+        tree.nodes = tree.nodes[value]
+    else:
+        tree.nodes[field][at] = value
+    save_model(tmp_path / "m.skops", search, FEATURES)
+    with pytest.raises(CliError, match=r"cannot read .*m\.skops: the links of its trees lead out of their arrays"):
+        load_model(tmp_path / "m.skops", BY_CATEGORY)
 
 
 def test_foreign_code_is_not_run(tmp_path):

@@ -12,13 +12,16 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+import csf.cli.search
 from csf import CostSearch, Trial
+from csf.cli.budget import Budget
 from csf.cli.persistence import load_model
 from csf.cli.rivals import POOLED
-from csf.cli.search import _valid
+from csf.cli.search import _RIVALS, _valid
 from csf.cli.verdict import verdict
 from csf.metrics import METRICS
 from csf.report.held_out import Judged
+from csf.search.local import LocalTrainer
 from csf.strategies import STRATEGIES
 from csf.thresholding import PlugInClassifier
 
@@ -332,8 +335,109 @@ def test_without_options_it_is_the_plain_call(ok, tmp_path):
     assert all(each["difference"] == pytest.approx(own["value"] - each["value"]) for each in rivals)
 
 
-def test_the_time_limit_reaches_the_search(ok):
-    assert "the time limit of 1e-06 s was reached" in ok("search", "iris:1", "--time-limit", 1e-6)
+def test_the_time_limit_is_that_of_the_whole_command(ok, tmp_path):
+    """The rivals were not under it; what is left out is said."""
+    text = ok("search", "iris:1", "--time-limit", 1e-6, "--json", tmp_path / "r.json")
+    assert "was reached, the part of the search in 1e-06 s" in text
+    for name in _RIVALS:
+        assert re.search(rf"^{re.escape(name)}: left out, the time limit of 1e-06 s leaves no time for it", text, re.M)
+    assert "\ncsf: f1 " in text
+    report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert [each["name"] for each in report["held_out_intervals"]] == ["csf"]
+    assert len(report["trials"]) == 1
+
+
+def test_without_a_held_out_part_the_search_has_all_the_time(ok, tmp_path):
+    def limit(*more):
+        ok("search", "iris:1", *QUICK, "--time-limit", 1000, *more, "--save", tmp_path / "m.skops")
+        return load_model(tmp_path / "m.skops")[0].time_limit
+
+    assert 950 < limit("--test-size", 0) <= 1000
+    assert 600 < limit() <= 2000 / 3
+
+
+@pytest.mark.parametrize("seconds", [0.8, 1.2])
+def test_a_rival_is_trained_where_there_is_time_for_it(seconds):
+    budget = Budget(2.0, clock=iter([10.0, 11.0]).__next__)
+    assert (budget.refusal(seconds) is None) == (seconds <= 1.0)
+    assert Budget(None).refusal(seconds) is Budget(None).share(0.5) is None
+
+
+def test_what_rivals_are_expected_to_take_comes_from_the_search(ok, monkeypatch):
+    """The exact threshold is one trial a setting and a last training; the others train once."""
+    seen = {}
+
+    def note(setup, search, seconds):
+        seen.update(expected=expected(setup, search, seconds), setup=setup, search=search, seconds=seconds)
+        return seen["expected"]
+
+    expected = csf.cli.search._expected_seconds
+    monkeypatch.setattr("csf.cli.search._expected_seconds", note)
+    ok("search", "iris:1", "--param", "C=1,2", "--trials", 2, "--cv", 2)
+    search, training = seen["search"], seen["search"].refit_time_
+    trial = (seen["seconds"] - training) / search.n_trials_
+    plain = pytest.approx(5 * training)
+    assert seen["expected"] == {_RIVALS[0]: plain, _RIVALS[1]: plain, POOLED: pytest.approx(2 * trial + training)}
+
+
+def test_bars_are_shown_on_a_terminal(run, monkeypatch):
+    assert run("search", "iris:1", *QUICK)[2] == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    code, _, err = run("search", "iris:1", *QUICK)
+    assert code == 0
+    assert "trial" in err
+    assert "csf, rivals" in err
+    assert run("search", "iris:1", *QUICK, "--quiet") == (0, "", "")
+
+
+def interrupted_training(monkeypatch, after):
+    """Ctrl-C in the training that follows so many trials."""
+    plain, trained = LocalTrainer.train, []
+
+    def train(self, wave, *, raise_errors):
+        for result in plain(self, wave, raise_errors=raise_errors):
+            if len(trained) == after:
+                raise KeyboardInterrupt
+            trained.append(result)
+            yield result
+
+    monkeypatch.setattr(LocalTrainer, "train", train)
+
+
+def test_an_interrupted_search_writes_what_there_is_and_trains_no_rivals(run, monkeypatch, tmp_path):
+    interrupted_training(monkeypatch, 1)
+    monkeypatch.setattr("csf.cli.search.RIVALS", {})
+    outputs = ["--save", tmp_path / "m.skops", "--json", tmp_path / "r.json", "--rule", tmp_path / "rule.json"]
+    code, out, err = run("search", "iris:1", *QUICK, *outputs, "--report", tmp_path / "r.html")
+    assert code == 130
+    assert err.endswith("csf: error: interrupted\n")
+    assert "; interrupted\n" in out
+    assert all(f"\n{name}: left out, interrupted\n" in out for name in _RIVALS)
+    assert load_model(tmp_path / "m.skops")[0].n_trials_ == 1
+    report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert (len(report["trials"]), len(report["held_out"])) == (1, 4)
+    assert (tmp_path / "rule.json").exists()
+    assert (tmp_path / "r.html").exists()
+
+
+def test_an_interruption_before_the_first_trial_leaves_nothing(run, monkeypatch, tmp_path):
+    interrupted_training(monkeypatch, 0)
+    code, out, err = run("search", "iris:1", *QUICK, "--save", tmp_path / "m.skops")
+    assert (code, err) == (130, "csf: error: interrupted\n")
+    assert "c_fn" not in out
+    assert not (tmp_path / "m.skops").exists()
+
+
+def test_an_interrupted_rival_is_the_last_one(run, monkeypatch, tmp_path):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(csf.cli.search.RIVALS, _RIVALS[0], interrupt)
+    code, out, err = run("search", "iris:1", *QUICK, "--save", tmp_path / "m.skops")
+    assert (code, err) == (130, "csf: error: interrupted\n")
+    assert "\ndifference to the exact pooled threshold: " in out
+    assert all(f"\n{name}: left out, interrupted\n" in out for name in _RIVALS[:2])
+    assert load_model(tmp_path / "m.skops")[0].n_trials_ == 3
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import tqdm
 from builders import paper_search
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_breast_cancer, make_classification
@@ -20,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+from csf import CostSearch
 from csf.bounds import BOUNDS
 from csf.metrics import FBeta, Metric
 from csf.thresholding import sweep
@@ -458,6 +460,30 @@ def test_scikit_learn_callbacks(rare):
     assert isinstance(Recorder(), callback.FitCallback)
     search.set_callbacks(Recorder()).fit(*rare)
     assert tasks == ["setup", "fit", "trial-0-0", "trial-0-1", "trial-0-2", "teardown"]
+
+
+@pytest.mark.parametrize(
+    ("options", "first", "last"),
+    [
+        # Seven values of C, on a ladder of six rungs each; the bar was set to 70.
+        ({"cv": 2}, 42, 42),
+        ({"cv": 2, "n_trials": 2}, 14, 14),
+        # Nobody knows before how many trials a tolerance leaves.
+        ({"cv": 2, "strategy": "cone", "param_grid": None, "tol": 1.0}, 10, 1),
+    ],
+)
+def test_the_progress_bar_ends_at_its_end(rare, options, first, last, monkeypatch):
+    bars = []
+
+    class Bar(tqdm.tqdm):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            bars.append((self, self.total))
+
+    monkeypatch.setattr("tqdm.tqdm", Bar)
+    CostSearch(LinearSVC(), verbose=1, **options).fit(*rare)
+    ((bar, total),) = bars
+    assert (total, bar.n, bar.total) == (first, last, last)
 
 
 def test_progress_bar_shows_the_best(rare, capsys):

@@ -120,17 +120,18 @@ class Data:
 def make_data(kind):
     rng = np.random.default_rng(0)
     sizes = {"few": [0.94], "classes": [0.6, 0.25]}.get(kind, [0.75])
-    noise = 0.0 if kind == "separable" else 0.1
+    noise = 0.0 if kind in ("separable", "subsampled") else 0.1
+    distance = {"separable": 4.0, "subsampled": 4.0}.get(kind, 0.7)
     X, y = make_classification(
         200, 5, n_informative=3, n_redundant=0, n_classes=len(sizes) + 1, n_clusters_per_class=1, weights=sizes,
-        flip_y=noise, class_sep=4.0 if kind == "separable" else 0.7, random_state=3,
+        flip_y=noise, class_sep=distance, random_state=3,
     )  # fmt: skip
     if kind == "counts":
         return Data(X, y, rng.integers(1, 4, y.size).astype(float))
     if kind == "weights":
         return Data(X, y, rng.uniform(0.2, 3.0, y.size))
     if kind == "subsampled":
-        return Data(X, y, np.where(y == 1, 1.0, 6.0))
+        return Data(X, y, np.where(y == 1, 1.0, 5.0))
     if kind == "ties":
         return Data(np.round(X), y)
     if kind == "classes":
@@ -293,7 +294,7 @@ def counts_of_precision(search, data, ratio):
     """Samples found in the calibration part, and true ones among them, from the weighted rate."""
     rate, n = search.guarantee_.rates["precision"], search.guarantee_.n_positives
     candidates = [(t + f, t) for t in range(1, n + 1) for f in range(200) if np.isclose(t / (t + ratio * f), rate)]
-    return min(candidates, default=(0, 0), key=lambda pair: pair[0])
+    return max(candidates, default=(0, 0))
 
 
 def another_share_moves_all(search, options, data):

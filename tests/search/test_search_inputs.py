@@ -6,9 +6,10 @@ from builders import paper_search
 from linear_builders import LAYOUTS
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch
@@ -69,6 +70,12 @@ def search(**options):
 def test_bad_arguments(options, error, message):
     with pytest.raises(error, match=message):
         search(**options).fit(X, y)
+
+
+def test_a_parameter_inside_a_pipeline_is_named_in_full():
+    columns = ColumnTransformer([("numbers", StandardScaler(), [0])])
+    with pytest.raises(ValueError, match=r"Did you mean 'logisticregression__C'\?$"):
+        search(base=make_pipeline(columns, LogisticRegression()), param_grid={"C": [1.0]}).fit(X, y)
 
 
 def test_threshold_needs_scores():
