@@ -82,7 +82,7 @@ def stable_choice(
     >>> store.add((0, 0), score=rng.normal(size=500) + 1.5 * is_pos, threshold=0.9, value=0.6)
     >>> from csf.metrics import FBeta
     >>> stable_choice(store, FBeta()).threshold
-    1.189
+    1.239
     """
     if metric.constraint is not None or not len(store):
         return None
