@@ -11,6 +11,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import (
+    check_sample_weight_equivalence_on_dense_data,
+    check_sample_weight_equivalence_on_sparse_data,
+)
 from sklearn_checks import FirstClassNull, SecondClassPositive, any_labels, faults_of
 
 import csf.online
@@ -144,6 +148,15 @@ def expected_failures(estimator):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_family(family):
     assert not faults_of(FAMILIES[family], expected_failures(FAMILIES[family]))
+
+
+@pytest.mark.parametrize("base", [LinearSVC(), FAST_LOGISTIC], ids=["svm", "logistic"])
+@pytest.mark.parametrize(
+    "check", [check_sample_weight_equivalence_on_dense_data, check_sample_weight_equivalence_on_sparse_data]
+)
+def test_in_the_plain_call_a_weight_is_a_repetition(check, base):
+    """With the check's own folds."""
+    check("CostSearch", CostSearch(base))
 
 
 @pytest.mark.slow

@@ -87,7 +87,7 @@ def assess(store: ScoreStore, metric: str | Metric, winner: TrialKey, *, random_
     >>> store.add((0, 0), score=rng.normal(size=500) + is_pos, threshold=0.5, value=0.48)
     >>> found = assess(store, "f1", (0, 0))
     >>> found.corrected_score, found.score_interval, found.threshold_interval
-    (0.46, (0.405, 0.512), (0.241, 1.326))
+    (0.461, (0.408, 0.513), (0.241, 1.24))
     """
     # Chance has little say in percentiles of many samples, and draws of them take their time.
     n_draws = N_DRAWS if store.copies.sum() <= LARGE else N_DRAWS_OF_MANY

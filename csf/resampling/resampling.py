@@ -103,7 +103,7 @@ class Resampling:
     ...     store.add((0, number), score=rng.normal(size=500) + is_pos, threshold=0.5, value=0.48)
     >>> sampled = Resampling(store, "f1")
     >>> sampled.corrected_score
-    0.465
+    0.463
     """
 
     def __init__(

@@ -83,7 +83,7 @@ class GainRule:
     ...     store.add((0, number), score=score, threshold=0.5, value=value, neutral=number == 0)
     >>> choice = GainRule().choose(store, "f1")
     >>> choice.key, choice.best, choice.gain, choice.luck
-    ((0, 0), (0, 3), 0.04, 0.013)
+    ((0, 0), (0, 3), 0.04, 0.011)
     """
 
     min_gain: float = 1.5

@@ -45,7 +45,7 @@ class StableChoice(NamedTuple):
 def stable_choice(
     store: ScoreStore, metric: Metric, *, among: TrialKey | None = None, margin: float = 0.0, random_state: int = 0
 ) -> StableChoice | None:
-    """Choose a trial by the mean of its best values over bootstrap draws, and cut it where its best cuts are on average.
+    """Choose a trial by the mean of its best values over bootstrap draws, and cut it at the mean of its best cuts.
 
     The largest of many values, and the cut at which it is reached, follow the noise of a few held-out positives. Draws
     of the samples, with every trial's cut tuned again on each, say which trial is good however that noise falls.
@@ -82,7 +82,7 @@ def stable_choice(
     >>> store.add((0, 0), score=rng.normal(size=500) + 1.5 * is_pos, threshold=0.9, value=0.6)
     >>> from csf.metrics import FBeta
     >>> stable_choice(store, FBeta()).threshold
-    1.189
+    1.239
     """
     if metric.constraint is not None or not len(store):
         return None

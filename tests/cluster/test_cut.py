@@ -157,3 +157,14 @@ def test_a_metric_of_ones_own_that_only_falls():
     is_pos = rng.random(5000) < 0.2
     score = rng.normal(size=5000) + is_pos
     check_equal(counted_cut(parted(is_pos, score), Youden(), n_edges=40, n_listed=50), sweep(is_pos, score), Youden())
+
+
+@pytest.mark.parametrize("sizes", SIZES)
+def test_a_smaller_violation_is_looked_for_where_values_are_small(sizes):
+    """Infinite scores that are always found keep precision below 0.6; the cut closest to it has a small recall."""
+    score = np.r_[[INF] * 11, 9, 8.5, 8, np.linspace(7, 5, 20), [1] * 5]
+    is_pos = np.r_[[1], [0] * 10, [1] * 3, [0] * 20, [1] * 5].astype(bool)
+    metric = aim("recall", "precision >= 0.6")
+    found = counted_cut(parted(is_pos, score, own_cut=5.0), metric, n_edges=sizes[0], n_listed=sizes[1])
+    assert found.cut.threshold == 7.5
+    check_equal(found, sweep(is_pos, score), metric)

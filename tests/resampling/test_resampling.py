@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import beta, norm
 
 from csf.metrics import FBeta
 from csf.resampling import Resampling, ScoreStore, assess, best_rows, mean_assessment
@@ -36,7 +36,7 @@ def true_f1(threshold, pos):
 
 def drawn(n_samples, n_draws, random_state):
     """All bootstrap draws in one array."""
-    return np.concatenate(list(bootstrap_counts(n_samples, n_draws, random_state)), axis=1)
+    return np.concatenate(list(bootstrap_counts(np.ones(n_samples, dtype=int), n_draws, random_state)), axis=1)
 
 
 def test_draws():
@@ -45,11 +45,26 @@ def test_draws():
     assert (counts[:, :4] == drawn(50, 4, random_state=3)).all()
     assert (counts != drawn(50, 7, random_state=4)).any()
     is_pos = np.arange(50) < 7
-    parts = partition_counts(is_pos, 3, 4, random_state=0)
+    parts = partition_counts(is_pos, np.ones(50, dtype=int), 3, 4, random_state=0)
     assert ((parts == 0).reshape(50, 4, 3).sum(axis=2) == 1).all()
     assert set((parts[is_pos] == 0).sum(axis=0)) == {2, 3}
     # a sample counts no less often than it was drawn, up to what fits
     assert drawn(1, 1, 0)[0, 0] == 1
+
+
+def test_units_of_several_samples_are_drawn_as_these_are():
+    copies = np.array([3, 0, 700, 1, 40])
+    counts = np.concatenate(list(bootstrap_counts(copies, 200, 0)), axis=1)
+    assert (counts.sum(axis=0) == copies.sum()).all()
+    np.testing.assert_allclose(counts.mean(axis=1), copies, atol=4 * np.sqrt(copies.max() / 200))
+    assert counts[2].std() == pytest.approx(np.sqrt(700 * 44 / 744), rel=0.2)
+    is_pos = np.array([True, True, False, False, False])
+    held = partition_counts(is_pos, copies, 3, 5, random_state=0).reshape(5, 5, 3)
+    left_out = copies[:, None, None] - held.astype(int)
+    assert (left_out >= 0).all()
+    assert (left_out.sum(axis=2) == copies[:, None]).all()
+    assert (left_out[0] == 1).all()  # each third of the positives has one of the three
+    assert set(left_out[2:].sum(axis=0).ravel()) == {247}
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -73,9 +88,9 @@ def test_a_repeated_cross_validation_is_no_larger_sample():
     assert once.score_errors((0, 0)) == pytest.approx(thrice.score_errors((0, 0)), abs=1e-6)
 
 
-def test_equal_weights_change_nothing_and_weights_of_zero_take_away():
+def test_equal_weights_that_are_no_counts_change_nothing():
     plain = Resampling(store_of(), "f1")
-    weighted = Resampling(store_of(weight=np.full(400, 3.0)), "f1")
+    weighted = Resampling(store_of(weight=np.full(400, 2.7)), "f1")
     assert plain.corrected_score == pytest.approx(weighted.corrected_score, abs=1e-6)
     assert plain.threshold_interval((0, 1)) == pytest.approx(weighted.threshold_interval((0, 1)))
 
@@ -101,6 +116,52 @@ def test_hopeless_trials_are_left_out_and_change_nothing():
     sampled = Resampling(with_noise, "f1", keep=[(0, 20)])
     assert set(sampled.keys) - set(Resampling(store, "f1").keys) == {(0, 20)}
     assert sampled.corrected_score == Resampling(store, "f1").corrected_score
+
+
+def test_what_is_a_few_errors_behind_can_still_win():
+    """Decisions that miss other positives each: behind by 2.5 and by 6 standard errors of the difference."""
+    store = ScoreStore(np.arange(2000) < 1000)
+    for number in range(13):
+        store.add((0, number), decided=np.arange(2000) < 900, value=0.9)
+    for number, n_missed in ((13, 36 + 100), (14, 140 + 100)):
+        missed = (np.arange(2000) >= 1000) | (np.arange(2000) < n_missed)
+        store.add((0, number), decided=~missed, value=1 - n_missed / 1000)
+    keys = Resampling(store, "recall").keys
+    spread = [np.sqrt(100 + n) / 1000 for n in (136, 240)]
+    assert 1.5 < 0.036 / spread[0] < 4 < 0.14 / spread[1]
+    assert ((0, 13) in keys, (0, 14) in keys) == (True, False)
+
+
+def test_intervals_hold_nine_of_ten_draws():
+    found = assess(store := store_of(), "f1", (0, 0))
+    low, high = np.quantile(found.errors, [0.05, 0.95], method="nearest") + found.corrected_score
+    assert found.score_interval == (low, high)
+    thresholds = Resampling(store, "f1", keep=[(0, 0)]).thresholds((0, 0))
+    assert found.threshold_interval == tuple(np.quantile(thresholds, [0.05, 0.95], method="nearest"))
+
+
+@pytest.mark.parametrize("right", [True, False], ids=["all right", "all wrong"])
+@pytest.mark.parametrize("metric", ["f1", "recall", "precision", "gmean"])
+def test_decisions_without_exception_leave_room_for_one(metric, right):
+    """Where none of 12 positives is missed, 1 of 8 may be; that none of 138 negatives is right says more."""
+    is_pos = np.arange(150) < 12
+    store = ScoreStore(is_pos)
+    store.add((0, 0), decided=is_pos == right, value=float(right))
+    low, high = assess(store, metric, (0, 0)).score_interval
+    assert (0.02 if right else 0.004) < high - low < 0.25
+    assert (high == 1.0) if right else (low == 0.0)
+
+
+def test_the_interval_of_a_share_is_that_of_jeffreys():
+    is_pos, wide = np.arange(400) < 200, {}
+    for n_missed in (0, 1, 3, 60):
+        store = ScoreStore(is_pos)
+        store.add((0, 0), decided=is_pos & (np.arange(400) >= n_missed), value=1 - n_missed / 200)
+        errors = Resampling(store, "recall", n_draws=4000).score_errors((0, 0))
+        wide[n_missed] = np.subtract(*np.quantile(errors, [0.95, 0.05]))
+        low, high = beta.ppf([0.05, 0.95], n_missed + 0.5, 200 - n_missed + 0.5)
+        assert wide[n_missed] == pytest.approx(high - low, rel=0.15)
+    assert sorted(wide.values()) == list(wide.values())
 
 
 def test_few_samples_give_a_number_or_nan():

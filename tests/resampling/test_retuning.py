@@ -112,6 +112,34 @@ def test_many_cuts_are_thinned_and_lose_next_to_nothing():
     assert best.value - 2e-4 < found.value[0, 0] <= best.value + 1e-12
 
 
+def test_the_threshold_of_the_trial_is_never_thinned_out():
+    rng = np.random.default_rng(0)
+    is_pos = rng.random(20_000) < 0.4
+    score = (rng.normal(size=20_000) + is_pos).astype(np.float32)
+    store, cuts = ScoreStore(is_pos), np.sort(score)[[2000, 7003, 9001, 13_007, 17_011]]
+    for number, threshold in enumerate(cuts.tolist()):
+        store.add((0, number), score=score, threshold=threshold, value=0.0)
+        row = CodedRow.of(store[0, number], store)
+        assert 1000 < row.thresholds.size < 1100
+        at = np.flatnonzero(row.thresholds == threshold)
+        assert at.size == 1
+        # ... and finds what it finds.
+        assert np.count_nonzero(row.codes <= at[0]) == np.count_nonzero(score >= threshold)
+
+
+@pytest.mark.parametrize("weight", [None, 3.0], ids=["rows", "copies"])
+def test_samples_that_are_held_out_often_have_no_more_cuts(weight):
+    """The ends of runs of positives, and about 256 besides."""
+    rng, sizes = np.random.default_rng(0), []
+    for repeats in (1, 5):
+        samples = np.tile(np.arange(3000), repeats)
+        is_pos = samples < 8
+        store = ScoreStore(is_pos, None if weight is None else np.full(samples.size, weight), samples=samples)
+        store.add((0, 0), score=rng.normal(size=samples.size), threshold=None, value=0.0)
+        sizes.append(CodedRow.of(store[0, 0], store).thresholds.size - np.count_nonzero(is_pos))
+    assert all(200 < size < 290 for size in sizes)
+
+
 def test_a_cut_in_the_middle_divides_what_the_draw_leaves_out():
     """Positives above negatives: whatever is left out, the cut between what is held takes as many from both sides."""
     is_pos = np.arange(20) >= 10

@@ -78,3 +78,24 @@ def test_stores_are_kept_by_formats_that_know_plain_keys_alone(way):
     np.testing.assert_array_equal(again[0, 1].score, store[0, 1].score)
     again.add((1, 0), score=np.array([0.1, 0.4, 0.8]), value=0.5)
     assert (len(again), len(store)) == (2, 1)
+
+
+def test_whole_weights_are_counts_and_others_are_shares():
+    samples = np.array([0, 1, 2, 0, 1, 2])
+    counted = ScoreStore(samples == 1, np.array([2.0, 0.0, 3.0, 2.0, 0.0, 3.0]), samples=samples)
+    assert counted.copies.tolist() == [2, 0, 3]
+    assert counted.importance is None
+    shares = ScoreStore(samples == 1, np.array([2.5, 0.0, 3.0, 2.5, 0.0, 3.0]), samples=samples)
+    assert shares.copies.tolist() == [1, 0, 1]
+    assert shares.importance.tolist() == [2.5, 0.0, 3.0, 2.5, 0.0, 3.0]
+    assert (counted.repeats, shares.repeats) == (2.0, 2.0)
+    given = ScoreStore(samples == 1, shares.weight, samples=samples, copies=np.array([5, 1, 2]))
+    assert given.importance.tolist() == [0.5, 0.0, 1.5, 0.5, 0.0, 1.5]
+
+
+def test_scores_whose_order_single_precision_would_lose_are_kept_as_they_are():
+    store = ScoreStore(IS_POS)
+    score = np.linspace(0.0, 1.0, 1000)
+    score[500] = np.nextafter(score[499], 1.0)
+    store.add((0, 0), score=score, value=0.5)
+    assert store[0, 0].score.dtype == np.float64

@@ -179,8 +179,28 @@ def test_weight_k_is_the_row_repeated_k_times(rare):
     assert [t.t for t in first.trials_] == [t.t for t in second.trials_]
     np.testing.assert_allclose([t.score for t in first.trials_], [t.score for t in second.trials_], atol=1e-12)
     assert first.best_threshold_ == pytest.approx(second.best_threshold_, abs=1e-5)
-    bounds = [search.upper_bound_ - search.bound_margin_ for search in (first, second)]
-    assert bounds[0] == pytest.approx(bounds[1], abs=1e-9)  # as a margin, copies of a sample pass for more of them
+    assert first.upper_bound_ == pytest.approx(second.upper_bound_, abs=1e-9)
+    assert first.corrected_score_ == pytest.approx(second.corrected_score_, abs=1e-9)
+
+
+@pytest.mark.parametrize("base", [LogisticRegression(tol=1e-8, max_iter=2000), LinearSVC(tol=1e-8)])
+def test_weight_k_is_the_row_repeated_k_times_in_the_plain_call(rare, base):
+    X, y = rare
+    times = np.random.default_rng(1).integers(0, 4, len(y))
+    splits = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
+    rows = np.repeat(np.arange(len(y)), times)
+    repeated = [(np.flatnonzero(np.isin(rows, train)), np.flatnonzero(np.isin(rows, test))) for train, test in splits]
+    first = CostSearch(base, cv=splits).fit(X, y, sample_weight=times)
+    second = CostSearch(base, cv=repeated).fit(X[rows], y[rows])
+    np.testing.assert_array_equal(first.predict(X), second.predict(X))
+    assert first.best_index_ == second.best_index_
+    for name in ("best_score_", "corrected_score_", "score_interval_", "bound_margin_", "upper_bound_"):
+        assert getattr(first, name) == pytest.approx(getattr(second, name), abs=1e-6), name
+    assert first.best_threshold_ == pytest.approx(second.best_threshold_, abs=1e-4)
+    one, other = (search.at_prevalence(0.4) for search in (first, second))
+    assert (one.corrected_score_, *one.score_interval_) == pytest.approx(
+        (other.corrected_score_, *other.score_interval_)
+    )
 
 
 @pytest.mark.parametrize("strategy", ["cone", "grid"])

@@ -4,10 +4,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.special import expit, logit
+from sklearn.base import BaseEstimator, ClassifierMixin
 
+from csf import CostSearch
 from csf.metrics import Constrained, FBeta, get_metric
 from csf.metrics.constraint import get_constraint
-from csf.resampling import ScoreStore
+from csf.resampling import Resampling, ScoreStore
 from csf.search.stable_choice import N_DRAWS, stable_choice
 
 
@@ -31,20 +34,19 @@ def scores(n=300, seed=0, shift=1.5):
 
 
 def test_the_cut_is_the_mean_of_the_best_cuts_of_draws():
-    """Literally, on the same draws."""
-    from csf.resampling.draws import bootstrap_counts
-
+    """Literally, on the same draws: the mean of the log-odds of what they find."""
     is_pos, score = scores()
     score = score.astype(np.float32).astype(float)
     value, cut = best_cut(score, is_pos, np.ones(300), None)
     store = ScoreStore(is_pos)
     store.add((0, 0), score=score, threshold=cut, value=value)
-    counts = np.concatenate(list(bootstrap_counts(300, N_DRAWS, 0)), axis=1)
-    drawn = [best_cut(score, is_pos, counts[:, k].astype(float), None) for k in range(N_DRAWS)]
+    thresholds = Resampling(store, FBeta(), n_draws=N_DRAWS).thresholds((0, 0))
+    expected = expit(logit([np.mean(score >= threshold) for threshold in thresholds]).mean())
     found = stable_choice(store, FBeta())
-    # Cuts between the same two scores of a draw are the same to it; ours lie in the middle of all samples' scores.
-    assert found.threshold == pytest.approx(np.mean([c for _, c in drawn]), abs=0.05)
+    assert np.mean(score >= found.threshold) == pytest.approx(expected, abs=0.51 / 300)
+    assert np.quantile(score, 1 - expected) == pytest.approx(found.threshold, abs=0.02)
     assert found.profile.fn == pytest.approx(np.mean(is_pos & (score < found.threshold)))
+    assert found.threshold != cut
 
 
 def test_the_winner_is_best_on_average_not_once():
@@ -69,15 +71,16 @@ def test_equals_are_decided_for_the_first():
 def test_between_two_distant_cuts_the_better_one_is_taken_not_their_mean():
     """Half of the positives is far above all negatives, the other half just above them: both ends are good cuts."""
     rng = np.random.default_rng(0)
-    is_pos = np.arange(400) < 20
-    score = np.where(np.arange(400) < 10, 20.0, rng.normal(size=400))
-    score[10:20] = 2.0
-    score[20:48] = np.linspace(3.0, 10.0, 28)  # in between there are negatives alone
-    value, cut = best_cut(score, is_pos, np.ones(400), None)
+    is_pos = np.arange(3000) < 200
+    score = np.where(np.arange(3000) < 100, 20.0, rng.normal(size=3000).clip(max=1.9))
+    score[100:200] = 2.0
+    score[200:400] = np.linspace(3.0, 10.0, 200)  # in between there are negatives alone
+    value, cut = best_cut(score, is_pos, np.ones(3000), None)
     store = ScoreStore(is_pos)
     store.add((0, 0), score=score, threshold=cut, value=value)
-    found = stable_choice(store, FBeta())
-    assert found.threshold == cut or FBeta().of(found.profile) >= value - 0.15
+    drawn = Resampling(store, FBeta(), n_draws=N_DRAWS).thresholds((0, 0))
+    assert min(np.mean(drawn > 11), np.mean(drawn < 3)) > 0.1
+    assert stable_choice(store, FBeta()).threshold == cut
 
 
 @pytest.mark.parametrize("name", ["f2", "gmean", "jaccard", "mcc"])
@@ -104,6 +107,50 @@ def test_a_cut_at_infinity_stays_there():
     store = ScoreStore(is_pos)
     store.add((0, 0), score=np.zeros(20), threshold=-np.inf, value=2 / 3)
     assert stable_choice(store, FBeta()).threshold == -np.inf
+
+
+def test_infinite_scores_have_a_cut_too():
+    is_pos, score = scores()
+    score[[0, 1, 60]], score[-5:] = np.inf, -np.inf
+    value, cut = best_cut(score, is_pos, np.ones(300), None)
+    store = ScoreStore(is_pos)
+    store.add((0, 0), score=score, threshold=cut, value=value)
+    assert stable_choice(store, FBeta()).threshold == pytest.approx(cut, abs=0.5)
+
+
+@pytest.mark.parametrize("base", ["scores", "ties"])
+def test_one_ranking_finds_the_same_samples_on_any_scale_and_in_any_order(base):
+    """As users call it, with a model that is fitted already."""
+    rng = np.random.default_rng(1)
+    y = (rng.random(600) < 0.15).astype(int)
+    score = rng.normal(size=600) + 1.3 * y
+    score = score.round(1) if base == "ties" else score
+    found = []
+    for scale in (np.asarray, lambda s: 3e4 * s - 7e3, lambda s: np.exp(2 * s), lambda s: expit(4 * s)):
+        search = CostSearch(Given(scale).fit(), cv="prefit").fit(score[:, None], y)
+        found.append(search.predict(score[:, None]))
+    order = rng.permutation(600)
+    search = CostSearch(Given(np.asarray).fit(), cv="prefit").fit(score[order, None], y[order])
+    found.append(search.predict(score[:, None]))
+    assert 20 < found[0].sum() < 300
+    assert (np.array(found) == found[0]).all()
+
+
+class Given(ClassifierMixin, BaseEstimator):
+    """Scores by the first feature, as they are or on another scale."""
+
+    def __init__(self, scale):
+        self.scale = scale
+
+    def fit(self, X=None, y=None):
+        self.classes_, self.n_features_in_ = np.array([0, 1]), 1
+        return self
+
+    def decision_function(self, X):
+        return self.scale(X[:, 0])
+
+    def predict(self, X):
+        return (self.decision_function(X) >= 0).astype(int)
 
 
 def test_where_costs_hardly_change_the_model_they_have_to_gain_more():
