@@ -43,6 +43,13 @@ def long_csr(X):
     return X
 
 
+def full_csr(X):
+    """CSR that stores its zeros too."""
+    shape = X.shape
+    columns, ends = np.tile(np.arange(shape[1]), shape[0]), np.arange(shape[0] + 1) * shape[1]
+    return sparse.csr_array((X.ravel().copy(), columns, ends), shape=shape)
+
+
 LAYOUTS = {
     "C order": np.ascontiguousarray,
     "Fortran order": np.asfortranarray,
@@ -51,7 +58,9 @@ LAYOUTS = {
     "CSR matrix": sparse.csr_matrix,
     "64-bit CSR": long_csr,
     "unsorted CSR": unsorted_csr,
+    "CSR with zeros": full_csr,
     "CSC": sparse.csc_array,
+    "COO": sparse.coo_array,
 }
 
 

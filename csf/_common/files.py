@@ -24,6 +24,8 @@ __all__ = ["read_record", "replaced", "write_figure", "write_json", "write_recor
 
 # File systems take names of up to 255 bytes; what is written beside a file needs a longer one.
 _LONGEST = 200
+# Why a device takes no more bytes of a file.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 @contextmanager
@@ -38,6 +40,18 @@ def replaced(path: PathLike, mode: str = "w", **options: Any) -> Iterator[Any]:
     if mode == "w":
         options = {"encoding": "utf-8"} | options
     path = os.fsdecode(path)
+    try:
+        with _replaced(path, mode, options) as file:
+            yield file
+    except OSError as error:
+        if error.errno not in _FULL or error.filename is not None:
+            raise
+        # Writing to an open file, which is what fails then, knows no name.
+        raise OSError(error.errno, error.strerror, path) from error
+
+
+@contextmanager
+def _replaced(path, mode, options):
     known = _known(path)
     if known is not None and not stat.S_ISREG(known.st_mode):
         with open(path, mode, **options) as file:  # a folder is refused here

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state, column_or_1d, indexable
 from sklearn.utils.multiclass import type_of_target
 
 from csf._common.names import did_you_mean
+from csf._common.sparse import canonical_csr
 from csf._common.typing import Array, BoolArray, FloatArray, Label, RandomState_, Samples
 from csf._common.warn import warn
 
@@ -57,6 +58,12 @@ def check_labels(y: ArrayLike) -> tuple[Array, Array]:
         raise ValueError("y is empty (0 samples); at least one sample of each class is needed")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError("Input y contains NaN or infinity; drop those rows or give them a class")
+    if labels.dtype.kind == "f" and not hasattr(y, "dtype") and (np.abs(labels) >= 2.0**53).any():
+        # numpy makes floats of a list of integers that no integer type holds together: different ones become equal.
+        raise ValueError(
+            f"Input y holds labels such as {labels[np.argmax(np.abs(labels))]:.17g}, which are not exact as floats, "
+            "so that different ones may become one; give integers of 64 bits as an array, or texts"
+        )
     of_objects = labels.dtype.kind == "O"
     if of_objects and any(label is None or (isinstance(label, float) and label != label) for label in labels):
         raise ValueError("Input y contains missing labels (None or NaN); drop those rows or give them a class")
@@ -109,7 +116,10 @@ def check_binary_target(y: ArrayLike, pos_label: Label = None) -> tuple[Array, B
 
 
 def check_samples(X: Samples, y: ArrayLike) -> tuple[Samples, Any]:
-    """Check that samples and labels are in memory and equally many, and return them in a form that can be indexed."""
+    """Check that samples and labels are in memory and equally many, and return them in a form that can be indexed.
+
+    Sparse samples come back in one form, however they are stored.
+    """
     for name, value in (("X", X), ("y", y)):
         way = _way_into_memory(name, value)
         if way is not None:
@@ -120,7 +130,7 @@ def check_samples(X: Samples, y: ArrayLike) -> tuple[Samples, Any]:
                 f"{name} must be in memory, got a {kind}, which can only be read in pieces; give {way}{more}"
             )
     alike = indexable(X, y)
-    return alike[0], alike[1]
+    return canonical_csr(alike[0]), alike[1]
 
 
 def _way_into_memory(name: str, value: Any) -> str | None:

@@ -75,6 +75,6 @@ def ceiling(
         return Ceiling(value, 0.0)
     told = sum(trial.state == "complete" for trial in trials)
     # What models differ by is as fresh in a repeat of the folds as in new samples.
-    error = standard_error(store, best, metric) * np.sqrt(store.n_samples / store.is_pos.size)
+    error = standard_error(store, best, metric) / np.sqrt(store.repeats)
     margin = min(_ERRORS * told**-_FALL * float(error), max(metric.range(pos)[1] - value, 0.0))
     return Ceiling(value, margin)

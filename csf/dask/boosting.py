@@ -13,6 +13,7 @@ from csf._common.sklearn import clone
 from csf._common.typing import Array, Estimator, Label, Samples
 from csf.dask.base import DaskBase, Scorer
 from csf.dask.collections import is_frame
+from csf.dask.watch import with_all_workers
 from csf.trainers.base import Training
 
 if TYPE_CHECKING:
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from csf.dask.survey import Survey
 
 __all__ = ["BoostingBase", "LightGBMBase", "XGBoostBase"]
-
-# So many times a training is repeated during which workers were lost: it needs all of them until its end.
-_ATTEMPTS = 5
 
 
 class BoostingBase(DaskBase):
@@ -55,18 +53,10 @@ class BoostingBase(DaskBase):
     def _trained(self, job: Job, data: DaskData, found: Survey, pos_label: Label) -> Training | Exception:
         from distributed import get_client
 
-        client = get_client()
-        for _ in range(_ATTEMPTS - 1):
-            workers = _workers(client)
-            try:
-                return Training(self._fit(clone(job.base), *_collections(job, data, found, pos_label)))
-            except Exception as error:
-                # Lost workers take their part of the trees with them, and their libraries say so in many ways.
-                if workers <= _workers(client):
-                    return error
-                # Those that were killed are back soon, where anyone looks after them.
-                client.wait_for_workers(1)
-        return Training(self._fit(clone(job.base), *_collections(job, data, found, pos_label)))
+        def train() -> Training:
+            return Training(self._fit(clone(job.base), *_collections(job, data, found, pos_label)))
+
+        return with_all_workers(get_client(), train)
 
     @abstractmethod
     def _fit(self, base: Estimator, X: Any, y: Any, weight: Any) -> Estimator:
@@ -126,11 +116,6 @@ class LightGBMBase(BoostingBase):
 def _probabilities(model: Estimator, X: Samples) -> Array:
     """Probabilities of the positive class."""
     return np.asarray(model.predict_proba(X), dtype=np.float64)[:, 1]
-
-
-def _workers(client: Any) -> set[str]:
-    """Addresses of the cluster's workers."""
-    return set(client.scheduler_info(n_workers=-1)["workers"])
 
 
 def _collections(job: Job, data: DaskData, found: Survey, pos_label: Label) -> tuple[Any, Any, Any]:

@@ -133,7 +133,8 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     -----
     Weights, labels and fold numbers must have the partitions of the samples; arrays with known chunks are aligned. A
     pass reads each partition anew, unless the collections were persisted. Workers may be lost: Dask computes their
-    part again, and the boosting libraries, which need all workers until the end of a training, begin it again.
+    part again. The boosting libraries need all workers until the end of a training: where one leaves, the training is
+    begun anew with those that are there, five times at most, then it is a RuntimeError.
 
     Where the folds hold more than 2^20 rows, their scores stay in the partitions, and the exact best cut of each trial
     comes from counts (`csf.cluster.counted_cut`). What draws samples again cannot be had of counts: ``"stable"`` is

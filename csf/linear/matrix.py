@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from types import ModuleType
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from csf._common.indices import small_indices
+from csf._common.sparse import canonical_csr
 from csf._common.typing import Array, IntArray, Samples
 from csf.linear import _csr, _dense
 from csf.linear._descent import descend_csr, descend_dense
@@ -46,14 +48,12 @@ class Rows:
 
     def __init__(self, X: Samples, at: IntArray | None = None, *, constant: float = 1.0) -> None:
         self.constant = float(constant)
-        self.X: Any = X
+        # Stored zeros would count in what a look at the rows costs, and so change when solvers stop.
+        self.X: Any = canonical_csr(X)
         # What the compiled loops want of the matrix. Loops of both kinds take the same arguments behind that.
         self._parts: tuple[Any, ...]
         if sparse.issparse(X):
-            if X.format != "csr" or not X.has_canonical_format:
-                X = self.X = sparse.csr_array(X, copy=X.format == "csr")
-                X.sum_duplicates()
-            self._parts = (X.data, X.indices, X.indptr)
+            self._parts = (self.X.data, self.X.indices, self.X.indptr)
         else:
             self.X = np.ascontiguousarray(X)
             self._parts = (self.X,)
@@ -72,7 +72,9 @@ class Rows:
         Rows
             The view; nothing is copied.
         """
-        return Rows(self.X, at, constant=self.constant)
+        view = copy(self)
+        view.at = small_indices(np.asarray(at), self.X.shape[0])
+        return view
 
     @property
     def is_sparse(self) -> bool:

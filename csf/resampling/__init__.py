@@ -1,9 +1,9 @@
 """What held-out scores of many trials say besides the largest value: its optimism, its error, and other winners."""
 
 from csf.resampling.assessment import AssessedMixin, Assessment, assess, mean_assessment
+from csf.resampling.outcomes import standard_error
 from csf.resampling.resampling import Resampling, Rule, best_rows
 from csf.resampling.retuning import CodedRow, Retuned, retune
-from csf.resampling.standard_error import standard_error
 from csf.resampling.store import MAX_BYTES, ScoreRow, ScoreStore, TrialKey
 
 __all__ = [

@@ -8,40 +8,42 @@ __all__ = ["best_ratios", "candidate_cuts", "code_samples", "count_drawn", "coun
 
 
 @njit(cache=True)
-def count_drawn(drawn, counts):
-    """Add up in ``counts``, of uint8, how often each sample was drawn; 255 stands for more."""
+def count_drawn(drawn, counts, most):
+    """Add up in ``counts`` how often each unit was drawn; ``most`` stands for more."""
     for sample in drawn:
-        if counts[sample] < 255:
+        if counts[sample] < most:
             counts[sample] += 1
 
 
 @njit(cache=True)
-def candidate_cuts(score, is_pos, order, every, keep, cuts):
+def candidate_cuts(score, is_pos, copies, order, every, keep, cuts):
     """Write how many entries are found at each cut that can be the best one. Return the number of cuts.
 
     ``order`` sorts the scores downwards. A cut that is worth a look ends a run of positives: going on to the end of it
-    costs nothing. Besides, every ``every``-th cut counts, and the one at ``keep`` entries. Groups of equal scores are
-    never divided. The first cut, of nothing, is left out where scores of +inf make it impossible.
+    costs nothing. Besides, a cut counts after ``every`` ``copies``, and the one at ``keep`` entries. Groups of equal
+    scores are never divided. The first cut, of nothing, is left out where scores of +inf make it impossible.
     """
     n_entries, size = order.shape[0], 0
     if n_entries == 0 or score[order[0]] < np.inf:
         cuts[0] = 0
         size = 1
-    last = 0
+    since = 0  # copies after the last cut
     start, had_pos = 0, False
     while start < n_entries:
-        stop, any_pos, any_neg = start, False, False
+        stop, any_pos, any_neg, found = start, False, False, 0
         while stop < n_entries and score[order[stop]] == score[order[start]]:
             if is_pos[order[stop]]:
                 any_pos = True
             else:
                 any_neg = True
+            found += copies[order[stop]]
             stop += 1
         # The cut before this group ends a run of positives if the group has a negative.
-        if start > 0 and ((had_pos and any_neg) or start - last >= every or start == keep):
+        if start > 0 and ((had_pos and any_neg) or since >= every or start == keep):
             cuts[size] = start
             size += 1
-            last = start
+            since = 0
+        since += found
         had_pos = any_pos
         start = stop
     if n_entries > 0:

@@ -10,6 +10,7 @@ import numpy as np
 
 from csf._common.typing import Array, BoolArray
 from csf.metrics import get_metric
+from csf.resampling.outcomes import Judged
 from csf.resampling.resampling import LARGE, N_DRAWS, N_DRAWS_OF_MANY, Resampling, interval
 from csf.resampling.store import ScoreStore
 
@@ -37,12 +38,18 @@ class Assessment:
         90 % interval of its threshold; NaN for own decisions.
     value_range : tuple of float
         Smallest and largest value of the metric.
+    judged : Judged, default=None
+        The decisions, for `mean_assessment`.
+    random_state : int, default=0
+        Seed of the draws.
     """
 
     corrected_score: float
     errors: Array
     threshold_interval: tuple[float, float]
     value_range: tuple[float, float]
+    judged: Judged | None = None
+    random_state: int = 0
 
     @property
     def score_interval(self) -> tuple[float, float]:
@@ -83,14 +90,17 @@ def assess(store: ScoreStore, metric: str | Metric, winner: TrialKey, *, random_
     (0.46, (0.405, 0.512), (0.241, 1.326))
     """
     # Chance has little say in percentiles of many samples, and draws of them take their time.
-    n_draws = N_DRAWS if store.n_samples <= LARGE else N_DRAWS_OF_MANY
-    sampled = Resampling(store, metric, keep=[winner], n_draws=n_draws, random_state=random_state)
+    n_draws = N_DRAWS if store.copies.sum() <= LARGE else N_DRAWS_OF_MANY
     metric = get_metric(metric)
+    sampled = Resampling(store, metric, keep=[winner], n_draws=n_draws, random_state=random_state)
+    judged = Judged.of(store, store[winner], metric)
     return Assessment(
         sampled.corrected_score,
-        sampled.score_errors(winner),
+        judged.errors(n_draws, random_state),
         sampled.threshold_interval(winner, LEVEL),
         metric.range(float(np.average(store.is_pos, weights=store.weight))),
+        judged,
+        random_state,
     )
 
 
@@ -100,7 +110,7 @@ def mean_assessment(parts: Sequence[Assessment]) -> Assessment:
     Parameters
     ----------
     parts : sequence of Assessment
-        Made with one seed, so that their draws are the same.
+        Of problems on the same samples: these are drawn for all of them at once.
 
     Returns
     -------
@@ -108,9 +118,10 @@ def mean_assessment(parts: Sequence[Assessment]) -> Assessment:
         That of the mean.
     """
     ranges = np.array([part.value_range for part in parts])
+    together = Judged.mean([part.judged for part in parts if part.judged is not None])
     return Assessment(
         float(np.mean([part.corrected_score for part in parts])),
-        np.mean([part.errors for part in parts], axis=0),
+        together.errors(parts[0].errors.size, parts[0].random_state),
         (np.nan, np.nan),
         (float(ranges[:, 0].min()), float(ranges[:, 1].max())),
     )
@@ -155,7 +166,7 @@ class AssessedMixin:
                 raise AttributeError(f"this {type(self).__name__} is not fitted, or was fitted without held-out data")
             (metric, winner, random_state, decided), store = self._assessed, self.held_out_
             if decided is not None:
-                given, store = store, ScoreStore(store.is_pos, store.weight, samples=store.samples)
+                given, store = store, ScoreStore(store.is_pos, store.weight, samples=store.samples, copies=store.copies)
                 store.add(winner, decided=decided, value=given[winner].value)
             self._assessment = assess(store, metric, winner, random_state=random_state)
         return self._assessment

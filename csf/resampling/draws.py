@@ -6,99 +6,62 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from csf._common.typing import Array, BoolArray
+from csf._common.typing import Array, BoolArray, IntArray
 from csf.resampling._kernels import count_drawn
 
 __all__ = ["bootstrap_counts", "draws_at_once", "partition_counts"]
 
 # Bytes of the draws that are held at once, and the fewest and most of these: compiled loops go through a row of them.
 _BYTES, _FEWEST, _MOST_DRAWS = 1 << 24, 4, 32
+# Counts of so many samples in draws of all fit a byte but for one draw in 1e50.
+_FEW_COPIES = 64
 
 
 def draws_at_once(n_entries: int, itemsize: int = 1) -> int:
-    """Number of draws that are made or summed at once, so that they take 16 MB at most where 4 draws do.
-
-    Parameters
-    ----------
-    n_entries : int
-        Number of entries of a draw.
-    itemsize : int, default=1
-        Bytes of an entry.
-
-    Returns
-    -------
-    int
-        From 4 to 32.
-
-    Examples
-    --------
-    >>> draws_at_once(1000), draws_at_once(1_000_000), draws_at_once(100_000_000)
-    (32, 16, 4)
-    """
+    """Number of draws that are made or summed at once, from 4 to 32: 16 MB at most where 4 draws take no more."""
     return min(max(_BYTES // max(n_entries * itemsize, 1), _FEWEST), _MOST_DRAWS)
 
 
-def bootstrap_counts(n_samples: int, n_draws: int, random_state: int) -> Iterator[Array]:
-    """Bootstrap samples: each draw takes as many samples as there are, with replacement.
+def bootstrap_counts(copies: IntArray, n_draws: int, random_state: int) -> Iterator[Array]:
+    """How often each unit is drawn by bootstrap draws of as many samples as there are, some draws at a time.
 
-    Parameters
-    ----------
-    n_samples, n_draws : int
-        Numbers of samples and of draws.
-    random_state : int
-        Seed.
-
-    Yields
-    ------
-    ndarray of uint8, shape (n_samples, n_of_these_draws)
-        How often each draw holds each sample, some draws at a time. Draws are the same whatever number of them
-        follows.
-
-    Examples
-    --------
-    >>> [counts.sum(axis=0) for counts in bootstrap_counts(3, 2, random_state=0)]
-    [array([3, 3], dtype=uint64)]
+    A draw is the same whatever number of them follows.
     """
     rng = np.random.default_rng([random_state, 0])
-    size = draws_at_once(n_samples)
+    size, unit, n_samples = draws_at_once(copies.size), _units(copies), int(copies.sum())
     for start in range(0, n_draws, size):
         # A draw after the other in memory: writing them side by side would take longer than drawing.
-        counts = np.zeros((min(size, n_draws - start), n_samples), dtype=np.uint8)
+        counts = np.zeros((min(size, n_draws - start), copies.size), dtype=_kind(copies))
         for row in counts:
-            count_drawn(rng.integers(0, n_samples, n_samples), row)
+            drawn = rng.integers(0, n_samples, n_samples)
+            count_drawn(drawn if unit is None else unit[drawn], row, np.iinfo(row.dtype).max)
         yield counts.T
 
 
-def partition_counts(is_pos: BoolArray, n_parts: int, n_repeats: int, random_state: int) -> Array:
-    """Random partitions, stratified by class: each draw holds all parts of one partition but one.
+def partition_counts(is_pos: BoolArray, copies: IntArray, n_parts: int, n_repeats: int, random_state: int) -> Array:
+    """Random partitions of the samples, stratified by class: each draw holds all parts of one partition but one.
 
-    Parameters
-    ----------
-    is_pos : ndarray of bool, shape (n_samples,)
-        Class of each sample.
-    n_parts, n_repeats : int
-        Parts of a partition, and number of partitions.
-    random_state : int
-        Seed.
-
-    Returns
-    -------
-    ndarray of uint8, shape (n_samples, n_parts * n_repeats)
-        1 where a draw holds a sample, 0 where it is left out. Draws of one partition follow one another: each sample
-        is left out by one of them.
-
-    Examples
-    --------
-    >>> counts = partition_counts(np.arange(6) < 3, 3, 1, random_state=0)
-    >>> (counts == 0).sum(axis=1)
-    array([1, 1, 1, 1, 1, 1])
+    What is returned, of shape (n_units, n_parts * n_repeats), is how many samples of each unit a draw holds. Draws of
+    one partition follow one another: each sample is left out by one of them.
     """
     rng = np.random.default_rng([random_state, 1])
-    classes = [np.flatnonzero(is_pos), np.flatnonzero(~is_pos)]
-    counts = np.ones((n_repeats, n_parts, is_pos.size), dtype=np.uint8)
-    for repeat in range(n_repeats):
+    counts = np.empty((n_repeats, n_parts, copies.size), dtype=_kind(copies))
+    counts[:] = copies
+    classes = [np.repeat(units, copies[units]) for units in (np.flatnonzero(is_pos), np.flatnonzero(~is_pos))]
+    for repeat in counts:
         for samples in classes:
             # Where the dealing starts is random too, so that no part is always the larger one.
             part = (np.arange(samples.size) + rng.integers(n_parts)) % n_parts
-            counts[repeat, part, rng.permutation(samples)] = 0
-    return counts.reshape(-1, is_pos.size).T
+            left_out = np.bincount(part * copies.size + rng.permutation(samples), minlength=repeat.size)
+            repeat -= left_out.reshape(repeat.shape).astype(repeat.dtype)
+    return counts.reshape(-1, copies.size).T
+
+
+def _units(copies: IntArray) -> IntArray | None:
+    """Unit of each sample; ``None`` where they are the same."""
+    return None if (copies == 1).all() else np.repeat(np.arange(copies.size), copies)
+
+
+def _kind(copies: IntArray) -> type[np.unsignedinteger]:
+    """Type of counts: bytes where no draw will ever hold more of a unit."""
+    return np.uint8 if copies.max(initial=0) <= _FEW_COPIES else np.uint32

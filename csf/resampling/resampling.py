@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from csf._common.typing import Array, BoolArray, IntArray
+from csf._common.typing import Array, IntArray
 from csf._common.validation import check_count, check_fraction
 from csf.metrics import get_metric
 from csf.resampling._kernels import count_found
 from csf.resampling.draws import bootstrap_counts, draws_at_once, partition_counts
+from csf.resampling.outcomes import Judged, influence, outcomes
 from csf.resampling.retuning import CodedRow, Retuned, class_weights, draw_weights, retune, retune_all
+from csf.resampling.units import Units, units_of
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
@@ -31,8 +33,8 @@ _PARTS, _REPEATS = 3, 33
 LARGE, N_DRAWS_OF_MANY, _REPEATS_OF_MANY = 10_000, 96, 10
 # Bytes up to which draws are kept for the next question; larger ones are made again.
 _KEPT = 1 << 23
-# Draws that decide which rows can win at all, and how many standard errors behind the best one a row must be if not.
-_SIFTING, _HOPELESS = 32, 4.0
+# So many standard errors of the difference behind the best one a row cannot win.
+_HOPELESS = 4.0
 # So many rows are not worth the trouble of finding out.
 _FEW = 12
 
@@ -63,8 +65,9 @@ def best_rows(value: Array, violation: Array) -> IntArray:
 class Resampling:
     """Draws samples again, tunes every trial's threshold on each draw, and picks the winner there.
 
-    All entries of a sample are drawn together, so that repeated folds do not pass for more data. Trials that are far
-    behind the best one (4 standard errors of the difference) are left out.
+    All entries of a sample are drawn together, so that repeated folds do not pass for more data; a sample of weight 2
+    is drawn as two of them (see `ScoreStore`). Trials that are far behind the best one (4 standard errors of the
+    difference) are left out.
 
     Parameters
     ----------
@@ -115,31 +118,40 @@ class Resampling:
     ) -> None:
         self.store, self.metric, self.rule = store, get_metric(metric), rule
         self.n_draws, self.random_state = check_count(n_draws, "n_draws"), random_state
-        self.rows = _contenders(store, self.metric, keep, random_state)
+        self.rows = _contenders(store, self.metric, keep)
         self.keys = [row.key for row in self.rows]
 
     # ---------------------------------------------------------------- bootstrap
 
     @cached_property
+    def _units(self) -> tuple[Units, list[CodedRow]]:
+        return units_of(self.store, [CodedRow.of(row, self.store) for row in self.rows])
+
+    @property
+    def units(self) -> Units:
+        """What is drawn."""
+        return self._units[0]
+
+    @property
     def coded(self) -> list[CodedRow]:
-        """The rows as places on their lists of cuts."""
-        return [CodedRow.of(row, self.store) for row in self.rows]
+        """The rows as places on their lists of cuts, of the entries of `units`."""
+        return self._units[1]
 
     def draws(self) -> Iterator[Array]:
-        """How often each bootstrap draw holds each sample, of shape (n_samples, n_draws) together."""
-        if self.store.n_samples * self.n_draws <= _KEPT:
+        """How often each bootstrap draw holds each unit, of shape (n_units, n_draws) together."""
+        if self.units.copies.size * self.n_draws <= _KEPT:
             return iter(self._kept_draws)
-        return bootstrap_counts(self.store.n_samples, self.n_draws, self.random_state)
+        return bootstrap_counts(self.units.copies, self.n_draws, self.random_state)
 
     @cached_property
     def _kept_draws(self) -> list[Array]:
         """The draws, made once where they are small."""
-        return list(bootstrap_counts(self.store.n_samples, self.n_draws, self.random_state))
+        return list(bootstrap_counts(self.units.copies, self.n_draws, self.random_state))
 
     @cached_property
     def retuned(self) -> Retuned:
         """Best cut of each row on each bootstrap draw, with its value there."""
-        return retune_all(self.store, self.coded, self.metric, self.draws())
+        return retune_all(self.units, self.coded, self.metric, self.draws())
 
     @cached_property
     def winners(self) -> IntArray:
@@ -170,7 +182,7 @@ class Resampling:
         # One row is tuned by itself where nobody asked for all of them.
         known = vars(self).get("retuned")
         alone = slice(self.keys.index(key), None) if known is not None else slice(None)
-        found = known if known is not None else retune_all(self.store, [row], self.metric, self.draws())
+        found = known if known is not None else retune_all(self.units, [row], self.metric, self.draws())
         told = ~np.isnan(found.value[alone][0])
         return row.thresholds[found.cuts[alone][0, told]]
 
@@ -195,11 +207,10 @@ class Resampling:
 
     @cached_property
     def partitions(self) -> Array:
-        """Draws of two thirds of the samples, of shape (n_samples, n_draws): each three leave out every sample once."""
-        is_pos = np.zeros(self.store.n_samples, dtype=bool)
-        is_pos[self.store.samples] = self.store.is_pos
-        repeats = _REPEATS if self.store.n_samples <= LARGE else _REPEATS_OF_MANY
-        return partition_counts(is_pos, _PARTS, repeats, self.random_state)
+        """Draws of two thirds of the samples, of shape (n_units, n_draws): each three leave out every sample once."""
+        units = self.units
+        repeats = _REPEATS if units.copies.sum() <= LARGE else _REPEATS_OF_MANY
+        return partition_counts(units.pos, units.copies, _PARTS, repeats, self.random_state)
 
     @cached_property
     def corrected_score(self) -> float:
@@ -209,7 +220,7 @@ class Resampling:
         the errors of all left-out parts are pooled before the metric is computed. NaN where no draw holds both
         classes.
         """
-        chosen = retune(self.store, self.coded, self.metric, self.partitions, middle=True)
+        chosen = retune(self.units, self.coded, self.metric, self.partitions, middle=True)
         told = np.flatnonzero(~np.isnan(chosen.value).all(axis=0))
         if told.size == 0:
             return np.nan
@@ -222,13 +233,13 @@ class Resampling:
 
     def _left_out(self, row: CodedRow, cuts: IntArray, draws: IntArray) -> Array:
         """Weights of found and of all positives and negatives in the left-out parts of some draws."""
-        is_pos, sums = self.store.is_pos, np.zeros(4)
-        size = draws_at_once(is_pos.size)
+        units, sums = self.units, np.zeros(4)
+        size, copies = draws_at_once(units.is_pos.size), units.copies.astype(self.partitions.dtype)[:, None]
         for start in range(0, draws.size, size):
             block = slice(start, start + size)
-            weight = draw_weights(self.store, 1 - self.partitions[:, draws[block]])
-            found = count_found(row.codes, is_pos, weight, cuts[block])
-            sums += [*found.sum(axis=1), *(part.sum() for part in class_weights(self.store, weight))]
+            weight = draw_weights(units, copies - self.partitions[:, draws[block]])
+            found = count_found(row.codes, units.is_pos, weight, cuts[block])
+            sums += [*found.sum(axis=1), *(part.sum() for part in class_weights(units, weight))]
         return sums
 
     def score_errors(self, winner: TrialKey) -> Array:
@@ -242,11 +253,9 @@ class Resampling:
         Returns
         -------
         ndarray of shape (n_draws,)
-            Value on each draw minus the mean of all; NaN where a draw lacks a class.
+            Value on each draw minus the mean of all.
         """
-        values = _values(self.store, self.metric, [self.store[winner]], self.draws())[0]
-        told = values[np.isfinite(values)]
-        return values - (told.mean() if told.size else np.nan)
+        return Judged.of(self.store, self.store[winner], self.metric).errors(self.n_draws, self.random_state)
 
 
 def interval(values: Array, level: float) -> tuple[float, float]:
@@ -268,62 +277,17 @@ def _value(metric: Metric, tp: float, fp: float, pos: float, neg: float) -> floa
     return float(metric.value(fn, fp, pos=pos / total))
 
 
-def decisions(row: ScoreRow) -> BoolArray:
-    """Which entries a row finds for what they are, at its own threshold."""
-    if row.score is None or row.threshold is None:
-        assert row.decided is not None, "a row has scores and a threshold, or decisions"
-        found = row.decided
-    else:
-        found = row.score >= row.threshold
-    return found if row.lost is None else found & ~row.lost
-
-
-def _values(store: ScoreStore, metric: Metric, rows: list[ScoreRow], draws: Iterable[Array]) -> Array:
-    """Metric of each row's own decisions on each draw, of shape (n_rows, n_draws); NaN where a class is missing."""
-    found, size = [np.packbits(decisions(row)) for row in rows], draws_at_once(store.is_pos.size, 4)
-    parts = []
-    for counts in draws:
-        for start in range(0, counts.shape[1], size):
-            parts.append(_values_of(store, metric, found, draw_weights(store, counts[:, start : start + size])))
-    return np.concatenate(parts, axis=1)
-
-
-def _values_of(store: ScoreStore, metric: Metric, found: list[Array], weight: Array) -> Array:
-    """Metric of packed decisions with the weights of some draws."""
-    weight = weight.astype(np.float32, copy=False)
-    pos = store.is_pos.astype(np.float32) @ weight
-    neg = weight.sum(axis=0, dtype=float) - pos
-    values, size = np.full((len(found), pos.size), np.nan), draws_at_once(store.is_pos.size, 4)
-    for start in range(0, len(found), size):
-        rows = slice(start, start + size)
-        each = np.array([np.unpackbits(row, count=store.is_pos.size) for row in found[rows]], dtype=np.float32)
-        predicted = each @ weight
-        each *= store.is_pos
-        tp = each @ weight
-        fp = predicted - tp
-        for draw in np.flatnonzero((pos > 0.0) & (neg > 0.0)):
-            total = pos[draw] + neg[draw]
-            fn = np.maximum(pos[draw] - tp[:, draw].astype(float), 0.0) / total
-            wrong = np.minimum(fp[:, draw].astype(float), neg[draw]) / total
-            values[rows, draw] = metric.value(fn, wrong, pos=pos[draw] / total)
-    return values
-
-
-def _contenders(store: ScoreStore, metric: Metric, keep: Collection[TrialKey], random_state: int) -> list[ScoreRow]:
+def _contenders(store: ScoreStore, metric: Metric, keep: Collection[TrialKey]) -> list[ScoreRow]:
     """Rows that can win on some draw: those not far behind the best one, or behind the best one with equal costs."""
     rows = list(store)
     # Where a constraint decides, thresholds move by more than decisions at fixed ones can tell.
     if len(rows) <= _FEW or metric.constraint is not None:
         return rows
-    counts = bootstrap_counts(store.n_samples, _SIFTING, random_state)
-    drawn = _values(store, metric, rows, counts)
-    drawn = drawn[:, ~np.isnan(drawn).any(axis=0)]
-    if drawn.shape[1] < 2:
-        return rows
+    moves = [influence(metric, outcomes(store, row), store.copies) for row in rows]
     value, kept = np.array([row.value for row in rows]), np.zeros(len(rows), dtype=bool)
     for among in (np.ones(len(rows), dtype=bool), np.array([row.neutral for row in rows])):
         if among.any():
             best = np.flatnonzero(among)[value[among].argmax()]
-            spread = (drawn[best] - drawn).std(axis=1, ddof=1)
+            spread = np.sqrt([store.copies @ (move - moves[best]) ** 2 for move in moves])
             kept |= among & (value[best] - value <= _HOPELESS * spread + 1e-12)
     return [row for row, stays in zip(rows, kept) if stays or row.key in keep]

@@ -17,6 +17,7 @@ from csf.scores.midpoints import TIE, midpoint
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.resampling.store import ScoreRow, ScoreStore
+    from csf.resampling.units import Entries
 
 __all__ = ["CodedRow", "Retuned", "class_weights", "draw_weights", "retune", "retune_all"]
 
@@ -36,13 +37,10 @@ class CodedRow:
         First cut that finds an entry; ``thresholds.size`` where none does.
     thresholds : ndarray of shape (n_cuts,)
         Thresholds of the cuts, decreasing; NaN for an own decision.
-    first : int
-        First cut that may be chosen.
     """
 
     codes: Array
     thresholds: Array
-    first: int
 
     @classmethod
     def of(cls, row: ScoreRow, store: ScoreStore) -> CodedRow:
@@ -53,9 +51,9 @@ class CodedRow:
             assert decided is not None, "a row has scores or decisions"
             found = decided if row.lost is None else decided & ~row.lost
             # cut 0 finds what was decided; a second cut, the rest, is none of its choices
-            return cls(np.where(found, 0, 1).astype(np.uint16), np.array([np.nan]), 0)
-        counted = np.ones(n_entries, dtype=bool) if store.weight is None else store.weight > 0.0
-        counted = counted if row.lost is None else counted & ~row.lost
+            return cls(np.where(found, 0, 1).astype(np.uint16), np.array([np.nan]))
+        copies = store.copies[store.samples]
+        counted = copies > 0 if row.lost is None else (copies > 0) & ~row.lost
         entries = np.flatnonzero(counted)
         score, is_pos = row.score[entries], store.is_pos[entries]
         order = np.argsort(score)[::-1]
@@ -63,12 +61,13 @@ class CodedRow:
         keep = -1 if row.threshold is None else int(np.count_nonzero(score >= row.threshold))
         cuts = np.empty(entries.size + 2, dtype=np.int64)
         # Samples that are held out several times have no more cuts for that.
-        every = max(store.n_samples // _PLACES, 1) * n_entries // store.n_samples
-        n_cuts = candidate_cuts(score, is_pos, order, max(every, 1), keep, cuts)
+        n_samples = int(store.copies.sum())
+        every = max(n_samples // _PLACES, 1) * int(copies.sum()) // n_samples
+        n_cuts = candidate_cuts(score, is_pos, copies[entries], order, max(every, 1), keep, cuts)
         cuts = _thinned(cuts[:n_cuts], keep)
         codes = np.full(n_entries, cuts.size, dtype=np.uint16)
         code_samples(order, entries, cuts, codes)
-        return cls(codes, _thresholds(score[order].astype(np.float64), cuts, keep, row.threshold), 0)
+        return cls(codes, _thresholds(score[order].astype(np.float64), cuts, keep, row.threshold))
 
 
 def _thinned(cuts: IntArray, keep: int) -> IntArray:
@@ -110,61 +109,38 @@ class Retuned:
     violation: Array
 
 
-def draw_weights(store: ScoreStore, counts: Array) -> Array:
-    """Weight of each entry in some draws.
-
-    Parameters
-    ----------
-    store : ScoreStore
-        The store.
-    counts : ndarray of uint8, shape (n_samples, n_draws)
-        How often each draw holds each sample.
-
-    Returns
-    -------
-    ndarray of shape (n_entries, n_draws)
-        The counts, or float32 with the user's weights in units of their mean.
-    """
-    counts = np.ascontiguousarray(counts[store.samples])
-    if store.weight is None:
+def draw_weights(entries: Entries, counts: Array) -> Array:
+    """Weight of each entry in draws that hold each sample so often; float32, in units of their size, if they differ."""
+    counts = np.ascontiguousarray(counts[entries.samples])
+    if entries.weight is None:
         return counts
-    return counts * (store.weight / store.weight.mean()).astype(np.float32)[:, None]
+    # A power of two: nothing is rounded, so that the order of rows does not matter.
+    unit = np.ldexp(1.0, int(np.frexp(entries.weight.mean())[1]))
+    return counts * (entries.weight / unit).astype(np.float32)[:, None]
 
 
-def class_weights(store: ScoreStore, weight: Array) -> tuple[Array, Array]:
-    """Weights of all positives and of all negatives on each draw.
-
-    Parameters
-    ----------
-    store : ScoreStore
-        The store.
-    weight : ndarray of shape (n_entries, n_draws)
-        Weights of its entries.
-
-    Returns
-    -------
-    tuple of ndarray of shape (n_draws,)
-        The sums.
-    """
-    if weight.dtype == np.uint8:  # whole numbers: the rest is exact
-        pos = weight[store.is_pos].sum(axis=0, dtype=float)
+def class_weights(entries: Entries, weight: Array) -> tuple[Array, Array]:
+    """Weights of all positives and of all negatives on each draw, of those of entries on each draw."""
+    is_pos = entries.is_pos
+    if np.issubdtype(weight.dtype, np.integer):  # the rest is exact
+        pos = weight[is_pos].sum(axis=0, dtype=float)
         return pos, weight.sum(axis=0, dtype=float) - pos
-    pos, neg = (weight.sum(axis=0, dtype=float, where=kind[:, None]) for kind in (store.is_pos, ~store.is_pos))
+    pos, neg = (weight.sum(axis=0, dtype=float, where=kind[:, None]) for kind in (is_pos, ~is_pos))
     return pos, neg
 
 
-def retune(store: ScoreStore, rows: list[CodedRow], metric: Metric, counts: Array, *, middle: bool = False) -> Retuned:
+def retune(store: Entries, rows: list[CodedRow], metric: Metric, counts: Array, *, middle: bool = False) -> Retuned:
     """Tune the threshold of each row on each draw.
 
     Parameters
     ----------
-    store : ScoreStore
-        The store.
+    store : ScoreStore or Units
+        The entries.
     rows : list of CodedRow
         Its rows.
     metric : Metric
         What is maximised; its constraint counts first.
-    counts : ndarray of uint8, shape (n_samples, n_draws)
+    counts : ndarray of int, shape (n_samples, n_draws)
         How often each draw holds each sample.
     middle : bool, default=False
         Whether a cut stands in the middle between the neighbours that the draw holds, as a threshold tuned on them
@@ -195,25 +171,8 @@ def retune(store: ScoreStore, rows: list[CodedRow], metric: Metric, counts: Arra
     return result
 
 
-def retune_all(store: ScoreStore, rows: list[CodedRow], metric: Metric, draws: Iterable[Array]) -> Retuned:
-    """`retune` for draws that come some at a time.
-
-    Parameters
-    ----------
-    store : ScoreStore
-        The store.
-    rows : list of CodedRow
-        Its rows.
-    metric : Metric
-        What is maximised; its constraint counts first.
-    draws : iterable of ndarray of uint8, shape (n_samples, n_of_these_draws)
-        How often each draw holds each sample.
-
-    Returns
-    -------
-    Retuned
-        The best cuts of all draws in their order.
-    """
+def retune_all(store: Entries, rows: list[CodedRow], metric: Metric, draws: Iterable[Array]) -> Retuned:
+    """`retune` for draws that come some at a time."""
     parts = [retune(store, rows, metric, counts) for counts in draws]
     columns = zip(*((part.cuts, part.value, part.violation) for part in parts))
     return Retuned(*(np.concatenate(column, axis=1) for column in columns))

@@ -17,8 +17,10 @@ __all__ = ["MAX_BYTES", "ScoreRow", "ScoreStore", "TrialKey"]
 TrialKey = tuple[int, int]
 # Bytes of all scores together.
 MAX_BYTES = 1 << 25
-# Share of neighbouring scores that float32 may merge, and how many scores are looked at to find out.
-_MERGED, _LOOKED_AT = 0.002, 1000
+# How many scores are looked at to find out whether float32 keeps them apart.
+_LOOKED_AT = 10_000
+# Whole weights count rows while these are no more than so many; each draw takes as long as so many rows would.
+_MOST_COPIES = 1 << 20
 
 
 class Told(Protocol):
@@ -93,9 +95,12 @@ class ScoreStore:
     is_pos : ndarray of bool, shape (n_entries,)
         Truth of the entries; with several classes whether there is something to find.
     weight : ndarray of shape (n_entries,), default=None
-        The user's weights >= 0.
+        The user's weights >= 0. Whole numbers stand for so many samples each, unless they sum to more than a million;
+        others say how much one sample matters, and only their ratios count.
     samples : ndarray of int, shape (n_entries,), default=None
         Which sample each entry is; ``None`` means that all differ.
+    copies : ndarray of int, shape (n_samples,), default=None
+        How many samples each one stands for; ``None`` takes it from the weights.
     max_bytes : int, default=33554432
         Largest size of all scores together.
 
@@ -103,6 +108,8 @@ class ScoreStore:
     ----------
     n_samples : int
         Number of different samples.
+    copies : ndarray of int, shape (n_samples,)
+        How many samples each one stands for.
     n_dropped : int
         Number of trials that were dropped.
 
@@ -120,12 +127,14 @@ class ScoreStore:
         weight: Array | None = None,
         *,
         samples: IntArray | None = None,
+        copies: IntArray | None = None,
         max_bytes: int = MAX_BYTES,
     ) -> None:
         self.is_pos, self.weight, self.max_bytes = is_pos, weight, max_bytes
         at = np.arange(is_pos.size) if samples is None else _ranks(samples)
         self.samples = at.astype(np.int32)
         self.n_samples = int(at.max()) + 1
+        self.copies = _copies(self) if copies is None else copies
         self.n_dropped = 0
         self._rows: dict[TrialKey, ScoreRow] = {}
 
@@ -138,6 +147,20 @@ class ScoreStore:
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    @property
+    def importance(self) -> Array | None:
+        """Weight of one copy of each entry; ``None`` where all weigh the same."""
+        if self.weight is None:
+            return None
+        each = self.copies[self.samples]
+        weight = np.divide(self.weight, each, out=np.zeros(each.size), where=each > 0)
+        return None if (weight[each > 0] == weight[each > 0][:1]).all() else weight
+
+    @property
+    def repeats(self) -> float:
+        """Mean number of entries of a sample."""
+        return float(self.copies[self.samples].sum() / self.copies.sum())
 
     def __iter__(self) -> Iterator[ScoreRow]:
         """The rows that are kept, by number and then setting of their trials: of equals the first one wins."""
@@ -225,8 +248,19 @@ def _ranks(samples: IntArray) -> IntArray:
     return (np.cumsum(np.bincount(samples) > 0) - 1)[samples]
 
 
+def _copies(store: ScoreStore) -> IntArray:
+    """How many samples each one stands for, by the weights."""
+    copies = np.ones(store.n_samples, dtype=np.int64)
+    if store.weight is None:
+        return copies
+    each = np.zeros(store.n_samples)
+    each[store.samples] = store.weight
+    whole = (each == np.floor(each)).all() and each.sum() <= _MOST_COPIES
+    return each.astype(np.int64) if whole else copies * (each > 0.0)
+
+
 def _small(score: Array) -> Array:
-    """Scores as float32, unless too many of them would fall together."""
+    """Scores as float32, unless some of them would fall together: it is their order that counts."""
     score = np.asarray(score)
     with np.errstate(over="ignore"):
         small = score.astype(np.float32)
@@ -236,7 +270,7 @@ def _small(score: Array) -> Array:
     # In order: the same scores are neighbours, in float32 as before.
     looked_at = np.sort(score[some])
     merged = _n_different(looked_at) - _n_different(looked_at.astype(np.float32))
-    return small if merged <= _MERGED * looked_at.size else score.astype(np.float64)
+    return small if merged == 0 else score.astype(np.float64)
 
 
 def _n_different(ordered: Array) -> int:

@@ -11,7 +11,8 @@ from sklearn.model_selection import train_test_split
 from csf._common.sklearn import safe_indexing, slice_params
 from csf._common.typing import IntArray
 from csf._common.warn import warn
-from csf.resampling.resampling import decisions
+from csf.resampling.outcomes import decisions
+from csf.search.defaults import split_seed
 from csf.search.guarantee import ClassWeights, certify
 from csf.search.outcome import SearchOutcome, curve_of
 
@@ -29,7 +30,8 @@ def calibration_split(config: SearchConfig, task: Task) -> tuple[Task, Task]:
         raise ValueError("confidence needs samples that are independent of each other; it cannot be had with groups")
     every, share = np.arange(task.n_samples), config.calibration
     try:
-        parts = train_test_split(every, test_size=share, stratify=task.codes, random_state=config.random_state)
+        seed = split_seed(config.random_state)
+        parts = train_test_split(every, test_size=share, stratify=task.codes, random_state=seed)
     except ValueError as error:
         raise ValueError(f"calibration={share!r} of {task.n_samples} samples cannot be held out: {error}") from error
     searched, calibrated = (_part(task, np.sort(part)) for part in parts)

@@ -13,7 +13,7 @@ from csf._common.typing import Array, Estimator
 from csf.strategies import Ladder, Strategy, get_strategy
 from csf.trainers.linear import linear_kind
 
-__all__ = ["AUTO", "cv_of", "has_fast_solver", "margin_of", "open_cv", "settings_of", "strategy_of"]
+__all__ = ["AUTO", "cv_of", "has_fast_solver", "margin_of", "open_cv", "settings_of", "split_seed", "strategy_of"]
 
 AUTO = "auto"
 
@@ -125,6 +125,11 @@ def cv_of(cv: Any, y: Array, *, fast: bool, random_state: np.random.RandomState 
     return open_cv(y, fast=fast, random_state=random_state) if cv is None else cv
 
 
+def split_seed(random_state: Any) -> Any:
+    """Seed of what a search draws itself, folds and shares: without one the same call gives the same result."""
+    return 0 if random_state is None else random_state
+
+
 def open_cv(y: Array, *, fast: bool, random_state: np.random.RandomState | None) -> RepeatedStratifiedKFold:
     """Splitter of a search that was given none.
 
@@ -135,7 +140,7 @@ def open_cv(y: Array, *, fast: bool, random_state: np.random.RandomState | None)
     fast : bool
         Whether trainings are cheap.
     random_state : RandomState or None
-        Seed of the shuffling; ``None`` means 0, so that a search without a seed gives the same result each time.
+        Seed of the shuffling; ``None`` shuffles in one fixed way (that of no other seed), see `split_seed`.
 
     Returns
     -------
@@ -160,5 +165,5 @@ def open_cv(y: Array, *, fast: bool, random_state: np.random.RandomState | None)
             "cv=None needs at least 2 samples of each class, the rarer one has n_samples=1; give splits, or more data"
         )
     repeats = _REPEATS if rarest < _FEW and (fast or y.shape[0] <= _MANY) else 1
-    seed = 0 if random_state is None else random_state.randint(np.iinfo(np.int32).max)
-    return RepeatedStratifiedKFold(n_splits=min(_FOLDS, rarest), n_repeats=repeats, random_state=seed)
+    seed = None if random_state is None else random_state.randint(np.iinfo(np.int32).max)
+    return RepeatedStratifiedKFold(n_splits=min(_FOLDS, rarest), n_repeats=repeats, random_state=split_seed(seed))

@@ -132,7 +132,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         Seconds after which the search ends with the trials that it has. It stops while there is time left for the last
         training; the first trial, of equal costs, is always finished.
     random_state : int, RandomState or None, default=None
-        Seed of a ``cv`` that is a float or ``None``, and of every ``random_state`` that the base leaves unset.
+        Seed of a ``cv`` that is a float or ``None``, of the ``calibration`` share, and of every ``random_state`` that
+        the base leaves unset. ``None`` draws folds and share in one fixed way (not that of seed 0), so that the same
+        call gives the same result; a base that draws random numbers itself then does so anew each time.
     verbose : int, default=0
         1 shows a progress bar.
     error_score : "raise" or nan, default=nan

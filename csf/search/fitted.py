@@ -72,7 +72,8 @@ class FittedSearch(ReportMixin, AssessedMixin):
         """A copy that knows what its held-out scores say, without these."""
         lean = copy.copy(self)
         if hasattr(lean, "held_out_"):
-            lean.assess()
+            # What a mean over problems would need are decisions on all samples.
+            lean._assessment = replace(lean.assess(), judged=None)
             del lean.held_out_
             lean._outcome = replace(lean._outcome, store=None)
         return lean

@@ -21,7 +21,7 @@ from csf.metrics import get_metric
 from csf.resampling import MAX_BYTES, mean_assessment
 from csf.samples.features import Features
 from csf.samples.splits import resolve_splits
-from csf.search.defaults import cv_of, has_fast_solver
+from csf.search.defaults import cv_of, has_fast_solver, split_seed
 from csf.search.estimator import CostSearch
 from csf.search.prefit import is_prefit
 from csf.search.shown import ReportMixin
@@ -163,7 +163,7 @@ class MacroCostSearch(ReportMixin, DocLinkMixin, ClassifierMixin, MetaEstimatorM
         groups = {"groups": fit_params["groups"]} if "groups" in fit_params else {}
         fast = has_fast_solver(self.search.base, self.search.engine)
         cv = cv_of(self.search.cv, y, fast=fast, random_state=state)
-        splits = resolve_splits(cv, X, y, random_state=state, split_params=groups)
+        splits = resolve_splits(cv, X, y, random_state=split_seed(state), split_params=groups)
         seed = None if state is None else int(state.randint(np.iinfo(np.int32).max))
         each = clone(self.search).set_params(cv=splits, random_state=seed)
         rest = {name: value for name, value in fit_params.items() if name != "groups"}

@@ -215,7 +215,7 @@ def _moved_store(known: ScoreStore, pos: float) -> ScoreStore:
     """A store without rows whose weights have another share of positives."""
     factor, share = np.where(known.is_pos, pos, 1.0 - pos), np.average(known.is_pos, weights=known.weight)
     weight = factor / np.where(known.is_pos, share, 1.0 - share) * (1.0 if known.weight is None else known.weight)
-    return ScoreStore(known.is_pos, weight, samples=known.samples)
+    return ScoreStore(known.is_pos, weight, samples=known.samples, copies=known.copies)
 
 
 def _moved_trial(trial: Trial, metric: Metric, pos: float, cut: Cut | None) -> Trial:

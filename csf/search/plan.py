@@ -17,7 +17,7 @@ from csf.metrics import get_constraint, get_metric
 from csf.samples.folds import Fold, bound_share, make_folds
 from csf.samples.splits import resolve_splits
 from csf.search.checkpoint import Checkpoint
-from csf.search.defaults import cv_of, has_fast_solver, settings_of, strategy_of
+from csf.search.defaults import cv_of, has_fast_solver, settings_of, split_seed, strategy_of
 from csf.strategies import NeutralFirst, get_strategy
 from csf.study import Study
 from csf.trainers import make_trainers, seeded
@@ -79,7 +79,7 @@ def make_plan(config: SearchConfig, task: Task, split_params: dict[str, Any], pr
     y = labels.decode(task.codes)
     fast = has_fast_solver(base, config.engine)
     cv = cv_of(config.cv, y, fast=fast, random_state=random_state)
-    splits = resolve_splits(cv, task.X, y, random_state=random_state, split_params=split_params)
+    splits = resolve_splits(cv, task.X, y, random_state=split_seed(random_state), split_params=split_params)
     folds = make_folds(task, splits)
     pos = bound_share(folds, on_train=config.bound_on == "train")
     studies = make_studies(config, len(settings), pos=pos, fast=fast)

@@ -5,20 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.special import expit, logit
 
 from csf.resampling import Resampling, ScoreRow, ScoreStore
 from csf.thresholding import sweep_several
 
 if TYPE_CHECKING:
-    from csf._common.typing import Array
+    from csf._common.typing import Array, IntArray
     from csf.errors.profile import ErrorProfile
     from csf.metrics.base import Metric
     from csf.resampling import TrialKey
+    from csf.thresholding import ThresholdCurve
 
 __all__ = ["N_DRAWS", "StableChoice", "stable_choice"]
 
 # More draws change neither winner nor cut by what matters beside the noise of the data.
 N_DRAWS = 50
+_EPS = np.finfo(float).eps
 
 
 class StableChoice(NamedTuple):
@@ -42,7 +45,7 @@ class StableChoice(NamedTuple):
 def stable_choice(
     store: ScoreStore, metric: Metric, *, among: TrialKey | None = None, margin: float = 0.0, random_state: int = 0
 ) -> StableChoice | None:
-    """Choose a trial by the mean of its best values over bootstrap draws, and cut it at the mean of its best cuts.
+    """Choose a trial by the mean of its best values over bootstrap draws, and cut it where its best cuts are on average.
 
     The largest of many values, and the cut at which it is reached, follow the noise of a few held-out positives. Draws
     of the samples, with every trial's cut tuned again on each, say which trial is good however that noise falls.
@@ -68,8 +71,9 @@ def stable_choice(
 
     Notes
     -----
-    Between two distant cuts that are equally good, their mean may be a bad one. Where it loses more than a standard
-    error of the value on all samples, the cut is the best one of these.
+    Cuts are averaged as the shares of samples that they find, in log-odds, and not as scores: what is found depends on
+    the ranking alone. Between two distant cuts that are equally good, their mean may be a bad one. Where it loses more
+    than a standard error of the value on all samples, the cut is the best one of these.
 
     Examples
     --------
@@ -110,9 +114,23 @@ def _cut(store: ScoreStore, row: ScoreRow, metric: Metric, thresholds: Array, er
     assert row.threshold is not None, "there are thresholds of scores alone"
     lost = np.zeros(store.is_pos.size, dtype=bool) if row.lost is None else row.lost
     curve = sweep_several(store.is_pos, lost, row.score, store.weight)
-    threshold, finite = row.threshold, thresholds[np.isfinite(thresholds)]
-    if finite.size and np.isfinite(threshold):
-        mean = float(finite.mean())
+    threshold, cuts = row.threshold, curve.cuts_at(thresholds)
+    # Finding nothing, or everything, is at no distance from other cuts that could be averaged.
+    inner = cuts[(cuts > 0) & (cuts < curve.fn.size - 1)]
+    if inner.size and np.isfinite(threshold):
+        mean = _mean_threshold(curve, inner)
         if metric.of(curve.at(mean)) >= metric.of(curve.at(threshold)) - error:
             threshold = mean
     return StableChoice(row.key, threshold, curve.at(threshold))
+
+
+def _mean_threshold(curve: ThresholdCurve, cuts: IntArray) -> float:
+    """Threshold that finds the mean of the shares that given cuts find, in log-odds: a quantile of the scores."""
+    found = (curve.pos - curve.fn + curve.fp) / (curve.pos - curve.fn[-1] + curve.fp[-1])
+    share = expit(logit(np.clip(found[cuts], _EPS, 1.0 - _EPS)).mean())
+    # Each score lies in the middle of the samples that have it.
+    middles = 0.5 * (found[1:] + found[:-1])
+    at = int(np.clip(np.searchsorted(middles, share), 1, middles.size - 1))
+    upper, lower = curve.lowest_score[at], curve.lowest_score[at + 1]
+    inside = float(np.interp(share, middles[at - 1 : at + 1], [upper, lower]))
+    return inside if lower < inside <= upper else float(upper)

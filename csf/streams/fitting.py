@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, cast
 
 import joblib
 from numpy.typing import ArrayLike
 
 from csf._common.files import replaced
+from csf._common.reading import reading
 from csf._common.typing import Estimator, PathLike
 from csf._common.validation import check_count, check_path
 
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["fit_stream", "load_stream", "save_stream"]
 
 FORMAT = "csf-stream"
+# The last bytes of a file: a checksum of all before it, as a pickle itself does not notice flipped bits.
+_MARK = b"\ncsf-stream sha256 "
+_END = len(_MARK) + 2 * hashlib.sha256().digest_size
 
 
 def fit_stream(
@@ -118,8 +123,11 @@ def save_stream(path: PathLike, learner: Estimator, chunks: ChunkIterator) -> No
     """
     path = os.fspath(path)
     try:
-        with replaced(path, "wb") as file:
+        with replaced(path, "w+b") as file:
             joblib.dump({"format": FORMAT, "learner": learner, "chunks": chunks}, file)
+            file.seek(0)
+            checksum = hashlib.file_digest(file, "sha256").hexdigest().encode()
+            file.write(_MARK + checksum)
     except TypeError as error:
         raise TypeError(f"cannot save this stream or learner: {error}. Streams of csf.streams can be saved") from error
 
@@ -142,9 +150,33 @@ def load_stream(path: PathLike) -> tuple[Estimator, ChunkIterator]:
     Raises
     ------
     ValueError
-        If the file is something else.
+        If the file is something else, or damaged: its checksum is compared before anything is unpickled.
     """
-    content = joblib.load(path)
+    path = os.fspath(path)
+    with open(path, "rb") as file:
+        _check_whole(file, path)
+        with reading(path, "a file of csf.streams.save_stream"):
+            content = joblib.load(file)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError(f"{os.fspath(path)} was not written by csf.streams.save_stream")
+        raise ValueError(f"{path} was not written by csf.streams.save_stream")
     return content["learner"], content["chunks"]
+
+
+def _check_whole(file: IO[bytes], path: str) -> None:
+    """Refuse a file whose content and checksum differ; else go to its beginning."""
+    size = os.path.getsize(path)
+    file.seek(max(size - _END, 0))
+    end = file.read()
+    if not end.startswith(_MARK):
+        raise ValueError(
+            f"{path} was not written by csf.streams.save_stream, or it is cut short: it does not end with a checksum. "
+            "Start anew; files of an earlier csf had none, so that they cannot be told from damaged ones"
+        )
+    file.seek(0)
+    digest, left = hashlib.sha256(), size - _END
+    while block := file.read(min(left, 1 << 20)):
+        digest.update(block)
+        left -= len(block)
+    if digest.hexdigest().encode() != end.removeprefix(_MARK):
+        raise ValueError(f"{path} is damaged: its content and its checksum differ. Start anew, or from a copy of it")
+    file.seek(0)

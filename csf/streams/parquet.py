@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -163,6 +163,12 @@ class ParquetChunks(ChunkIterator):
                     f"column {name!r} of {self.path} holds {kind}, accepted: numbers and booleans. Encode it, or "
                     "name the other columns in features="
                 )
+        kind = kinds[columns.index(self.target)]
+        kind = kind.value_type if types.is_dictionary(kind) else kind
+        if not any(fits(kind) for fits in (types.is_integer, types.is_floating, types.is_boolean, *_texts(types))):
+            raise ValueError(
+                f"target: column {self.target!r} of {self.path} holds {kind}, accepted: numbers, texts and booleans"
+            )
         return names
 
     def _size(self) -> int:
@@ -229,6 +235,10 @@ class ParquetChunks(ChunkIterator):
             raise ValueError(f"{self.path}, row {where} (from 0), column {self.target!r}: the label is missing")
         with self._reading():
             return X, labels.to_numpy(zero_copy_only=False)
+
+
+def _texts(types: Any) -> tuple[Callable[[Any], bool], ...]:
+    return types.is_string, types.is_large_string, types.is_string_view
 
 
 def _joined(parts: list[Chunk]) -> Chunk:

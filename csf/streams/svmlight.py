@@ -22,6 +22,8 @@ from csf.streams.base import Chunk, ChunkIterator
 __all__ = ["SvmlightChunks", "iter_svmlight"]
 
 _COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
+# From here on floats are further than 1 apart, so that labels may become one.
+_EXACT = 2.0**53
 # Declared without a type for ``zero_based``, whose default is a text.
 _load: Callable[..., tuple[Any, Array]] = load_svmlight_file
 
@@ -199,6 +201,8 @@ class SvmlightChunks(ChunkIterator):
         X, y = _load(BytesIO(lines), n_features=self.n_features, zero_based=self.zero_based)
         if not (np.isfinite(X.data).all() and np.isfinite(y).all()):
             raise ValueError("NaN or infinity")
+        if (np.abs(y) >= _EXACT).any():
+            raise ValueError("a label of 2^53 or more is not exact as a float; number the classes anew")
         # 32 bits are enough for a chunk, and what other sparse arrays have.
         parts = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
         return sparse.csr_array(parts, shape=X.shape), y

@@ -132,7 +132,7 @@ def test_a_full_disk_leaves_the_old_file(old, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(files.os, "fsync", full)
-    with pytest.raises(OSError, match="No space left on device"):
+    with pytest.raises(OSError, match=rf"No space left on device: '{re.escape(str(old))}'"):
         written(old)
     assert old.read_text() == "old"
     assert names(old.parent) == ["a.json"]
@@ -187,7 +187,7 @@ def test_every_writer_leaves_the_old_file_when_the_disk_is_full(tmp_path, write,
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(files.os, "fsync", full)
-    with pytest.raises(OSError, match="No space left on device"):
+    with pytest.raises(OSError, match=rf"No space left on device: '{re.escape(str(tmp_path))}"):
         write(tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 

@@ -81,6 +81,7 @@ def test_layouts_agree_bit_for_bit_with_their_kind(layout, dtype):
     X, at, rng = drawn(3, dtype=dtype)
     kind = np.asarray if isinstance(LAYOUTS[layout](X), np.ndarray) else sparse.csr_array
     w = rng.normal(size=7)
+    assert Rows(LAYOUTS[layout](X), at).stored == Rows(kind(X), at).stored
     if layout == "unsorted CSR":  # its values are stored in two parts, whose sum is rounded
         np.testing.assert_allclose(Rows(LAYOUTS[layout](X), at).scores(w), Rows(kind(X), at).scores(w), rtol=1e-6)
     else:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from csf.errors import ErrorProfile
 from csf.metrics import Constrained, FBeta, Metric, get_constraint, get_metric
 from csf.resampling import CodedRow, ScoreStore, retune
-from csf.resampling.resampling import decisions
+from csf.resampling.outcomes import decisions
 from csf.thresholding import sweep_several
 
 

@@ -62,3 +62,15 @@ def test_targets_that_cannot_be_used(y, options, message):
 def test_labels_of_one_class_can_be_coded():
     labels = Labels(np.array(["a", "b", "c"]), "b")
     assert labels.encode(np.array(["b", "b"])).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("y", [[2**63, 2**63 + 1, -1], [2**53 + 1, -1.0, 2**53]])
+def test_integers_that_a_list_would_merge_are_refused(y):
+    with pytest.raises(ValueError, match="not exact as floats, so that different ones may become one; give integers"):
+        read_labels(y, null_class=-1)
+
+
+def test_large_integers_of_an_array_stay_apart():
+    labels, codes = read_labels(np.array([2**53, 2**53 + 1, -1]), null_class=-1)
+    assert codes.tolist() == [1, 2, 0]
+    assert labels.by_code.tolist() == [-1, 2**53, 2**53 + 1]

@@ -111,6 +111,30 @@ def test_a_seed_moves_the_folds():
     assert first.trials_ != second.trials_
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"cv": 0.3},
+        {"cv": 0.3, "metric": "recall", "constraint": "fpr <= 0.6", "confidence": 0.6},
+    ],
+)
+def test_without_a_seed_the_same_call_gives_the_same_result(options):
+    one, other = (CostSearch(LogisticRegression(), param_grid=None, **options).fit(X, Y) for _ in range(2))
+    np.testing.assert_array_equal(one.held_out_.samples, other.held_out_.samples)
+    np.testing.assert_array_equal(one.best_estimator_.coef_, other.best_estimator_.coef_)
+    assert one.best_score_ == other.best_score_
+    if "confidence" in options:
+        assert one.guarantee_ == other.guarantee_
+
+
+def test_macro_searches_without_a_seed_draw_the_same_share():
+    y = (X[:, 0] > 0.5).astype(int) + (X[:, 0] > 1.2)
+    search = CostSearch(LogisticRegression(), param_grid=None, cv=0.3, n_trials=1)
+    one, other = (MacroCostSearch(search).fit(X, y) for _ in range(2))
+    assert one.best_score_ == other.best_score_
+
+
 def test_equal_costs_alone_are_the_exact_threshold_on_the_same_folds():
     """What the cheapest careful rival does, by another way."""
     cv = RepeatedStratifiedKFold(n_splits=5, n_repeats=3, random_state=3)

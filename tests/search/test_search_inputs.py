@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 from builders import paper_search
+from linear_builders import LAYOUTS
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import LinearSVC
+
+from csf import CostSearch
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 y = np.tile([0, 0, 0, 1], 10)
@@ -125,3 +133,42 @@ def test_predict_with_another_width():
     fitted = search(threshold=None).fit(X, y)
     with pytest.raises(ValueError, match="X has 2 features, but LinearSVC is expecting 3"):
         fitted.predict(X[:, :2])
+
+
+def stored(X, kind):
+    """The same values, stored in another way."""
+    if kind == "two parts a value":
+        rows, columns = np.nonzero(X)
+        halves = np.tile(0.5 * X[rows, columns], 2)
+        return sparse.coo_matrix((halves, (np.tile(rows, 2), np.tile(columns, 2))), shape=X.shape)
+    if kind == "zeros too":
+        return LAYOUTS["CSR with zeros"](X)
+    if kind == "columns reversed":
+        full = LAYOUTS["CSR with zeros"](X)
+        order = np.arange(X.size).reshape(X.shape)[:, ::-1].ravel()
+        return sparse.csr_matrix((full.data[order], full.indices[order], full.indptr), shape=X.shape)
+    return getattr(sparse, kind)(X)
+
+
+@pytest.mark.parametrize("engine", ["auto", "generic"])
+@pytest.mark.parametrize(
+    "kind", ["zeros too", "columns reversed", "two parts a value", "csc_matrix", "coo_array", "lil_matrix"]
+)
+def test_how_sparse_samples_are_stored_changes_no_number(kind, engine):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 6))
+    X = np.where(np.abs(X) < 0.3, 0.0, X).round(2)
+    y, weight = (X[:, 0] ** 2 + rng.normal(size=300) > 2.2).astype(int), rng.random(300) + 0.1
+    base = make_pipeline(MaxAbsScaler(), LogisticRegression())
+    search = CostSearch(base, "gmean", cv=0.3, random_state=0, engine=engine, n_trials=3)
+    given = stored(X, kind)
+    before = given.copy()
+    plain = clone(search).fit(sparse.csr_matrix(X), y, weight)
+    other = search.fit(given, y, weight)
+    assert other.best_score_ == plain.best_score_
+    assert other.best_threshold_ == plain.best_threshold_
+    np.testing.assert_array_equal(other.best_estimator_[-1].coef_, plain.best_estimator_[-1].coef_)
+    assert other.best_estimator_[-1].n_iter_ == plain.best_estimator_[-1].n_iter_
+    assert given.nnz == before.nnz
+    if hasattr(given, "indices"):
+        np.testing.assert_array_equal(given.indices, before.indices)

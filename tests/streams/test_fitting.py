@@ -1,7 +1,9 @@
 """fit_stream, save_stream, load_stream: learners go on as if nothing had happened."""
 
+import hashlib
 from itertools import islice
 
+import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -128,11 +130,40 @@ def test_a_failed_saving_leaves_the_one_before(tmp_path):
 
 
 def test_other_files_are_refused(tmp_path):
-    import joblib
-
-    joblib.dump([1, 2], tmp_path / "list.joblib")
+    path = tmp_path / "list.joblib"
+    joblib.dump([1, 2], path)
     with pytest.raises(ValueError, match=r"list\.joblib was not written by csf\.streams\.save_stream"):
-        load_stream(tmp_path / "list.joblib")
+        load_stream(path)
+    content = path.read_bytes()
+    path.write_bytes(content + b"\ncsf-stream sha256 " + hashlib.sha256(content).hexdigest().encode())
+    with pytest.raises(ValueError, match=r"list\.joblib was not written by csf\.streams\.save_stream"):
+        load_stream(path)
+    content = b"no pickle"
+    path.write_bytes(content + b"\ncsf-stream sha256 " + hashlib.sha256(content).hexdigest().encode())
+    with pytest.raises(ValueError, match=r"cannot read .*list\.joblib as a file of csf\.streams\.save_stream: "):
+        load_stream(path)
+    with pytest.raises(FileNotFoundError):
+        load_stream(tmp_path / "missing.joblib")
+
+
+def test_damaged_files_are_refused_before_they_are_unpickled(tmp_path, monkeypatch):
+    """Flipped bits were believed, cut files raised whatever pickle raises."""
+    path = tmp_path / "state.joblib"
+    chunks = iter_arrays(X, Y, 20)
+    save_stream(path, learner().partial_fit(*next(chunks), classes=[0, 1]), chunks)
+    whole = path.read_bytes()
+    assert load_stream(path)[1].n_rows == 20
+    monkeypatch.setattr(joblib, "load", None)
+    rng = np.random.default_rng(0)
+    for at in [0, 1, len(whole) - 1, len(whole) - 65, *rng.integers(len(whole), size=100)]:
+        for damaged in (whole[:at], flipped(whole, at, 1 << rng.integers(8)), whole + whole[:at] + b"x"):
+            path.write_bytes(damaged)
+            with pytest.raises(ValueError, match=r"state\.joblib (is damaged: its content and|was not written by csf)"):
+                load_stream(path)
+
+
+def flipped(content, at, bits):
+    return content[:at] + bytes([content[at] ^ bits]) + content[at + 1 :]
 
 
 def test_empty_streams_are_refused():

@@ -2,6 +2,8 @@
 
 import pickle
 import sys
+from datetime import timedelta
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -106,6 +108,19 @@ def test_columns_are_checked_at_once(tmp_path, options, message):
     path = write(tmp_path, a=[1.0], t=["text"], y=[0])
     with pytest.raises(ValueError, match=message):
         iter_parquet(path, 2, **options)
+
+
+@pytest.mark.parametrize("labels", [[[1]], [{"u": 1}], [b"u"], [Decimal(1)], [timedelta(1)]])
+def test_labels_are_numbers_texts_or_booleans(tmp_path, labels):
+    path = write(tmp_path, a=[1.0], y=labels)
+    with pytest.raises(ValueError, match=r"target: column 'y' of .*table\.parquet holds .*, accepted: numbers, texts"):
+        iter_parquet(path, 2, target="y")
+
+
+@pytest.mark.parametrize("kind", ["string", "large_string", "string_view"])
+def test_labels_of_all_kinds_of_texts(tmp_path, kind):
+    path = write(tmp_path, a=[1.0, 2.0], y=pa.array(["u", "v"], getattr(pa, kind)()))
+    assert next(iter_parquet(path, 2, target="y"))[1].tolist() == ["u", "v"]
 
 
 def test_labels_of_a_dictionary(tmp_path):

@@ -111,6 +111,7 @@ GOOD = "1 1:1\n\n# note\n-1 2:1\n"
         ("1 2:nan", "NaN or infinity"),
         ("nan 2:1", "NaN or infinity"),
         ("1 2:1e999", "NaN or infinity"),
+        ("9007199254740993 2:1", r"a label of 2\^53 or more is not exact as a float"),
     ],
 )
 def test_errors_name_the_line(folder, line, message, size):

@@ -54,10 +54,12 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _typed(values: list[Any], as_text: bool) -> np.ndarray:
-    """Floats where every value is a number or missing, booleans where every one is, else objects."""
+    """Integers that fit, else floats where every value is a number or missing; booleans; else objects."""
     present = [value for value in values if value is not None]
     if not as_text and present and all(isinstance(value, bool) for value in values):
         return np.array(values, dtype=bool)
+    if not as_text and all(type(value) is int and abs(value) < 1 << 63 for value in values):
+        return np.array(values, dtype=np.int64)
     if not as_text and all(map(_is_number, present)):
         return np.array([np.nan if value is None else float(value) for value in values], dtype=np.float64)
     result = np.empty(len(values), dtype=object)

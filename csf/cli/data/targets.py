@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 
 from csf._common.names import did_you_mean
@@ -11,27 +13,22 @@ from csf.cli.errors import CliError
 __all__ = ["as_labels", "binary_target"]
 
 _SHOWN = 12
+# From here on floats are further than 1 apart.
+_EXACT = 2.0**53
 
 
 def as_labels(values: Array) -> Array:
-    """Whole numbers as int64, other numbers as they are.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples,)
-        Numbers.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        Labels.
-
-    Examples
-    --------
-    >>> as_labels(np.array([-1.0, 1.0])).tolist()
-    [-1, 1]
-    """
-    whole = np.isfinite(values).all() and (np.round(values) == values).all()
+    """Integers as they are, whole floats as int64, other floats as they are; what may have been rounded is refused."""
+    if values.dtype.kind in "iu":
+        return values
+    values = values.astype(np.float64)
+    unsure = values[np.isinf(values) | (np.abs(values) >= _EXACT)]
+    if unsure.size:
+        raise CliError(
+            f"the target holds {unsure[0]:.17g}, but floats of 2^53 and more are not exact, so that different labels "
+            "may have become one; accepted: integers of 64 bits, smaller floats, texts. Write the labels as texts"
+        )
+    whole = (np.round(values) == values).all()
     return values.astype(np.int64) if whole else values
 
 
@@ -87,8 +84,9 @@ def _same(label, text):
     if isinstance(label, bool):
         return str(label).lower() == text.lower()
     try:
-        return float(text) == label
-    except ValueError:
+        # Not as floats, where large integers become equal.
+        return Decimal(text) == label if isinstance(label, int) else float(text) == label
+    except (ValueError, ArithmeticError):
         return False
 
 

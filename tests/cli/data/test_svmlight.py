@@ -90,3 +90,10 @@ def test_a_damaged_archive(tmp_path):
     path.write_bytes(gzip.compress(TEXT.encode())[:-9])
     with pytest.raises(CliError, match=r"cannot read .* as a LIBSVM file"):
         read_labelled(str(path), ReadOptions())
+
+
+def test_labels_that_floats_would_merge_are_refused(tmp_path):
+    path = tmp_path / "data.svm"
+    path.write_text("9007199254740992 1:1\n9007199254740993 1:2\n5 1:3\n")
+    with pytest.raises(CliError, match=r"floats of 2\^53 and more are not exact"):
+        read_labelled(str(path), ReadOptions(positive="5"))

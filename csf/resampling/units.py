@@ -1,0 +1,102 @@
+"""Samples that no trial tells apart, as one: what draws are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from csf._common.typing import Array, BoolArray, IntArray
+
+if TYPE_CHECKING:
+    from csf.resampling.retuning import CodedRow
+    from csf.resampling.store import ScoreStore
+
+__all__ = ["Entries", "Units", "distinct", "units_of"]
+
+
+class Entries(Protocol):
+    """Truth, weight and sample of held-out entries."""
+
+    @property
+    def is_pos(self) -> BoolArray: ...
+
+    @property
+    def weight(self) -> Array | None: ...
+
+    @property
+    def samples(self) -> IntArray: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """One sample of each kind, by class and then by score, and how many of them there are.
+
+    A row of weight 2 and two such rows are the same unit, drawn as often; so numbers made of draws are the same for
+    both, and do not depend on the order of rows or on the scale of scores. Where rounding changes the place of a
+    single sample, only the draws of its neighbours change.
+
+    Parameters
+    ----------
+    is_pos, weight, samples : ndarray of shape (n_entries,)
+        Entries of these samples: truth, importance (``None`` where all weigh the same) and unit.
+    copies : ndarray of int, shape (n_units,)
+        Number of samples of each kind.
+    """
+
+    is_pos: BoolArray
+    weight: Array | None
+    samples: IntArray
+    copies: IntArray
+
+    @property
+    def pos(self) -> BoolArray:
+        """Class of each unit."""
+        kind = np.zeros(self.copies.size, dtype=bool)
+        kind[self.samples] = self.is_pos
+        return kind
+
+
+def units_of(store: ScoreStore, rows: Sequence[CodedRow]) -> tuple[Units, list[CodedRow]]:
+    """Units of some trials, and the trials' codes of their entries."""
+    copies, importance = store.copies, store.importance
+    entries = _entries_of_samples(store)
+    # A place beyond the last entry stands for none.
+    columns = [np.append(store.is_pos, False)[entries[:, 0]]]
+    columns += [np.append(row.codes, row.codes.dtype.type(0))[at] for row in rows for at in entries.T]
+    columns += [(entries == store.is_pos.size).sum(axis=1)]
+    columns += [] if importance is None else [importance[entries[:, 0]]]
+    order, starts = distinct(columns, np.flatnonzero(copies > 0))
+    at = entries[order[starts]]
+    unit, used = np.repeat(np.arange(starts.size), at.shape[1]), at.ravel() < store.is_pos.size
+    at, unit = at.ravel()[used], unit[used]
+    units = Units(
+        store.is_pos[at],
+        None if importance is None else importance[at],
+        unit.astype(np.int32),
+        np.add.reduceat(copies[order], starts) if starts.size else copies[:0],
+    )
+    return units, [replace(row, codes=row.codes[at]) for row in rows]
+
+
+def distinct(columns: Sequence[Array], among: IntArray) -> tuple[IntArray, IntArray]:
+    """Rows of a table in lexicographic order, and where in it each different one starts."""
+    order = among[np.lexsort([column[among] for column in columns[::-1]])]
+    new = np.zeros(order.size, dtype=bool)
+    new[:1] = True
+    for column in columns:
+        ordered = column[order]
+        new[1:] |= ordered[1:] != ordered[:-1]
+    return order, np.flatnonzero(new)
+
+
+def _entries_of_samples(store: ScoreStore) -> IntArray:
+    """Entries of each sample in their order, of shape (n_samples, most); the number of entries stands for none."""
+    counts = np.bincount(store.samples, minlength=store.n_samples)
+    most, order = int(counts.max()), np.argsort(store.samples, kind="stable")
+    place = np.arange(order.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    entries = np.full((store.n_samples, most), order.size)
+    entries[store.samples[order], place] = order
+    return entries
