@@ -85,6 +85,21 @@ class Strategy(ABC):
         """
         return self
 
+    def most_trials(self, n_trials: int) -> int:
+        """How many trials it asks for at most.
+
+        Parameters
+        ----------
+        n_trials : int
+            Largest number of trials of the search.
+
+        Returns
+        -------
+        int
+            ``n_trials`` unless the strategy has fewer costs to offer.
+        """
+        return n_trials
+
     def check_metric(self, metric: Metric) -> None:  # noqa: B027 - most strategies serve every metric
         """Raise a TypeError if the strategy cannot serve ``metric``.
 

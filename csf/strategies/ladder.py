@@ -66,6 +66,10 @@ class Ladder(Strategy):
                 return Proposal(level_of_costs(metric, *costs, pos=pos), *costs)
         return None
 
+    def most_trials(self, n_trials: int) -> int:
+        """One for each rung, see `Strategy.most_trials`."""
+        return min(n_trials, self.size)
+
 
 def _top(pos: float) -> float:
     """Logarithm of the largest ratio."""

@@ -64,6 +64,10 @@ class NeutralFirst(Strategy):
         """The same with one trial less for the other strategy, see `Strategy.with_budget`."""
         return replace(self, strategy=self.strategy.with_budget(max(n_trials - 1, 1)))
 
+    def most_trials(self, n_trials: int) -> int:
+        """One more than the other strategy, see `Strategy.most_trials`."""
+        return min(n_trials, 1 + self.strategy.most_trials(n_trials))
+
     def check_metric(self, metric: Metric) -> None:
         """As the other strategy, see `Strategy.check_metric`."""
         self.strategy.check_metric(metric)
