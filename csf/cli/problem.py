@@ -20,7 +20,7 @@ from csf.errors.profile import ErrorProfile
 from csf.metrics import get_constraint, get_metric
 from csf.samples.splits import resolve_splits
 from csf.search import CostSearch
-from csf.search.defaults import AUTO, cv_of, has_fast_solver, settings_of
+from csf.search.defaults import AUTO, cv_of, has_fast_solver, settings_of, strategy_of
 from csf.trainers import seeded
 
 if TYPE_CHECKING:
@@ -66,14 +66,27 @@ class Problem:
         state, fast = check_random_state(seed), has_fast_solver(self.base)
         cv = cv_of(self.options.cv, train.y, fast=fast, random_state=state)
         splits = resolve_splits(cv, train.X, train.y, random_state=seed)
-        return Setup(self.base, self.grid, self.metric, self.constraint, splits, self.options.jobs, seed)
+        confidence = vars(self.options).get("confidence")
+        return Setup(
+            self.base,
+            self.grid,
+            self.metric,
+            self.constraint,
+            splits,
+            self.options.jobs,
+            seed,
+            confidence,
+            self.options.cv,
+        )
 
     def plan(self) -> str:
         """What is searched, for the lines above the tables."""
         options = self.options
         demand = "" if self.constraint is None else f" with {self.constraint}"
-        settings = len(settings_of(self.grid or AUTO, self.base))
-        return f"{self.metric.name}{demand} of {options.base}, up to {options.trials} trials" + (
+        settings, trials = len(settings_of(self.grid or AUTO, self.base)), options.trials
+        if "strategy" in options:  # of several strategies each has its own number
+            trials = strategy_of(options.strategy, fast=has_fast_solver(self.base)).most_trials(trials)
+        return f"{self.metric.name}{demand} of {options.base}, up to {trials} trials" + (
             f" of each of {settings} settings" if settings > 1 else ""
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,9 @@ class Setup:
     splits: list[tuple[IntArray, IntArray]]
     n_jobs: int | None
     seed: int
+    # Probability with which the constraint has to hold on new data, and what splits the part that is searched then.
+    confidence: float | None = None
+    cv: Any = None
 
     def bases(self) -> list[Pipeline]:
         """The base with each setting of its parameters."""
@@ -68,7 +72,10 @@ def fit_balanced(setup: Setup, X: Samples, y: IntArray, weight: Array | None) ->
 
 
 def fit_pooled(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Estimator:
-    """Equal costs, one vector of held-out scores, the best of all its cuts; parameters by the metric there."""
+    """Equal costs, one vector of held-out scores, the best of all its cuts; parameters by the metric there.
+
+    Where the search promises its constraint, so does this one, on the same calibration samples.
+    """
     search = CostSearch(
         setup.base,
         setup.metric,
@@ -76,11 +83,19 @@ def fit_pooled(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> E
         param_grid=setup.grid or AUTO,
         constraint=setup.constraint,
         threshold="tune",
-        cv=setup.splits,
+        confidence=setup.confidence,
+        cv=setup.splits if setup.confidence is None else setup.cv,
         n_jobs=setup.n_jobs,
         random_state=setup.seed,
     )
-    return search.fit(X, y, sample_weight=weight)
+    if setup.confidence is None:
+        return search.fit(X, y, sample_weight=weight)
+    with warnings.catch_warnings():  # the reason says as much
+        warnings.simplefilter("ignore", UserWarning)
+        search.fit(X, y, sample_weight=weight)
+    if not search.guarantee_.holds:
+        raise NotApplicable(str(search.guarantee_))
+    return search
 
 
 def fit_tuned(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Estimator:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from csf.cli.rivals import POOLED
+from csf.report.facts import other_costs
 from csf.report.held_out import Judged, judge, one_problem
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def held_out_intervals(problem: Problem, search: CostSearch, test: Part, answers
     """The search and its rivals on the held-out rows, with what those rows leave open."""
     positive, null = search.pos_label_, search.null_class_
     truth = np.where(test.is_pos, positive, null)
-    return judge(problem.metric, one_problem(null), truth, answers, test.weight)
+    return judge(problem.metric, one_problem(null), truth, answers, test.weight, problem.constraint)
 
 
 def verdict(metric_name: str, search: CostSearch, judged: list[Judged]) -> str:
@@ -35,6 +36,8 @@ def verdict(metric_name: str, search: CostSearch, judged: list[Judged]) -> str:
     rival = next((each for each in judged if each.name == POOLED), None)
     if rival is None:
         return text
+    if unequal := _unequal(search, own, rival):
+        return f"{text}\nno comparison with the {POOLED}: {unequal}"
     text += f"\ndifference to the {POOLED}: {rival.difference:+.4f} {_range(rival.difference_interval, '+.4f')}"
     return f"{text}\n{_words(search, *rival.difference_interval)}"
 
@@ -43,11 +46,21 @@ def _range(interval: tuple[float, float], spec: str = ".4f") -> str:
     return f"[{interval[0]:{spec}}, {interval[1]:{spec}}]"
 
 
+def _unequal(search: CostSearch, own: Judged, rival: Judged) -> str | None:
+    """Why a difference would compare what is not alike, if it would: who keeps no constraint finds more."""
+    promise = getattr(search, "guarantee_", None)
+    if promise is not None and not promise.holds:
+        return f"{promise.constraint} could not be shown for the search"
+    if (own.misses > 0.0) != (rival.misses > 0.0):
+        return f"the {'search' if own.misses > 0.0 else 'threshold'} misses the constraint on these rows"
+    return None
+
+
 def _words(search: CostSearch, low: float, high: float) -> str:
     """Whether costs helped."""
     c_fn, c_fp = search.best_cost_weights_
     if c_fn == c_fp:
-        return "No costs beat equal ones on the training rows: the search keeps those, with a stable cut."
+        return f"Equal costs are kept; on the training rows {other_costs(search)}."
     ratio = f"costs {c_fn / c_fp:.3g} : 1" if c_fn > c_fp else f"costs 1 : {c_fp / c_fn:.3g}"
     if low > 0.0:
         return f"The search chose {ratio}, and they helped."

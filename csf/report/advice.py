@@ -121,8 +121,12 @@ def _held(search, judged):
             f"Held-out {name} ({own.value:.3f}, 90 % of resamples {spread(own.interval)}) is below the "
             f"{search.best_score_:.3f} out of fold, which is the largest of many and so optimistic."
         )
-    if len(judged) > 1:
-        rival = max(judged[1:], key=lambda other: other.value)
+    fair = [each for each in judged[1:] if each.misses <= own.misses]
+    for each in judged[1:]:
+        if each not in fair:
+            yield f"“{short(each.name)}” misses the constraint on these data, and is not compared."
+    if fair:
+        rival = max(fair, key=lambda other: other.value)
         low, high = rival.difference_interval
         if low <= 0 <= high:
             yield (
@@ -130,7 +134,12 @@ def _held(search, judged):
                 "and may be chance: where simplicity counts, take the simpler one."
             )
         elif high < 0:
-            yield f"“{short(rival.name)}” is better on these data by {-rival.difference:.3f}: take it."
+            promise = getattr(search, "guarantee_", None)
+            yield f"“{short(rival.name)}” is better on these data by {-rival.difference:.3f}: " + (
+                "take it."
+                if promise is None or not promise.holds
+                else f"take it if it promises {promise.constraint} too, with confidence {promise.confidence:g}."
+            )
 
 
 def _edges(search):

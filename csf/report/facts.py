@@ -18,6 +18,7 @@ __all__ = [
     "base_name",
     "estimates",
     "gain_of",
+    "other_costs",
     "parameter_names",
     "parameters_of",
     "short",
@@ -97,12 +98,20 @@ def gain_of(search: FittedSearch) -> str | None:
     return f"{gain:+.3f}" + ("" if error is None or np.isnan(error) else f" ± {error:.3f}")
 
 
+def other_costs(search: FittedSearch) -> str:
+    """What else was tried beside equal costs, in words."""
+    tried = {round(np.log(t.c_fn / t.c_fp), 9) for t in search.trials_ if t.state == "complete" and t.c_fn != t.c_fp}
+    if not tried:
+        return f"no other costs were tried ({search.stop_reason_})"
+    return f"{len(tried)} other ratios of costs were tried" if len(tried) > 1 else "1 other ratio of costs was tried"
+
+
 def winner_sentence(search: FittedSearch) -> str:
     """The winner in one sentence."""
     c_fn, c_fp = search.best_cost_weights_
     name, target = get_metric(search.metric).name, target_name(search)
     if c_fn == c_fp:
-        trained = "trained with the same cost for both errors"
+        trained = f"trained with the same cost for both errors ({other_costs(search)})"
     else:
         more, who = (c_fn / c_fp, "missing") if c_fn > c_fp else (c_fp / c_fn, "falsely reporting")
         trained = f"trained as if {who} a {target} cost {more:.3g} times as much as the other error"

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from csf._common.typing import Array, BoolArray, Estimator, Label, Samples
 from csf._common.validation import check_labels, check_samples, check_weights
 from csf.metrics.base import Metric
+from csf.metrics.constraint import Constraint
 from csf.report.facts import short
 
 __all__ = [
@@ -114,6 +115,8 @@ class Judged:
     interval: tuple[float, float]
     difference: float
     difference_interval: tuple[float, float]
+    # By how much it misses the constraint there, where one was asked for.
+    misses: float = 0.0
 
 
 def one_problem(null_class: Label) -> Callable[[Array, Array], list[Problem]]:
@@ -143,20 +146,28 @@ def judge(
     truth: Array,
     answers: Mapping[str, Array],
     weight: Array | None = None,
+    constraint: Constraint | None = None,
 ) -> list[Judged]:
     """Metric of several classifiers on the same samples; the first one is what the others are compared with."""
     # Samples that all classifiers answer alike are drawn together: what counts is how many of them there are.
     truth, columns, weights, counts = _cells(truth, list(answers.values()), weight)
     masks = [problems(truth, column) for column in columns]
+    misses = [0.0 if constraint is None else _missed(constraint, parts, weights * counts) for parts in masks]
     whole = [_value(metric, parts, (weights * counts)[None, :]).item() for parts in masks]
     drawn = [
         np.concatenate(values)
         for values in zip(*([_value(metric, parts, draw * weights) for parts in masks] for draw in _resamples(counts)))
     ]
     return [
-        Judged(name, value, _percentiles(values), whole[0] - value, _percentiles(drawn[0] - values))
-        for name, value, values in zip(answers, whole, drawn)
+        Judged(name, value, _percentiles(values), whole[0] - value, _percentiles(drawn[0] - values), miss)
+        for name, value, values, miss in zip(answers, whole, drawn, misses)
     ]
+
+
+def _missed(constraint: Constraint, parts: list[Problem], weights: Array) -> float:
+    """By how much a constraint is missed, of several problems the most."""
+    shares = [[float(weights @ mask / weights.sum()) for mask in masks] for masks in parts]
+    return max(float(constraint.violation(fn, fp, pos=pos)) for pos, fn, fp in shares)
 
 
 def _cells(truth: Array, columns: list[Array], weight: Array | None) -> tuple[Array, list[Array], Array, Array]:

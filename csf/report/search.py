@@ -39,7 +39,7 @@ def search_data(search: FittedSearch, held: HeldOut | None, facts: Mapping[str, 
     metric, constraint = get_metric(search.metric), get_constraint(search.constraint)
     lead, judged, shown, missed = winner_sentence(search), [], None, None
     if held is not None:
-        judged = judge(metric, one_problem(search.null_class_), held.y, held.answers, held.weight)
+        judged = judge(metric, one_problem(search.null_class_), held.y, held.answers, held.weight, constraint)
         low, high = judged[0].interval
         lead += f" On held-out data: {judged[0].value:.3f} ({low:.3f} to {high:.3f})."
         missed = _missed(search, held)

@@ -82,7 +82,7 @@ class SearchLoop:
 
     def run(self) -> str | None:
         """Run all studies to their ends; why the search ended where that is not what the studies say."""
-        total = sum(min(study.n_trials, study.strategy.most_trials or study.n_trials) for study in self.studies)
+        total = sum(study.strategy.most_trials(study.n_trials) for study in self.studies)
         done = sum(trial.state != "pending" for study in self.studies for trial in study.trials)
         progress = Progress(total=total, done=done, shown=bool(self.verbose))
         resumed = False

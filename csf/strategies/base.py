@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from csf.metrics import LinearFractional
+from csf.trials import same_costs
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.trials import Trial
 
 
-__all__ = ["Proposal", "Strategy", "balanced_level", "level_of_costs", "tried_levels"]
+__all__ = ["Proposal", "Strategy", "balanced_level", "has_one_ratio", "level_of_costs", "tried_levels"]
 
 # Levels closer than this share of the range count as the same level.
 SAME = 1e-9
@@ -84,6 +85,21 @@ class Strategy(ABC):
         """
         return self
 
+    def most_trials(self, n_trials: int) -> int:
+        """How many trials it asks for at most.
+
+        Parameters
+        ----------
+        n_trials : int
+            Largest number of trials of the search.
+
+        Returns
+        -------
+        int
+            ``n_trials`` unless the strategy has fewer costs to offer.
+        """
+        return n_trials
+
     def check_metric(self, metric: Metric) -> None:  # noqa: B027 - most strategies serve every metric
         """Raise a TypeError if the strategy cannot serve ``metric``.
 
@@ -92,11 +108,6 @@ class Strategy(ABC):
         metric : Metric
             What is to be maximised.
         """
-
-    @property
-    def most_trials(self) -> int | None:
-        """Number of trials after which nothing is proposed; ``None`` where that is not known before."""
-        return None
 
     @property
     def name(self) -> str:
@@ -111,6 +122,13 @@ def require_levels(strategy: Strategy, metric: Metric) -> None:
             f"strategy {strategy.name!r} needs a linear-fractional metric (FBeta, Jaccard, ...), whose values are "
             f"levels of the costs; {metric.name} has none. Use 'cone', 'support', 'grid' or 'imbalance_ratio'"
         )
+
+
+def has_one_ratio(metric: Metric, *, pos: float) -> bool:
+    """Whether costs are in the same ratio at every level, so that levels tell nothing (accuracy and its kind)."""
+    lo, hi = metric.range(pos)
+    low, high = (metric.cost_weights(lo + share * (hi - lo), pos=pos) for share in (0.25, 0.75))
+    return same_costs(low, high)
 
 
 def tried_levels(trials: Sequence[Trial]) -> list[float]:

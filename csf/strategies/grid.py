@@ -59,6 +59,10 @@ class Grid(Strategy):
         free = np.minimum(levels - tried[above - 1], tried[above] - levels) > SAME * (hi - lo)
         return float(levels[np.argmax(free)]) if free.any() else None
 
+    def most_trials(self, n_trials: int) -> int:
+        """One for each level, see `Strategy.most_trials`."""
+        return n_trials if self.size is None else min(n_trials, self.size)
+
     def with_budget(self, n_trials: int) -> Strategy:
         """A grid of ``n_trials`` levels unless its size was given, see `Strategy.with_budget`."""
         return self if self.size is not None else replace(self, size=n_trials)

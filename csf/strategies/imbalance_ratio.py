@@ -33,6 +33,10 @@ class ImbalanceRatio(Strategy):
             return None
         return Proposal(balanced_level(metric, pos=pos), 1.0 - pos, pos)
 
+    def most_trials(self, n_trials: int) -> int:
+        """A single one, see `Strategy.most_trials`."""
+        return 1
+
     @property
     def name(self) -> str:
         """``"imbalance_ratio"``."""

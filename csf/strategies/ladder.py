@@ -55,11 +55,6 @@ class Ladder(Strategy):
     def __post_init__(self) -> None:
         check_count(self.size, "size")
 
-    @property
-    def most_trials(self) -> int:
-        """One a rung."""
-        return self.size
-
     def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
         """First rung that was not tried, see `Strategy.propose`."""
         tried = [math.log(trial.c_fn / trial.c_fp) for trial in trials if trial.c_fn > 0 and trial.c_fp > 0]
@@ -70,6 +65,10 @@ class Ladder(Strategy):
                 costs = 2.0 - c_fp, c_fp
                 return Proposal(level_of_costs(metric, *costs, pos=pos), *costs)
         return None
+
+    def most_trials(self, n_trials: int) -> int:
+        """One for each rung, see `Strategy.most_trials`."""
+        return min(n_trials, self.size)
 
 
 def _top(pos: float) -> float:

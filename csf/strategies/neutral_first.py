@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING
 
 from csf.strategies.base import Proposal, Strategy
+from csf.trials import same_costs
 
 if TYPE_CHECKING:
+    from csf._common.typing import Costs
     from csf.metrics.base import Metric
     from csf.trials import Trial
 
@@ -23,7 +26,8 @@ class NeutralFirst(Strategy):
     Parameters
     ----------
     strategy : Strategy
-        What to do next; it does not see the first trial. Of a `NeutralFirst` only what it does next is taken.
+        What to do next; it does not see the first trial unless it asks for equal costs itself. Of a `NeutralFirst`
+        only what it does next is taken.
 
     Examples
     --------
@@ -46,14 +50,23 @@ class NeutralFirst(Strategy):
         if len(others) == len(trials):
             return Proposal(None, 1.0, 1.0)
         proposal = self.strategy.propose(others, metric=metric, pos=pos)
-        if isinstance(proposal, Proposal) and proposal.c_fn == proposal.c_fp:
-            # A strategy that tries equal costs itself, such as the ladder, has to know that they were tried.
-            return self.strategy.propose(trials, metric=metric, pos=pos)
+        level = proposal.t if isinstance(proposal, Proposal) else proposal
+        costs = proposal if isinstance(proposal, Proposal) else _costs_at(proposal, metric, pos)
+        if costs is not None and same_costs(costs[-2:], (1.0, 1.0)):
+            # A strategy that asks for equal costs itself has to know that they were tried, and at its own level.
+            known = [
+                replace(trial, t=level) if trial.c_fn == trial.c_fp and trial.t is None else trial for trial in trials
+            ]
+            return self.strategy.propose(known, metric=metric, pos=pos)
         return proposal
 
     def with_budget(self, n_trials: int) -> Strategy:
         """The same with one trial less for the other strategy, see `Strategy.with_budget`."""
         return replace(self, strategy=self.strategy.with_budget(max(n_trials - 1, 1)))
+
+    def most_trials(self, n_trials: int) -> int:
+        """One more than the other strategy, see `Strategy.most_trials`."""
+        return min(n_trials, 1 + self.strategy.most_trials(n_trials))
 
     def check_metric(self, metric: Metric) -> None:
         """As the other strategy, see `Strategy.check_metric`."""
@@ -68,3 +81,8 @@ class NeutralFirst(Strategy):
     def name(self) -> str:
         """Name of the other strategy."""
         return self.strategy.name
+
+
+def _costs_at(level: object, metric: Metric, pos: float) -> Costs | None:
+    """Costs of a proposed level; ``None`` of what is none, which the study refuses."""
+    return metric.cost_weights(metric.clip_level(float(level), pos=pos), pos=pos) if isinstance(level, Real) else None

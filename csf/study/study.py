@@ -25,10 +25,11 @@ from csf.errors.profile import ErrorProfile
 from csf.metrics import get_metric
 from csf.resampling import Assessment, ScoreStore, assess
 from csf.strategies import Proposal, get_strategy
+from csf.strategies.base import has_one_ratio
 from csf.study.files import read_study, write_study
 from csf.study.proposals import checked_proposal
 from csf.thresholding import sweep
-from csf.trials import Trial, best_trial, check_history, check_share, gap, known_hull, outcome
+from csf.trials import Trial, best_trial, check_history, check_share, gap, known_hull, outcome, same_costs
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
@@ -164,17 +165,19 @@ class Study:
         if self.strategy.batch_size is not None and pending >= self.strategy.batch_size:
             return None
         if len(self.trials) >= self.n_trials:
-            return self._stop(f"all {self.n_trials} trials are done")
+            return self._stop(f"all {self.n_trials} trials are done", why="n_trials leaves room for equal costs only")
         if self.tol is not None and not pending and self.best_trial is not None:
             reached = self.gap
             if reached is not None and reached <= self.tol:
                 return self._stop(f"the gap {reached:.3g} is at most tol={self.tol:g}")
         proposal = self.strategy.propose(tuple(self.trials), metric=self.metric, pos=self.pos)
         if proposal is None:
-            return None if pending else self._stop(f"strategy {self.strategy.name} is done")
+            why = f"at a share of positives of {self.pos:.4g} it has equal costs only"
+            return None if pending else self._stop(f"strategy {self.strategy.name} is done", why=why)
         trial = self._trial(proposal)
         if any(trial.costs == other.costs for other in self.trials):
-            return self._stop(f"costs {trial.costs} were tried before")
+            why = f"strategy {self.strategy.name} asked for them again"
+            return self._stop(f"costs {trial.costs} were tried before", why=why, anyway=True)
         self.trials.append(trial)
         self.stop_reason = None
         return trial
@@ -189,7 +192,14 @@ class Study:
         """
         return list(iter(self.ask, None))
 
-    def _stop(self, reason: str) -> None:
+    def _stop(self, reason: str, *, why: str = "", anyway: bool = False) -> None:
+        """Keep the reason; where no costs but equal ones were tried, or ``anyway``, also why there are no others."""
+        only_equal = bool(self.trials) and all(same_costs(trial.costs, (1.0, 1.0)) for trial in self.trials)
+        if anyway or (why and only_equal):
+            by_level = anyway or any(trial.t is not None for trial in self.trials)
+            if by_level and has_one_ratio(self.metric, pos=self.pos):
+                why = f"{self.metric.name} has costs of the same ratio at every level; strategy 'ladder' tries others"
+            reason = f"{reason}: {why}"
         self.stop_reason = reason
 
     def _trial(self, proposal: Proposal | float) -> Trial:

@@ -8,6 +8,7 @@ from csf._common.validation import generator
 from csf.errors.profile import ErrorProfile
 from csf.metrics import Metric, get_metric
 from csf.strategies import Strategy
+from csf.strategies.base import has_one_ratio
 from csf.study import Study
 from csf.testing._require import require
 from csf.trials import Trial
@@ -60,7 +61,7 @@ def check_strategy(
     >>> check_strategy(FunctionStrategy(lambda trials, *, metric, pos: 0.5))
     Traceback (most recent call last):
         ...
-    AssertionError: <lambda>, exact learner, after 1 trials: costs (1.5, 0.5) were tried before
+    AssertionError: <lambda>, exact learner, after 1 trials: costs (1.5, 0.5) were tried before: ...
     >>> check_strategy(FunctionStrategy(lambda trials, *, metric, pos: 0.9 + 0.001 * len(trials)))
     Traceback (most recent call last):
         ...
@@ -143,14 +144,8 @@ def _ask(study: Study, rng: np.random.Generator) -> Trial | None:
     trial = study.ask()
     # Where costs do not depend on the level, one training says it all.
     repeated = trial is None and "tried before" in (study.stop_reason or "")
-    require(not repeated or _constant_costs(study), f"{study.stop_reason}")
+    require(not repeated or has_one_ratio(study.metric, pos=study.pos), f"{study.stop_reason}")
     return trial
-
-
-def _constant_costs(study: Study) -> bool:
-    lo, hi = study.metric.range(study.pos)
-    low, high = (study.metric.cost_weights(lo + share * (hi - lo), pos=study.pos) for share in (0.25, 0.75))
-    return low == high
 
 
 # ---------------------------------------------------------------- progress

@@ -3,9 +3,11 @@
 import json
 import re
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from builders import told
 from sklearn.datasets import load_digits
 from sklearn.metrics import f1_score
 from sklearn.model_selection import train_test_split
@@ -21,14 +23,19 @@ from csf.cli.search import _RIVALS, _valid
 from csf.cli.verdict import verdict
 from csf.metrics import METRICS
 from csf.report.held_out import Judged
+from csf.search.guarantee import Guarantee
 from csf.search.local import LocalTrainer
-from csf.strategies import STRATEGIES
+from csf.strategies import STRATEGIES, Ladder
 from csf.thresholding import PlugInClassifier
 
 # What the papers do, three trials of it; the plain call has tests of its own.
 PAPER = ("--strategy", "cone", "--threshold", "tune", "--normalize", "none")
 QUICK = ("--trials", 3, "--cv", 3, *PAPER, "--param", "C=1")
 GRID = ("--trials", 3, "--cv", 3, *PAPER)
+
+
+# Equal costs and two other ratios, one of them twice.
+RATIOS = [(1.0, 1.0), (1.5, 0.5), (0.5, 1.5), (0.75, 0.25)]
 
 
 def rows_of(text, first):
@@ -318,7 +325,7 @@ def test_a_report_without_a_held_out_part_says_so(ok, tmp_path):
 
 def test_without_options_it_is_the_plain_call(ok, tmp_path):
     text = ok("search", "iris:1", "--json", tmp_path / "r.json", "--save", tmp_path / "m.skops")
-    assert "up to 10 trials of each of 7 settings by the strategy ladder, 15 folds" in text
+    assert "up to 6 trials of each of 7 settings by the strategy ladder, 15 folds" in text
     assert "30 more trials, none with a larger tuned value" in text
     assert "\ndifference to the exact pooled threshold: " in text
     search, _ = load_model(tmp_path / "m.skops")
@@ -443,7 +450,7 @@ def test_an_interrupted_rival_is_the_last_one(run, monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("costs", "low", "high", "words"),
     [
-        ((1.0, 1.0), 0.1, 0.2, "No costs beat equal ones"),
+        ((1.0, 1.0), 0.1, 0.2, "Equal costs are kept; on the training rows 2 other ratios of costs were tried."),
         ((1.5, 0.5), 0.1, 0.2, "costs 3 : 1, and they helped"),
         ((0.5, 1.5), -0.2, -0.1, "costs 1 : 3, and they did not help"),
         ((1.5, 0.5), -0.2, 0.1, "whether they help, these rows cannot tell"),
@@ -452,9 +459,68 @@ def test_an_interrupted_rival_is_the_last_one(run, monkeypatch, tmp_path):
 def test_whether_costs_helped_is_said_in_words(costs, low, high, words):
     search = CostSearch(LinearSVC())
     search.best_cost_weights_ = costs
+    search.trials_ = [told(0, None, 0.1, 0.1, pos=0.3, costs=each) for each in RATIOS]
     judged = [Judged("csf", 0.5, (0.4, 0.6), 0.0, (0.0, 0.0)), Judged(POOLED, 0.4, (0.3, 0.5), 0.1, (low, high))]
     assert words in verdict("f1", search, judged)
     assert "\n" not in verdict("f1", search, judged[:1])
+
+
+def test_where_no_other_costs_were_tried_that_is_said():
+    """By a limit of time, or Ctrl-C after equal costs."""
+    search = CostSearch(LinearSVC())
+    search.best_cost_weights_, search.stop_reason_ = (1.0, 1.0), "the time limit of 1 s was reached"
+    search.trials_ = [told(0, None, 0.1, 0.1, pos=0.3, costs=(1.0, 1.0))]
+    judged = [Judged("csf", 0.5, (0.4, 0.6), 0.0, (0.0, 0.0)), Judged(POOLED, 0.4, (0.3, 0.5), 0.1, (-0.1, 0.2))]
+    assert "no other costs were tried (the time limit of 1 s was reached)" in verdict("f1", search, judged)
+    search.trials_ += [told(1, None, 0.1, 0.1, pos=0.3, costs=(1.5, 0.5))]
+    assert "on the training rows 1 other ratio of costs was tried." in verdict("f1", search, judged)
+
+
+def test_a_rival_that_keeps_no_constraint_is_not_compared():
+    search = CostSearch(LinearSVC(), constraint="precision >= 0.9")
+    search.best_cost_weights_ = (1.5, 0.5)
+    own, rival = ("csf", 0.5, (0.4, 0.6), 0.0, (0.0, 0.0)), (POOLED, 0.7, (0.6, 0.8), -0.2, (-0.3, -0.1))
+    for missed, who in (((0.0, 0.1), "threshold"), ((0.1, 0.0), "search")):
+        text = verdict("recall", search, [Judged(*own, missed[0]), Judged(*rival, missed[1])])
+        assert f"no comparison with the {POOLED}: the {who} misses the constraint on these rows" in text
+        assert "helped" not in text
+    for missed in (0.0, 0.1):
+        assert "did not help" in verdict("recall", search, [Judged(*own, missed), Judged(*rival, missed)])
+    search.guarantee_ = Guarantee("precision >= 0.9", 0.9, False, 0.0, 0.5, {}, 10, 5, 1)
+    text = verdict("recall", search, [Judged(*own), Judged(*rival)])
+    assert "precision >= 0.9 could not be shown for the search" in text
+    assert "help" not in text
+
+
+def test_what_a_search_promises_the_threshold_beside_it_promises(ok, tmp_path, monkeypatch):
+    """The same calibration samples stand for both; where they do not for the threshold, it is left out."""
+    promised = []
+    fit = CostSearch.fit
+
+    def watched(self, *args, **kwargs):
+        fit(self, *args, **kwargs)
+        promised.append(self.guarantee_)
+        return self
+
+    monkeypatch.setattr(CostSearch, "fit", watched)
+    options = ["--metric", "recall", "--constraint", "precision >= 0.7", "--confidence", 0.8, "--strategy", "ladder"]
+    text = ok("search", "digits:3", "--trials", 1, "--cv", 3, "--param", "C=0.01", *options)
+    own, rival = promised
+    assert (own.n_samples, own.n_positives, own.confidence) == (rival.n_samples, rival.n_positives, 0.8)
+    assert own.holds
+    assert rival.holds
+    assert "difference to the exact pooled threshold: " in text
+
+    def failed(self, *args, **kwargs):
+        fit(self, *args, **kwargs)
+        if isinstance(self.strategy, Ladder):
+            self.guarantee_ = replace(self.guarantee_, holds=False)
+        return self
+
+    monkeypatch.setattr(CostSearch, "fit", failed)
+    text = ok("search", "digits:3", "--trials", 1, "--cv", 3, "--param", "C=0.01", *options)
+    assert "exact pooled threshold: left out, no threshold could be shown to satisfy precision >= 0.7" in text
+    assert "difference to" not in text
 
 
 def test_a_constraint_with_confidence(ok, tmp_path):

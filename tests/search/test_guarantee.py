@@ -127,6 +127,7 @@ def test_all_outcomes_where_a_class_weighs_more(level, w_neg, w_pos):
     [
         # chances of positives of weight 1 and 3, and of heavy negatives; the others are light, of weight 1
         ("precision >= 0.5", (0.3, 0.1, 0.02)),
+        ("precision >= 0.5", (0.6, 0.3, 0.02)),
         ("precision >= 0.8", (0.5, 0.3, 0.01)),
         ("precision >= 0.8", (0.2, 0.6, 0.04)),
         ("predicted_positive_rate <= 0.2", (0.2, 0.05, 0.03)),

@@ -111,7 +111,7 @@ def test_depth_ends_after_all_of_the_dyadic_grid(metric, depth):
     study = run(Study(metric, Cone(depth=depth), pos=pos, n_trials=100), exact_learner(points, pos))
     levels = sorted(trial.t for trial in study.trials)
     assert levels == pytest.approx(lo + (hi - lo) * np.arange(1, 2**depth) / 2**depth)
-    assert study.stop_reason == "strategy cone is done"
+    assert study.stop_reason.startswith("strategy cone is done")
 
 
 # ---------------------------------------------------------------- trials that say little

@@ -307,8 +307,17 @@ def test_reasons_to_stop():
     assert study.stop_reason is None
     assert run(Study("f1", Grid(2), pos=0.25), lambda costs: HALF).stop_reason == "strategy grid is done"
     study = run(Study("accuracy", pos=0.25), lambda costs: HALF)
-    assert study.stop_reason == "costs (1.0, 1.0) were tried before"
+    assert study.stop_reason == (
+        "costs (1.0, 1.0) were tried before: accuracy has costs of the same ratio at every level; strategy 'ladder' "
+        "tries others"
+    )
     assert len(study.trials) == 1
+
+    def same(trials, *, metric, pos):
+        return 0.5
+
+    study = run(Study("f1", same, pos=0.25), lambda costs: HALF)
+    assert study.stop_reason == "costs (1.5, 0.5) were tried before: strategy same asked for them again"
 
 
 def test_failed_trials_count_and_are_not_repeated():
