@@ -204,7 +204,7 @@ def other_costs_were_tried(search, options, data):
 
 
 def says_why(search):
-    return bool(search.stop_reason_) and "were tried before" not in search.stop_reason_
+    return "costs of the same ratio at every level" in search.stop_reason_
 
 
 def bounds_are_above(search, options, data):
