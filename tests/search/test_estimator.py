@@ -202,11 +202,11 @@ def test_random_state_reaches_splits_and_base(rare):
 def test_sparse_lists_and_frames_equal_arrays(rare):
     pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
     X, y = rare
-    first = fitted(rare)
+    first = CostSearch(LinearSVC(), cv=3).fit(X, y)
     names = [f"x{i}" for i in range(X.shape[1])]
     frame = pd.DataFrame(X, columns=names)
     for other in (X.tolist(), sp.coo_array(X), sp.csr_matrix(X), frame, pl.DataFrame(X, schema=names)):
-        search = CostSearch(LinearSVC(), n_trials=5, cv=3).fit(other, y)
+        search = CostSearch(LinearSVC(), cv=3).fit(other, y)
         np.testing.assert_allclose(search.best_estimator_.coef_, first.best_estimator_.coef_, atol=1e-6)
         assert search.best_t_ == first.best_t_
         np.testing.assert_array_equal(search.predict(other), first.predict(X))
@@ -443,7 +443,7 @@ def test_callbacks_see_each_trial_and_can_stop(rare):
 
 def test_scikit_learn_callbacks(rare):
     callback = pytest.importorskip("sklearn.callback")
-    search = CostSearch(LinearSVC(), n_trials=3, cv=3)
+    search = paper_search(LinearSVC(), n_trials=3, cv=3)
     tasks = []
 
     class Recorder:
