@@ -366,12 +366,17 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
             found = certified(found, rule, calibration)
             rule = replace(rule, threshold=found.threshold)
         # All at once, at the end: a fit that fails on its way leaves a search that is not fitted.
-        self._name_classes(labels)
-        self.class_count_ = labels.count(codes)
-        self._publish(found, rule)
-        if rule is not None:
-            self.best_estimator_, self.refit_time_ = rule.estimator, refit_time
-            pass_on_features(rule.estimator, self)
+        try:
+            self._name_classes(labels)
+            self.class_count_ = labels.count(codes)
+            self._publish(found, rule)
+            if rule is not None:
+                self.best_estimator_, self.refit_time_ = rule.estimator, refit_time
+                pass_on_features(rule.estimator, self)
+        except BaseException:
+            # Ctrl-C between two lines of these: half of a search is none.
+            self._forget()
+            raise
         return self
 
     def _searched(

@@ -104,7 +104,7 @@ def test_threshold_none_takes_a_base_without_scores(rare):
             return self.model_.predict(X)
 
     X, y = rare
-    search = paper_search(Labels(), n_trials=3, cv=3, threshold=None).fit(X, y)
+    search = CostSearch(Labels(), n_trials=3, cv=3, threshold=None).fit(X, y)
     assert not hasattr(search, "decision_function")
     assert set(search.predict(X)) <= {0, 1}
 
@@ -129,16 +129,16 @@ def test_probabilities_have_the_costs_taken_out(rare):
 
 
 def test_methods_of_the_base_are_there_or_not():
-    assert not hasattr(paper_search(LinearSVC()), "predict_proba")
-    assert hasattr(paper_search(LogisticRegression()), "predict_proba")
-    assert hasattr(paper_search(LinearSVC()), "decision_function")
+    assert not hasattr(CostSearch(LinearSVC()), "predict_proba")
+    assert hasattr(CostSearch(LogisticRegression()), "predict_proba")
+    assert hasattr(CostSearch(LinearSVC()), "decision_function")
 
 
 def test_score_is_the_metric(rare):
     X, y = rare
     search = fitted(rare)
     assert search.score(X, y) == f1_score(y, search.predict(X))
-    assert cross_val_score(paper_search(LinearSVC(), n_trials=2, cv=2), X, y, cv=2).shape == (2,)
+    assert cross_val_score(CostSearch(LinearSVC(), n_trials=2, cv=2), X, y, cv=2).shape == (2,)
 
 
 @pytest.mark.parametrize("codes", [(-1, 1), ("no", "yes"), (False, True), (1.0, 0.0)])
@@ -146,7 +146,10 @@ def test_coding_of_the_labels_does_not_matter(rare, codes):
     X, y = rare
     coded = np.asarray(codes)[y]
     pos_label = codes[1] if codes in (("no", "yes"), (1.0, 0.0)) else None
-    first, second = fitted(rare), paper_search(LinearSVC(), n_trials=5, cv=3, pos_label=pos_label).fit(X, coded)
+    first, second = (
+        CostSearch(LinearSVC(), cv=3, **options).fit(X, labels)
+        for labels, options in ((y, {}), (coded, {"pos_label": pos_label}))
+    )
     same(first, second)
     np.testing.assert_array_equal(second.predict(X) == codes[1], first.predict(X) == 1)
     assert second.predict(X).dtype == coded.dtype
@@ -212,24 +215,24 @@ def test_random_state_reaches_splits_and_base(rare):
     X, y = rare
     options = {"n_trials": 3, "cv": 0.3}
     base = make_pipeline(StandardScaler(), LinearSVC(dual=True, loss="hinge", max_iter=20_000))
-    first, second = (paper_search(base, random_state=5, **options).fit(X, y) for _ in range(2))
+    first, second = (CostSearch(base, random_state=5, **options).fit(X, y) for _ in range(2))
     assert first.trials_ == second.trials_
-    assert paper_search(base, random_state=6, **options).fit(X, y).trials_ != first.trials_
+    assert CostSearch(base, random_state=6, **options).fit(X, y).trials_ != first.trials_
 
 
 def test_sparse_lists_and_frames_equal_arrays(rare):
     pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
     X, y = rare
-    first = fitted(rare)
+    first = CostSearch(LinearSVC(), cv=3).fit(X, y)
     names = [f"x{i}" for i in range(X.shape[1])]
     frame = pd.DataFrame(X, columns=names)
     for other in (X.tolist(), sp.coo_array(X), sp.csr_matrix(X), frame, pl.DataFrame(X, schema=names)):
-        search = paper_search(LinearSVC(), n_trials=5, cv=3).fit(other, y)
+        search = CostSearch(LinearSVC(), cv=3).fit(other, y)
         np.testing.assert_allclose(search.best_estimator_.coef_, first.best_estimator_.coef_, atol=1e-6)
         assert search.best_t_ == first.best_t_
         np.testing.assert_array_equal(search.predict(other), first.predict(X))
         assert search.n_features_in_ == 8
-    search = paper_search(LinearSVC(), n_trials=2, cv=3).fit(frame, pd.Series(y, name="target"))
+    search = CostSearch(LinearSVC(), n_trials=2, cv=3).fit(frame, pd.Series(y, name="target"))
     assert list(search.feature_names_in_) == names
 
 
@@ -285,7 +288,7 @@ def test_prefit_tunes_the_threshold_only(rare, frozen, labels):
 
 def test_prefit_needs_a_fitted_base(rare):
     with pytest.raises(ValueError, match="not fitted yet"):
-        paper_search(LinearSVC(), cv="prefit").fit(*rare)
+        CostSearch(LinearSVC(), cv="prefit").fit(*rare)
 
 
 def test_refit_false_keeps_the_results_and_says_why_it_cannot_predict(rare):
@@ -298,7 +301,7 @@ def test_refit_false_keeps_the_results_and_says_why_it_cannot_predict(rare):
 def test_nothing_is_left_of_an_earlier_fit(rare):
     pd = pytest.importorskip("pandas")
     X, y = rare
-    search = paper_search(LinearSVC(), n_trials=1, cv=2).fit(pd.DataFrame(X).add_prefix("x"), y)
+    search = CostSearch(LinearSVC(), n_trials=1, cv=2).fit(pd.DataFrame(X).add_prefix("x"), y)
     search.set_params(refit=False).fit(X, y)
     for name in ("best_estimator_", "refit_time_", "n_features_in_", "feature_names_in_"):
         assert not hasattr(search, name)
@@ -331,12 +334,12 @@ def test_clone_pickle_and_set_params(rare):
 
 def test_inside_pipelines_grid_searches_and_one_vs_rest(rare):
     X, y = rare
-    pipe = make_pipeline(StandardScaler(), paper_search(LinearSVC(), n_trials=2, cv=2)).fit(X, y)
+    pipe = make_pipeline(StandardScaler(), CostSearch(LinearSVC(), n_trials=2, cv=2)).fit(X, y)
     assert pipe.predict(X).shape == y.shape
-    grid = GridSearchCV(paper_search(LinearSVC(), n_trials=2, cv=2), {"base__C": [0.1, 1.0]}, cv=2).fit(X, y)
+    grid = GridSearchCV(CostSearch(LinearSVC(), n_trials=2, cv=2), {"base__C": [0.1, 1.0]}, cv=2).fit(X, y)
     assert grid.best_params_["base__C"] in (0.1, 1.0)
     multi = np.where(X[:, 0] > 1, 2, y)
-    one = OneVsRestClassifier(paper_search(LinearSVC(), n_trials=2, cv=2)).fit(X, multi)
+    one = OneVsRestClassifier(CostSearch(LinearSVC(), n_trials=2, cv=2)).fit(X, multi)
     assert set(one.predict(X)) == {0, 1, 2}
 
 
@@ -525,17 +528,17 @@ def test_metadata_routing(rare):
 
         routed = paper_search(base, n_trials=3, cv=3).fit(X, y, sample_weight=weight)
         assert routed.trials_ == plain.trials_
-        search = paper_search(base, n_trials=2, cv=StratifiedGroupKFold(3)).fit(X, y, groups=groups)
+        search = CostSearch(base, n_trials=2, cv=StratifiedGroupKFold(3)).fit(X, y, groups=groups)
         assert search.n_splits_ == 3
-        inner = paper_search(base, n_trials=2, cv=2).set_fit_request(sample_weight=True)
+        inner = CostSearch(base, n_trials=2, cv=2).set_fit_request(sample_weight=True)
         outer = GridSearchCV(inner.set_score_request(sample_weight=True), {"n_trials": [2]})
         assert outer.fit(X, y, sample_weight=weight).best_estimator_.n_trials_ == 2
-    direct = paper_search(base, n_trials=2, cv=StratifiedGroupKFold(3), engine="generic").fit(X, y, groups=groups)
+    direct = CostSearch(base, n_trials=2, cv=StratifiedGroupKFold(3), engine="generic").fit(X, y, groups=groups)
     assert direct.trials_ == search.trials_
 
 
 def test_html_repr_shows_the_base():
-    assert "LinearSVC" in paper_search(LinearSVC())._repr_html_()
+    assert "LinearSVC" in CostSearch(LinearSVC())._repr_html_()
 
 
 def test_breast_cancer_is_nearly_perfect():
@@ -546,4 +549,4 @@ def test_breast_cancer_is_nearly_perfect():
 
 def test_a_base_without_weights_is_refused(rare):
     with pytest.raises(ValueError, match="KNeighborsClassifier takes no weights"):
-        paper_search(KNeighborsClassifier()).fit(*rare)
+        CostSearch(KNeighborsClassifier()).fit(*rare)

@@ -97,7 +97,7 @@ def test_ctrl_c_in_the_midst_of_trainings_that_are_repeated_is_ctrl_c(tmp_path, 
     """Half of a search is none: scores too large for the file are there again, or nothing is."""
     monkeypatch.setattr("csf.search.score_file._LARGEST", 0)
     path = tmp_path / "search.json"
-    search = paper_search(LinearSVC(), n_trials=5, cv=3, checkpoint=path)
+    search = CostSearch(LinearSVC(), n_trials=5, cv=3, checkpoint=path)
     with pytest.warns(UserWarning, match="interrupted"):
         copy.copy(search).set_params(callbacks=[_interrupt_at(2)]).fit(X, Y)
     whole = clone(search).set_params(checkpoint=None).fit(X, Y)

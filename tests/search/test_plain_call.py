@@ -58,6 +58,15 @@ def test_other_bases_are_taken_as_they_are(base):
     assert not has_fast_solver(base)
 
 
+@pytest.mark.parametrize("base", [LogisticRegression(C=3.0), LinearSVC(C=3.0)], ids=["logistic", "svc"])
+def test_settings_that_are_equally_good_leave_the_base_its_own_c_and_costs(base):
+    apart = np.column_stack([np.arange(60) < 20, RNG.random(60)]) * [10.0, 1.0]
+    search = CostSearch(base, cv=2).fit(apart, (np.arange(60) < 20) * 1)
+    assert {trial.score for trial in search.trials_} == {1.0}
+    assert search.best_params_ == {"C": 3.0}
+    assert search.best_cost_weights_[0] == search.best_cost_weights_[1]
+
+
 def test_without_the_engine_trainings_are_not_cheap():
     assert settings_of("auto", LinearSVC(), "generic") == [{}]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from builders import paper_search, told
+from builders import told
 from scipy import sparse
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
@@ -95,7 +95,7 @@ class Refused(LinearSVC):
 def test_where_all_trials_fail_the_cause_comes_first_and_once():
     X, y = np.zeros((40, 2)), np.arange(40) % 4 == 0
     with pytest.raises(TypeError, match=r"^all 5 trials failed: TypeError: Input X is odd\.\n") as caught:
-        paper_search(Refused(), strategy="grid", n_trials=5, cv=2).fit(X, y * 1)
+        CostSearch(Refused(), strategy="grid", n_trials=5, cv=2).fit(X, y * 1)
     assert str(caught.value).count("Traceback (most recent call last)") == 1
     assert str(caught.value).count("More of this elsewhere") == 2  # in the line that raises and in its text
 
@@ -163,7 +163,7 @@ def test_missing_values_are_told_with_the_way_out():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning")
 def test_what_is_being_handled_around_a_search_is_no_cause_of_its_failures():
     X, y = np.zeros((40, 2)), np.arange(40) % 4 == 0
-    search = paper_search(Refused(), strategy="grid", n_trials=2, cv=2)
+    search = CostSearch(Refused(), strategy="grid", n_trials=2, cv=2)
     try:
         raise LookupError("an earlier matter")
     except LookupError:
@@ -183,6 +183,6 @@ def test_a_winner_far_from_its_optimum_is_told():
     rng = np.random.default_rng(0)
     y = (rng.random(400) < 0.3).astype(int)
     X = sparse.csr_array(rng.poisson(0.3, size=(400, 700)) * rng.lognormal(3.0, 2.0, size=(400, 1)))
-    search = paper_search(LinearSVC(C=1e6, max_iter=1), n_trials=2, cv=2, refit=False)
+    search = CostSearch(LinearSVC(C=1e6, max_iter=1), n_trials=2, cv=2, refit=False)
     with pytest.warns(ConvergenceWarning, match="may be .*% above its optimum; scale the features"):
         search.fit(X, y)

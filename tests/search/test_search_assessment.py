@@ -5,7 +5,6 @@ import pickle
 
 import numpy as np
 import pytest
-from builders import paper_search
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import RepeatedStratifiedKFold
@@ -13,7 +12,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from csf import MacroCostSearch, Study
+from csf import CostSearch, MacroCostSearch, Study
 from csf.search import score_file
 from csf.thresholding import PlugInClassifier
 
@@ -28,7 +27,7 @@ def told(search):
 
 
 def search(base=None, **options):
-    return paper_search(base or LinearSVC(), **({"n_trials": 4, "cv": 3, "param_grid": {"C": [0.1, 1.0]}} | options))
+    return CostSearch(base or LinearSVC(), **({"n_trials": 4, "cv": 3, "param_grid": {"C": [0.1, 1.0]}} | options))
 
 
 @pytest.mark.parametrize(
@@ -56,14 +55,14 @@ def test_own_decisions_and_models_that_are_fitted_have_them_too(data):
     own = search(DecisionTreeClassifier(max_depth=3), param_grid=None, threshold=None).fit(*data)
     assert own.score_interval_[0] < own.corrected_score_ < own.score_interval_[1]
     assert np.isnan(own.threshold_interval_).all()
-    fitted = paper_search(LogisticRegression().fit(*data), cv="prefit").fit(*data)
+    fitted = CostSearch(LogisticRegression().fit(*data), cv="prefit").fit(*data)
     assert fitted.score_interval_[0] < fitted.corrected_score_ <= fitted.best_score_ + 0.02
 
 
 def test_several_classes(data):
     X, _ = data
     y = np.digitize(X[:, 0] + X[:, 1], [0.5, 1.5])
-    together = paper_search(OneVsRestClassifier(LinearSVC()), null_class=0, n_trials=3, cv=3).fit(X, y)
+    together = CostSearch(OneVsRestClassifier(LinearSVC()), null_class=0, n_trials=3, cv=3).fit(X, y)
     assert together.score_interval_[0] < together.corrected_score_ < together.score_interval_[1]
     apart = MacroCostSearch(search(param_grid=None)).fit(X, y)
     assert apart.corrected_score_ == pytest.approx(apart.corrected_scores_.mean())

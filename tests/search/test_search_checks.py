@@ -1,8 +1,9 @@
 """Arguments that are no numbers are checked."""
 
 import pytest
-from builders import paper_search
 from sklearn.svm import LinearSVC
+
+from csf import CostSearch
 
 
 @pytest.mark.parametrize(
@@ -17,7 +18,7 @@ from sklearn.svm import LinearSVC
     ],
 )
 def test_callbacks_and_checkpoint_are_checked(name, value):
-    search = paper_search(LinearSVC(), **{name: value})
+    search = CostSearch(LinearSVC(), **{name: value})
     with pytest.raises((TypeError, ValueError), match=f"{name} must be"):
         search.fit([[0.0], [1.0]] * 10, [0, 1] * 10)
 
@@ -25,4 +26,4 @@ def test_callbacks_and_checkpoint_are_checked(name, value):
 @pytest.mark.parametrize("grid", [0, [1.0], {"C": 1.0}, [], ()])
 def test_the_grid_of_parameters_is_named(grid):
     with pytest.raises((TypeError, ValueError), match=r"param_grid=.* cannot be used: (Parameter|it holds no setting)"):
-        paper_search(LinearSVC(), param_grid=grid).fit([[0.0], [1.0]] * 10, [0, 1] * 10)
+        CostSearch(LinearSVC(), param_grid=grid).fit([[0.0], [1.0]] * 10, [0, 1] * 10)

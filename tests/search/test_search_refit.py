@@ -6,6 +6,8 @@ from builders import paper_search
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import LinearSVC
 
+from csf import CostSearch
+
 X = np.linspace(0.0, 1.0, 120)[:, None]
 Y = (np.arange(120) >= 90).astype(int)
 
@@ -38,5 +40,5 @@ def test_a_threshold_that_does_not_pass_on_is_said(drift, found):
 
 def test_a_winner_that_is_as_useless_on_held_out_data_is_not_news():
     constant = np.zeros_like(X)
-    search = paper_search(LinearSVC(), n_trials=2).fit(constant, Y)
+    search = CostSearch(LinearSVC(), n_trials=2).fit(constant, Y)
     assert np.unique(search.predict(constant)).size == 1

@@ -4,10 +4,11 @@ import sys
 
 import numpy as np
 import pytest
-from builders import paper_search
 from builders_of_reports import data, fitted
 from sklearn.exceptions import NotFittedError
 from sklearn.svm import LinearSVC
+
+from csf import CostSearch
 
 
 def test_the_frame_holds_the_trials():
@@ -34,7 +35,7 @@ def test_the_frame_tells_constraints_and_failures():
 
 def test_the_frame_asks_for_a_fit_and_for_pandas(monkeypatch):
     with pytest.raises(NotFittedError):
-        paper_search(LinearSVC()).trials_frame()
+        CostSearch(LinearSVC()).trials_frame()
     search, _, _ = fitted("plain")
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match="needs pandas: install it, or read cv_results_"):
@@ -45,5 +46,5 @@ def test_samples_of_each_class_are_counted():
     search, _, _ = fitted("three")
     counts = [np.sum(data(3)[1] == label) for label in (0, 1, 2)]
     assert search.class_count_.tolist() == counts
-    coded = paper_search(LinearSVC(), n_trials=1, pos_label="a", cv=2).fit(np.eye(6), list("aabbbb"))
+    coded = CostSearch(LinearSVC(), n_trials=1, pos_label="a", cv=2).fit(np.eye(6), list("aabbbb"))
     assert coded.class_count_.tolist() == [2, 4]
