@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from csf._common.typing import Estimator
+from csf._common.warn import warn
 from csf.cluster.engine import Engine, FoldTotals
 from csf.cluster.training import EngineTrainer
 from csf.search.config import SearchConfig
@@ -78,6 +79,7 @@ class EngineSearch:
         self.studies = make_studies(config, len(self.bases), pos=self.totals.pos, fast=self.fast)
         options = {"tune": config.tunes, "normalize": config.normalize}
         self.trainer = EngineTrainer(self.engine, self.bases, self.studies[0].metric, self.totals, **options)
+        self._warn_of_counts()
         loop = SearchLoop(
             self.studies,
             self.trainer,
@@ -98,6 +100,19 @@ class EngineSearch:
             stopped=stopped,
             counted=self.trainer.counted,
         )
+
+    def _warn_of_counts(self) -> None:
+        """What was asked for and cannot be had of counts."""
+        config = self.config
+        told = ["threshold='stable' chooses as 'tune' does"] if config.threshold == "stable" else []
+        told += [] if config.min_gain is None else [f"min_gain={config.min_gain:g} is not asked"]
+        if told and self.trainer.store is None:
+            warn(
+                f"the folds hold {int(self.totals.rows[:-1].sum())} rows, too many for their scores to be collected: "
+                f"{' and '.join(told)}, and there are no corrected scores and no margin of the bound, as nothing is "
+                "drawn again. Of so many rows luck decides little; to say that you mean it, give threshold='tune'"
+                + (" and no min_gain" if config.min_gain is not None else "")
+            )
 
     def train_on_everything(self, found: SearchOutcome) -> Training:
         """Train the winner of an outcome on all rows."""

@@ -184,7 +184,8 @@ class ProgressDisplay(Display):
         study = study_of(search, setting)
         if setting is not None or bounds is not None or eps != "evidence":
             return cls.from_study(study, bounds=bounds, eps=eps, reference=reference, ax=ax, **plot_kwargs)
-        store = search.held_out_ if search.bound_on == "validation" else None
+        # Of many rows on a cluster no scores are kept.
+        store = getattr(search, "held_out_", None) if search.bound_on == "validation" else None
 
         def heights(seen):
             return [ceiling(seen, study.metric, pos=study.pos, bound=search.bound, store=store).value]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from numbers import Real
 from types import NoneType
@@ -97,29 +97,34 @@ class SearchConfig:
 
     def check(self) -> None:
         """Raise an error for what no other part checks, before any training."""
-        base, gain, error_score = self.base, self.min_gain, self.error_score
+        base, error_score = self.base, self.error_score
         if isinstance(base, type) or not hasattr(base, "fit"):
             raise TypeError(f"base must be a classifier object with fit, e.g. LinearSVC(), got {base!r}")
-        for name, accepted in _CHOICES.items():
-            check_choice(getattr(self, name), name, accepted)
+        self.check_options()
         check_n_jobs(self.n_jobs)
         if error_score != "raise" and not (isinstance(error_score, float) and np.isnan(error_score)):
             raise ValueError(f"error_score must be 'raise' or nan, got {error_score!r}")
-        if gain is not None and not (isinstance(gain, Real) and 0.0 <= float(gain) < np.inf):
-            raise ValueError(f"min_gain must be a number of standard errors >= 0, or None, got {gain!r}")
         self._check_confidence()
         self._check_grid()
         check_seed(self.random_state)
         if not isinstance(self.callbacks, (list, tuple, NoneType)) or not all(map(callable, self.callbacks or ())):
             raise TypeError(f"callbacks must be a list of functions f(study, trial) or None, got {self.callbacks!r}")
-        check_path(self.checkpoint, "checkpoint")
-        if self.time_limit is not None:
-            check_number(self.time_limit, "time_limit", positive=True)
         if self.tunes and response_method(base) is None:
             raise ValueError(
                 f"threshold={self.threshold!r} needs decision_function or predict_proba, and {type(base).__name__} has "
                 "neither; use threshold=None"
             )
+
+    def check_options(self, names: Mapping[str, str] | None = None) -> None:
+        """The checks that do not depend on where the data are; ``names`` are those that a search has for options."""
+        called, gain = {each.name: each.name for each in fields(self)} | dict(names or {}), self.min_gain
+        for name, accepted in _CHOICES.items():
+            check_choice(getattr(self, name), called[name], accepted)
+        if gain is not None and not (isinstance(gain, Real) and 0.0 <= float(gain) < np.inf):
+            raise ValueError(f"{called['min_gain']} must be a number of standard errors >= 0, or None, got {gain!r}")
+        check_path(self.checkpoint, called["checkpoint"])
+        if self.time_limit is not None:
+            check_number(self.time_limit, called["time_limit"], positive=True)
 
     def _check_grid(self) -> None:
         if isinstance(self.param_grid, str):

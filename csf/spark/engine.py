@@ -26,6 +26,8 @@ __all__ = ["MOST_COLLECTED", "SparkEngine"]
 
 # Rows in folds whose scores come to the driver at most: 4 MB a trial with their keys.
 MOST_COLLECTED = 1 << 18
+# Spark's name of the error that a cancelled job ends with.
+_CANCELLED = "SPARK_JOB_CANCELLED"
 
 
 class SparkEngine(Engine):
@@ -45,14 +47,22 @@ class SparkEngine(Engine):
 
     def __init__(self, data: SparkData, *, tuned: bool = True, parallelism: int = 1, checksum: bool = False) -> None:
         self.data, self.tuned, self.parallelism = data, tuned, parallelism
-        largest, self.n_folds, told = data.check_values(checksum=checksum)
-        self.sums = WeightSums.below(largest)
-        self.identity = told, data.frame.columns, data.label, data.weight, data.fold, self.n_folds, data.seed
+        self.found = data.survey(checksum=checksum)
+        self.n_folds, self.sums = self.found.n_folds, WeightSums.below(self.found.largest)
+        self.identity = (
+            self.found.checksum,
+            data.frame.columns,
+            data.label,
+            data.weight,
+            data.fold,
+            self.n_folds,
+            data.seed,
+        )
         self._scores: SparkScores | None = None
 
     @cached_property
     def _totals(self) -> FoldTotals:
-        return self.data.totals(self.n_folds, self.sums)
+        return self.data.totals(self.found, self.sums)
 
     def totals(self) -> FoldTotals:
         """See `csf.cluster.Engine.totals`."""
@@ -87,6 +97,9 @@ class SparkEngine(Engine):
         try:
             return Training(job.base.trained(self.data, job.fold, job.costs))
         except Exception as error:
+            # Whoever cancels Spark's jobs wants the search to end, and not its other trials.
+            if _CANCELLED in str(error):
+                raise
             return error
 
     def scores(self, models: Sequence[Any]) -> Scored:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -9,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegralType, NumericType
+from pyspark.storagelevel import StorageLevel
 
 from csf.cluster import FoldTotals
 from csf.spark.sums import WeightSums
@@ -23,6 +26,20 @@ def named_column(name: str) -> Column:
     """Column of a name, whatever signs are in it."""
     quoted = name.replace("`", "``")
     return F.col(f"`{quoted}`")
+
+
+@dataclass(frozen=True)
+class Surveyed:
+    """What a pass over the rows says: their number by fold and class, the largest weight, and a checksum or 0."""
+
+    rows: dict[tuple[int, int], int]
+    largest: float
+    checksum: int
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return 1 + max(fold for fold, _ in self.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +104,7 @@ class SparkData:
         weight = F.lit(1.0) if self.weight is None else named_column(self.weight).cast("double")
         return self.frame.withColumns(
             {
+                self.key_name: self._hash(self.seed),
                 self.fold_name: self._fold_column(),
                 self.positive_name: named_column(self.label).cast("double") == F.lit(1.0),
                 self.weight_name: weight,
@@ -108,18 +126,33 @@ class SparkData:
         """What a fold trains on, with costs ``(c_fn, c_fp)`` times the weights; all rows for no fold."""
         rows = self.coded if fold is None else self.coded.where(F.col(self.fold_name) != fold)
         cost = F.when(F.col(self.positive_name), F.lit(costs[0])).otherwise(F.lit(costs[1]))
-        return rows.withColumn(self.weight_name, cost * F.col(self.weight_name))
+        # What else was added would be a feature where a stage takes all columns.
+        rows = rows.withColumn(self.weight_name, cost * F.col(self.weight_name))
+        return rows.drop(self.fold_name, self.positive_name, self.key_name)
 
     def held_out(self, fold: int | None = None) -> DataFrame:
         """Rows of a fold, or of all folds, that weigh something, with their keys."""
         number = F.col(self.fold_name)
         inside = number >= 0 if fold is None else number == fold
-        return self.coded.where(inside & (F.col(self.weight_name) > 0)).withColumn(self.key_name, self._hash(self.seed))
+        return self.coded.where(inside & (F.col(self.weight_name) > 0))
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Keep the rows in the executors, in memory or on their disks, for some time, where the user does not."""
+        own = self.frame.storageLevel == StorageLevel.NONE
+        # Each training and each trial's scores would read and hash them once for each fold.
+        if own:
+            self.coded.persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            yield
+        finally:
+            if own:
+                self.coded.unpersist()
 
     # ---------------------------------------------------------------- what is known of the rows
 
-    def check_values(self, *, checksum: bool) -> tuple[float, int, int]:
-        """Check labels, weights and folds in a pass: largest weight, number of folds, checksum of all rows or 0."""
+    def survey(self, *, checksum: bool) -> Surveyed:
+        """Check labels, weights and folds, and sum up the rows, in a pass; with ``checksum`` of all they hold."""
         label, weight, fold = named_column(self.label).cast("double"), F.col(self.weight_name), F.col(self.fold_name)
         fine = weight.isNotNull() & ~F.isnan(weight) & (weight >= 0) & (weight < F.lit(float("inf")))
         known = fold.isNotNull() & (fold >= -1)
@@ -136,12 +169,15 @@ class SparkData:
         # Two numbers of 24 bits, so that sums over many rows do not overflow.
         bits = self._hash(-1 - self.seed)
         sums = [F.sum(F.shiftrightunsigned(bits, by).bitwiseAND(F.lit(2**24 - 1))) for by in (40, 16)]
-        asked = [*wrong, F.max(weight), F.max(fold), *(sums if checksum else ())]
-        row = self.coded.agg(*(column.alias(f"v{k}") for k, column in enumerate(asked))).collect()[0]
-        self._refuse(*row[:3])
-        if row[3] is None:
+        asked: list[Any] = [*wrong, F.max(weight), F.count("*"), *(sums if checksum else ())]
+        columns = [column.alias(f"v{k}") for k, column in enumerate(asked)]
+        cells = self.coded.groupBy(self.fold_name, self.positive_name).agg(*columns).collect()
+        if not cells:
             raise ValueError("the frame has no rows")
-        return float(row[3]), int(row[4]) + 1, int(row[5]) + (int(row[6]) << 64) if checksum else 0
+        self._refuse(*(max((cell[k] for cell in cells if cell[k] is not None), default=None) for k in (2, 3, 4)))
+        rows = {(int(cell[0]), int(cell[1])): int(cell[6]) for cell in cells}
+        told = sum(int(cell[7]) + (int(cell[8]) << 64) for cell in cells) if checksum else 0
+        return Surveyed(rows, max(float(cell[5]) for cell in cells), told)
 
     def _refuse(self, label: str | None, weight: str | None, fold: str | None) -> None:
         if label is not None:
@@ -158,12 +194,15 @@ class SparkData:
                 f"held out, got {fold}"
             )
 
-    def totals(self, n_folds: int, sums: WeightSums) -> FoldTotals:
-        """What each fold weighs, in a pass."""
-        keys = [F.col(self.fold_name), F.col(self.positive_name)]
-        weight, rows = np.zeros((n_folds + 1, 2)), np.zeros(n_folds + 1, dtype=np.int64)
-        digits: list[Any] = [column.alias(f"d{k}") for k, column in enumerate(sums.columns(F.col(self.weight_name)))]
-        for fold, positive, count, *totals in self.coded.groupBy(*keys).agg(F.count("*"), *digits).collect():
-            weight[fold, int(positive)] = sums.total(totals)
+    def totals(self, found: Surveyed, sums: WeightSums) -> FoldTotals:
+        """What each fold weighs: its rows, or the weights in a pass."""
+        weight, rows = np.zeros((found.n_folds + 1, 2)), np.zeros(found.n_folds + 1, dtype=np.int64)
+        for (fold, positive), count in found.rows.items():
+            weight[fold, positive] = count
             rows[fold] += count
+        if self.weight is not None:
+            keys = [F.col(self.fold_name), F.col(self.positive_name)]
+            digits: list[Any] = [each.alias(f"d{k}") for k, each in enumerate(sums.columns(F.col(self.weight_name)))]
+            for fold, positive, *totals in self.coded.groupBy(*keys).agg(*digits).collect():
+                weight[fold, int(positive)] = sums.total(totals)
         return FoldTotals(weight, rows)

@@ -10,9 +10,8 @@ from pyspark.ml import Estimator
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import DataFrame
 
-from csf._common.validation import check_choice, check_count, check_number, check_path
+from csf._common.validation import check_count
 from csf.cluster import EngineSearch
-from csf.costs.weights import NORMALIZATIONS
 from csf.search.config import SearchConfig
 from csf.spark.base import SparkBase
 from csf.spark.engine import SparkEngine
@@ -100,10 +99,15 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
     - There is no ``report``, which judges predictions in memory, and no ``at_prevalence``: Spark's model does not keep
       the scores. ``results`` of the model is the table of the trials.
 
-    Each training and each trial's scores read the frame once for each fold: persist it before. Scores that are not
-    collected are kept in four narrow columns, in memory or on the executors' disks, while a trial is counted. With
-    pyarrow they are collected at once, without it row by row, some 20 microseconds for each. Probabilities are told
-    apart in single precision; LinearSVC's margins are not rounded.
+    Each training and each trial's scores read the frame once for each fold: where it is not persisted, the search keeps
+    its rows in memory or on the executors' disks until it ends, however it ends. Scores that are not collected are kept
+    in four narrow columns while a trial is counted. With pyarrow they are collected at once, without it row by row,
+    some 20 microseconds for each. Probabilities are told apart in single precision; LinearSVC's margins are not
+    rounded.
+
+    The time goes into Spark's own trainings, ``numFolds`` for each trial and one in the end: 16 for the plain call, of
+    some 50 jobs each for LogisticRegression. Ctrl-C keeps what is finished; a cancelled job (``cancelJobGroup``)
+    ends the search with Spark's error. A search may be a stage of a `pyspark.ml.Pipeline`.
 
     Examples
     --------
@@ -188,22 +192,22 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
             param_grid=None,
             **{theirs: self.getOrDefault(own) for own, theirs in SHARED.items()},
         )
+        config.check_options({theirs: own for own, theirs in SHARED.items()})
         maps = self.getEstimatorParamMaps()
         bases = [SparkBase(config.base.copy(each), self.getSeed()) for each in maps]
         for base in bases:
             base.check_frame(dataset)
-        engine = SparkEngine(
-            self._data(dataset),
-            tuned=config.tunes,
-            parallelism=self.getParallelism(),
-            checksum=config.checkpoint is not None,
-        )
-        search = EngineSearch(engine, bases, [_setting(each) for each in maps], config)
-        try:
-            found = search.run()
-        finally:
-            engine.release()
-        model, threshold = search.train_on_everything(found).model, found.threshold
+        data = self._data(dataset)
+        with data.kept():
+            engine = SparkEngine(
+                data, tuned=config.tunes, parallelism=self.getParallelism(), checksum=config.checkpoint is not None
+            )
+            search = EngineSearch(engine, bases, [_setting(each) for each in maps], config)
+            try:
+                found = search.run()
+            finally:
+                engine.release()
+            model, threshold = search.train_on_everything(found).model, found.threshold
         if threshold is not None:
             model, threshold = with_threshold(model, threshold)
         return SparkCostSearchModel.of(model, threshold, found)
@@ -223,12 +227,6 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
             raise TypeError(f"estimatorParamMaps must be a list of dicts as of ParamGridBuilder, got {maps!r}")
         check_count(self.getNumFolds(), "numFolds", minimum=2)
         check_count(self.getParallelism(), "parallelism")
-        check_choice(self.getThreshold(), "threshold", ("stable", "tune", None))
-        check_choice(self.getNormalize(), "normalize", NORMALIZATIONS)
-        for name in ("minGain", "timeLimit"):
-            if (value := self.getOrDefault(name)) is not None:
-                check_number(value, name, positive=name == "timeLimit")
-        check_path(self.getCheckpoint(), "checkpoint")
 
     def _data(self, dataset: DataFrame) -> SparkData:
         label, fold, last = self.getLabelCol(), self.getFoldCol(), last_stage(self.getEstimator())

@@ -82,6 +82,25 @@ def test_four_passes_do(shape, metric, constraint):
     assert found.n_listed <= 3000
 
 
+AIMS = ["f1", "recall", "gmean", "accuracy", "precision"]
+HARD = ["precision >= 0.95", "precision >= 0.6", "npv >= 0.999", "f1 >= 0.9", "gmean >= 0.95", "accuracy >= 0.99"]
+
+
+# Where the smallest violation, or the largest value of those that violate no more, lies inside a bin of worse ends.
+@pytest.mark.parametrize("seed", [166, 304, 367, 379, 163, 621, 747, 759, *range(20)])
+def test_the_smallest_violation_comes_before_the_largest_value(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(20, 60))
+    is_pos = rng.random(n) < rng.choice([0.05, 0.1, 0.3])
+    is_pos[:2] = [True, False]
+    score = rng.normal(size=n) + rng.choice([-1, -0.5, 0, 1]) * is_pos
+    score = np.round(score, int(rng.integers(1, 4)))
+    metric = aim(str(rng.choice(AIMS)), str(rng.choice(HARD)))
+    for n_edges, n_listed in ((1, 1), (2, 5), (4, 1)):
+        found = counted_cut(parted(is_pos, score), metric, n_edges=n_edges, n_listed=n_listed)
+        check_equal(found, sweep(is_pos, score), metric)
+
+
 def test_weights_that_do_not_add_up_exactly_change_the_last_digits_at_most():
     rng = np.random.default_rng(1)
     for _ in range(20):

@@ -1,6 +1,7 @@
 """The search over an engine is the search in memory, on the same folds."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -203,16 +204,37 @@ class Far(MemoryEngine):
 @pytest.mark.parametrize("threshold", ["stable", "tune", None])
 def test_scores_that_stay_where_they_are_give_the_same_trials(data, threshold):
     X, y, weight = data
-    found, far = (
-        searched(kind(X, y, hash_folds(0, y.size, 3), weight, n_parts=4), LogisticRegression(), threshold=threshold)[1]
-        for kind in (MemoryEngine, Far)
-    )
+    fold = hash_folds(0, y.size, 3)
+
+    def search(kind):
+        return searched(kind(X, y, fold, weight, n_parts=4), LogisticRegression(), threshold=threshold)[1]
+
+    found = search(MemoryEngine)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        far = search(Far)
+    assert [str(each.message).split(": ")[:2] for each in told] == [
+        [
+            "the folds hold 1500 rows, too many for their scores to be collected",
+            "threshold='stable' chooses as 'tune' does, and there are no corrected scores and no margin of the bound, "
+            "as nothing is drawn again. Of so many rows luck decides little; to say that you mean it, give "
+            "threshold='tune'",
+        ]
+    ] * (threshold == "stable")
     assert far.trials == found.trials
     assert far.store is None
     assert (found.bound_margin > 0, far.bound_margin) == (True, 0.0)
     # What cannot be drawn again cannot be stable: the best trial wins.
     best = best_trial(far.trials)
     assert (far.winner, far.threshold, far.score) == (best, best.threshold, best.score)
+
+
+def test_a_gain_over_luck_cannot_be_asked_of_counts(data):
+    X, y, _ = data
+    engine = Far(X, y, hash_folds(0, y.size, 3))
+    with pytest.warns(UserWarning, match=r"min_gain=2 is not asked, .*give threshold='tune' and no min_gain"):
+        _, found = searched(engine, LogisticRegression(), n_trials=2, min_gain=2.0)
+    assert found.gain is None
 
 
 def test_a_file_of_another_search_is_refused(data, tmp_path):

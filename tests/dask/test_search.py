@@ -194,7 +194,8 @@ def test_more_rows_than_are_collected_are_counted(both, monkeypatch):
     monkeypatch.setattr("csf.dask.engine.MOST_COLLECTED", 1999)
     counted = clone(search).set_params(param_grid=None, n_trials=3)
     dX, dy, dfold = pieces(3, X, y, hash_folds(0, y.size, 3))
-    counted.fit(dX, dy, folds=dfold)
+    with pytest.warns(UserWarning, match="the folds hold 2000 rows, too many for their scores to be collected: thresh"):
+        counted.fit(dX, dy, folds=dfold)
     for mine, known in zip(counted.trials_, search.trials_[:3], strict=True):
         assert (mine.costs, mine.score, mine.threshold) == (known.costs, known.score, known.threshold)
     best = best_trial(counted.trials_)

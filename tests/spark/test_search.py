@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -265,7 +267,8 @@ def test_of_many_rows_only_counts_are_known(frame, monkeypatch):
 
     monkeypatch.setattr("csf.spark.engine.MOST_COLLECTED", 1199)
     search = SparkCostSearch(estimator=NaiveBayes(modelType="gaussian"), nTrials=2, foldCol="fold")
-    model = search.fit(frame)
+    with pytest.warns(UserWarning, match="the folds hold 1200 rows, too many for their scores to be collected"):
+        model = search.fit(frame)
     best = model.trials[model.bestIndex]
     assert best.score == max(trial.score for trial in model.trials) == model.bestScore
     assert (model.correctedScore, model.scoreInterval, model.boundMargin) == (None, None, 0.0)
@@ -334,6 +337,90 @@ def test_hashed_folds_depend_on_the_rows_and_the_seed_alone(frame):
     assert min(np.bincount(list(known.values()))) > 1200 / 4
 
 
+def persisted(spark):
+    return spark.sparkContext._jsc.getPersistentRDDs().size()
+
+
+def gaussian():
+    from pyspark.ml.classification import NaiveBayes
+
+    return NaiveBayes(modelType="gaussian")
+
+
+def test_the_rows_are_kept_while_they_are_searched_and_no_longer(spark, frame, monkeypatch):
+    from csf.spark.base import SparkBase
+
+    frame.count()
+    rows = frame.where("row >= 0")
+    trained, before, seen = SparkBase.trained, persisted(spark), []
+
+    def told(self, data, fold, costs):
+        seen.append((persisted(spark) - before, data.training_rows(fold, costs).columns))
+        return trained(self, data, fold, costs)
+
+    monkeypatch.setattr(SparkBase, "trained", told)
+    options = {"estimator": gaussian(), "foldCol": "fold", "nTrials": 1}
+    search = SparkCostSearch(**options)
+    search.fit(rows)
+    assert persisted(spark) == before
+    # Two folds and everything; stages that take all columns see the weights alone besides the user's own.
+    assert seen == [(1, [*frame.columns, f"{search.uid}__weight"])] * 3
+    seen.clear()
+    search.fit(frame)
+    assert [kept for kept, _ in seen] == [0] * 3
+    for error in (KeyboardInterrupt, SystemExit):
+
+        def broken(*given, error=error):
+            raise error
+
+        monkeypatch.setattr(SparkBase, "trained", broken)
+        with pytest.raises(error):
+            SparkCostSearch(**options).fit(rows)
+        assert persisted(spark) == before
+
+
+def test_a_cancelled_job_ends_the_search(spark, frame, monkeypatch):
+    from csf.spark.base import SparkBase
+
+    context, calls, trained = spark.sparkContext, [], SparkBase.trained
+
+    def cancelled(self, data, fold, costs):
+        calls.append(fold)
+        threading.Timer(1.0, context.cancelJobGroup, ["searched"]).start()
+        data.frame.rdd.map(lambda row: time.sleep(0.05)).count()
+        return trained(self, data, fold, costs)
+
+    monkeypatch.setattr(SparkBase, "trained", cancelled)
+    frame.count()
+    before = persisted(spark)
+    context.setJobGroup("searched", "a search", interruptOnCancel=True)
+    try:
+        with pytest.raises(Exception, match="SPARK_JOB_CANCELLED"):
+            SparkCostSearch(estimator=gaussian(), foldCol="fold", nTrials=3).fit(frame)
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)
+    assert (calls, persisted(spark)) == ([0], before)
+
+
+def test_a_search_is_a_stage_of_a_pipeline(spark, frame, tmp_path):
+    from pyspark.ml import Pipeline, PipelineModel
+    from pyspark.ml.feature import StandardScaler
+
+    scaler = StandardScaler(inputCol="features", outputCol="scaled")
+    base = gaussian().setFeaturesCol("scaled")
+    search = SparkCostSearch(estimator=base, foldCol="fold", nTrials=2)
+    model = Pipeline(stages=[scaler, search]).fit(frame)
+    alone = search.fit(scaler.fit(frame).transform(frame))
+    assert (model.stages[1].bestThreshold, model.stages[1].trials) == (alone.bestThreshold, alone.trials)
+    model.save(str(tmp_path / "model"))
+    again = PipelineModel.load(str(tmp_path / "model"))
+    told, known = (each.transform(frame).select("row", "prediction").collect() for each in (again, model))
+    assert told == known
+    assert again.stages[1].bestScore == alone.bestScore
+    Pipeline(stages=[scaler, search]).save(str(tmp_path / "pipeline"))
+    assert Pipeline.load(str(tmp_path / "pipeline")).getStages()[1].getNTrials() == 2
+
+
 # ---------------------------------------------------------------- what cannot be used
 
 
@@ -358,7 +445,7 @@ def test_the_search_in_memory_names_this_one(frame, data):
         ("label, 1 as prediction", {}, "the frame has columns prediction already, which LogisticRegression adds"),
         ("label", {"numFolds": 1}, "numFolds must be .* >= 2"),
         ("label", {"threshold": "best"}, "threshold must be"),
-        ("label", {"minGain": -1.0}, "minGain must be >= 0 and finite, got -1.0"),
+        ("label", {"minGain": -1.0}, "minGain must be a number of standard errors >= 0, or None, got -1.0"),
         ("label", {"timeLimit": 0.0}, "timeLimit must be positive and finite, got 0.0"),
         ("label", {"estimatorParamMaps": []}, "estimatorParamMaps must be a list of dicts"),
     ],
