@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypedDict, final
@@ -35,6 +36,8 @@ __all__ = [
 ]
 
 STATES = ("pending", "complete", "failed")
+# What other versions of numpy may add up differently.
+_ROUNDING = 1e-9
 
 
 class _Cut(Protocol):
@@ -82,6 +85,8 @@ class Trial:
         Constrained rate at ``threshold``, where there is a constraint.
     violation : float, default=0.0
         By how much the constraint is missed there; 0 where it holds.
+    chosen : ErrorProfile, default=None
+        Errors at ``threshold``, on held-out data (those of the own decision without one); ``score`` is their metric.
     hull : Hull, default=None
         Known profiles on the data of ``profile``: those of all cuts of the score, or the own decision alone.
     fold_scores : tuple of float, default=()
@@ -115,6 +120,7 @@ class Trial:
     rate: float | None = None
     violation: float = 0.0
     hull: Hull | None = None
+    chosen: ErrorProfile | None = None
     fold_scores: tuple[float | None, ...] = ()
     setting: int = 0
     error: str | None = None
@@ -141,8 +147,9 @@ class Trial:
             One entry a field; infinite thresholds as strings.
         """
         record = {f.name: getattr(self, f.name) for f in fields(self)}
-        if self.profile is not None:
-            record["profile"] = asdict(self.profile)
+        for name in ("profile", "chosen"):
+            if record[name] is not None:
+                record[name] = asdict(record[name])
         if self.hull is not None:
             record["hull"] = self.hull.points.tolist()
         if self.threshold is not None:
@@ -172,15 +179,16 @@ class Trial:
         try:
             _check_record(record)
             record = dict(record)
-            if record["profile"] is not None:
-                record["profile"] = ErrorProfile(**record["profile"])
+            for name in ("profile", "chosen"):
+                if record[name] is not None:
+                    record[name] = ErrorProfile(**record[name])
             if record["hull"] is not None:
                 record["hull"] = Hull(record["hull"])
             if record["threshold"] is not None:
                 record["threshold"] = float(record["threshold"])
             record["fold_scores"] = tuple(record["fold_scores"])
             return cls(**record)
-        except (KeyError, TypeError, AttributeError) as error:
+        except (LookupError, TypeError, AttributeError, ArithmeticError) as error:
             raise ValueError(f"this is not the record of a trial: {error!r}") from error
 
 
@@ -195,6 +203,7 @@ class Outcome(TypedDict):
     rate: float | None
     violation: float
     hull: Hull
+    chosen: ErrorProfile
 
 
 @final
@@ -241,7 +250,7 @@ def _is_state(value: Any) -> bool:
 
 
 def _is_index(value: Any) -> bool:
-    return type(value) is int and value >= 0
+    return type(value) is int and 0 <= value < 1 << 31
 
 
 def _is_number_or_none(value: Any) -> bool:
@@ -253,7 +262,8 @@ def _is_threshold(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
+    # Integers of any length are numbers of JSON.
+    return type(value) in (int, float) and abs(value) <= sys.float_info.max
 
 
 def check_history(trials: list[Trial], metric: Metric, *, pos: float, path: PathLike) -> list[Trial]:
@@ -288,11 +298,40 @@ def check_history(trials: list[Trial], metric: Metric, *, pos: float, path: Path
                 raise ValueError(f"trial {trial.number} is complete without profile, value or score")
             if trial.profile is not None:
                 check_share(trial.profile, pos)
+            if trial.state == "complete":
+                _check_computed(trial, metric)
             if trial.t is not None and not same_costs(trial.costs, metric.cost_weights(trial.t, pos=pos)):
                 raise ValueError(f"trial {trial.number} has costs {trial.costs}, but its level {trial.t} has others")
     except ValueError as error:
         raise ValueError(f"{path} is damaged ({error}); it was left as it is") from error
     return trials
+
+
+def _check_computed(trial: Trial, metric: Metric) -> None:
+    """Raise a ValueError unless a complete trial of a file says what its errors say: these alone are believed."""
+    profile, chosen, hull = trial.profile, trial.chosen, trial.hull
+    if profile is None or chosen is None or hull is None:
+        raise ValueError(f"trial {trial.number} is complete without profile, chosen or hull")
+    top = np.array([profile.pos, 1.0 - profile.pos])
+    if (hull.points < -_ROUNDING).any() or (hull.points > top + _ROUNDING).any():
+        raise ValueError(f"trial {trial.number} has a hull with shares outside [0, {top.tolist()}]")
+    own, cut = outcome(metric, profile, hull=hull), outcome(metric, chosen)
+    computed = {"value": own["value"], **{name: cut[name] for name in ("score", "rate", "violation")}}
+    known = [own["attained"], max(own["attained"], cut["attained"])]
+    computed["attained"] = min(known, key=lambda value: abs(value - (trial.attained or 0.0)))
+    for name, value in computed.items():
+        found = getattr(trial, name)
+        if (found is None) != (value is None) or (found is not None and not _close(found, value)):
+            raise ValueError(f"trial {trial.number} has {name}={found!r}, but its errors give {value!r}")
+    # The errors within folds are not kept: as wide as the metric can be, and once more, for their other shares.
+    worst, best = metric.of(ErrorProfile(*top.tolist(), profile.pos)), metric.of(ErrorProfile(0.0, 0.0, profile.pos))
+    for score in trial.fold_scores:
+        if score is not None and (score > 2 * best - worst or score < 2 * worst - best):
+            raise ValueError(f"trial {trial.number} has the score {score!r} in a fold, but the best one is {best!r}")
+
+
+def _close(found: float, value: float) -> bool:
+    return abs(found - value) <= _ROUNDING * max(1.0, abs(value))
 
 
 def same_costs(costs: Costs, others: Costs) -> bool:
@@ -349,6 +388,7 @@ def outcome(metric: Metric, profile: ErrorProfile, *, hull: Hull | None = None, 
         "rate": rate,
         "violation": violation,
         "hull": hull,
+        "chosen": chosen,
     }
 
 

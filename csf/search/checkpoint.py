@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from csf._common.files import read_record, write_record
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Checkpoint"]
 
 FORMAT = "csf-checkpoint"
-VERSION = 3
+VERSION = 4
 
 
 class Checkpoint:
@@ -63,12 +65,10 @@ class Checkpoint:
                 f"{self.path} belongs to another search: the data, splits, base, metric, strategy or settings differ. "
                 "It was left as it is; give another checkpoint path, or remove it to start anew"
             )
-        try:
+        with self.reading():
             histories = [[Trial.from_dict(record) for record in history] for history in content["studies"]]
             pairs = list(zip(studies, histories, strict=True))
             kept = content["kept"]
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{self.path} is damaged ({error!r}); it was left as it is") from error
         for number, (study, trials) in enumerate(pairs):
             check_history(trials, study.metric, pos=study.pos, path=self.path)
             if any(trial.setting != number for trial in trials if trial.state != "pending"):
@@ -78,6 +78,14 @@ class Checkpoint:
         self.kept = kept
         for study, trials in pairs:
             study.trials = trials
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Context in which what the file says is taken over: whatever does not fit is one ValueError."""
+        try:
+            yield
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+            raise ValueError(f"{self.path} is damaged ({error!r}); it was left as it is") from error
 
     def save(self, studies: list[Study], kept: dict[str, Any] | None = None) -> None:
         """Write the trials of all studies, pending ones too: a later search trains these first.

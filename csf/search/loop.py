@@ -117,13 +117,16 @@ class SearchLoop:
 
     def _resume(self) -> None:
         """Get back what an earlier run knew besides its trials: training starts from the same solutions then."""
-        kept = None if self.checkpoint is None else self.checkpoint.kept
-        if kept is None:
+        if self.checkpoint is None or self.checkpoint.kept is None:
             return
+        kept = self.checkpoint.kept
+        trials = {(at, trial.number): trial for at, study in enumerate(self.studies) for trial in study.trials}
         # Solutions or scores too large for the file: the trainings that gave them are repeated in their order, so that
         # each starts from what it started from, and the trials to come are those of a search without the pause.
-        scores_known = self._score_file is None or self._score_file.restore(kept["scores"])
-        for setting, number in self._memory.restore(kept["memory"], scores_known=scores_known):
+        with self.checkpoint.reading():
+            scores_known = self._score_file is None or self._score_file.restore(kept["scores"], trials)
+            again = self._memory.restore(kept["memory"], trials, scores_known=scores_known)
+        for setting, number in again:
             trial = self._trial(setting, number)
             (trained,) = self.trainer.train([self._work(setting, trial)], raise_errors=False)
             self._memory.add(setting, trial, trained.states)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from csf._common.typing import Costs
@@ -81,28 +81,29 @@ class Memory:
         states = [[texts[id(entry)][1] for entry in starts.known] for starts in self._starts]
         return {"order": self.order, "states": states if size <= _LARGEST else None}
 
-    def restore(self, record: dict[str, Any], *, scores_known: bool) -> list[list[int]]:
-        """Take over the states of a file.
+    def restore(
+        self, record: dict[str, Any], trials: Mapping[tuple[int, int], Trial], *, scores_known: bool
+    ) -> list[list[int]]:
+        """Take over the states of a file, told by ``trials``, which are known to be those of this search.
 
-        Parameters
-        ----------
-        record : dict
-            As `to_record` returns it.
-        scores_known : bool
-            Whether the file has the held-out scores too.
-
-        Returns
-        -------
-        list of list of int
-            Setting and number of the trials that have to be trained once more, in this order, for want of their
-            states or scores.
+        Setting and number of the trials that have to be trained once more, in this order, for want of their states or
+        of held-out scores. A ValueError or the like where the record is not one of these trials.
         """
+        order = record["order"]
+        told = [key for key, trial in trials.items() if trial.state != "pending"]
+        if sorted(map(tuple, order)) != sorted(told):
+            raise ValueError(f"the order {order} is not one of the trials {told}")
         if record["states"] is None or not scores_known:
-            return record["order"]
+            return order
         for fold, (starts, entries) in enumerate(zip(self._starts, record["states"], strict=True)):
+            row = [startables[fold] for startables in self.startables]
+            known = {(trainer.family, trainer.position(trials[key].costs)) for key in told for trainer in row}
             for setting, position, state in entries:
-                starts.add(self.startables[setting][fold].family, tuple(position), decode(state))
-        self._told = record["order"], self._starts
+                family, position = row[setting].family, tuple(position)
+                if (family, position) not in known:
+                    raise ValueError(f"a state at {position}, where no trial was")
+                starts.add(family, position, decode(state))
+        self._told = order, self._starts
         return []
 
 

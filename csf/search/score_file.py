@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from csf.resampling import ScoreRow
 from csf.search.states import decode, encode
 
 if TYPE_CHECKING:
-    from csf.resampling import ScoreStore, TrialKey
+    from csf.resampling import ScoreRow, ScoreStore, TrialKey
+    from csf.trials import Trial
 
 
 __all__ = ["ScoreFile"]
@@ -46,31 +47,29 @@ class ScoreFile:
         self._texts = {row.key: self._texts.get(row.key) or _text(row) for row in rows}
         return [self.store.n_dropped, list(self._texts.values())]
 
-    def restore(self, record: list[Any] | None) -> bool:
-        """Fill the store from a file.
+    def restore(self, record: list[Any] | None, trials: Mapping[TrialKey, Trial]) -> bool:
+        """Fill the store from a file, as it was when it heard the trials; whether the file holds scores.
 
-        Parameters
-        ----------
-        record : list or None
-            As `to_record` returns it.
-
-        Returns
-        -------
-        bool
-            ``False`` where the file holds no scores.
+        A ValueError or the like where they cannot be those of the trials.
         """
         if record is None:
             return False
         n_dropped, rows = record
-        for key, score, decided, lost, *rest in rows:
-            row = ScoreRow(tuple(key), *(decode(part) for part in (score, decided, lost, *rest)))
-            self.store.put(row)
+        complete = {key: trial for key, trial in trials.items() if trial.state == "complete"}
+        if type(n_dropped) is not int or n_dropped < 0 or len(rows) + n_dropped != len(complete):
+            raise ValueError(f"scores of {len(rows)} trials without {n_dropped!r} dropped ones, of {len(complete)}")
+        for (setting, number), *parts in rows:
+            score, decided, lost = map(decode, parts)
+            for array, kinds in ((score, "f"), (decided, "b"), (lost, "b")):
+                if array is not None and (array.dtype.kind not in kinds or array.shape != self.store.is_pos.shape):
+                    raise ValueError(f"scores of trial {number} have the shape {array.shape} and type {array.dtype}")
+            if score is not None and np.isnan(score).any():
+                raise ValueError(f"scores of trial {number} are missing")
+            self.store.hear((setting, number), complete.pop((setting, number)), score, decided, lost)
         self.store.n_dropped = n_dropped
         return True
 
 
 def _text(row: ScoreRow) -> list[Any]:
-    """Plain description of a row; an infinite threshold is no number of JSON."""
-    threshold = None if row.threshold is None else encode(np.float64(row.threshold))
-    parts = [encode(part) for part in (row.score, row.decided, row.lost)]
-    return [list(row.key), *parts, threshold, row.value, row.violation, row.neutral]
+    """Plain description of a row: what its trial does not say itself."""
+    return [list(row.key), *(encode(part) for part in (row.score, row.decided, row.lost))]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["StudyRecord", "read_study", "write_study"]
 
 FORMAT = "csf-study"
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True, eq=False)

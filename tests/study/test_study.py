@@ -470,7 +470,7 @@ def content(**changes):
     return {name: value for name, value in (record | changes).items() if value != "missing"}
 
 
-def text(*, kind="csf-study", version=2, **changes):
+def text(*, kind="csf-study", version=3, **changes):
     """A file that is intact, whatever it says."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "study.json"
@@ -485,7 +485,7 @@ FILES = {
     "list": ("[1, 2]", "is not a csf-study file; it was left as it is"),
     "foreign": (json.dumps({"format": "something"}), "is not a csf-study file; it was left as it is"),
     "checkpoint": (text(kind="csf-checkpoint"), "is not a csf-study file"),
-    "newer": (text(version=99), "has version 99 of the csf-study format; this csf reads 2"),
+    "newer": (text(version=99), "has version 99 of the csf-study format; this csf reads 3"),
     "without trials": (text(trials="missing"), r"is damaged \(KeyError\('trials'\)\); it was left as"),
     "without metric": (text(metric="missing"), r"is damaged \(KeyError\('metric'\)\)"),
     "strange trials": (text(trials=[{"t": 0.5}]), "is damaged .*it has the entries"),
