@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["did_you_mean", "look_up"]
+__all__ = ["called_elsewhere", "did_you_mean", "look_up"]
 
 Entry = TypeVar("Entry")
+Given = ParamSpec("Given")
 
 # Words that other libraries add to names, and how alike two names must be to be offered for each other.
 _NOISE = re.compile(r"(score|metric|loss|bound|strategy|macro|binary|weighted|micro)")
@@ -35,6 +37,24 @@ def did_you_mean(name: object, known: Iterable[Any], aliases: dict[str, str] | N
             return f". Did you mean {spellings[candidate]!r}?"
     close = difflib.get_close_matches(plain, spellings, n=1, cutoff=_ALIKE)
     return f". Did you mean {spellings[close[0]]!r}?" if close else ""
+
+
+def called_elsewhere(**names: str) -> Callable[[Callable[Given, None]], Callable[Given, None]]:
+    """Decorator of an ``__init__``: arguments by their names in other libraries are errors that say what to write.
+
+    The signature stays as it is, so that scikit-learn and editors see the arguments that there are.
+    """
+
+    def decorate(init: Callable[Given, None]) -> Callable[Given, None]:
+        @wraps(init)
+        def checked(*args: Given.args, **kwargs: Given.kwargs) -> None:
+            for name in names.keys() & kwargs.keys():
+                raise TypeError(f"{type(args[0]).__name__} has no argument {name!r}; write {names[name]}")
+            init(*args, **kwargs)
+
+        return checked
+
+    return decorate
 
 
 def look_up(

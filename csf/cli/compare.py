@@ -31,6 +31,7 @@ from csf.cli.rivals import POOLED, RIVALS, NotApplicable
 from csf.cli.tables import format_mean, format_number, format_table
 from csf.metrics.aim import aim_of
 from csf.report import Comparison, write_comparison
+from csf.report.page import check_page
 from csf.search import CostSearch
 from csf.strategies import STRATEGIES, get_strategy
 
@@ -71,6 +72,7 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     for path in (options.out, options.plot, options.report):
         check_output(path)
     check_figure(options.plot)
+    check_page(options.report or "")
     if options.test_size == 0:
         raise CliError("compare needs a held-out part: --test-size must be larger than 0")
     problem = load_problem(options)

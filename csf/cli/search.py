@@ -27,6 +27,7 @@ from csf.cli.tables import format_number, format_table
 from csf.cli.verdict import OWN, held_out_intervals, verdict
 from csf.export import linear_rule, table_rule
 from csf.report import write_report
+from csf.report.page import check_page
 
 __all__ = ["run"]
 
@@ -43,6 +44,7 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     for path in (options.save, options.rule, options.json, options.plot, options.report, options.checkpoint):
         check_output(path)
     check_figure(options.plot)
+    check_page(options.report or "")
     if options.save:
         require("skops.io", "saving a model")
     if options.rule and options.base not in LINEAR:

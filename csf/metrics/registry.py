@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
-from csf._common.names import look_up
+from csf._common.names import did_you_mean
 from csf.metrics.accuracy import BalancedAccuracy, WeightedAccuracy
 from csf.metrics.base import Metric
 from csf.metrics.cohen_kappa import CohenKappa
@@ -97,6 +98,11 @@ ALIASES = {
     "quadraticmean": "qmean",
 }
 
+# Metrics that no threshold changes: what helps with them, what they judge, and words in their names.
+_UNCHANGED = {
+    "cross_val_score of scikit-learn": ("the order of the scores", ("average_precision", "auc", "ndcg", "gini")),
+    "csf.thresholding and CalibratedClassifierCV calibrate": ("probabilities", ("log_loss", "brier", "crossentropy")),
+}
 _FBETA = re.compile(r"f(\d+(?:\.\d*)?|\.\d+)")
 
 
@@ -130,9 +136,46 @@ def get_metric(metric: str | Metric) -> Metric:
     if not isinstance(metric, str):
         raise TypeError(
             f"metric must be a name or a csf.metrics.Metric object, got {metric!r}; for a function of your own, "
-            "subclass csf.metrics.Metric or use csf.metrics.CustomMetric"
+            f"subclass csf.metrics.Metric or use csf.metrics.CustomMetric{_hint(_name_of(metric))}"
         )
     match = _FBETA.fullmatch(metric)
     if match and float(match[1]) > 0 and metric not in METRICS:
         return FBeta(float(match[1]))
-    return look_up(metric, METRICS, "metric", "f<beta>, or a Metric object", aliases=ALIASES)()
+    if metric not in METRICS:
+        known = f"unknown metric {metric!r}; known: {', '.join(METRICS)}, f<beta>, or a Metric object"
+        raise ValueError(known + _hint(metric))
+    return METRICS[metric]()
+
+
+def _name_of(function: Any) -> str:
+    """Name of a function or scorer of scikit-learn, as its names of scorers are made; empty where it has none."""
+    options = getattr(function, "_kwargs", {})
+    function = getattr(function, "_score_func", function)
+    name = "" if isinstance(function, type) else getattr(function, "__name__", "").removesuffix("_score")
+    if name == "fbeta" and "beta" in options:
+        name = f"f{options['beta']:g}"
+    average = options.get("average", "binary")
+    return name if average in ("binary", None) else f"{name}_{average}"
+
+
+def _hint(name: str) -> str:
+    """What to use instead of a name that is none here."""
+    if not name:
+        return ""
+    own = name.removeprefix("neg_")
+    for kind, (what, words) in _UNCHANGED.items():
+        if any(word in own for word in words):
+            return (
+                f". {name!r} judges {what}, which no threshold changes: judge bases by it ({kind}), and search for a "
+                "metric of decisions, such as 'f1' or 'balanced_accuracy'"
+            )
+    base, _, average = name.rpartition("_")
+    if average in ("macro", "micro", "weighted", "samples"):
+        known = base if base in METRICS or _FBETA.fullmatch(base) else "f1"
+        return (
+            f". Macro averages over classes are searched by csf.MacroCostSearch(csf.CostSearch(base, {known!r})), and "
+            "micro averages of all classes but one by csf.CostSearch(base, null_class=...)"
+        )
+    if _FBETA.fullmatch(name):
+        return f". Did you mean {name!r}?" if float(name[1:]) > 0.0 else ""
+    return did_you_mean(name, METRICS, ALIASES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -13,7 +14,7 @@ from csf._common.typing import PathLike
 from csf._common.version import __version__
 from csf.report.facts import short, spread
 
-__all__ = ["digits", "templates", "write_page"]
+__all__ = ["check_page", "digits", "templates", "write_page"]
 
 
 def digits(value: float | None, spec: str = ".3f") -> str:
@@ -40,10 +41,21 @@ def templates() -> Any:
     return made
 
 
+def check_page(path: PathLike) -> None:
+    """Refuse a file whose name promises another format."""
+    suffix = os.path.splitext(os.fspath(path))[1]
+    if suffix.lower() not in ("", ".html", ".htm"):
+        raise ValueError(
+            f"a report is a page of HTML, and {os.fspath(path)!r} ends in {suffix!r}; give a name such as "
+            "'report.html' (a browser prints it as PDF)"
+        )
+
+
 def write_page(path: PathLike, template: str, *, title: str, lead: str, **data: Any) -> None:
     """Write the page of a template to a file, which is replaced as a whole or stays as it is."""
     from markupsafe import Markup
 
+    check_page(path)
     style, script = ((files("csf.report") / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
     page = templates().get_template(template)
     text = page.render(

@@ -11,7 +11,7 @@ from csf._common.typing import PathLike, Samples
 from csf.plots._searched import FittedMacroSearch, FittedSearch, is_macro_search, is_search
 from csf.report.held_out import held_out
 from csf.report.macro import macro_data
-from csf.report.page import write_page
+from csf.report.page import check_page, write_page
 from csf.report.search import search_data
 
 __all__ = ["write_report"]
@@ -58,7 +58,7 @@ def write_report(
     TypeError
         If ``search`` is no search.
     ValueError
-        If data or rivals do not fit the search.
+        If data or rivals do not fit the search, or the file is called like one of another format.
 
     Examples
     --------
@@ -73,6 +73,7 @@ def write_report(
     >>> os.path.getsize(path) < 3_000_000
     True
     """
+    check_page(path)  # before all that is drawn
     # A search on a cluster is shown as the one in memory that it can become.
     to_local = getattr(search, "to_local", None)
     search = search if to_local is None else to_local()

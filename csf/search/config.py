@@ -9,8 +9,10 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from sklearn.base import RegressorMixin
 from sklearn.model_selection import ParameterGrid
 
+from csf._common.sklearn import last_step
 from csf._common.typing import Estimator, Label, PathLike, RandomState_
 from csf._common.validation import check_choice, check_fraction, check_n_jobs, check_number, check_path, check_seed
 from csf.costs.one_vs_rest import WEIGHTINGS
@@ -100,6 +102,8 @@ class SearchConfig:
         base, error_score = self.base, self.error_score
         if isinstance(base, type) or not hasattr(base, "fit"):
             raise TypeError(f"base must be a classifier object with fit, e.g. LinearSVC(), got {base!r}")
+        if isinstance(last_step(base)[1], RegressorMixin):
+            raise TypeError(f"base must be a classifier, got {base!r}, a regressor; e.g. RidgeClassifier for Ridge")
         self.check_options()
         check_n_jobs(self.n_jobs)
         if error_score != "raise" and not (isinstance(error_score, float) and np.isnan(error_score)):

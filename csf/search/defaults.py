@@ -10,6 +10,7 @@ from sklearn.multiclass import OneVsRestClassifier
 
 from csf._common.sklearn import last_step, routing_enabled
 from csf._common.typing import Array, Estimator
+from csf._common.warn import warn
 from csf.strategies import Ladder, Strategy, get_strategy
 from csf.trainers.linear import linear_kind
 
@@ -163,6 +164,11 @@ def open_cv(y: Array, *, fast: bool, random_state: np.random.RandomState | None)
     if rarest < 2:
         raise ValueError(
             "cv=None needs at least 2 samples of each class, the rarer one has n_samples=1; give splits, or more data"
+        )
+    if rarest < _FOLDS:
+        warn(
+            f"the rarer class has {rarest} samples only: scores, threshold, intervals and bound rest on these few, and "
+            f"each of {rarest} folds holds out a single one. Nothing of it is reliable; get more samples of that class"
         )
     repeats = _REPEATS if rarest < _FEW and (fast or y.shape[0] <= _MANY) else 1
     seed = None if random_state is None else random_state.randint(np.iinfo(np.int32).max)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
+from csf._common.names import called_elsewhere
 from csf._common.sklearn import CallbackSupportMixin, open_callback_context, pass_on_features, with_callbacks
 from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_, Samples
 from csf._common.validation import check_class_weights, check_samples
@@ -245,6 +246,11 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     True
     """
 
+    @called_elsewhere(
+        scoring="metric=, a name such as 'f1' or a csf.metrics.Metric",
+        estimator="base=",
+        param_distributions="param_grid=",
+    )
     def __init__(
         self,
         base: Estimator,

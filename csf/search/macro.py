@@ -194,7 +194,10 @@ class MacroCostSearch(ReportMixin, DocLinkMixin, ClassifierMixin, MetaEstimatorM
 
     def _check_search(self) -> None:
         if not isinstance(self.search, CostSearch):
-            raise TypeError(f"search must be a csf.CostSearch, got {self.search!r}")
+            raise TypeError(
+                f"search must be a csf.CostSearch, got {self.search!r}; write MacroCostSearch(CostSearch(base)), with "
+                "the metric to average as CostSearch(base, metric)"
+            )
         for name in ("pos_label", "null_class", "checkpoint"):
             if getattr(self.search, name) is not None:
                 raise ValueError(

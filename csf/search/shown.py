@@ -51,7 +51,7 @@ class ReportMixin:
         sklearn.exceptions.NotFittedError
             If the search is not fitted.
         ValueError
-            If data or rivals do not fit the search.
+            If data or rivals do not fit the search, or the file is called like one of another format.
         """
         check_is_fitted(self, "best_score_")
         # Reports are pages with plots: loaded when one is asked for.

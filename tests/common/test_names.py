@@ -27,7 +27,7 @@ Y = np.arange(40) % 4 == 0
         *(("F1", "f1"), ("f1_score", "f1"), ("F1-score", "f1"), ("g-mean", "gmean"), ("gmeans", "gmean")),
         *(("G-Mean", "gmean"), ("geometric_mean_score", "gmean"), ("balanced accuracy", "balanced_accuracy")),
         *(("Jaccard_score", "jaccard"), ("jacard", "jaccard"), ("F0.5", "f0.5"), ("fbeta", "f2"), ("IoU", "jaccard")),
-        *(("sensitivity", "recall"), ("TNR", "specificity"), ("f1_macro", "f1"), ("precison", "precision")),
+        *(("sensitivity", "recall"), ("TNR", "specificity"), ("precison", "precision")),
         *(("kappa", "cohen_kappa"), ("matthews_corrcoef", "mcc"), ("FMI", "fowlkes_mallows")),
         ("Youden", "informedness"),
     ],
@@ -39,7 +39,7 @@ def test_metrics_that_were_meant(given, meant):
         get_loss(given)
 
 
-@pytest.mark.parametrize("given", ["roc_auc", "brier", "log_loss", "", "x"])
+@pytest.mark.parametrize("given", ["", "x", "hamming"])
 def test_nothing_is_offered_for_something_else(given):
     with pytest.raises(ValueError, match=r"or a Metric object$"):
         get_metric(given)

@@ -3,6 +3,17 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import (
+    accuracy_score,
+    cohen_kappa_score,
+    f1_score,
+    fbeta_score,
+    get_scorer,
+    jaccard_score,
+    log_loss,
+    make_scorer,
+    roc_auc_score,
+)
 
 from csf.metrics import METRICS, FBeta, Metric, get_metric
 
@@ -40,3 +51,60 @@ def test_unknown_names_are_listed(name):
 def test_anything_else_is_refused(metric):
     with pytest.raises(TypeError, match=r"metric must be a name or a csf.metrics.Metric object, got .*CustomMetric"):
         get_metric(metric)
+
+
+@pytest.mark.parametrize(
+    ("metric", "name"),
+    [
+        (make_scorer(f1_score), "f1"),
+        (make_scorer(fbeta_score, beta=2), "f2"),
+        (make_scorer(fbeta_score, beta=0.5), "f0.5"),
+        (make_scorer(fbeta_score, beta=3.0), "f3"),
+        (make_scorer(jaccard_score), "jaccard"),
+        (get_scorer("precision"), "precision"),
+        (get_scorer("recall"), "recall"),
+        (get_scorer("balanced_accuracy"), "balanced_accuracy"),
+        (get_scorer("matthews_corrcoef"), "mcc"),
+        (make_scorer(cohen_kappa_score), "cohen_kappa"),
+        (f1_score, "f1"),
+        (accuracy_score, "accuracy"),
+    ],
+)
+def test_functions_and_scorers_of_scikit_learn_have_names_here(metric, name):
+    with pytest.raises(TypeError, match=rf"CustomMetric\. Did you mean '{name}'\?$"):
+        get_metric(metric)
+
+
+@pytest.mark.parametrize(
+    ("metric", "what"),
+    [
+        *((name, "the order of the scores") for name in ("average_precision", "roc_auc", "roc_auc_ovr", "pr_auc")),
+        *((name, "probabilities") for name in ("log_loss", "neg_log_loss", "brier", "neg_brier_score")),
+        (make_scorer(roc_auc_score, response_method="decision_function"), "the order of the scores"),
+        (log_loss, "probabilities"),
+    ],
+)
+def test_metrics_that_no_threshold_changes(metric, what):
+    with pytest.raises((ValueError, TypeError), match=f"judges {what}, which no threshold changes: .*'f1'"):
+        get_metric(metric)
+
+
+@pytest.mark.parametrize(
+    ("metric", "name"),
+    [
+        ("f1_macro", "f1"),
+        ("f1_weighted", "f1"),
+        ("f2_macro", "f2"),
+        ("jaccard_micro", "jaccard"),
+        ("nothing_macro", "f1"),
+        (make_scorer(f1_score, average="macro"), "f1"),
+    ],
+)
+def test_averages_over_classes_have_a_search_of_their_own(metric, name):
+    with pytest.raises((ValueError, TypeError), match=rf"csf\.MacroCostSearch\(csf\.CostSearch\(base, '{name}'\)\)"):
+        get_metric(metric)
+
+
+def test_a_function_of_ones_own_is_offered_nothing():
+    with pytest.raises(TypeError, match=r"CustomMetric$"):
+        get_metric(lambda y, p: 0.0)

@@ -1,6 +1,7 @@
 """Reports as files: complete, self-contained, and nothing that is shown can break them."""
 
 import re
+from copy import copy
 from html.parser import HTMLParser
 from types import SimpleNamespace
 
@@ -11,8 +12,13 @@ from builders_of_reports import EVIL, KINDS, fitted
 from sklearn.exceptions import NotFittedError
 from sklearn.svm import LinearSVC
 
+from csf.metrics import get_constraint, get_metric
 from csf.report import write_report
+from csf.report.advice import to_mind
 from csf.report.facts import estimates
+from csf.report.held_out import Judged, judge, one_problem
+from csf.report.page import check_page
+from csf.search.guarantee import Guarantee
 
 
 class Reader(HTMLParser):
@@ -129,3 +135,40 @@ def test_what_cannot_be_reported_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"rivals\['a'\] must be the labels .* of shape \(200,\)"):
         search.report(path, X, y, rivals={"a": y[:-1]})
     assert not path.exists()
+
+
+@pytest.mark.parametrize("name", ["x.pdf", "report.HTML.txt", "x.json"])
+def test_a_name_of_another_format_is_refused(name, tmp_path):
+    search, _, _ = fitted(KINDS[0])
+    with pytest.raises(ValueError, match=r"ends in '\.\w+'; give a name such as 'report.html'"):
+        search.report(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["x.html", "x.HTM", "x"])
+def test_names_of_pages(name, tmp_path):
+    check_page(tmp_path / name)
+
+
+@pytest.mark.parametrize(("missed", "promised"), [(False, False), (True, False), (False, True)])
+def test_a_rival_that_keeps_less_is_not_said_to_be_better(missed, promised):
+    """Like with like: who misses the constraint finds more, and who promises nothing is not what was asked for."""
+    search, *_ = fitted(KINDS[0])
+    search = copy(search)
+    if promised:
+        search.guarantee_ = Guarantee("precision >= 0.9", 0.9, True, 0.0, 0.05, {}, 10, 5, 1)
+    own = Judged("this search", 0.5, (0.4, 0.6), 0.0, (0.0, 0.0))
+    rival = Judged("plain", 0.7, (0.6, 0.8), -0.2, (-0.3, -0.1), 0.1 if missed else 0.0)
+    text = " ".join(to_mind(search, [own, rival]))
+    assert ("“plain” misses the constraint on these data, and is not compared." in text) == missed
+    assert ("“plain” is better on these data by 0.200: take it." in text) == (not missed and not promised)
+    assert ("take it if it promises precision >= 0.9 too, with confidence 0.9." in text) == promised
+
+
+def test_by_how_much_each_one_misses_the_constraint():
+    truth = np.repeat([1, 0], [10, 30])
+    answers = {"own": truth, "all": np.ones(40, int)}
+    own, rival = judge(get_metric("recall"), one_problem(0), truth, answers, None, get_constraint("precision >= 0.75"))
+    assert own.misses == 0.0
+    assert rival.misses == pytest.approx(0.5)
+    assert judge(get_metric("recall"), one_problem(0), truth, answers)[1].misses == 0.0

@@ -201,7 +201,7 @@ def test_searches_that_do_not_fit(options, message, data):
 
 
 def test_it_wants_a_search(data):
-    with pytest.raises(TypeError, match=r"search must be a csf.CostSearch, got LinearSVC\(\)"):
+    with pytest.raises(TypeError, match=r"csf.CostSearch, got LinearSVC\(\); write MacroCostSearch\(CostSearch\("):
         MacroCostSearch(LinearSVC()).fit(*data)
 
 

@@ -2,7 +2,7 @@
 
 import copy
 import inspect
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -17,8 +17,11 @@ from sklearn.svm import LinearSVC
 
 from csf import CostSearch
 from csf.metrics import get_metric
+from csf.resampling import ScoreStore
 from csf.search.config import SearchConfig
 from csf.search.local import LocalTrainer
+from csf.search.outcome import moved_to
+from csf.thresholding import curve_at_prevalence
 from csf.thresholding.rule import ThresholdRule
 
 X, Y = make_classification(600, 6, n_informative=4, weights=[0.8], flip_y=0.1, random_state=0)
@@ -141,3 +144,39 @@ def test_min_gain_leaves_the_ladder_its_rungs():
     search = CostSearch(LinearSVC(), cv=3, min_gain=1.5).fit(X, Y)
     ratios = {round(trial.c_fn / trial.c_fp, 6) for trial in search.trials_}
     assert (search.n_trials_, len(ratios)) == (42, 6)
+
+
+def test_another_share_keeps_the_constraint():
+    """Precision falls with the share of positives: the best recall is that of cuts that keep it."""
+    rng = np.random.default_rng(0)
+    y = np.arange(600) < 200
+    X = rng.normal(size=(600, 2)) + 1.5 * y[:, None]
+    search = CostSearch(LogisticRegression(), "recall", constraint="precision >= 0.8", param_grid=None, cv=3)
+    search.set_params(threshold="tune", n_trials=3).fit(X, y)
+    for pos in (0.2, 0.5):
+        moved = search.at_prevalence(pos)
+        curve = curve_at_prevalence(search.held_out_curve(), pos)
+        rate = curve.at(moved.best_threshold_)
+        assert moved.feasible_
+        assert moved.constraint_value_ == pytest.approx(rate.tp / rate.predicted_pos)
+        assert moved.constraint_value_ >= 0.8
+        precision = (pos - curve.fn) / np.maximum(pos - curve.fn + curve.fp, 1e-12)
+        keeps = precision >= 0.8
+        assert not keeps[np.argmin(curve.fn)]  # finding everything would be best without it
+        assert moved.best_score_ == pytest.approx(1.0 - curve.fn[keeps].min() / pos)
+        assert moved.score_at_prevalence_ >= moved.best_score_
+
+
+def test_the_best_trial_at_another_share_is_one_that_keeps_the_constraint():
+    """One trial finds everything and breaks the constraint; the other finds two in five, and nothing else."""
+    is_pos = np.arange(100) < 50
+    search = CostSearch(LogisticRegression(), "recall", constraint="precision >= 0.9", param_grid=None, cv=3)
+    search.set_params(threshold="tune", n_trials=2).fit(is_pos[:, None] * 1.0, is_pos)
+    store = ScoreStore(is_pos)
+    store.add((0, 0), score=np.zeros(100), threshold=0.0, value=1.0, neutral=True)
+    store.add((0, 1), score=np.where(np.arange(100) < 20, 1.0, 0.0), threshold=0.5, value=0.4)
+    for own, feasible in ((0, False), (1, True)):
+        found = replace(search._outcome, store=store, winner=search.trials_[own])
+        moved = moved_to(found, 0.3)
+        assert moved.feasible == feasible
+        assert moved.moved_best == (1, pytest.approx(0.4))

@@ -80,13 +80,21 @@ def test_without_the_engine_trainings_are_not_cheap():
         ((20_000, 20), True, 15),
         ((2000, 999), True, 15),
         ((2000, 1000), True, 5),
-        ((9, 3), True, 9),
+        ((9, 5), True, 15),
     ],
 )
 def test_folds_are_repeated_where_positives_are_few_and_trainings_cheap(counts, fast, splits):
     y = np.repeat([0, 1], counts)
     cv = open_cv(y, fast=fast, random_state=None)
     assert cv.get_n_splits() == splits
+    assert all(np.unique(y[train]).size == 2 for train, _ in cv.split(y, y))
+
+
+def test_fewer_samples_of_a_class_than_folds_are_warned_of():
+    y = np.repeat([0, 1], (9, 3))
+    with pytest.warns(UserWarning, match=r"rarer class has 3 samples only: .* each of 3 folds holds out a single one"):
+        cv = open_cv(y, fast=True, random_state=None)
+    assert cv.get_n_splits() == 9
     assert all(np.unique(y[train]).size == 2 for train, _ in cv.split(y, y))
 
 

@@ -1,12 +1,14 @@
 """What CostSearch says to arguments and data that it cannot use."""
 
+import inspect
+
 import numpy as np
 import pytest
 from linear_builders import LAYOUTS
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.svm import LinearSVC
@@ -178,3 +180,38 @@ def test_how_sparse_samples_are_stored_changes_no_number(kind, engine):
     assert given.nnz == before.nnz
     if hasattr(given, "indices"):
         np.testing.assert_array_equal(given.indices, before.indices)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"scoring": "f1"}, r"CostSearch has no argument 'scoring'; write metric=, a name such as 'f1'"),
+        ({"estimator": LinearSVC()}, r"CostSearch has no argument 'estimator'; write base="),
+        ({"param_distributions": {}}, r"CostSearch has no argument 'param_distributions'; write param_grid="),
+        ({"nonsense": 1}, r"unexpected keyword argument 'nonsense'"),
+    ],
+)
+def test_arguments_by_their_names_in_scikit_learn(given, words):
+    """The signature is the plain one all the same: clone, get_params and editors read it."""
+    with pytest.raises(TypeError, match=words):
+        CostSearch(**({} if "estimator" in given else {"base": LinearSVC()}), **given)
+    assert "scoring" not in inspect.signature(CostSearch).parameters
+    assert next(iter(inspect.signature(CostSearch).parameters)) == "base"
+    assert set(CostSearch(LinearSVC()).get_params(deep=False)) == set(inspect.signature(CostSearch).parameters)
+
+
+@pytest.mark.parametrize("base", [Ridge(), make_pipeline(StandardScaler(), Ridge())])
+@pytest.mark.parametrize("threshold", ["stable", None])
+def test_a_regressor_is_no_classifier(base, threshold):
+    with pytest.raises(TypeError, match=r"must be a classifier, got .*Ridge\(\).*a regressor; e.g. RidgeClassifier"):
+        CostSearch(base, threshold=threshold).fit(np.eye(4), [0, 1, 0, 1])
+
+
+def test_three_positives_are_warned_of():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) < 3
+    X = rng.normal(size=(60, 3)) + y[:, None]
+    with pytest.warns(UserWarning, match="rarer class has 3 samples only: scores, threshold, intervals and bound"):
+        CostSearch(LinearSVC(), param_grid=None).fit(X, y)
+    y = np.arange(60) < 5
+    CostSearch(LinearSVC(), param_grid=None).fit(X, y)
