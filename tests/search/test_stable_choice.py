@@ -107,6 +107,10 @@ def test_a_cut_at_infinity_stays_there():
     store = ScoreStore(is_pos)
     store.add((0, 0), score=np.zeros(20), threshold=-np.inf, value=2 / 3)
     assert stable_choice(store, FBeta()).threshold == -np.inf
+    is_pos, score = scores()
+    store = ScoreStore(is_pos)
+    store.add((0, 0), score=score, threshold=np.inf, value=0.0)  # which draws have no say in
+    assert stable_choice(store, FBeta()).threshold == np.inf
 
 
 def test_infinite_scores_have_a_cut_too():
