@@ -58,11 +58,11 @@ def certified(found: SearchOutcome, rule: ThresholdRule, task: Task) -> SearchOu
     (named, score), is_pos = rule.scored(task.X), task.codes > 0
     wrong = is_pos & (task.user_labels.decode(task.codes) != named)
     searched = known = None
-    if task.weight is not None and found.store.weight is not None:
+    truth, weight = found.store.is_pos, found.store.weight
+    if task.weight is not None and weight is not None:
         # No sample that the user gave is heavier, so none is expected to be: two parts know more of that than one.
-        store = found.store
-        searched = ClassWeights.of(store.is_pos, store.weight)
-        known = ClassWeights.of(np.concatenate([store.is_pos, is_pos]), np.concatenate([store.weight, task.weight]))
+        searched = ClassWeights.of(truth, weight)
+        known = ClassWeights.of(np.concatenate([truth, is_pos]), np.concatenate([weight, task.weight]))
     test = certify(
         curve, metric, found.config.confidence, is_pos, wrong, score, task.weight, searched=searched, known=known
     )

@@ -93,9 +93,9 @@ class ClassWeights:
     ``(sum of w)^2 / (sum of w^2)`` samples that say as much as its own do (L. Kish, "Survey sampling", 1965).
     """
 
-    smallest: tuple[float, float]
-    largest: tuple[float, float]
-    typical: tuple[float, float]
+    smallest: tuple[float, ...]
+    largest: tuple[float, ...]
+    typical: tuple[float, ...]
     mean: float
 
     @classmethod
@@ -125,10 +125,11 @@ class _Demand:
         """What belongs to the ones, and what to the zeros."""
         return pair[::-1] if self.turned else pair
 
-    def weights(self, by_class: tuple[float, float]) -> tuple[Array, Array]:
+    def weights(self, by_class: tuple[float, ...]) -> tuple[Array, Array]:
         """Weights of the classes that the ones are of, and of those that the zeros are of."""
         ones, zeros = self.sides((self.rate.ones, self.rate.zeros))
-        return tuple(np.array([by_class[cell in ("tp", "fn")] for cell in cells]) for cells in (ones, zeros))  # pyright: ignore[reportReturnType]
+        first, second = (np.array([by_class[cell in ("tp", "fn")] for cell in cells]) for cells in (ones, zeros))
+        return first, second
 
     def level_of_counts(self, ratio: float) -> float:
         """Share of ones among the samples where the level is reached and a one weighs ``ratio`` times a zero."""
