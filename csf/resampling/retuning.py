@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from csf._common.typing import Array, IntArray
+from csf._common.typing import Array, BoolArray, IntArray
 from csf.metrics.base import LinearFractional
 from csf.resampling._kernels import best_ratios, candidate_cuts, code_samples, middle_of_ties, sums_at
 from csf.resampling.draws import draws_at_once
@@ -17,14 +17,26 @@ from csf.scores.midpoints import TIE, midpoint
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.resampling.store import ScoreRow, ScoreStore
-    from csf.resampling.units import Entries
 
-__all__ = ["CodedRow", "Retuned", "class_weights", "draw_weights", "retune", "retune_all"]
+__all__ = ["CodedRow", "Entries", "Retuned", "class_weights", "draw_weights", "retune", "retune_all"]
 
 # A score of many samples is cut at the ends of runs of positives and, besides, at about so many places.
 _PLACES = 256
 # Beyond so many cuts only those that lie about evenly among the positives count.
 _MOST_CUTS = 1024
+
+
+class Entries(Protocol):
+    """Truth, weight and sample of held-out entries."""
+
+    @property
+    def is_pos(self) -> BoolArray: ...
+
+    @property
+    def weight(self) -> Array | None: ...
+
+    @property
+    def samples(self) -> IntArray: ...
 
 
 @dataclass(frozen=True, eq=False)

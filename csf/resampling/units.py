@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,20 +14,7 @@ if TYPE_CHECKING:
     from csf.resampling.retuning import CodedRow
     from csf.resampling.store import ScoreStore
 
-__all__ = ["Entries", "Units", "distinct", "units_of"]
-
-
-class Entries(Protocol):
-    """Truth, weight and sample of held-out entries."""
-
-    @property
-    def is_pos(self) -> BoolArray: ...
-
-    @property
-    def weight(self) -> Array | None: ...
-
-    @property
-    def samples(self) -> IntArray: ...
+__all__ = ["Units", "distinct", "units_of"]
 
 
 @dataclass(frozen=True, eq=False)
