@@ -85,10 +85,10 @@ class Trial:
         Constrained rate at ``threshold``, where there is a constraint.
     violation : float, default=0.0
         By how much the constraint is missed there; 0 where it holds.
-    chosen : ErrorProfile, default=None
-        Errors at ``threshold``, on held-out data (those of the own decision without one); ``score`` is their metric.
     hull : Hull, default=None
         Known profiles on the data of ``profile``: those of all cuts of the score, or the own decision alone.
+    chosen : ErrorProfile, default=None
+        Errors at ``threshold``, on held-out data (those of the own decision without one); ``score`` is their metric.
     fold_scores : tuple of float, default=()
         ``score`` within each fold.
     setting : int, default=0
