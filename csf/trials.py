@@ -85,10 +85,10 @@ class Trial:
         Constrained rate at ``threshold``, where there is a constraint.
     violation : float, default=0.0
         By how much the constraint is missed there; 0 where it holds.
-    chosen : ErrorProfile, default=None
-        Errors at ``threshold``, on held-out data (those of the own decision without one); ``score`` is their metric.
     hull : Hull, default=None
         Known profiles on the data of ``profile``: those of all cuts of the score, or the own decision alone.
+    chosen : ErrorProfile, default=None
+        Errors at ``threshold``, on held-out data (those of the own decision without one); ``score`` is their metric.
     fold_scores : tuple of float, default=()
         ``score`` within each fold.
     setting : int, default=0
@@ -324,7 +324,8 @@ def _check_computed(trial: Trial, metric: Metric) -> None:
         if (found is None) != (value is None) or (found is not None and not _close(found, value)):
             raise ValueError(f"trial {trial.number} has {name}={found!r}, but its errors give {value!r}")
     # The errors within folds are not kept: as wide as the metric can be, and once more, for their other shares.
-    worst, best = metric.of(ErrorProfile(*top.tolist(), profile.pos)), metric.of(ErrorProfile(0.0, 0.0, profile.pos))
+    pos = profile.pos
+    worst, best = metric.of(ErrorProfile(pos, 1.0 - pos, pos)), metric.of(ErrorProfile(0.0, 0.0, pos))
     for score in trial.fold_scores:
         if score is not None and (score > 2 * best - worst or score < 2 * worst - best):
             raise ValueError(f"trial {trial.number} has the score {score!r} in a fold, but the best one is {best!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -101,7 +101,7 @@ def _read(path: str, text: tuple[str, ...] = (), target: str | None = None) -> A
     return frame
 
 
-def _plain(frame: Any, names: list[str]) -> Any:
+def _plain(frame: Any, names: Sequence[Any]) -> Any:
     """Some columns of a frame, decimals as floats, after a check that they hold numbers and texts alone."""
     pandas = require("pandas", "reading tables")
     return pandas.DataFrame({name: _plain_column(pandas, frame[name]) for name in names}, index=frame.index)
