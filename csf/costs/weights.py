@@ -54,7 +54,7 @@ def cost_sample_weight(
     return weight
 
 
-def own_class_weights(own: Any, codes: IntArray, sample_weight: Array | None = None) -> dict[int, float]:
+def own_class_weights(own: Any, codes: IntArray | BoolArray, sample_weight: Array | None = None) -> dict[int, float]:
     """Class weights that a base brings by codes, 1 where it names none; they multiply costs.
 
     ``"balanced"`` means as the user weighs the samples. scikit-learn from 1.7 on reads the weights that ``fit`` is

@@ -147,6 +147,25 @@ def test_what_only_some_settings_folds_or_costs_cannot_take_ends_no_search():
         CostSearch(LinearSVC(), cv=splits).fit(X, y)
 
 
+class Moody(LinearSVC):
+    """Fails for the C's that a search tries above its own, and in another way where the first sample is held out."""
+
+    def fit(self, X, y, sample_weight=None):
+        if self.C > 1.0:
+            raise ArithmeticError("C is too large")
+        if self.C == 1e-3:
+            raise ArithmeticError("the first is there" if X[0, 0] == SAMPLES[0][0, 0] else "the first is not there")
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning")
+def test_a_search_goes_on_after_what_worked_and_after_errors_that_differ():
+    search = CostSearch(Moody(), cv=3, param_grid=[{"C": [0.5]}, {"C": [2.0]}], n_trials=2).fit(*SAMPLES)
+    assert search.best_params_ == {"C": 0.5}
+    with pytest.raises(ValueError, match=r"^all \d+ trials failed: ArithmeticError"):
+        CostSearch(Moody(C=1e-3), cv=3).fit(*SAMPLES)
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning")
 def test_missing_values_are_told_with_the_way_out():
     X, y = SAMPLES
