@@ -83,11 +83,11 @@ def test_four_passes_do(shape, metric, constraint):
 
 
 AIMS = ["f1", "recall", "gmean", "accuracy", "precision"]
-HARD = ["precision >= 0.95", "precision >= 0.6", "npv >= 0.999", "f1 >= 0.9", "gmean >= 0.95", "accuracy >= 0.99"]
+HARD = ["precision >= 0.95", "precision >= 0.6", "recall >= 0.999", "fpr <= 0.001", "fnr <= 0.01", "tnr >= 0.99"]
 
 
 # Where the smallest violation, or the largest value of those that violate no more, lies inside a bin of worse ends.
-@pytest.mark.parametrize("seed", [166, 304, 367, 379, 163, 621, 747, 759, *range(20)])
+@pytest.mark.parametrize("seed", [166, 304, 367, 379, 163, 621, 747, 759])
 def test_the_smallest_violation_comes_before_the_largest_value(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(20, 60))
