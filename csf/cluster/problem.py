@@ -64,7 +64,7 @@ class LinearProblem:
         """
         kind = linear_kind(base)
         logistic = kind is LogisticTrainer
-        if kind is None or not (logistic or base.loss == "squared_hinge"):
+        if kind is None or base.class_weight == "balanced" or not (logistic or base.loss == "squared_hinge"):
             raise ValueError(
                 f"{base!r} cannot be trained in parts: accepted are LinearSVC with loss='squared_hinge' and "
                 "LogisticRegression, both with an L2 penalty and class_weight=None or a dict"

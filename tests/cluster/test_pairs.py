@@ -92,7 +92,8 @@ def test_any_two_options_keep_the_laws(each):
     assert all(trial.state == "complete" for trial in found.trials)
     if not [trial for trial in found.trials if trial.c_fn != trial.c_fp]:
         # The accuracy is linear: equal costs are all that it asks for.
-        assert (each["metric"], found.stop_reason) == ("accuracy", "costs (1.0, 1.0) were tried before")
+        assert each["metric"] == "accuracy"
+        assert "accuracy has costs of the same ratio at every level" in found.stop_reason
     # What was found is one of the trials, and no better than the bound.
     assert found.winner in found.trials
     assert found.params == search.settings[found.winner.setting]

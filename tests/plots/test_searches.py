@@ -196,7 +196,7 @@ def test_profiles_of_an_infeasible_search(infeasible, search):
 def test_the_command_line_says_the_same(infeasible):
     class Problem:
         metric, constraint = Recall(), get_constraint("precision >= 0.99")
-        options = type("Options", (), {"bound": "support"})
+        options = type("Options", (), {"bound": "support", "time_limit": None})
 
     said = _winner_text(infeasible, Problem)
     assert "bound for these parameters and folds: 0.0000 (support), gap -" in said

@@ -204,7 +204,7 @@ def other_costs_were_tried(search, options, data):
 
 
 def says_why(search):
-    return "costs of the same ratio at every level" in search.stop_reason_
+    return any(why in search.stop_reason_ for why in ("costs of the same ratio at every level", "is at most tol="))
 
 
 def bounds_are_above(search, options, data):
