@@ -290,7 +290,8 @@ class ThresholdCurveDisplay(Display):
             folds = {"fold_curves": estimator.fold_curves_, "fold_thresholds": estimator.fold_thresholds_}
             return cls.from_curves(estimator.curve_, metric, **folds, **options)
         if X is None and y is None and searched and threshold is not None:
-            found = estimator.threshold_interval_ if threshold == estimator.best_threshold_ else None
+            # Of many rows on a cluster no scores are kept.
+            found = getattr(estimator, "threshold_interval_", None) if threshold == estimator.best_threshold_ else None
             return cls.from_curves(estimator.held_out_curve(), metric, threshold_interval=found, **options)
         if X is None or y is None:
             raise ValueError(f"give X and y: {name} keeps no scores of its own to draw")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
 from csf._common.typing import Array, BoolArray
 from csf.metrics import get_metric
@@ -158,12 +159,12 @@ class AssessedMixin:
 
         Raises
         ------
-        AttributeError
+        sklearn.exceptions.NotFittedError
             If the classifier is not fitted.
         """
         if "_assessment" not in vars(self):
             if not hasattr(self, "held_out_"):
-                raise AttributeError(f"this {type(self).__name__} is not fitted, or was fitted without held-out data")
+                raise NotFittedError(f"this {type(self).__name__} is not fitted, or was fitted without held-out data")
             (metric, winner, random_state, decided), store = self._assessed, self.held_out_
             if decided is not None:
                 given, store = store, ScoreStore(store.is_pos, store.weight, samples=store.samples, copies=store.copies)
