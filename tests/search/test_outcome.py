@@ -88,7 +88,8 @@ def test_a_fit_that_fails_leaves_nothing():
     with pytest.raises(ValueError, match="trials failed"):
         search.fit(broken, Y)
     assert told(search) == []
-    for ask in (search.predict, search.decision_function, search.at_prevalence, search.report, lambda X: search.assess()):
+    asked = search.predict, search.decision_function, search.at_prevalence, search.report, lambda X: search.assess()
+    for ask in asked:
         with pytest.raises(NotFittedError):
             ask(X)
     with pytest.raises(ValueError, match="n_trials"):
