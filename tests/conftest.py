@@ -21,7 +21,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 sys.path.insert(0, str(Path(__file__).parent))
 
 # The same examples in every run; `--hypothesis-profile=explore` looks for new ones.
-settings.register_profile("csf", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("csf", deadline=None, derandomize=True, max_examples=30)
 settings.register_profile("explore", deadline=None, max_examples=1000, print_blob=True)
 settings.load_profile("csf")
 

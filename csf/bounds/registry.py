@@ -70,6 +70,8 @@ def upper_bound(trials: Sequence[Trial], metric: Metric, *, pos: float, bound: s
     Returns
     -------
     float
-        In units of the metric; the end of its range without a trial.
+        In units of the metric, at least what the trials attained; the end of its range without a trial.
     """
-    return float(get_bound(bound)(trials, metric, pos=pos).best_possible())
+    possible = float(get_bound(bound)(trials, metric, pos=pos).best_possible())
+    # Cones of inexact learners know nothing of a better one at costs of no level: what was observed is possible.
+    return max([possible, *(each.attained for each in trials if each.attained is not None and each.feasible)])

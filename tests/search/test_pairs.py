@@ -1,9 +1,10 @@
 """Options of CostSearch in pairs: any two values meet in some search, and every search keeps the laws below.
 
 An option that is right alone can be wrong beside another one. No law knows how an option works: each says what a user
-may take for granted, whatever else is set.
+may take for granted, whatever else is set. With CSF_PAIRS=3 in the environment the slow tests try three more arrays.
 """
 
+import os
 import pickle
 from dataclasses import dataclass, field
 
@@ -28,6 +29,8 @@ from csf import CostSearch, ErrorProfile
 from csf.metrics import Constraint, FBeta, get_constraint, get_metric
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what searches warn of has tests of its own
+
+ARRAYS = int(os.environ.get("CSF_PAIRS", "1"))
 
 BASES = {
     "hinge": LinearSVC(),
@@ -395,7 +398,7 @@ def test_laws_of_every_search(options):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", named(rows(1) + rows(2) + rows(3)))
+@pytest.mark.parametrize("options", named([row for seed in range(1, 1 + ARRAYS) for row in rows(seed)]))
 def test_laws_of_more_searches(options, tmp_path):
     data = make_data(options["data"])
     search = fitted(options, data)
