@@ -243,6 +243,7 @@ def test_a_file_of_another_search_is_refused(data, tmp_path):
     searched(MemoryEngine(X, y, fold), LogisticRegression(), n_trials=2, checkpoint=path)
     others = [
         (MemoryEngine(X, y, fold, weight), LogisticRegression(), "f1"),
+        (MemoryEngine(2.0 * X, y, fold), LogisticRegression(), "f1"),
         (MemoryEngine(X, y, hash_folds(0, y.size, 3, seed=1)), LogisticRegression(), "f1"),
         (MemoryEngine(X, y, fold), LogisticRegression(C=2.0), "f1"),
         (MemoryEngine(X, y, fold), LogisticRegression(), "f2"),

@@ -176,6 +176,9 @@ def test_a_rate_that_cannot_be_missed_or_reached():
     weight, yes, known = np.array([1.0, 2.0]), np.ones(2, bool), np.array([True, False])
     for constraint, p in (("precision >= 0", 0.0), ("precision >= 1", 1.0)):
         assert violation_probability(get_constraint(constraint), known, yes, weight) == p
+    weight, yes, known = np.array([1.0, 2.0, 1.0, 3.0]), np.ones(4, bool), np.array([True, True, False, False])
+    for constraint, p in (("precision >= 0", 0.0), ("precision >= 1", 1.0)):
+        assert violation_probability(get_constraint(constraint), known, yes, weight) == p
 
 
 def test_a_class_whose_weight_nobody_knows_shows_nothing():
@@ -285,6 +288,21 @@ def test_the_order_is_fixed_before_and_goes_towards_better_values():
     assert (np.diff([1.0 - curve.at(t).fnr for t in order]) > 0).all()
     profile = curve.at(order[0])
     assert profile.tp / profile.predicted_pos > 0.83
+
+
+def test_weights_that_say_how_many_were_drawn_leave_the_order_to_the_counts():
+    """A quarter of the negatives, each of weight 4: what is tested first is what such samples can show."""
+    rng = np.random.default_rng(0)
+    is_pos = rng.random(3000) < 0.5
+    score, weight = rng.normal(size=3000) + 2.0 * is_pos, np.where(is_pos, 1.0, 4.0)
+    counted, weighed = sweep(is_pos, score), sweep(is_pos, score, sample_weight=weight)
+    searched = ClassWeights.of(is_pos, weight)
+    by_weight = ordered_tests(
+        weighed, Constrained(get_metric("recall"), get_constraint("precision >= 0.5")), 500, 0.1, searched
+    )
+    # 1 : 1 in weight are 4 : 1 in samples.
+    by_count = ordered_tests(counted, Constrained(get_metric("recall"), get_constraint("precision >= 0.8")), 500, 0.1)
+    assert by_weight[0] == by_count[0]
 
 
 @pytest.mark.parametrize(

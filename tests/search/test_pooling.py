@@ -1,9 +1,11 @@
 """Trainings on folds, and scores that are pooled before the metric is taken."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from builders import told
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -15,11 +17,11 @@ from sklearn.svm import LinearSVC
 from csf import ErrorProfile
 from csf.costs import cost_sample_weight
 from csf.errors.hull import Hull
-from csf.metrics import Constrained, FBeta, GMean, Recall, get_constraint
+from csf.metrics import Constrained, FBeta, GMean, Recall, WeightedAccuracy, get_constraint
 from csf.samples import Task, bound_share, make_folds
 from csf.scores.responses import Response, respond
 from csf.search.fold_training import FoldResult, run_fold
-from csf.search.pooling import evaluate, pooled_outcome
+from csf.search.pooling import evaluate, pooled_outcome, warn_of_one_side
 from csf.trainers import Training
 
 RNG = np.random.default_rng(0)
@@ -252,6 +254,20 @@ def test_answers_of_any_trainer_are_checked(response, text):
     assert "ValueError" in result.error
     with pytest.raises(ValueError, match=text):
         result.raise_error()
+
+
+@pytest.mark.parametrize(("threshold", "side"), [(2.0, "none"), (-2.0, "all")])
+def test_a_winner_that_tells_nothing_apart_any_more_is_warned_of(threshold, side):
+    """Unless finding all, or none, is as good as the winner is said to be."""
+    answer = Response(np.zeros(9, dtype=bool), np.linspace(-1.0, 1.0, 9))
+    pos, metric = 0.2, WeightedAccuracy()
+    useless = pos if side == "all" else 1.0 - pos
+    for score, warned in ((useless + 0.01, True), (useless, False)):
+        winner = replace(told(0, None, 0.1, 0.1, pos=pos, costs=(1.0, 1.0)), score=score, threshold=threshold)
+        with warnings.catch_warnings(record=True) as known:
+            warnings.simplefilter("always")
+            warn_of_one_side(metric, winner, answer)
+        assert [f"finds {side} of its samples positive" in str(each.message) for each in known] == [True] * warned
 
 
 def test_one_failed_fold_fails_the_trial():

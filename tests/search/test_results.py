@@ -49,6 +49,11 @@ def test_one_row_a_trial():
     assert frame["fit_time"].tolist() == [0.0, 2.0, 0.0, 0.0]
 
 
+def test_gaps_of_linear_models_are_told():
+    table = cv_results([replace(each, duality_gap=0.25 if each.number else None) for each in trials()], SETTINGS, 3)
+    np.testing.assert_array_equal(table["duality_gap"], [np.nan, 0.25, 0.25, 0.25])
+
+
 def test_scores_of_folds_their_mean_and_the_pooled_one():
     table = cv_results(trials(), SETTINGS, 3)
     assert table["split1_test_score"][:2].tolist() == [0.7, 0.7]

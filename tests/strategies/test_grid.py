@@ -36,6 +36,7 @@ def test_size_is_the_budget_unless_given():
     study = Study("f1", "grid", pos=0.1, n_trials=4)
     assert [trial.t for trial in study.ask_batch()] == pytest.approx([0.125, 0.375, 0.625, 0.875])
     assert Grid().propose([], metric=FBeta(), pos=0.1) == pytest.approx(0.05)
+    assert [Grid(3).most_trials(7), Grid(9).most_trials(7), Grid().most_trials(7)] == [3, 7, 7]
 
 
 @pytest.mark.parametrize(
