@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -12,8 +13,8 @@ __all__ = ["with_all_workers"]
 
 # So many trainings are begun before the search gives up.
 _ATTEMPTS = 5
-# Seconds between looks at the cluster, and for workers to let go of a training that was given up.
-_LOOK, _PATIENCE = 1.0, 5.0
+# Seconds between looks at the cluster, for workers to let go of a training that was given up, and for them to end.
+_LOOK, _PATIENCE, _RESTART = 1.0, 5.0, 30.0
 
 
 def with_all_workers(client: Any, train: Callable[[], Any]) -> Any | Exception:
@@ -88,18 +89,27 @@ class _Watch:
             time.sleep(_LOOK)
 
     def _restart(self, busy: list[str]) -> None:
-        try:
-            self._client.restart_workers(busy)
-        except ValueError as error:
+        orphans = [worker for worker, nanny in self._client.run(_nanny, workers=busy).items() if nanny is None]
+        if orphans:
             raise RuntimeError(
-                f"a worker was lost during a training, and {', '.join(busy)} cannot be freed of it, as no nanny can "
+                f"a worker was lost during a training, and {', '.join(orphans)} cannot be freed of it, as no nanny can "
                 "restart them; restart them yourself, and start workers with a nanny"
-            ) from error
+            )
+        # They end themselves, and their nannies start others: asked to restart them, a nanny may wait without end.
+        self._client.run(os._exit, 1, workers=busy, wait=False, on_error="ignore")
+        end = time.monotonic() + _RESTART
+        while _workers(self._client) & set(busy) and time.monotonic() < end:
+            time.sleep(_LOOK / 10)
 
 
 def _workers(client: Any) -> set[str]:
     """Addresses of the cluster's workers."""
     return set(client.nthreads())
+
+
+def _nanny(dask_worker: Any) -> str | None:
+    """Address of what starts a worker again."""
+    return dask_worker.nanny
 
 
 def _active_keys(dask_worker: Any) -> set[Any]:

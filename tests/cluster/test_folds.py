@@ -14,6 +14,12 @@ def test_folds_repeat_and_do_not_depend_on_the_number_of_rows(cv):
     assert set(whole) == (set(range(cv)) if isinstance(cv, int) else {-1, 0})
 
 
+def test_folds_are_those_of_all_versions():
+    """A search that goes on with another version of csf holds out the same rows."""
+    assert hash_folds(0, 12, 5).tolist() == [0, 0, 1, 4, 0, 3, 4, 0, 2, 1, 0, 1]
+    assert hash_folds(3, 6, 7, seed=9).tolist() == [0, 5, 5, 0, 5, 1]
+
+
 def test_folds_are_even_and_independent():
     n = 40_000
     one, part, seed = hash_folds(0, n, 4), hash_folds(1, n, 4), hash_folds(0, n, 4, seed=1)

@@ -218,6 +218,10 @@ def bounds_are_above(search, options, data):
     assert max(attained) <= search.upper_bound_ + 1e-9
     assert 0.0 <= search.bound_margin_ <= search.gap_ + 1e-12
     assert search.gap_ <= search.upper_bound_ - max(attained) + 1e-9
+    if options["bound_on"] == "train" or options["bound"] != "support":
+        assert search.bound_margin_ == 0.0
+    elif search.upper_bound_ < 1.0 - 1e-9:
+        assert search.bound_margin_ > 0.0
     if options["bound_on"] == "validation" and options["confidence"] is None:  # of the same samples
         assert search.best_score_ <= search.upper_bound_ + 1e-9
 
@@ -237,6 +241,7 @@ def the_score_is_that_of_the_threshold(search, options, data):
         return
     winner, known = search.trials_[search.best_index_], search.held_out_
     row = known[winner.setting, winner.number]
+    assert row.threshold == search.best_threshold_
     found = row.score >= search.best_threshold_
     profile = ErrorProfile.from_predictions(known.is_pos, found, pos_label=True, sample_weight=known.weight)
     value = get_metric(search.metric).value(profile.fn, profile.fp, pos=profile.pos)

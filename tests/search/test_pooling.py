@@ -247,6 +247,7 @@ class Registered(Plain):
         (Response(np.zeros(30, bool), np.full(30, np.nan)), "NaN scores for 30 of 30 samples"),
         (Response(np.zeros(30, bool), np.zeros(30), np.ones(7)), r"labels of shape \(7,\) for 30 samples"),
         (Response(np.zeros(30, bool), np.zeros(30), 5), r"predicted the classes \[5\]"),
+        (Response(np.zeros(30, bool), np.zeros(30), np.full(30, -1)), r"predicted the classes \[-1\]"),
     ],
 )
 def test_answers_of_any_trainer_are_checked(response, text):
