@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Self
@@ -28,7 +29,9 @@ def with_all_workers(client: Any, train: Callable[[], Any]) -> Any | Exception:
                 # Its libraries say in many ways that a worker is gone, and some of them before the scheduler knows.
                 if not watch.lost(_LOOK):
                     return error
-                lost = error
+                # Its frames hold what was asked for: asked for once more, cancelled data would never come.
+                traceback.clear_frames(error.__traceback__)
+                lost = error.with_traceback(None)
         watch.free_workers()
         # Those that were killed are back soon, where anyone looks after them.
         client.wait_for_workers(1)
