@@ -98,8 +98,10 @@ class _Watch:
                 f"a worker was lost during a training, and {', '.join(orphans)} cannot be freed of it, as no nanny can "
                 "restart them; restart them yourself, and start workers with a nanny"
             )
-        # They end themselves, and their nannies start others: asked to restart them, a nanny may wait without end.
-        self._client.run(os._exit, 1, workers=busy, wait=False, on_error="ignore")
+        # They end themselves, and their nannies start others: asked to restart them, a nanny may wait without end. So
+        # may the question to one that ends; nobody waits for its answer.
+        last = {"workers": busy, "on_error": "ignore"}
+        threading.Thread(target=self._client.run, args=(os._exit, 1), kwargs=last, daemon=True).start()
         end = time.monotonic() + _RESTART
         while _workers(self._client) & set(busy) and time.monotonic() < end:
             time.sleep(_LOOK / 10)

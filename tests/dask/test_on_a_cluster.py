@@ -105,37 +105,6 @@ def test_a_worker_that_is_killed_changes_nothing(client, data, name):
         np.testing.assert_allclose(*scores, atol=0.05)
 
 
-@pytest.mark.parametrize("times", [1, 2])
-def test_a_worker_that_is_killed_before_lightgbm_connects_does_not_stop_the_search(client, data, times, monkeypatch):
-    """The training of the lost worker can run nowhere else, and the others wait for it."""
-    lightgbm_dask, ports = pytest.importorskip("lightgbm.dask"), []
-    assign = lightgbm_dask._assign_open_ports_to_workers
-
-    def killed(*given, **named):
-        ports.append(assign(*given, **named))
-        if len(ports) <= times:
-            address, pid = next(iter(client.run(os.getpid).items()))
-            os.kill(pid, signal.SIGKILL)
-            while address in client.nthreads():
-                time.sleep(0.05)
-        return ports[-1]
-
-    monkeypatch.setattr(lightgbm_dask, "_assign_open_ports_to_workers", killed)
-    monkeypatch.setattr("csf.dask.watch._ATTEMPTS", 2)
-    X, y, _ = data
-    given = da.from_array(X, chunks=(500, 6)), da.from_array(y, chunks=500)
-    search = DaskCostSearch(boosting("lightgbm"), n_trials=1, cv=0.5)
-    if times == 1:
-        search.fit(*given)
-        # One for the lost training, one for the trial and one for the refit.
-        assert (len(ports), search.n_trials_) == (3, 1)
-    else:
-        with pytest.raises(RuntimeError, match="workers were lost in each of 2 trainings, which need all of them"):
-            search.fit(*given)
-        assert len(ports) == 2
-    client.wait_for_workers(2)
-
-
 def test_nothing_is_shuffled_and_little_comes_back(client, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60_000, 5))
