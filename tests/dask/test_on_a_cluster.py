@@ -4,7 +4,6 @@ import os
 import pickle
 import signal
 import threading
-import time
 
 import dask.array as da
 import dask.dataframe as dd
