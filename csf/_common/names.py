@@ -57,16 +57,14 @@ def called_elsewhere(**names: str) -> Callable[[Callable[Given, None]], Callable
     return decorate
 
 
-def look_up(
-    name: object, registry: dict[str, Entry], what: str, more: str, *, aliases: dict[str, str] | None = None
-) -> Entry:
+def look_up(name: object, registry: dict[str, Entry], what: str, more: str) -> Entry:
     """Entry of a registry, or a ValueError with the names that are accepted and the one that was probably meant.
 
     ``what`` the entries are, such as ``"metric"``; ``more`` says what is accepted besides names.
     """
     if isinstance(name, str) and name in registry:
         return registry[name]
-    hint = did_you_mean(name, registry, aliases)
+    hint = did_you_mean(name, registry)
     raise ValueError(f"unknown {what} {name!r}; known: {', '.join(registry)}, {more}{hint}")
 
 
