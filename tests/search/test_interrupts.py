@@ -75,6 +75,9 @@ def interrupted(kind, path, draw, n_times, seconds):
     return raised, fitted
 
 
+# Ctrl-C between open() and the with statement that closes the file: Python closes it later and warns.
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_ctrl_c_at_random_moments_while_going_on(kind, tmp_path, monkeypatch):
