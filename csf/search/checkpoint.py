@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 from csf._common.files import read_record, write_record
 from csf._common.identity import fingerprint
 from csf._common.typing import PathLike
-from csf.trials import Trial, check_history
 
 if TYPE_CHECKING:
-    from csf.study.study import Study
+    from csf.study.history import History
 
 
 __all__ = ["Checkpoint"]
@@ -44,12 +43,12 @@ class Checkpoint:
         self.fingerprint = fingerprint(content)
         self.kept: dict[str, Any] | None = None
 
-    def restore(self, studies: list[Study]) -> None:
+    def restore(self, studies: list[History[Any]]) -> None:
         """Fill studies with the trials of the file, if there is one.
 
         Parameters
         ----------
-        studies : list of Study
+        studies : list of History
             Fresh studies, one for each setting of the base.
 
         Raises
@@ -66,11 +65,11 @@ class Checkpoint:
                 "It was left as it is; give another checkpoint path, or remove it to start anew"
             )
         with self.reading():
-            histories = [[Trial.from_dict(record) for record in history] for history in content["studies"]]
-            pairs = list(zip(studies, histories, strict=True))
+            told = zip(studies, content["studies"], strict=True)
+            pairs = [(study, [study.trial_of(record) for record in records]) for study, records in told]
             kept = content["kept"]
         for number, (study, trials) in enumerate(pairs):
-            check_history(trials, study.metric, pos=study.pos, path=self.path)
+            study.check(trials, self.path)
             if any(trial.setting != number for trial in trials if trial.state != "pending"):
                 raise ValueError(
                     f"{self.path} is damaged (trials of setting {number} say another); it was left as it is"
@@ -87,12 +86,12 @@ class Checkpoint:
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise ValueError(f"{self.path} is damaged ({error!r}); it was left as it is") from error
 
-    def save(self, studies: list[Study], kept: dict[str, Any] | None = None) -> None:
+    def save(self, studies: list[History[Any]], kept: dict[str, Any] | None = None) -> None:
         """Write the trials of all studies, pending ones too: a later search trains these first.
 
         Parameters
         ----------
-        studies : list of Study
+        studies : list of History
             The studies of the search.
         kept : dict, default=None
             Plain description of whatever else the search needs to go on.

@@ -70,7 +70,7 @@ class Failures:
             Whether it went wrong on every fold in the same way.
         """
         # Unequal costs can be what a base cannot take. Equal ones ask no more of it than to be trained at all.
-        if everywhere and trial.c_fn == trial.c_fp:
+        if everywhere and len(set(trial.costs)) == 1:
             self._hopeless.add(setting)
         cause = first_line(error)
         self._times[cause] += 1

@@ -16,11 +16,11 @@ from csf.search.memory import Memory
 from csf.search.progress import Progress
 from csf.search.score_file import ScoreFile
 from csf.search.waves import TrainedTrial, WaveTrainer, Work
-from csf.trials import Trial
 
 if TYPE_CHECKING:
     from csf.resampling import ScoreStore
-    from csf.study.study import Study
+    from csf.study.history import History
+    from csf.trials import Trial
 
 __all__ = ["SearchLoop"]
 
@@ -39,7 +39,7 @@ class SearchLoop:
 
     Parameters
     ----------
-    studies : list of Study
+    studies : list of History
         One for each setting.
     trainer : WaveTrainer
         Where trials are trained.
@@ -59,11 +59,11 @@ class SearchLoop:
         Settings that may differ in whether the base can be trained at all; ``None`` for one a study.
     """
 
-    studies: list[Study]
+    studies: list[History[Any]]
     trainer: WaveTrainer
     raise_errors: bool = False
     checkpoint: Checkpoint | None = None
-    callbacks: Sequence[Callable[[Study, Trial], Any]] = ()
+    callbacks: Sequence[Callable[[Any, Any], Any]] = ()
     context: Any = field(default_factory=NoCallbackContext)
     verbose: int = 0
     deadline: Deadline | None = None
@@ -82,7 +82,7 @@ class SearchLoop:
 
     def run(self) -> str | None:
         """Run all studies to their ends; why the search ended where that is not what the studies say."""
-        total = sum(study.strategy.most_trials(study.n_trials) for study in self.studies)
+        total = sum(study.most_trials for study in self.studies)
         done = sum(trial.state != "pending" for study in self.studies for trial in study.trials)
         progress = Progress(total=total, done=done, shown=bool(self.verbose))
         resumed = False

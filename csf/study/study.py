@@ -27,6 +27,7 @@ from csf.resampling import Assessment, ScoreStore, assess
 from csf.strategies import Proposal, get_strategy
 from csf.strategies.base import has_one_ratio
 from csf.study.files import read_study, write_study
+from csf.study.history import History
 from csf.study.proposals import checked_proposal
 from csf.thresholding import sweep
 from csf.trials import Trial, best_trial, check_history, check_share, gap, known_hull, outcome, same_costs
@@ -43,7 +44,7 @@ StrategyLike: TypeAlias = "str | Strategy | Callable[..., Any]"
 Bound: TypeAlias = Literal["support", "diagonal", "envelope", "parambath"] | type
 
 
-class Study:
+class Study(History[Trial]):
     """A cost search for people who train their own model.
 
     Ask for a trial, train with its costs wherever and however you like (a neural network, another language), and
@@ -101,11 +102,10 @@ class Study:
         check_class_totals(self.pos, 1.0 - self.pos, "pos")
         if tol is not None:
             check_number(tol, "tol")
+        super().__init__()
         self.tol = tol
         self.bound = bound
         upper_bound([], self.metric, pos=self.pos, bound=bound)  # a bound that cannot serve the metric says so now
-        self.trials: list[Trial] = []
-        self.stop_reason: str | None = None
         # What was told with labels and predictions, as long as all of it was of the same samples.
         self._held_out: ScoreStore | None = None
         self._truth: tuple[BoolArray, Array | None] | None = None
@@ -296,54 +296,20 @@ class Study:
         check_share(results["profile"], self.pos)
         return self._settle(trial, state="complete", setting=setting, **results)
 
-    def fail(self, trial: Trial | int, error: str | Exception, **results: Any) -> Trial:
-        """Report that a trial's training failed; the search goes on without it.
+    @property
+    def most_trials(self) -> int:
+        """How many trials there will be at most."""
+        return self.strategy.most_trials(self.n_trials)
 
-        Parameters
-        ----------
-        trial : Trial or int
-            A pending trial of this study, or its number.
-        error : str or Exception
-            What went wrong.
-        **results
-            Further fields of the `Trial`.
+    def trial_of(self, record: dict[str, Any]) -> Trial:
+        """`Trial.from_dict`."""
+        return Trial.from_dict(record)
 
-        Returns
-        -------
-        Trial
-            The failed trial.
-        """
-        return self._settle(trial, state="failed", error=str(error), **results)
-
-    def _settle(self, trial: Trial | int, **changes: Any) -> Trial:
-        number = trial.number if isinstance(trial, Trial) else trial
-        at = next((at for at, known in enumerate(self.trials) if known.number == number), None)
-        if at is None or self.trials[at].state != "pending":
-            state = "unknown" if at is None else self.trials[at].state
-            pending = [t.number for t in self.trials if t.state == "pending"]
-            raise ValueError(f"trial {number!r} is {state} in this study; pending trials: {pending}")
-        known = self.trials[at]
-        if isinstance(trial, Trial) and trial.costs != known.costs:
-            text = f"trial {number} has the costs {known.costs} in this study and {trial.costs} where it comes from"
-            raise ValueError(f"{text}: it belongs to another study")
-        self.trials[at] = replace(known, **changes)
-        return self.trials[at]
-
-    def forget_pending(self) -> None:
-        """Drop trials that were asked for and never told, e.g. after an interruption."""
-        self.trials = [trial for trial in self.trials if trial.state != "pending"]
+    def check(self, trials: list[Trial], path: PathLike) -> None:
+        """See `csf.trials.check_history`."""
+        check_history(trials, self.metric, pos=self.pos, path=path)
 
     # ---------------------------------------------------------------- results
-
-    @property
-    def best_trial(self) -> Trial | None:
-        """Complete trial with the largest score (feasible ones first, then the earliest), or ``None``."""
-        return best_trial(self.trials)
-
-    @property
-    def best_score(self) -> float | None:
-        """Score of `best_trial`, or ``None`` before the first result."""
-        return None if self.best_trial is None else self.best_trial.score
 
     @property
     def upper_bound(self) -> float:
