@@ -4,13 +4,14 @@ from csf.resampling.assessment import AssessedMixin, Assessment, assess, mean_as
 from csf.resampling.outcomes import standard_error
 from csf.resampling.resampling import Resampling, Rule, best_rows
 from csf.resampling.retuning import CodedRow, Retuned, retune
-from csf.resampling.store import MAX_BYTES, ScoreRow, ScoreStore, TrialKey
+from csf.resampling.store import MAX_BYTES, EntryStore, ScoreRow, ScoreStore, TrialKey
 
 __all__ = [
     "MAX_BYTES",
     "AssessedMixin",
     "Assessment",
     "CodedRow",
+    "EntryStore",
     "Resampling",
     "Retuned",
     "Rule",

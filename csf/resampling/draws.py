@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from csf._common.typing import Array, BoolArray, IntArray
+from csf._common.typing import Array, IntArray
 from csf.resampling._kernels import count_drawn
 
 __all__ = ["bootstrap_counts", "draws_at_once", "partition_counts"]
@@ -38,7 +38,7 @@ def bootstrap_counts(copies: IntArray, n_draws: int, random_state: int) -> Itera
         yield counts.T
 
 
-def partition_counts(is_pos: BoolArray, copies: IntArray, n_parts: int, n_repeats: int, random_state: int) -> Array:
+def partition_counts(kinds: Array, copies: IntArray, n_parts: int, n_repeats: int, random_state: int) -> Array:
     """Random partitions of the samples, stratified by class: each draw holds all parts of one partition but one.
 
     What is returned, of shape (n_units, n_parts * n_repeats), is how many samples of each unit a draw holds. Draws of
@@ -47,7 +47,8 @@ def partition_counts(is_pos: BoolArray, copies: IntArray, n_parts: int, n_repeat
     rng = np.random.default_rng([random_state, 1])
     counts = np.empty((n_repeats, n_parts, copies.size), dtype=_kind(copies))
     counts[:] = copies
-    classes = [np.repeat(units, copies[units]) for units in (np.flatnonzero(is_pos), np.flatnonzero(~is_pos))]
+    every = np.unique(kinds)[::-1]
+    classes = [np.repeat(units, copies[units]) for units in (np.flatnonzero(kinds == kind) for kind in every)]
     for repeat in counts:
         for samples in classes:
             # Where the dealing starts is random too, so that no part is always the larger one.

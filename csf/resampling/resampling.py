@@ -210,7 +210,7 @@ class Resampling:
         """Draws of two thirds of the samples, of shape (n_units, n_draws): each three leave out every sample once."""
         units = self.units
         repeats = _REPEATS if units.copies.sum() <= LARGE else _REPEATS_OF_MANY
-        return partition_counts(units.pos, units.copies, _PARTS, repeats, self.random_state)
+        return partition_counts(units.kinds, units.copies, _PARTS, repeats, self.random_state)
 
     @cached_property
     def corrected_score(self) -> float:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from csf._common.typing import Array, BoolArray, IntArray
 from csf.metrics.ranking import rank
 
-__all__ = ["MAX_BYTES", "ScoreRow", "ScoreStore", "TrialKey"]
+__all__ = ["MAX_BYTES", "EntryStore", "ScoreRow", "ScoreStore", "TrialKey"]
 
 # Setting and number of a trial.
 TrialKey = tuple[int, int]
@@ -73,9 +73,14 @@ class ScoreRow:
     neutral: bool = False
 
     @property
+    def arrays(self) -> tuple[Array | None, ...]:
+        """What the trial does not say itself."""
+        return self.score, self.decided, self.lost
+
+    @property
     def n_bytes(self) -> int:
         """Bytes of its arrays."""
-        return sum(array.nbytes for array in (self.score, self.decided, self.lost) if array is not None)
+        return sum(array.nbytes for array in self.arrays if array is not None)
 
     @property
     def rank(self) -> tuple[float, float, int, int]:
@@ -84,7 +89,100 @@ class ScoreRow:
         return rank(self.violation, self.value, number, setting)
 
 
-class ScoreStore:
+class Row(Protocol):
+    """What every row of a store tells."""
+
+    @property
+    def key(self) -> TrialKey: ...
+
+    @property
+    def n_bytes(self) -> int: ...
+
+    @property
+    def rank(self) -> tuple[float, ...]: ...
+
+    @property
+    def neutral(self) -> bool: ...
+
+
+R = TypeVar("R", bound=Row)
+
+
+class EntryStore(Generic[R]):
+    """What the trials of one search say about the same held-out entries, in no more than so many bytes.
+
+    Beyond these the worst trials are dropped, but never the best one and the best one with equal costs.
+    """
+
+    def __init__(
+        self,
+        truth: Array,
+        weight: Array | None = None,
+        *,
+        samples: IntArray | None = None,
+        copies: IntArray | None = None,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
+        self.truth, self.weight, self.max_bytes = truth, weight, max_bytes
+        at = np.arange(truth.size) if samples is None else _ranks(samples)
+        self.samples = at.astype(np.int32)
+        self.n_samples = int(at.max()) + 1
+        self.copies = _copies(self) if copies is None else copies
+        self.n_dropped = 0
+        self._rows: dict[TrialKey, R] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Formats such as that of skops know no keys but texts and numbers.
+        return vars(self) | {"_rows": list(self._rows.values())}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state | {"_rows": {row.key: row for row in state["_rows"]}})
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def importance(self) -> Array | None:
+        """Weight of one copy of each entry; ``None`` where all weigh the same."""
+        if self.weight is None:
+            return None
+        each = self.copies[self.samples]
+        weight = np.divide(self.weight, each, out=np.zeros(each.size), where=each > 0)
+        return None if (weight[each > 0] == weight[each > 0][:1]).all() else weight
+
+    @property
+    def repeats(self) -> float:
+        """Mean number of entries of a sample."""
+        return float(self.copies[self.samples].sum() / self.copies.sum())
+
+    def __iter__(self) -> Iterator[R]:
+        """The rows that are kept, by number and then setting of their trials: of equals the first one wins."""
+        return iter(sorted(self._rows.values(), key=lambda row: row.key[::-1]))
+
+    def __getitem__(self, key: TrialKey) -> R:
+        return self._rows[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._rows
+
+    def put(self, row: R) -> None:
+        """Keep a row as it is."""
+        self._rows[row.key] = row
+        self._drop()
+
+    def _drop(self) -> None:
+        """Drop the worst rows while all of them are too large."""
+        while len(self._rows) > 1 and sum(row.n_bytes for row in self._rows.values()) > self.max_bytes:
+            ranked = sorted(self._rows.values(), key=lambda row: row.rank)
+            kept = {ranked[0].key, *[row.key for row in ranked if row.neutral][:1]}
+            worst = next((row for row in reversed(ranked) if row.key not in kept), None)
+            if worst is None:
+                return
+            del self._rows[worst.key]
+            self.n_dropped += 1
+
+
+class ScoreStore(EntryStore[ScoreRow]):
     """Pooled held-out scores of the trials of one search, all on the same entries.
 
     An entry is one sample in one held-out part: with repeated folds a sample has several. Beyond ``max_bytes`` the
@@ -130,47 +228,20 @@ class ScoreStore:
         copies: IntArray | None = None,
         max_bytes: int = MAX_BYTES,
     ) -> None:
-        self.is_pos, self.weight, self.max_bytes = is_pos, weight, max_bytes
-        at = np.arange(is_pos.size) if samples is None else _ranks(samples)
-        self.samples = at.astype(np.int32)
-        self.n_samples = int(at.max()) + 1
-        self.copies = _copies(self) if copies is None else copies
-        self.n_dropped = 0
-        self._rows: dict[TrialKey, ScoreRow] = {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Formats such as that of skops know no keys but texts and numbers.
-        return vars(self) | {"_rows": list(self._rows.values())}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state | {"_rows": {row.key: row for row in state["_rows"]}})
-
-    def __len__(self) -> int:
-        return len(self._rows)
+        super().__init__(is_pos, weight, samples=samples, copies=copies, max_bytes=max_bytes)
 
     @property
-    def importance(self) -> Array | None:
-        """Weight of one copy of each entry; ``None`` where all weigh the same."""
-        if self.weight is None:
-            return None
-        each = self.copies[self.samples]
-        weight = np.divide(self.weight, each, out=np.zeros(each.size), where=each > 0)
-        return None if (weight[each > 0] == weight[each > 0][:1]).all() else weight
+    def is_pos(self) -> BoolArray:
+        """Truth of the entries."""
+        return self.truth
 
-    @property
-    def repeats(self) -> float:
-        """Mean number of entries of a sample."""
-        return float(self.copies[self.samples].sum() / self.copies.sum())
-
-    def __iter__(self) -> Iterator[ScoreRow]:
-        """The rows that are kept, by number and then setting of their trials: of equals the first one wins."""
-        return iter(sorted(self._rows.values(), key=lambda row: row.key[::-1]))
-
-    def __getitem__(self, key: TrialKey) -> ScoreRow:
-        return self._rows[key]
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._rows
+    def check(self, arrays: Sequence[Array | None]) -> None:
+        """A ValueError unless arrays of a file can be scores, decisions and lost entries."""
+        for array, kinds in zip(arrays, ("f", "b", "b"), strict=True):
+            if array is not None and (array.dtype.kind not in kinds or array.shape != self.truth.shape):
+                raise ValueError(f"scores have the shape {array.shape} and type {array.dtype}")
+        if arrays[0] is not None and np.isnan(arrays[0]).any():
+            raise ValueError("scores are missing")
 
     def add(
         self,
@@ -223,22 +294,6 @@ class ScoreStore:
             neutral=trial.costs[0] == trial.costs[1],
         )
 
-    def put(self, row: ScoreRow) -> None:
-        """Keep a row as it is."""
-        self._rows[row.key] = row
-        self._drop()
-
-    def _drop(self) -> None:
-        """Drop the worst rows while all of them are too large."""
-        while len(self._rows) > 1 and sum(row.n_bytes for row in self._rows.values()) > self.max_bytes:
-            ranked = sorted(self._rows.values(), key=lambda row: row.rank)
-            kept = {ranked[0].key, *[row.key for row in ranked if row.neutral][:1]}
-            worst = next((row for row in reversed(ranked) if row.key not in kept), None)
-            if worst is None:
-                return
-            del self._rows[worst.key]
-            self.n_dropped += 1
-
 
 def _ranks(samples: IntArray) -> IntArray:
     """Numbers of samples, counted anew from 0 in their order where some are missing."""
@@ -248,7 +303,7 @@ def _ranks(samples: IntArray) -> IntArray:
     return (np.cumsum(np.bincount(samples) > 0) - 1)[samples]
 
 
-def _copies(store: ScoreStore) -> IntArray:
+def _copies(store: EntryStore[Any]) -> IntArray:
     """How many samples each one stands for, by the weights."""
     copies = np.ones(store.n_samples, dtype=np.int64)
     if store.weight is None:

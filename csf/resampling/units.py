@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,9 +12,9 @@ from csf._common.typing import Array, BoolArray, IntArray
 
 if TYPE_CHECKING:
     from csf.resampling.retuning import CodedRow
-    from csf.resampling.store import ScoreStore
+    from csf.resampling.store import EntryStore, ScoreStore
 
-__all__ = ["Units", "distinct", "units_of"]
+__all__ = ["Units", "distinct", "grouped", "units_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,45 +27,56 @@ class Units:
 
     Parameters
     ----------
-    is_pos, weight, samples : ndarray of shape (n_entries,)
+    truth, weight, samples : ndarray of shape (n_entries,)
         Entries of these samples: truth, importance (``None`` where all weigh the same) and unit.
     copies : ndarray of int, shape (n_units,)
         Number of samples of each kind.
     """
 
-    is_pos: BoolArray
+    truth: Array
     weight: Array | None
     samples: IntArray
     copies: IntArray
 
     @property
-    def pos(self) -> BoolArray:
+    def is_pos(self) -> BoolArray:
+        """Truth of two classes."""
+        return self.truth
+
+    @property
+    def kinds(self) -> Array:
         """Class of each unit."""
-        kind = np.zeros(self.copies.size, dtype=bool)
-        kind[self.samples] = self.is_pos
+        kind = np.zeros(self.copies.size, dtype=self.truth.dtype)
+        kind[self.samples] = self.truth
         return kind
 
 
 def units_of(store: ScoreStore, rows: Sequence[CodedRow]) -> tuple[Units, list[CodedRow]]:
     """Units of some trials, and the trials' codes of their entries."""
+    units, at = grouped(store, [row.codes for row in rows])
+    return units, [replace(row, codes=row.codes[at]) for row in rows]
+
+
+def grouped(store: EntryStore[Any], said: Sequence[Array]) -> tuple[Units, IntArray]:
+    """Units of samples about which arrays, one number an entry, say the same; and which entries those of units are."""
     copies, importance = store.copies, store.importance
     entries = _entries_of_samples(store)
     # A place beyond the last entry stands for none.
-    columns = [np.append(store.is_pos, False)[entries[:, 0]]]
-    columns += [np.append(row.codes, row.codes.dtype.type(0))[at] for row in rows for at in entries.T]
-    columns += [(entries == store.is_pos.size).sum(axis=1)]
+    columns = [np.append(store.truth, store.truth.dtype.type(0))[entries[:, 0]]]
+    columns += [np.append(values, values.dtype.type(0))[at] for values in said for at in entries.T]
+    columns += [(entries == store.truth.size).sum(axis=1)]
     columns += [] if importance is None else [importance[entries[:, 0]]]
     order, starts = distinct(columns, np.flatnonzero(copies > 0))
     at = entries[order[starts]]
-    unit, used = np.repeat(np.arange(starts.size), at.shape[1]), at.ravel() < store.is_pos.size
+    unit, used = np.repeat(np.arange(starts.size), at.shape[1]), at.ravel() < store.truth.size
     at, unit = at.ravel()[used], unit[used]
     units = Units(
-        store.is_pos[at],
+        store.truth[at],
         None if importance is None else importance[at],
         unit.astype(np.int32),
         np.add.reduceat(copies[order], starts) if starts.size else copies[:0],
     )
-    return units, [replace(row, codes=row.codes[at]) for row in rows]
+    return units, at
 
 
 def distinct(columns: Sequence[Array], among: IntArray) -> tuple[IntArray, IntArray]:
@@ -79,7 +90,7 @@ def distinct(columns: Sequence[Array], among: IntArray) -> tuple[IntArray, IntAr
     return order, np.flatnonzero(new)
 
 
-def _entries_of_samples(store: ScoreStore) -> IntArray:
+def _entries_of_samples(store: EntryStore[Any]) -> IntArray:
     """Entries of each sample in their order, of shape (n_samples, most); the number of entries stands for none."""
     counts = np.bincount(store.samples, minlength=store.n_samples)
     most, order = int(counts.max()), np.argsort(store.samples, kind="stable")

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from csf.search.states import decode, encode
 
 if TYPE_CHECKING:
-    from csf.resampling import ScoreRow, ScoreStore, TrialKey
+    from csf.resampling import TrialKey
     from csf.trials import Trial
 
 
@@ -25,11 +23,11 @@ class ScoreFile:
 
     Parameters
     ----------
-    store : ScoreStore
+    store : ScoreStore or ClassStore
         The scores.
     """
 
-    def __init__(self, store: ScoreStore) -> None:
+    def __init__(self, store: Any) -> None:
         self.store = store
         self._texts: dict[TrialKey, list[Any]] = {}
 
@@ -59,17 +57,13 @@ class ScoreFile:
         if type(n_dropped) is not int or n_dropped < 0 or len(rows) + n_dropped != len(complete):
             raise ValueError(f"scores of {len(rows)} trials without {n_dropped!r} dropped ones, of {len(complete)}")
         for (setting, number), *parts in rows:
-            score, decided, lost = map(decode, parts)
-            for array, kinds in ((score, "f"), (decided, "b"), (lost, "b")):
-                if array is not None and (array.dtype.kind not in kinds or array.shape != self.store.is_pos.shape):
-                    raise ValueError(f"scores of trial {number} have the shape {array.shape} and type {array.dtype}")
-            if score is not None and np.isnan(score).any():
-                raise ValueError(f"scores of trial {number} are missing")
-            self.store.hear((setting, number), complete.pop((setting, number)), score, decided, lost)
+            arrays = [decode(part) for part in parts]
+            self.store.check(arrays)
+            self.store.hear((setting, number), complete.pop((setting, number)), *arrays)
         self.store.n_dropped = n_dropped
         return True
 
 
-def _text(row: ScoreRow) -> list[Any]:
+def _text(row: Any) -> list[Any]:
     """Plain description of a row: what its trial does not say itself."""
-    return [list(row.key), *(encode(part) for part in (row.score, row.decided, row.lost))]
+    return [list(row.key), *map(encode, row.arrays)]
