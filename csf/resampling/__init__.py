@@ -1,6 +1,6 @@
 """What held-out scores of many trials say besides the largest value: its optimism, its error, and other winners."""
 
-from csf.resampling.assessment import AssessedMixin, Assessment, assess, mean_assessment
+from csf.resampling.assessment import AssessedMixin, Assessment, ThresholdQuestion, assess, mean_assessment, seed_of
 from csf.resampling.outcomes import standard_error
 from csf.resampling.resampling import Resampling, Rule, best_rows
 from csf.resampling.retuning import CodedRow, Retuned, retune
@@ -17,10 +17,12 @@ __all__ = [
     "Rule",
     "ScoreRow",
     "ScoreStore",
+    "ThresholdQuestion",
     "TrialKey",
     "assess",
     "best_rows",
     "mean_assessment",
     "retune",
+    "seed_of",
     "standard_error",
 ]

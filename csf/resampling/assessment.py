@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -13,13 +13,22 @@ from csf._common.typing import Array, BoolArray
 from csf.metrics import get_metric
 from csf.resampling.outcomes import Judged
 from csf.resampling.resampling import LARGE, N_DRAWS, N_DRAWS_OF_MANY, Resampling, interval
-from csf.resampling.store import ScoreStore
+from csf.resampling.store import EntryStore, ScoreStore
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.resampling.store import TrialKey
 
-__all__ = ["LEVEL", "AssessedMixin", "Assessment", "assess", "mean_assessment"]
+__all__ = [
+    "LEVEL",
+    "AssessedMixin",
+    "Assessment",
+    "Question",
+    "ThresholdQuestion",
+    "assess",
+    "mean_assessment",
+    "seed_of",
+]
 
 # Coverage of all intervals.
 LEVEL = 0.9
@@ -128,25 +137,45 @@ def mean_assessment(parts: Sequence[Assessment]) -> Assessment:
     )
 
 
+class Question(Protocol):
+    """What is asked about held-out scores."""
+
+    def answer(self, store: Any) -> Assessment: ...
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdQuestion:
+    """What a winner of two classes is worth; ``decided`` are decisions that took the place of its own."""
+
+    metric: Metric
+    winner: TrialKey
+    random_state: object
+    decided: BoolArray | None = None
+
+    def answer(self, store: ScoreStore) -> Assessment:
+        """The assessment."""
+        if self.decided is not None:
+            given, store = store, ScoreStore(store.is_pos, store.weight, samples=store.samples, copies=store.copies)
+            store.add(self.winner, decided=self.decided, value=given[self.winner].value)
+        return assess(store, self.metric, self.winner, random_state=seed_of(self.random_state))
+
+
+def seed_of(random_state: object) -> int:
+    """Seed of draws: that of the user where it is a number."""
+    return random_state if isinstance(random_state, int) else 0
+
+
 class AssessedMixin:
     """Corrected score and intervals of a fitted classifier, computed when they are first asked for.
 
     ``fit`` calls `_keep_scores` with what they are computed from.
     """
 
-    held_out_: ScoreStore
+    held_out_: Any
 
-    def _keep_scores(
-        self,
-        store: ScoreStore,
-        metric: Metric,
-        winner: TrialKey,
-        random_state: object,
-        decided: BoolArray | None = None,
-    ) -> None:
-        """Keep held-out scores; ``decided`` are decisions that took the place of the winner's own."""
-        self.held_out_ = store
-        self._assessed = metric, winner, random_state if isinstance(random_state, int) else 0, decided
+    def _keep_scores(self, store: EntryStore[Any], question: Question) -> None:
+        """Keep held-out scores and what is asked about them."""
+        self.held_out_, self._question = store, question
         vars(self).pop("_assessment", None)
 
     def assess(self) -> Assessment:
@@ -165,11 +194,7 @@ class AssessedMixin:
         if "_assessment" not in vars(self):
             if not hasattr(self, "held_out_"):
                 raise NotFittedError(f"this {type(self).__name__} is not fitted, or was fitted without held-out data")
-            (metric, winner, random_state, decided), store = self._assessed, self.held_out_
-            if decided is not None:
-                given, store = store, ScoreStore(store.is_pos, store.weight, samples=store.samples, copies=store.copies)
-                store.add(winner, decided=decided, value=given[winner].value)
-            self._assessment = assess(store, metric, winner, random_state=random_state)
+            self._assessment = self._question.answer(self.held_out_)
         return self._assessment
 
     @property

@@ -29,7 +29,7 @@ class FittedSearch(ReportMixin, AssessedMixin):
 
     def _forget(self) -> None:
         """Drop all that an earlier fit found: a fit that fails leaves a search that is not fitted."""
-        own = ("_outcome", "_rule", "_assessed", "_assessment")
+        own = ("_outcome", "_rule", "_question", "_assessment")
         for name in [name for name in vars(self) if name in own or (name.endswith("_") and not name.startswith("_"))]:
             del vars(self)[name]
 
@@ -52,7 +52,7 @@ class FittedSearch(ReportMixin, AssessedMixin):
         if found.moved_best is not None:
             self.best_index_at_prevalence_, self.score_at_prevalence_ = found.moved_best
         if found.store is not None:
-            self._keep_scores(found.store, found.metric, found.key, found.config.random_state, found.decided)
+            self._keep_scores(found.store, found.question)
 
     @property
     def _predicting(self) -> ThresholdRule:
@@ -104,7 +104,7 @@ class FittedSearch(ReportMixin, AssessedMixin):
         """
         check_is_fitted(self, "trials_")
         found, moved = moved_to(self._outcome, pos), copy.copy(self)
-        for name in ("guarantee_", "held_out_", "_assessed", "_assessment"):
+        for name in ("guarantee_", "held_out_", "_question", "_assessment"):
             vars(moved).pop(name, None)
         moved._publish(found, None if self._rule is None else replace(self._rule, threshold=found.threshold))
         return moved

@@ -16,7 +16,7 @@ from csf.bounds.ceiling import ceiling
 from csf.errors.hull import Hull
 from csf.errors.profile import ErrorProfile
 from csf.metrics.ranking import rank
-from csf.resampling import ScoreRow, ScoreStore, TrialKey
+from csf.resampling import ScoreRow, ScoreStore, ThresholdQuestion, TrialKey
 from csf.search.choose import choose
 from csf.search.results import cv_results
 from csf.strategies.base import level_of_costs
@@ -96,6 +96,11 @@ class SearchOutcome:
     def table(self) -> dict[str, Array]:
         """See `cv_results`."""
         return cv_results(self.trials, self.settings, self.n_splits)
+
+    @property
+    def question(self) -> ThresholdQuestion:
+        """What is asked about the held-out scores."""
+        return ThresholdQuestion(self.metric, self.key, self.config.random_state, self.decided)
 
     @property
     def row(self) -> ScoreRow:

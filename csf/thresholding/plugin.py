@@ -13,7 +13,7 @@ from csf._common.validation import check_choice
 from csf._common.warn import warn
 from csf.metrics import Metric, get_constraint, get_metric
 from csf.metrics.ranking import rank
-from csf.resampling import AssessedMixin, ScoreStore
+from csf.resampling import AssessedMixin, ScoreStore, ThresholdQuestion
 from csf.samples.splits import resolve_splits
 from csf.thresholding._calibration import fit_calibrator
 from csf.thresholding._pooled import PooledThresholdClassifier
@@ -183,7 +183,8 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
         missed = 0.0 if demand is None else demand.violation(self.profile_.fn, self.profile_.fp, pos=self.profile_.pos)
         score, key = self._calibrated(pooled.score), (0, 0)
         store.add(key, score=score, threshold=self.threshold_, value=self.best_score_, violation=missed)
-        self._keep_scores(store, metric if demand is None else _Demanding(metric, demand), key, self.random_state)
+        aim = metric if demand is None else _Demanding(metric, demand)
+        self._keep_scores(store, ThresholdQuestion(aim, key, self.random_state))
 
     def _pool(
         self,
