@@ -26,10 +26,12 @@ __all__ = [
     "Outcome",
     "Trial",
     "best_trial",
+    "check_fields",
     "check_history",
     "check_share",
     "first_line",
     "gap",
+    "is_close",
     "known_hull",
     "outcome",
     "same_costs",
@@ -177,7 +179,7 @@ class Trial:
             If the record is not that of a trial.
         """
         try:
-            _check_record(record)
+            check_fields(record, cls)
             record = dict(record)
             for name in ("profile", "chosen"):
                 if record[name] is not None:
@@ -225,8 +227,8 @@ class FailedFields(TypedDict):
     score_time: float
 
 
-def _check_record(record: dict[str, Any]) -> None:
-    """Raise an error for a record that no trial has."""
+def check_fields(record: dict[str, Any], kind: type) -> None:
+    """Raise an error for a record that no trial of a kind has."""
     kinds = {
         "one of pending, complete and failed": (_is_state, ("state",)),
         "an integer >= 0": (_is_index, ("number", "setting")),
@@ -235,13 +237,14 @@ def _check_record(record: dict[str, Any]) -> None:
         "a number or null": (_is_number_or_none, ("t", "value", "attained", "score", "rate", "duality_gap")),
         "the text of a number or null": (_is_threshold, ("threshold",)),
         "numbers or null": (lambda value: all(map(_is_number_or_none, value)), ("fold_scores",)),
+        "positive numbers": (lambda value: all(_is_number(each) and each > 0 for each in value), ("costs",)),
         "a text or null": (lambda value: value is None or isinstance(value, str), ("error",)),
     }
-    if set(record) != {f.name for f in fields(Trial)}:
+    if set(record) != {f.name for f in fields(kind)}:
         raise ValueError(f"this is not the record of a trial: it has the entries {sorted(record)}")
     for what, (fits, names) in kinds.items():
         for name in names:
-            if not fits(record[name]):
+            if name in record and not fits(record[name]):
                 raise ValueError(f"this is not the record of a trial: {name} must be {what}, got {record[name]!r}")
 
 
@@ -321,7 +324,7 @@ def _check_computed(trial: Trial, metric: Metric) -> None:
     computed["attained"] = min(known, key=lambda value: abs(value - (trial.attained or 0.0)))
     for name, value in computed.items():
         found = getattr(trial, name)
-        if (found is None) != (value is None) or (found is not None and not _close(found, value)):
+        if (found is None) != (value is None) or (found is not None and not is_close(found, value)):
             raise ValueError(f"trial {trial.number} has {name}={found!r}, but its errors give {value!r}")
     # The errors within folds are not kept: as wide as the metric can be, and once more, for their other shares.
     pos = profile.pos
@@ -331,7 +334,8 @@ def _check_computed(trial: Trial, metric: Metric) -> None:
             raise ValueError(f"trial {trial.number} has the score {score!r} in a fold, but the best one is {best!r}")
 
 
-def _close(found: float, value: float) -> bool:
+def is_close(found: float, value: float) -> bool:
+    """Whether two numbers are the same up to what other versions of numpy may add up differently."""
     return abs(found - value) <= _ROUNDING * max(1.0, abs(value))
 
 
