@@ -5,49 +5,58 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
-from csf.resampling import MAX_BYTES, ScoreStore
+from csf.resampling import MAX_BYTES
 from csf.search.fold_training import FoldResult, FoldTask
-from csf.search.pooling import pooled, pooled_outcome
 from csf.search.waves import FailedEverywhere, Said, TrainedTrial, WaveTrainer, Work
 from csf.search.workers import Workers
 from csf.trials import first_line
 
 if TYPE_CHECKING:
-    from csf.metrics.base import Metric
+    from csf._common.typing import Array, Costs, IntArray
     from csf.samples.folds import Fold
     from csf.trainers.base import Trainer
     from csf.trials import Trial
 
-__all__ = ["LocalTrainer"]
+__all__ = ["Judge", "LocalTrainer"]
+
+
+class Judge(Protocol):
+    """Says what the trainings of a trial on all folds come to; ``tune`` tells whether it reads scores."""
+
+    tune: bool
+
+    def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> Any: ...
+
+    def judge(self, folds: list[Fold], results: list[FoldResult], costs: Costs) -> tuple[Any, Said | None]: ...
 
 
 class LocalTrainer(WaveTrainer):
     """Trains on folds in memory, by the workers that joblib is set to.
 
-    ``tune`` says whether thresholds are tuned, ``on_train`` whether bounds read the training parts.
+    ``judge`` says what trainings come to, ``tune`` whether it reads scores, ``on_train`` whether bounds read the
+    training parts.
     """
 
     def __init__(
         self,
-        metric: Metric,
+        judge: Judge,
         trainers: list[list[Trainer]],
         folds: list[Fold],
         *,
-        tune: bool,
         on_train: bool = False,
         n_jobs: int | None = None,
         max_bytes: int = MAX_BYTES,
     ) -> None:
-        self.metric, self.startables, self.folds = metric, trainers, folds
-        self.tune, self.on_train, self.n_jobs = tune, on_train, n_jobs
+        self.judge, self.startables, self.folds = judge, trainers, folds
+        self.on_train, self.n_jobs = on_train, n_jobs
         y, samples = (np.concatenate(parts) for parts in zip(*((fold.y_test, fold.test) for fold in folds)))
         weights = [fold.weight_test for fold in folds if fold.weight_test is not None]
         weight = np.concatenate(weights) if weights else None
-        self.store = ScoreStore(y > 0, weight, samples=samples, max_bytes=max_bytes)
+        self.store = judge.store(y, weight, samples=samples, max_bytes=max_bytes)
 
     def __enter__(self) -> Self:
         self._workers = Workers(self.startables, self.folds, self.n_jobs).__enter__()
@@ -67,25 +76,21 @@ class LocalTrainer(WaveTrainer):
         """See `WaveTrainer.train`."""
         tasks = [task for work in wave for task in self._tasks(work)]
         with closing(self._workers.run(tasks, raise_errors=raise_errors)) as results:
-            for _ in wave:
-                yield self._judged(results)
+            for work in wave:
+                yield self._judged(results, work.trial.costs)
 
     def _tasks(self, work: Work) -> list[FoldTask]:
         return [
-            FoldTask(work.setting, fold, work.trial.costs, starts, tune=self.tune, on_train=self.on_train)
+            FoldTask(work.setting, fold, work.trial.costs, starts, tune=self.judge.tune, on_train=self.on_train)
             for fold, starts in enumerate(work.starts)
         ]
 
-    def _judged(self, results: Iterator[FoldResult]) -> TrainedTrial:
+    def _judged(self, results: Iterator[FoldResult], costs: Costs) -> TrainedTrial:
         """What the trainings of one trial say together."""
         folds = [next(results) for _ in self.folds]
-        fields = pooled_outcome(self.metric, self.folds, folds, tune=self.tune)
-        states, times = [each.state for each in folds], [each.fit_time for each in folds]
-        if "error" in fields:
-            return TrainedTrial(fields, states, times, failed=_everywhere(folds))
-        score = pooled([each.score for each in folds]) if self.tune else None
-        decided, lost = pooled([each.decided for each in folds]), pooled([each.lost for each in folds])
-        return TrainedTrial(fields, states, times, Said(score, decided, lost))
+        fields, said = self.judge.judge(self.folds, folds, costs)
+        failed = _everywhere(folds) if said is None else None
+        return TrainedTrial(fields, [each.state for each in folds], [each.fit_time for each in folds], said, failed)
 
 
 def _everywhere(folds: list[FoldResult]) -> FailedEverywhere | None:

@@ -10,29 +10,67 @@ from csf._common.typing import BoolArray
 from csf._common.warn import warn
 from csf.errors.hull import Hull
 from csf.errors.profile import ErrorProfile
+from csf.resampling import ScoreStore
+from csf.search.waves import Said
 from csf.thresholding import sweep_several
 from csf.trials import known_hull, outcome
 
 if TYPE_CHECKING:
-    from csf._common.typing import Array
+    from csf._common.typing import Array, Costs, IntArray
     from csf.metrics.base import Metric
     from csf.samples.folds import Fold
     from csf.scores.responses import Response
     from csf.search.fold_training import FoldResult
     from csf.trials import CompleteFields, FailedFields, Outcome, Trial
 
-__all__ = ["evaluate", "pooled", "pooled_outcome", "warn_of_one_side"]
+__all__ = ["ThresholdJudge", "evaluate", "failed_fields", "pooled", "pooled_outcome", "times_of", "warn_of_one_side"]
+
+
+class ThresholdJudge:
+    """Judges trials of two classes, or of several beside a null class, whose score is cut by a threshold."""
+
+    def __init__(self, metric: Metric, *, tune: bool) -> None:
+        self.metric, self.tune = metric, tune
+
+    def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> ScoreStore:
+        """Store of held-out scores."""
+        return ScoreStore(truth > 0, weight, samples=samples, max_bytes=max_bytes)
+
+    def judge(self, folds: list[Fold], results: list[FoldResult], costs: Costs) -> tuple[Any, Said | None]:
+        """Fields of the trial, and what it says about the entries."""
+        fields = pooled_outcome(self.metric, folds, results, tune=self.tune)
+        if "error" in fields:
+            return fields, None
+        score = pooled([each.score for each in results]) if self.tune else None
+        return fields, Said(score, *(pooled([getattr(each, name) for each in results]) for name in ("decided", "lost")))
+
+
+def failed_fields(results: list[FoldResult]) -> FailedFields | None:
+    """Fields of a failed trial, ``None`` where no training failed."""
+    errors = [result.error for result in results if result.error is not None]
+    if not errors:
+        return None
+    fit_time, score_time = (sum(getattr(result, name) for result in results) for name in ("fit_time", "score_time"))
+    return {"error": errors[0], "fit_time": fit_time, "score_time": score_time}
+
+
+def times_of(results: list[FoldResult]) -> dict[str, Any]:
+    """Fields of a complete trial that its trainings tell by themselves."""
+    gaps = [result.duality_gap for result in results if result.duality_gap is not None]
+    return {
+        "duality_gap": max(gaps) if len(gaps) == len(results) else None,
+        "fit_time": sum(result.fit_time for result in results),
+        "score_time": sum(result.score_time for result in results),
+    }
 
 
 def pooled_outcome(
     metric: Metric, folds: list[Fold], results: list[FoldResult], *, tune: bool
 ) -> CompleteFields | FailedFields:
     """Fields of a trial from the pooled held-out predictions of all folds."""
-    fit_time = sum(result.fit_time for result in results)
-    score_time = sum(result.score_time for result in results)
-    errors = [result.error for result in results if result.error is not None]
-    if errors:
-        return {"error": errors[0], "fit_time": fit_time, "score_time": score_time}
+    failed = failed_fields(results)
+    if failed is not None:
+        return failed
     # The metric is no mean over folds: what all of them hold out is judged together, with one threshold.
     judged = evaluate(
         metric,
@@ -42,14 +80,7 @@ def pooled_outcome(
         pooled([result.score for result in results]) if tune else None,
         None if folds[0].weight_test is None else pooled([fold.weight_test for fold in folds]),
     )
-    gaps = [result.duality_gap for result in results if result.duality_gap is not None]
-    fields: CompleteFields = {
-        **judged,
-        "fold_scores": _fold_scores(metric, folds, results, judged),
-        "duality_gap": max(gaps) if len(gaps) == len(results) else None,
-        "fit_time": fit_time,
-        "score_time": score_time,
-    }
+    fields: Any = {**judged, "fold_scores": _fold_scores(metric, folds, results, judged), **times_of(results)}
     guides = [result.train_outcome for result in results if result.train_outcome is not None]
     if guides:
         # Strategies and bounds read the training parts; threshold and score stay those of held-out data.

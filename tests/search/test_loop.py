@@ -9,6 +9,7 @@ from csf.metrics import FBeta
 from csf.samples import Task, make_folds
 from csf.scores.responses import Response
 from csf.search.local import LocalTrainer
+from csf.search.pooling import ThresholdJudge
 from csf.search.loop import SearchLoop
 from csf.strategies import Cone
 from csf.trainers import Trainer, Training
@@ -46,7 +47,7 @@ def runner_of(families, *, strategy="cone", n_trials=3, names=None, n_jobs=None,
         for name, family in zip(names, families, strict=True)
     ]
     studies = [Study(FBeta(), strategy, pos=0.25, n_trials=n_trials) for _ in families]
-    trainer = LocalTrainer(FBeta(), trainers, FOLDS, tune=True, n_jobs=n_jobs)
+    trainer = LocalTrainer(ThresholdJudge(FBeta(), tune=True), trainers, FOLDS, n_jobs=n_jobs)
     return SearchLoop(studies, trainer, **options), log
 
 
