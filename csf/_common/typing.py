@@ -27,8 +27,8 @@ Array: TypeAlias = NDArray[Any]
 BoolArray: TypeAlias = NDArray[np.bool_]
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.integer[Any]]
-# (c_fn, c_fp).
-Costs: TypeAlias = tuple[float, float]
+# (c_fn, c_fp), or a weight for each of three or more classes, by code.
+Costs: TypeAlias = tuple[float, ...]
 PathLike: TypeAlias = str | os.PathLike[str]
 RandomState_: TypeAlias = int | np.random.RandomState | None
 

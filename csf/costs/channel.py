@@ -80,9 +80,10 @@ class CostChannel:
         X : array-like of shape (n_samples, n_features)
             Training data.
         y : ndarray of shape (n_samples,)
-            Targets: 0 where there is nothing to find, 1 (or 1, 2, … for several classes) where there is something.
+            Targets: 0 where there is nothing to find, 1 (or 1, 2, … for several classes) where there is something; or
+            codes of classes that are all alike.
         costs : tuple of float
-            ``(c_fn, c_fp)``.
+            ``(c_fn, c_fp)``, or weights of the codes; see `cost_sample_weight`.
         sample_weight : ndarray of shape (n_samples,), default=None
             The user's weights.
         normalize : {"none", "mean"}, default="none"
@@ -101,7 +102,7 @@ class CostChannel:
         the plain training, which some bases have faster code for (`HistGradientBoostingClassifier`).
         """
         fit_params = dict(fit_params or {})
-        weight = cost_sample_weight(y > 0, costs, sample_weight=sample_weight, normalize=normalize)
+        weight = cost_sample_weight(y, costs, sample_weight=sample_weight, normalize=normalize)
         if self.kind == "class_weight":
             codes, first = np.unique(y, return_index=True)
             estimator.set_params(**{self.name: dict(zip(codes.tolist(), weight[first].tolist()))})
@@ -136,8 +137,7 @@ class CostChannel:
 
 def _all_one(costs: Costs, normalize: str) -> bool:
     """Whether the weights of these costs are all 1."""
-    c_fn, c_fp = costs
-    return c_fn == c_fp and (c_fn == 1 or normalize == "mean")
+    return len(set(costs)) == 1 and (costs[0] == 1 or normalize == "mean")
 
 
 def cost_channel(base: Estimator, *, sample_weight_name: str | None = None, weighted: bool = False) -> CostChannel:

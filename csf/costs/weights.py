@@ -16,16 +16,17 @@ NORMALIZATIONS = ("none", "mean")
 
 
 def cost_sample_weight(
-    is_pos: BoolArray, costs: Costs, *, sample_weight: Array | None = None, normalize: str = "none"
+    codes: IntArray | BoolArray, costs: Costs, *, sample_weight: Array | None = None, normalize: str = "none"
 ) -> Array:
     """Weights for the samples of a training set: class cost times the user's weight.
 
     Parameters
     ----------
-    is_pos : ndarray of bool, shape (n_samples,)
-        ``True`` for the positive class.
+    codes : ndarray of int or bool, shape (n_samples,)
+        Codes of the classes; ``True`` for the positive one of two.
     costs : tuple of float
-        ``(c_fn, c_fp)``: positives get ``c_fn``, negatives ``c_fp``.
+        ``(c_fn, c_fp)``: what there is to find (codes above 0) gets ``c_fn``, the rest ``c_fp``. More numbers are
+        those of the codes.
     sample_weight : ndarray of shape (n_samples,), default=None
         The user's weights.
     normalize : {"none", "mean"}, default="none"
@@ -38,20 +39,39 @@ def cost_sample_weight(
     ndarray of shape (n_samples,)
         float64 weights.
 
+    Raises
+    ------
+    ValueError
+        If a code has no weight.
+
     Examples
     --------
     >>> cost_sample_weight(np.array([True, False, False]), (1.4, 0.6))
     array([1.4, 0.6, 0.6])
+    >>> cost_sample_weight(np.array([2, 0, 1, 2]), (0.5, 1.0, 3.0))
+    array([3. , 0.5, 1. , 3. ])
     """
     check_choice(normalize, "normalize", NORMALIZATIONS)
-    c_fn, c_fp = costs
-    weight = np.where(is_pos, float(c_fn), float(c_fp))
+    weight = _of_samples(codes, costs)
     if sample_weight is not None:
         weight *= sample_weight
     if normalize == "mean":
-        total = float(is_pos.shape[0]) if sample_weight is None else sample_weight.sum()
+        total = float(codes.shape[0]) if sample_weight is None else sample_weight.sum()
         weight *= total / weight.sum()
     return weight
+
+
+def _of_samples(codes: IntArray | BoolArray, costs: Costs) -> Array:
+    """Cost of each sample."""
+    if len(costs) == 2:
+        c_fn, c_fp = costs
+        return np.where(codes > 0, float(c_fn), float(c_fp))
+    if codes.max(initial=0) >= len(costs):
+        raise ValueError(
+            f"costs={costs!r} has {len(costs)} weights for codes up to {codes.max()}; give one for each class, or "
+            "(c_fn, c_fp) where code 0 means nothing to find"
+        )
+    return np.array(costs, dtype=np.float64)[codes]
 
 
 def own_class_weights(own: Any, codes: IntArray | BoolArray, sample_weight: Array | None = None) -> dict[int, float]:
@@ -67,7 +87,7 @@ def own_class_weights(own: Any, codes: IntArray | BoolArray, sample_weight: Arra
     return dict(zip(known.tolist(), (total.sum() / (known.size * total[known])).tolist()))
 
 
-def check_class_weight(base: Estimator, n_classes: int = 2) -> None:
+def check_class_weight(base: Estimator, n_classes: int = 2, *, alike: bool = False) -> None:
     """Warn where a base brings class weights of its own, which multiply the costs.
 
     Parameters
@@ -76,6 +96,8 @@ def check_class_weight(base: Estimator, n_classes: int = 2) -> None:
         Classifier or pipeline.
     n_classes : int, default=2
         Number of classes.
+    alike : bool, default=False
+        Whether none of them means nothing to find.
 
     Raises
     ------
@@ -86,7 +108,8 @@ def check_class_weight(base: Estimator, n_classes: int = 2) -> None:
         if value is None or name.rpartition("__")[2] != "class_weight":
             continue
         if isinstance(value, dict) and not set(value) <= set(range(n_classes)):
-            seen = "1 (positive) and 0" if n_classes == 2 else f"0 (nothing to find), 1, ..., {n_classes - 1}"
+            first = "0 (the first of the sorted classes)" if alike else "0 (nothing to find)"
+            seen = "1 (positive) and 0" if n_classes == 2 else f"{first}, 1, ..., {n_classes - 1}"
             raise ValueError(
                 f"{name}={value!r} names labels that the base does not see: it is trained on {seen}. "
                 "Leave class_weight=None; the costs come from the metric"

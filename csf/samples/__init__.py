@@ -2,7 +2,7 @@
 
 from csf.samples.features import Features
 from csf.samples.folds import Fold, bound_share, make_folds
-from csf.samples.labels import Labels, read_labels
+from csf.samples.labels import Labels, read_classes, read_labels
 from csf.samples.splits import resolve_splits
 from csf.samples.task import Task
 
@@ -13,6 +13,7 @@ __all__ = [
     "Task",
     "bound_share",
     "make_folds",
+    "read_classes",
     "read_labels",
     "resolve_splits",
 ]

@@ -66,6 +66,11 @@ class Fold:
         return self._targets == 1
 
     @cached_property
+    def n_alike(self) -> int | None:
+        """See `Task.n_alike`."""
+        return self.task.n_alike
+
+    @cached_property
     def codes_train(self) -> IntArray:
         """Codes that occur among the targets to train on, in their order."""
         return np.unique(self._targets)
@@ -120,7 +125,7 @@ class Fold:
     def _without_task(self, *names: str) -> Fold:
         fold = replace(self, given=None)
         # A cached property is found in the instance before it is computed.
-        for name in ("y_test", "weight_train", "weight_test", *names):
+        for name in ("n_alike", "y_test", "weight_train", "weight_test", *names):
             vars(fold)[name] = getattr(self, name)
         return fold
 

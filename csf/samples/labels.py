@@ -1,4 +1,4 @@
-"""Labels of two or more classes as codes: 0 where there is nothing to find."""
+"""Labels of classes as codes: 0 where there is nothing to find, or in the order of classes that are all alike."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from csf._common.names import did_you_mean
 from csf._common.typing import Array, IntArray, Label
 from csf._common.validation import check_binary_target, check_labels
 
-__all__ = ["Labels", "read_labels"]
+__all__ = ["Labels", "read_classes", "read_labels"]
 
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Classes of a problem, one of which means that there is nothing to find.
+    """Classes of a problem, one of which may mean that there is nothing to find.
 
     Parameters
     ----------
     classes : ndarray of shape (n_classes,)
         Sorted labels.
     null : label
-        The class of nothing to find; the negative one of two.
+        The class of nothing to find, the negative one of two; ``None`` where all are alike.
 
     Examples
     --------
@@ -39,9 +39,16 @@ class Labels:
 
     @property
     def by_code(self) -> Array:
-        """Label of each code: the null class first, then the others in their order."""
+        """Label of each code: the null class first, if there is one, then the others in their order."""
+        if self.null is None:
+            return self.classes
         is_null = self.classes == self.null
         return np.concatenate([self.classes[is_null], self.classes[~is_null]])
+
+    @property
+    def n_alike(self) -> int | None:
+        """Number of classes where none means nothing to find, else ``None``."""
+        return self.classes.shape[0] if self.null is None else None
 
     @property
     def positive(self) -> Label:
@@ -145,3 +152,37 @@ def read_labels(y: ArrayLike, *, pos_label: Label = None, null_class: Label = No
         raise ValueError(f"null_class={null_class!r} is not a label of y, which holds {classes.tolist()}{hint}")
     labels = Labels(classes, classes[classes.tolist().index(null_class)])
     return labels, labels.encode(y)
+
+
+def read_classes(y: ArrayLike) -> tuple[Labels, IntArray]:
+    """Labels of a target of classes that are all alike, and their codes.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels: numbers or strings of three or more classes.
+
+    Returns
+    -------
+    labels : Labels
+        The classes, none of which means nothing to find.
+    codes : ndarray of int, shape (n_samples,)
+        Places among the sorted classes.
+
+    Raises
+    ------
+    ValueError
+        If ``y`` cannot be used, or has two classes.
+
+    Examples
+    --------
+    >>> read_classes(["b", "a", "c", "b"])[1]
+    array([1, 0, 2, 1])
+    """
+    y, classes = check_labels(y)
+    if classes.shape[0] == 2:
+        raise ValueError(
+            f"y holds two classes {classes.tolist()}, one of which is what there is to find; use read_labels, with "
+            "pos_label= if that is not 1"
+        )
+    return Labels(classes, None), np.searchsorted(classes, y)

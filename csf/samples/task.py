@@ -23,7 +23,8 @@ class Task:
     X : array-like of shape (n_samples, n_features)
         Samples.
     codes : ndarray of int, shape (n_samples,)
-        Targets: 0 where there is nothing to find, 1 for the positive class or 1, 2, … for several.
+        Targets: 0 where there is nothing to find, 1 for the positive class or 1, 2, … for several; or codes of classes
+        that are all alike.
     weight : ndarray of shape (n_samples,), default=None
         The user's weights.
     fit_params : mapping, default={}
@@ -49,6 +50,11 @@ class Task:
         return Labels(np.unique(self.codes), 0) if self.labels is None else self.labels
 
     @property
+    def n_alike(self) -> int | None:
+        """Number of classes where none means nothing to find, else ``None``."""
+        return None if self.labels is None else self.labels.n_alike
+
+    @property
     def several(self) -> bool:
-        """Whether there are several classes to find."""
+        """Whether there are more than two classes."""
         return bool(self.codes.max() > 1)

@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from csf._common.sklearn import num_samples
-from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, Samples
+from csf._common.typing import Array, Estimator, IntArray, Label, Samples
 
 __all__ = [
     "DECISION_FIRST",
     "NATURAL_THRESHOLDS",
+    "PROBABILITIES_FIRST",
     "Response",
+    "answer_of_classes",
     "class_scores",
     "compare",
     "margin",
@@ -22,11 +24,14 @@ __all__ = [
     "null_column",
     "positive_score",
     "respond",
+    "respond_classes",
     "response_method",
 ]
 
 # Decisions do not saturate, probabilities do: the finer score comes first.
 DECISION_FIRST = ("decision_function", "predict_proba")
+# Where classes are compared with each other, probabilities say more.
+PROBABILITIES_FIRST = ("predict_proba", "decision_function")
 # Score of each method above which a classifier predicts its second class by itself.
 NATURAL_THRESHOLDS = {"decision_function": 0.0, "predict_proba": 0.5}
 
@@ -75,7 +80,7 @@ def positive_score(
 
 
 def class_scores(estimator: Estimator, X: Samples, methods: Sequence[str] = DECISION_FIRST) -> Array:
-    """Scores of all classes."""
+    """Scores of all classes that a classifier has learnt."""
     method, name = response_method(estimator, methods), type(estimator).__name__
     if method is None:
         raise TypeError(
@@ -83,6 +88,8 @@ def class_scores(estimator: Estimator, X: Samples, methods: Sequence[str] = DECI
         )
     scores, n_samples = np.asarray(getattr(estimator, method)(X), dtype=np.float64), num_samples(X)
     n_classes = len(estimator.classes_)
+    if n_classes == 2 and scores.shape == (n_samples,):  # a training part may lack the others
+        scores = np.column_stack([-scores, scores])
     if scores.shape != (n_samples, n_classes):
         raise ValueError(
             f"{name}.{method} must return one score for each of its {n_classes} classes, got shape {scores.shape} for "
@@ -95,13 +102,13 @@ def class_scores(estimator: Estimator, X: Samples, methods: Sequence[str] = DECI
 
 
 class Response(NamedTuple):
-    """What a classifier says about samples in which there may be nothing to find."""
+    """What a classifier says about samples: in which it finds something, or of which of several classes they are."""
 
-    # Where it finds something by its own decision.
-    decided: BoolArray
-    # How much it believes that there is something; None where scores were not asked for.
+    # Where it finds something by its own decision; of classes that are all alike, the codes of its decision.
+    decided: Array
+    # How much it believes that there is something, or in each class; None where scores were not asked for.
     score: Array | None = None
-    # What it finds there, wherever the score is cut.
+    # What it finds there, wherever the score is cut; of classes that are all alike, the codes once more.
     found: Any = 1
 
 
@@ -110,14 +117,7 @@ def respond(
 ) -> Response:
     """Ask a classifier what it finds, ``null`` being its class of nothing to find; of several classes see `compare`."""
     if not tune:
-        predicted, name, n_samples = np.asarray(estimator.predict(X)), type(estimator).__name__, num_samples(X)
-        if predicted.shape != (n_samples,):
-            raise ValueError(
-                f"{name}.predict must return shape ({n_samples},), one label a sample, got {predicted.shape}"
-            )
-        if predicted.dtype.kind == "f" and np.isnan(predicted).any():
-            missing = int(np.isnan(predicted).sum())
-            raise ValueError(f"{name} predicted NaN for {missing} of {predicted.shape[0]} samples")
+        predicted = _predicted(estimator, X)
         return Response(predicted != null, found=predicted)
     classes = np.asarray(estimator.classes_)
     others = classes[classes != null]
@@ -130,6 +130,42 @@ def respond(
         )
         found = classes[at]
     return Response(score > natural_threshold(estimator, methods), score, found)
+
+
+def _predicted(estimator: Estimator, X: Samples) -> Array:
+    predicted, name, n_samples = np.asarray(estimator.predict(X)), type(estimator).__name__, num_samples(X)
+    if predicted.shape != (n_samples,):
+        raise ValueError(f"{name}.predict must return shape ({n_samples},), one label a sample, got {predicted.shape}")
+    if predicted.dtype.kind == "f" and np.isnan(predicted).any():
+        missing = int(np.isnan(predicted).sum())
+        raise ValueError(f"{name} predicted NaN for {missing} of {predicted.shape[0]} samples")
+    return predicted
+
+
+def respond_classes(estimator: Estimator, X: Samples, n_classes: int, *, tune: bool) -> Response:
+    """Ask a classifier that has learnt codes of classes, all alike, of which class each sample is."""
+    if not tune:
+        predicted = _predicted(estimator, X).astype(np.int64, copy=False)
+        return Response(predicted, found=predicted)
+    scores = class_scores(estimator, X, PROBABILITIES_FIRST)
+    probabilities = response_method(estimator, PROBABILITIES_FIRST) == "predict_proba"
+    if probabilities and not (scores.max(axis=1) > 0.0).all():
+        empty = int(np.count_nonzero(scores.max(axis=1) <= 0.0))
+        raise ValueError(
+            f"{type(estimator).__name__}.predict_proba gave no class a probability above 0 for {empty} of "
+            f"{scores.shape[0]} samples"
+        )
+    return answer_of_classes(scores, np.asarray(estimator.classes_), n_classes, probabilities=probabilities)
+
+
+def answer_of_classes(scores: Array, codes: IntArray, n_classes: int, *, probabilities: bool) -> Response:
+    """Response of scores of the classes that were learnt: the others are less likely than all of these."""
+    if codes.size < n_classes:
+        lowest = np.zeros(scores.shape[0]) if probabilities else scores.min(axis=1) - 1.0
+        learnt, scores = scores, np.repeat(lowest[:, None], n_classes, axis=1)
+        scores[:, codes] = learnt
+    found = scores.argmax(axis=1)
+    return Response(found, scores, found)
 
 
 def null_column(estimator: Estimator, null: Label) -> int:

@@ -31,12 +31,13 @@ __all__ = ["FoldResult", "FoldTask", "Part", "lost_samples", "run_fold"]
 class FoldResult:
     """What one training on one fold gave.
 
+    ``decided`` are codes, and ``score`` those of all classes, where no class means nothing to find (`Fold.n_alike`).
     ``lost`` are held-out samples that are taken for the wrong one of several classes, wherever the score is cut;
     ``train_outcome`` is the own decision with all known profiles on the training samples, where bounds read those. Of a
     failure nothing is set but its traceback and its cause.
     """
 
-    decided: BoolArray | None = None
+    decided: Array | None = None
     score: Array | None = None
     lost: BoolArray | None = None
     train_outcome: tuple[ErrorProfile, Hull] | None = None
@@ -101,7 +102,8 @@ def run_fold(
         training = trainer.fit(costs, starts)
         fitted = time.perf_counter()
         answer = _answer(trainer, training, "test", fold, tune)
-        lost, train_outcome = lost_samples(fold.y_test, answer.found), None
+        lost = lost_samples(fold.y_test, answer.found) if fold.n_alike is None else None
+        train_outcome = None
         if on_train:
             train_outcome = _known(fold.y_train, _answer(trainer, training, "train", fold, tune), fold.weight_train)
         return FoldResult(
@@ -123,13 +125,22 @@ def _answer(trainer: Trainer, training: Training, part: str, fold: Fold, tune: b
     """What a trained model says about a part, if that can be: numpy would stretch what is too short."""
     answer = trainer.predict(training, part, tune=tune)
     n_samples = (fold.test if part == "test" else fold.train).shape[0]
-    said: dict[str, Any] = {"decisions": answer.decided} | ({"scores": answer.score} if tune else {})
-    for name, values in said.items():
-        if np.shape(values) != (n_samples,):
-            raise ValueError(f"the base gave {name} of shape {np.shape(values)} for {n_samples} samples")
-    if tune and np.isnan(said["scores"]).any():
-        raise ValueError(f"the base gave NaN scores for {int(np.isnan(said['scores']).sum())} of {n_samples} samples")
-    found = np.asarray(answer.found)
+    said: list[tuple[str, Any, tuple[int, ...]]] = [("decisions", answer.decided, (n_samples,))]
+    if tune:
+        said.append(("scores", answer.score, (n_samples,) if fold.n_alike is None else (n_samples, fold.n_alike)))
+    name = type(trainer.base).__name__
+    for what, values, shape in said:
+        if np.shape(values) != shape:
+            raise ValueError(
+                f"the base {name} gave {what} of shape {np.shape(values)} for {n_samples} samples, not {shape}"
+            )
+    if tune:
+        # Infinite scores can be cut; those of several classes are compared with each other.
+        missing = np.isnan(said[1][1]) if fold.n_alike is None else ~np.isfinite(said[1][1]).all(axis=1)
+        if missing.any():
+            kind = "NaN" if fold.n_alike is None else "NaN or infinite"
+            raise ValueError(f"the base {name} gave {kind} scores for {int(missing.sum())} of {n_samples} samples")
+    found = np.asarray(answer.found if fold.n_alike is None else answer.decided)
     if found.shape not in ((), (n_samples,)):
         raise ValueError(f"the base gave labels of shape {found.shape} for {n_samples} samples")
     if not _are_among(found, fold.codes_train):

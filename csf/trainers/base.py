@@ -10,7 +10,7 @@ from csf._common.sklearn import clone
 from csf._common.typing import Costs, Estimator
 from csf.costs.channel import CostChannel
 from csf.samples.folds import Fold
-from csf.scores.responses import Response, respond
+from csf.scores.responses import Response, respond, respond_classes
 
 __all__ = ["Maker", "Trainer", "Training"]
 
@@ -30,7 +30,7 @@ class Training(NamedTuple):
     gap : float, default=None
         How far the objective can be from its optimum at most, as a share of it; ``None`` where unknown.
     costs : tuple of float, default=None
-        The ``(c_fn, c_fp)`` of this training; the default of `Trainer.estimator` needs them where ``model`` is no
+        The costs of this training; the default of `Trainer.estimator` needs them where ``model`` is no
         object of the base's class.
     """
 
@@ -81,7 +81,7 @@ class Trainer(ABC):
         Parameters
         ----------
         costs : tuple of float
-            ``(c_fn, c_fp)``.
+            ``(c_fn, c_fp)``; where no class means nothing to find (`Fold.n_alike`), a weight for each code.
         starts : sequence of state, default=()
             States of earlier trainings, the nearest first.
 
@@ -106,9 +106,14 @@ class Trainer(ABC):
         Returns
         -------
         Response
-            Own decision, scores where they are wanted, and what is found in codes of the fold's targets.
+            Own decision, scores where they are wanted, and what is found in codes of the fold's targets. Where no
+            class means nothing to find (`Fold.n_alike`), the decision is codes, and scores are those of all classes:
+            probabilities, if the base has them.
         """
-        return respond(training.model, self.fold.X_test if part == "test" else self.fold.X_train, 0, tune=tune)
+        X = self.fold.X_test if part == "test" else self.fold.X_train
+        if self.fold.n_alike is None:
+            return respond(training.model, X, 0, tune=tune)
+        return respond_classes(training.model, X, self.fold.n_alike, tune=tune)
 
     def estimator(self, training: Training) -> Estimator:
         """Fitted object of the base's class that has learnt the codes of the fold's targets.
@@ -145,7 +150,7 @@ class Trainer(ABC):
         Parameters
         ----------
         costs : tuple of float
-            ``(c_fn, c_fp)``.
+            As for `fit`.
         **fit_params : object
             Further arguments of its ``fit``, beside the fold's.
 
@@ -170,7 +175,7 @@ class Trainer(ABC):
         Parameters
         ----------
         costs : tuple of float
-            ``(c_fn, c_fp)``.
+            As for `fit`.
 
         Returns
         -------

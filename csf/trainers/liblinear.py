@@ -259,6 +259,11 @@ def liblinear_trainers(
     base: Estimator, folds: list[Fold], channel: CostChannel, normalize: str, prepared: Prepared
 ) -> list[Trainer] | None:
     """LIBLINEAR's trainers of a linear base, one for each fold; ``None`` where the base refuses the samples."""
+    if folds[0].task.n_alike is not None:
+        raise ValueError(
+            f"engine='liblinear' weighs one class against the rest, and y has {folds[0].task.n_alike} classes of which "
+            "none means nothing to find; use engine='auto' or 'generic', or name that class with null_class="
+        )
     if folds[0].task.several and not channel.has_own_costs:
         raise ValueError(
             "LIBLINEAR weighs a class against the rest, whose classes have different costs with weighting='class'; "

@@ -87,7 +87,7 @@ class LightGBMTrainer(Trainer):
         import lightgbm
 
         weight = cost_sample_weight(
-            self.fold.y_train > 0, costs, sample_weight=self.fold.weight_train, normalize=self.normalize
+            self.fold.y_train, costs, sample_weight=self.fold.weight_train, normalize=self.normalize
         )
         # set_weight would keep the weights of the training before where all are 1: None takes them away.
         dataset, plain = self._bins.dataset, bool(np.all(weight == 1.0))

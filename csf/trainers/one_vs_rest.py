@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from math import log
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from scipy.special import log_expit, softmax
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 from sklearn.utils.parallel import Parallel, delayed
@@ -20,7 +22,7 @@ from csf.costs.one_vs_rest import assembled, problem_costs
 from csf.costs.weights import cost_sample_weight, own_class_weights
 from csf.samples.folds import Fold
 from csf.samples.task import Task
-from csf.scores.responses import Response, compare
+from csf.scores.responses import Response, answer_of_classes, compare
 from csf.trainers.base import Trainer, Training
 from csf.trainers.linear import KindOf, LinearTrainer, linear_kind, linear_trainers, shared_rows
 from csf.trainers.prepared import Prepared
@@ -43,7 +45,7 @@ class OneVsRestTrainer(Trainer):
         n_jobs: int | None = None,
     ) -> None:
         self.base, self.normalize, self.own_costs, self.n_jobs = base, normalize, own_costs, n_jobs
-        self._y, self._weight = fold.y_train, fold.weight_train
+        self._y, self._weight, self._n_alike = fold.y_train, fold.weight_train, fold.n_alike
         self.codes = np.unique(self._y)
         self.problems = self.codes if self.codes.size > 2 else self.codes[1:]
         self.parts = [make(_against_the_rest(fold, k)) for k in self.problems]
@@ -51,7 +53,10 @@ class OneVsRestTrainer(Trainer):
 
     def position(self, costs: Costs) -> tuple[float, ...]:
         """That of its parts; see `Trainer.position`."""
-        return self.parts[-1].position(costs)
+        if self._n_alike is None:
+            return self.parts[-1].position(costs)
+        C = self.parts[-1].base.C
+        return tuple(log(C * cost) for cost in costs)
 
     def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
         """Solve the problems of all classes; see `Trainer.fit`."""
@@ -63,7 +68,7 @@ class OneVsRestTrainer(Trainer):
                 for part, k, states in zip(self.parts, self.problems, of_class)
             ]
         else:
-            weight = cost_sample_weight(self._y > 0, costs, sample_weight=self._weight, normalize=self.normalize)
+            weight = cost_sample_weight(self._y, costs, sample_weight=self._weight, normalize=self.normalize)
             position = self.position(costs)
             tasks = [partial(_train, part, weight, position, states) for part, states in zip(self.parts, of_class)]
         if effective_n_jobs(self.n_jobs) == 1:  # pyright: ignore[reportArgumentType] (None is one job)
@@ -76,6 +81,8 @@ class OneVsRestTrainer(Trainer):
     def predict(self, training: Training, part: str, *, tune: bool) -> Response:
         """Compare the scores of all classes; see `Trainer.predict`."""
         each = [p.scores(t, part) for p, t in zip(self.parts, training.model)]
+        if self._n_alike is not None:
+            return self._of_classes(each, self._n_alike, tune)
         if len(each) == 1:
             return Response(each[0] > 0.0, each[0] if tune else None, self.codes[1])
         scores = np.column_stack(each)
@@ -84,6 +91,16 @@ class OneVsRestTrainer(Trainer):
             return Response(found > 0, found=found)
         score, best = compare(scores, 0, probabilities=False)
         return Response(score > 0.0, score, self.codes[best])
+
+    def _of_classes(self, each: list[Array], n_classes: int, tune: bool) -> Response:
+        """Response where no class means nothing to find: probabilities where the base has them."""
+        scores = np.column_stack([-each[0], each[0]] if len(each) == 1 else each)
+        probabilities = tune and hasattr(self.base, "predict_proba")
+        if probabilities:
+            # In logarithms: where all of them are next to 0, their shares are known all the same.
+            scores = softmax(log_expit(scores), axis=1)
+        answer = answer_of_classes(scores, self.codes, n_classes, probabilities=probabilities)
+        return answer if tune else answer._replace(score=None)
 
     def estimator(self, training: Training) -> Estimator:
         """The base with its parts; see `Trainer.estimator`."""
@@ -169,4 +186,4 @@ def _maker(
 
 def _against_the_rest(fold: Fold, code: int) -> Fold:
     """The fold of one class against the rest; its slices are made anew, from other targets."""
-    return Fold(replace(fold.task, codes=(fold.task.codes == code) * 1), fold.train, fold.test)
+    return Fold(replace(fold.task, codes=(fold.task.codes == code) * 1, labels=None), fold.train, fold.test)

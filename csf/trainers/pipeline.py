@@ -116,6 +116,6 @@ def _transformed(fold: Fold, X: Samples) -> Fold:
     weight = None
     if fold.weight_train is not None and fold.weight_test is not None:
         weight = np.concatenate([fold.weight_train, fold.weight_test])
-    task = Task(X, np.concatenate([fold.y_train, fold.y_test]), weight)
+    task = Task(X, np.concatenate([fold.y_train, fold.y_test]), weight, labels=fold.task.labels)
     n_train = fold.train.shape[0]
     return Fold(task, np.arange(n_train), np.arange(n_train, X.shape[0]))

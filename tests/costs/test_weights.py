@@ -77,6 +77,22 @@ def test_each_sample_gets_the_cost_of_its_class(is_pos, costs, weighted, normali
         assert weight / weight[0] == pytest.approx(expected / expected[0])
 
 
+@pytest.mark.parametrize(("normalize", "scale"), [("none", 1.0), ("mean", 4.0 / 8.0)])
+def test_each_sample_gets_the_weight_of_its_code(normalize, scale):
+    codes, own = np.array([2, 0, 1, 2]), np.array([1.0, 2.0, 1.0, 0.0])
+    weight = cost_sample_weight(codes, (0.5, 4.0, 3.0), sample_weight=own, normalize=normalize)
+    assert weight.tolist() == (np.array([3.0, 1.0, 4.0, 0.0]) * scale).tolist()
+
+
+def test_two_numbers_are_costs_whatever_the_codes():
+    assert cost_sample_weight(np.array([2, 0, 1]), (1.5, 0.5)).tolist() == [1.5, 0.5, 1.5]
+
+
+def test_a_code_without_a_weight_is_refused():
+    with pytest.raises(ValueError, match=r"costs=\(1.0, 2.0, 3.0\) has 3 weights for codes up to 3; give one for each"):
+        cost_sample_weight(np.array([0, 3]), (1.0, 2.0, 3.0))
+
+
 @given(pos=shares)
 def test_user_weights_are_left_alone(pos):
     own = np.ones(4)
@@ -255,6 +271,8 @@ ROUTED = {
         ((1.0, 1.0), {}, False),
         ((1, 1), {"normalize": "mean"}, False),
         ((0.3, 0.3), {"normalize": "mean"}, False),
+        ((0.3, 0.3, 0.3), {"normalize": "mean"}, False),
+        ((0.3, 0.3, 0.4), {"normalize": "mean"}, True),
         ((0.5, 0.5), {}, True),
         ((1.0, 0.5), {"normalize": "mean"}, True),
         ((1.0, 1.0), {"sample_weight": WEIGHT}, True),
@@ -332,6 +350,14 @@ def test_class_weights_of_the_base_are_warned_of(value):
 def test_class_weights_of_other_labels_are_refused():
     with pytest.raises(ValueError, match=r"class_weight={'yes': 2.0} names labels that the base does not see"):
         check_class_weight(LinearSVC(class_weight={"yes": 2.0}))
+
+
+@pytest.mark.parametrize(
+    ("alike", "first"), [(False, r"0 \(nothing to find\)"), (True, r"0 \(the first of the sorted classes\)")]
+)
+def test_labels_that_several_classes_have_are_named(alike, first):
+    with pytest.raises(ValueError, match=rf"does not see: it is trained on {first}, 1, ..., 2"):
+        check_class_weight(LinearSVC(class_weight={3: 2.0}), 3, alike=alike)
 
 
 def test_no_class_weights_no_warning():

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.model_selection import StratifiedKFold
 
-from csf.samples import Fold, Task, bound_share, make_folds
+from csf.samples import Fold, Labels, Task, bound_share, make_folds
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 4))
@@ -88,3 +88,10 @@ def test_parts_of_one_class_are_named(y, weight):
     fold = Fold(Task(X[:2], np.array(y), weight), np.array([0, 1]), np.array([0, 1]))
     with pytest.raises(ValueError, match=r"the held-out parts of cv hold a weight of \d in the positive class of \d"):
         bound_share([fold], on_train=False)
+
+
+@pytest.mark.parametrize(("labels", "expected"), [(Labels(np.array(["a", "b", "c"]), None), 3), (None, None)])
+def test_how_many_classes_are_alike_survives_every_slice(labels, expected):
+    fold = Fold(Task(X, np.arange(90) % 3, labels=labels), *SPLITS[0])
+    slices = fold.sliced, fold.without_samples, fold.sliced.sliced, pickle.loads(pickle.dumps(fold.without_samples))
+    assert [each.n_alike for each in (fold, *slices)] == [expected] * 5

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csf.samples.labels import Labels, read_labels
+from csf.samples.labels import Labels, read_classes, read_labels
 
 LABELS = {
     "strings": ["none", "bird", "tree", "stone"],
@@ -74,3 +74,29 @@ def test_large_integers_of_an_array_stay_apart():
     labels, codes = read_labels(np.array([2**53, 2**53 + 1, -1]), null_class=-1)
     assert codes.tolist() == [1, 2, 0]
     assert labels.by_code.tolist() == [-1, 2**53, 2**53 + 1]
+
+
+@pytest.mark.parametrize("kind", LABELS)
+@given(places=st.lists(st.integers(0, 3), min_size=1, max_size=20))
+def test_codes_of_classes_that_are_alike_are_their_order(kind, places):
+    y = np.asarray(LABELS[kind])[[*range(4), *places]]
+    labels, codes = read_classes(y)
+    assert (labels.null, labels.positive, labels.n_alike) == (None, None, 4)
+    assert np.array_equal(codes, np.unique(y, return_inverse=True)[1])
+    assert np.array_equal(labels.by_code, labels.classes)
+    assert np.array_equal(labels.encode(y), codes)
+    assert np.array_equal(labels.decode(codes), y)
+    assert labels.count(codes).tolist() == np.bincount(codes).tolist()
+
+
+def test_classes_with_one_of_nothing_are_not_alike():
+    assert read_labels(["a", "b", "c"], null_class="b")[0].n_alike is None
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [(["a", "b"], r"two classes \['a', 'b'\], one of which .* use read_labels"), ([1, 1], "y has one class only")],
+)
+def test_fewer_classes_are_not_alike(y, message):
+    with pytest.raises(ValueError, match=message):
+        read_classes(y)

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression, Perceptron
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from csf.scores.responses import natural_threshold, positive_score, respond, response_method
+from csf.scores.responses import natural_threshold, positive_score, respond, respond_classes, response_method
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -112,3 +113,35 @@ def test_a_classifier_without_scores():
 def test_predictions_of_nan_are_no_negatives():
     with pytest.raises(ValueError, match="Fixed predicted NaN for 1 of 2 samples"):
         respond(Fixed(labels=[1.0, np.nan]), X[:2], 0, tune=False)
+
+
+@pytest.mark.parametrize(("model", "method"), [(GaussianNB(), "predict_proba"), (SVC(), "decision_function")])
+def test_of_several_classes_the_best_score_decides(model, method):
+    y = np.tile([0, 1, 3], 20)
+    model.fit(X, y)
+    answer = respond_classes(model, X, 4, tune=True)
+    own = getattr(model, method)(X)
+    assert np.array_equal(answer.score[:, [0, 1, 3]], own)
+    lacking = 0.0 if method == "predict_proba" else own.min(axis=1) - 1.0
+    assert np.array_equal(answer.score[:, 2], np.broadcast_to(lacking, 60))
+    assert np.array_equal(answer.decided, np.array([0, 1, 3])[own.argmax(axis=1)])
+    assert np.array_equal(respond_classes(model, X, 4, tune=False).decided, model.predict(X))
+
+
+def test_of_equal_scores_the_first_class_is_found():
+    answer = respond_classes(Fixed([[1.0, 2.0, 2.0]], classes=(0, 1, 2)), X[:1], 3, tune=True)
+    assert answer.decided.tolist() == [1]
+
+
+class Unsure(Fixed):
+    """Says nothing of one sample."""
+
+    def predict_proba(self, X):
+        return np.array([[0.0, 0.0, 0.0], [0.5, 0.5, 0.0]])
+
+
+def test_rows_without_probability_are_refused():
+    with pytest.raises(
+        ValueError, match=r"Unsure.predict_proba gave no class a probability above 0 for 1 of 2 samples"
+    ):
+        respond_classes(Unsure(classes=(0, 1, 2)), X[:2], 3, tune=True)
