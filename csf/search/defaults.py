@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,12 +16,26 @@ from csf._common.warn import warn
 from csf.strategies import Ladder, Strategy, get_strategy
 from csf.trainers.linear import linear_kind
 
-__all__ = ["AUTO", "cv_of", "has_fast_solver", "margin_of", "open_cv", "settings_of", "split_seed", "strategy_of"]
+__all__ = [
+    "AUTO",
+    "CLASS_MULTIPLES",
+    "MULTIPLES",
+    "class_splits",
+    "cv_of",
+    "has_fast_solver",
+    "margin_of",
+    "open_cv",
+    "settings_of",
+    "split_seed",
+    "strategy_of",
+]
 
 AUTO = "auto"
 
 # Multiples of the base's own C. It comes first: a search that has to stop early has tried it, and it wins ties.
-_MULTIPLES = [4.0**power for power in (0, 1, 2, 3, -1, -2, -3)]
+MULTIPLES = [4.0**power for power in (0, 1, 2, 3, -1, -2, -3)]
+# Those where several classes are alike: three powers of the shares take the place of a ladder each.
+CLASS_MULTIPLES = [1.0, 16.0, 1 / 16]
 # Folds, and their repeats where the rarest class has fewer samples than this.
 _FOLDS, _REPEATS, _FEW = 5, 3, 1000
 # More samples than this are trained on once in each fold, where trainings are not cheap.
@@ -62,7 +78,9 @@ def has_fast_solver(base: Estimator, engine: str = "auto") -> bool:
     return engine == AUTO and not routing_enabled() and _solved(base) is not None
 
 
-def settings_of(param_grid: Any, base: Estimator, engine: str = "auto") -> list[dict[str, Any]]:
+def settings_of(
+    param_grid: Any, base: Estimator, engine: str = "auto", *, multiples: Sequence[float] = MULTIPLES
+) -> list[dict[str, Any]]:
     """Settings of a base's parameters that a search tries.
 
     Parameters
@@ -73,6 +91,8 @@ def settings_of(param_grid: Any, base: Estimator, engine: str = "auto") -> list[
         Classifier or pipeline.
     engine : {"auto", "generic"}, default="auto"
         See `csf.trainers.make_trainers`.
+    multiples : sequence of float, default=MULTIPLES
+        Multiples of the base's own C.
 
     Returns
     -------
@@ -87,7 +107,7 @@ def settings_of(param_grid: Any, base: Estimator, engine: str = "auto") -> list[
     """
     if isinstance(param_grid, str):
         found = _solved(base) if has_fast_solver(base, engine) else None
-        return [{}] if found is None else [{f"{found[0]}C": found[1].C * multiple} for multiple in _MULTIPLES]
+        return [{}] if found is None else [{f"{found[0]}C": found[1].C * multiple} for multiple in multiples]
     return list(ParameterGrid(param_grid)) if param_grid is not None else [{}]
 
 
@@ -173,3 +193,28 @@ def open_cv(y: Array, *, fast: bool, random_state: np.random.RandomState | None)
     repeats = _REPEATS if rarest < _FEW and (fast or y.shape[0] <= _MANY) else 1
     seed = None if random_state is None else random_state.randint(np.iinfo(np.int32).max)
     return RepeatedStratifiedKFold(n_splits=min(_FOLDS, rarest), n_repeats=repeats, random_state=split_seed(seed))
+
+
+def class_splits(y: Array, *, fast: bool, random_state: np.random.RandomState | None) -> list[tuple[Array, Array]]:
+    """Splits of a search of several classes that was given none: five folds, three times where trainings are cheap.
+
+    A class with fewer samples than folds is named; its scores come from models that know few of them.
+    """
+    classes, counts = np.unique(y, return_counts=True)
+    if counts.min() < 2:
+        raise ValueError(
+            f"cv=None needs at least 2 samples of each class, and {classes[counts < 2].tolist()} have 1; give splits, "
+            "more data, or leave these classes out"
+        )
+    rare = classes[counts < _FOLDS].tolist()
+    if rare:
+        warn(
+            f"the classes {rare} have fewer samples than the {_FOLDS} folds: what is said of them rests on these few; "
+            "get more of them"
+        )
+    repeats = _REPEATS if counts.min() < _FEW and fast else 1
+    seed = None if random_state is None else random_state.randint(np.iinfo(np.int32).max)
+    splitter = RepeatedStratifiedKFold(n_splits=_FOLDS, n_repeats=repeats, random_state=split_seed(seed))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The least populated class")
+        return list(splitter.split(np.zeros(y.shape[0]), y))

@@ -359,14 +359,14 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         config = SearchConfig.of(self)
         deadline = None if config.time_limit is None else Deadline(config.time_limit)
         X, y = check_samples(X, y)
-        labels, codes = read_labels(y, pos_label=config.pos_label, null_class=config.null_class)
-        task = Task(X, codes, check_class_weights(sample_weight, codes > 0), fit_params, labels)
+        problem, codes = read_problem(config, y)
+        labels = problem.labels
+        task = Task(X, codes, problem.weights(sample_weight, codes), fit_params, labels)
         task, calibration = (task, None) if config.confidence is None else calibration_split(config, task)
         if is_prefit(config.base, config.cv):
-            found, known, names = judge_prefit(config, task)
-            rule, refit_time = _rule_of(found, config.base, known, names, labels.null), 0.0
+            (found, rule), refit_time = problem.prefit(config, task), 0.0
         else:
-            found, rule, refit_time = self._searched(config, task, prepared, deadline, max_bytes)
+            found, rule, refit_time = self._searched(config, problem, task, prepared, deadline, max_bytes)
         if calibration is not None:
             assert rule is not None, "confidence needs refit=True"
             found = certified(found, rule, calibration)
@@ -386,17 +386,22 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         return self
 
     def _searched(
-        self, config: SearchConfig, task: Task, prepared: Prepared, deadline: Deadline | None, max_bytes: int
-    ) -> tuple[SearchOutcome, ThresholdRule | None, float]:
+        self,
+        config: SearchConfig,
+        problem: Problem,
+        task: Task,
+        prepared: Prepared,
+        deadline: Deadline | None,
+        max_bytes: int,
+    ) -> tuple[Any, Any, float]:
         """Outcome of the search, what predicts with its winner, and the seconds of the last training."""
         fit_params, split_params = self._route(task.fit_params)
-        plan = make_plan(config, replace(task, fit_params=fit_params), split_params, prepared)
+        plan = make_plan(config, problem, replace(task, fit_params=fit_params), split_params, prepared)
         context = open_callback_context(self, max_subtasks=None)
         trainer = LocalTrainer(
-            plan.studies[0].metric,
+            problem.judge(config),
             [plan.setup.trainers(base, plan.folds) for base in plan.bases],
             plan.folds,
-            tune=config.tunes,
             on_train=config.bound_on == "train",
             n_jobs=config.n_jobs,
             max_bytes=max_bytes,
@@ -414,29 +419,14 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
             # Multiples of its own C decide nothing about whether a base can be trained.
             n_settings=1 if config.param_grid == AUTO else None,
         )
-        stopped, margin = loop.run(), margin_of(config.threshold, fast=plan.fast)
-        found = conclude(
-            config, plan.studies, plan.settings, len(plan.splits), loop.store, margin=margin, stopped=stopped
-        )
+        stopped = loop.run()
+        found = problem.conclude(config, plan, loop.store, stopped)
         # The last training is the largest: what the folds and their trainers hold is let go before it.
         plan = replace(plan, folds=[])
         del loop, trainer
-        rule, seconds = self._refitted(plan, found) if config.refit else (None, 0.0)
+        rule, seconds = _refitted(plan, problem, found) if config.refit else (None, 0.0)
         context.end()
         return found, rule, seconds
-
-    def _refitted(self, plan: Plan, found: SearchOutcome) -> tuple[ThresholdRule, float]:
-        """The winner trained on everything, and the seconds that took."""
-        start = time.perf_counter()
-        trainer = plan.final_trainer(found.winner.setting)
-        training = trainer.fit(found.winner.costs)
-        estimator, labels = trainer.estimator(training), plan.task.user_labels
-        known = np.asarray(getattr(estimator, "classes_", np.arange(labels.classes.size)))
-        rule = _rule_of(found, estimator, known, labels.decode(known), labels.null)
-        seconds = time.perf_counter() - start
-        answer = trainer.predict(training, "train", tune=found.config.tunes)
-        warn_of_one_side(found.metric, replace(found.winner, threshold=found.threshold, score=found.score), answer)
-        return rule, seconds
 
     @property
     def threshold_(self) -> float | None:
@@ -534,16 +524,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         return tags
 
 
-def _rule_of(found: SearchOutcome, estimator: Estimator, known: Array, names: Array, null: Label) -> ThresholdRule:
-    """What predicts with the winner."""
-    config = found.config
-    return ThresholdRule.of(
-        estimator,
-        known=known,
-        names=names,
-        null=null,
-        threshold=found.threshold,
-        tuned=config.tunes,
-        costs=found.winner.costs,
-        one_vs_rest=config.weighting == "one-vs-rest",
-    )
+def _refitted(plan: Plan, problem: Problem, found: Any) -> tuple[Any, float]:
+    """What predicts with the winner trained on everything, and the seconds that took."""
+    start = time.perf_counter()
+    trainer = plan.final_trainer(found.winner.setting)
+    rule = problem.rule(found, trainer, trainer.fit(found.winner.costs))
+    return rule, time.perf_counter() - start

@@ -10,12 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array
 from csf.resampling import AssessedMixin
-from csf.search.outcome import SearchOutcome, curve_of, moved_to
 from csf.search.shown import ReportMixin
 
 if TYPE_CHECKING:
     from csf.samples.labels import Labels
+    from csf.search.class_outcome import ClassOutcome
+    from csf.search.outcome import SearchOutcome
     from csf.thresholding import ThresholdCurve
+    from csf.thresholding.class_rule import RuleOfClasses
     from csf.thresholding.rule import ThresholdRule
 
 __all__ = ["FittedSearch"]
@@ -33,29 +35,19 @@ class FittedSearch(ReportMixin, AssessedMixin):
         for name in [name for name in vars(self) if name in own or (name.endswith("_") and not name.startswith("_"))]:
             del vars(self)[name]
 
-    def _publish(self, found: SearchOutcome, rule: ThresholdRule | None) -> None:
+    def _publish(self, found: SearchOutcome | ClassOutcome, rule: ThresholdRule | RuleOfClasses | None) -> None:
         """Tell an outcome; ``rule`` predicts, and is ``None`` where nothing was trained on everything."""
         self._outcome, self._rule = found, rule
-        self.trials_, self.n_trials_, self.n_splits_ = found.trials, len(found.trials), found.n_splits
-        self.studies_, self.cv_results_, self.stop_reason_ = found.studies, found.table, found.stop_reason
-        self.best_index_, self.best_params_ = found.index, found.params
-        self.best_t_, self.best_cost_weights_ = found.winner.t, found.winner.costs
-        # Where no threshold was tuned, that of the base's own decision.
-        self.best_threshold_ = found.threshold if rule is None else rule.threshold
-        self.best_score_, self.feasible_ = found.score, found.feasible
-        self.constraint_value_ = found.constraint_value
-        self.upper_bound_, self.gap_, self.bound_margin_ = found.upper_bound, found.gap, found.bound_margin
-        if found.gain is not None:
-            self.gain_, self.gain_by_luck_, self.gain_error_ = found.gain.gain, found.gain.luck, found.gain.error
-        if found.guarantee is not None:
-            self.guarantee_ = found.guarantee
-        if found.moved_best is not None:
-            self.best_index_at_prevalence_, self.score_at_prevalence_ = found.moved_best
+        for name, value in found.published().items():
+            setattr(self, name, value)
+        if rule is not None and hasattr(rule, "threshold"):
+            # Where no threshold was tuned, that of the base's own decision.
+            self.best_threshold_ = rule.threshold
         if found.store is not None:
             self._keep_scores(found.store, found.question)
 
     @property
-    def _predicting(self) -> ThresholdRule:
+    def _predicting(self) -> Any:
         check_is_fitted(self, "trials_")
         if self._rule is None:
             name = type(self).__name__
@@ -63,7 +55,7 @@ class FittedSearch(ReportMixin, AssessedMixin):
                 f"this {name} was fitted with refit=False and has no best_estimator_ to predict with; use refit=True"
             )
         # Who tries another threshold sets best_threshold_.
-        return replace(self._rule, threshold=self.best_threshold_)
+        return replace(self._rule, threshold=self.best_threshold_) if "best_threshold_" in vars(self) else self._rule
 
     def _name_classes(self, labels: Labels) -> None:
         self.classes_, self.null_class_, self.pos_label_ = labels.classes, labels.null, labels.positive
@@ -103,10 +95,10 @@ class FittedSearch(ReportMixin, AssessedMixin):
             If the share is not in (0, 1), or no threshold is tuned.
         """
         check_is_fitted(self, "trials_")
-        found, moved = moved_to(self._outcome, pos), copy.copy(self)
+        (found, rule), moved = self._outcome.moved(pos, self._rule), copy.copy(self)
         for name in ("guarantee_", "held_out_", "_question", "_assessment"):
             vars(moved).pop(name, None)
-        moved._publish(found, None if self._rule is None else replace(self._rule, threshold=found.threshold))
+        moved._publish(found, rule)
         return moved
 
     def held_out_curve(self) -> ThresholdCurve:
@@ -123,9 +115,7 @@ class FittedSearch(ReportMixin, AssessedMixin):
             If the base's own decisions were kept (``threshold=None``).
         """
         check_is_fitted(self, "trials_")
-        row, store = self._outcome.row, self._outcome.store
-        assert store is not None, "there is a row of it"
-        return curve_of(store, row)
+        return self._outcome.curve()
 
     def trials_frame(self) -> Any:
         """The trials as a pandas frame, one row each.

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from csf.search.gain_rule import Choice
     from csf.search.guarantee import Guarantee
     from csf.study.study import Study
+    from csf.thresholding.rule import ThresholdRule
 
-__all__ = ["SearchOutcome", "conclude", "curve_of", "moved_to"]
+__all__ = ["SearchOutcome", "conclude", "curve_of", "moved_to", "warn_of_open_gap"]
 
 # Relative duality gap of the winner from which on the user is told.
 _OPEN = 0.05
@@ -97,6 +98,46 @@ class SearchOutcome:
         """See `cv_results`."""
         return cv_results(self.trials, self.settings, self.n_splits)
 
+    def published(self) -> dict[str, Any]:
+        """Attributes of the fitted search."""
+        told = {
+            "trials_": self.trials,
+            "n_trials_": len(self.trials),
+            "n_splits_": self.n_splits,
+            "studies_": self.studies,
+            "cv_results_": self.table,
+            "stop_reason_": self.stop_reason,
+            "best_index_": self.index,
+            "best_params_": self.params,
+            "best_t_": self.winner.t,
+            "best_cost_weights_": self.winner.costs,
+            "best_threshold_": self.threshold,
+            "best_score_": self.score,
+            "feasible_": self.feasible,
+            "constraint_value_": self.constraint_value,
+            "upper_bound_": self.upper_bound,
+            "gap_": self.gap,
+            "bound_margin_": self.bound_margin,
+        }
+        if self.gain is not None:
+            told |= {"gain_": self.gain.gain, "gain_by_luck_": self.gain.luck, "gain_error_": self.gain.error}
+        if self.guarantee is not None:
+            told["guarantee_"] = self.guarantee
+        if self.moved_best is not None:
+            told["best_index_at_prevalence_"], told["score_at_prevalence_"] = self.moved_best
+        return told
+
+    def moved(self, pos: float, rule: ThresholdRule | None) -> tuple[SearchOutcome, ThresholdRule | None]:
+        """The outcome and the rule at another share of positives."""
+        found = moved_to(self, pos)
+        return found, None if rule is None else replace(rule, threshold=found.threshold)
+
+    def curve(self) -> ThresholdCurve:
+        """All thresholds of the winner's held-out scores."""
+        row, store = self.row, self.store
+        assert store is not None, "there is a row of it"
+        return curve_of(store, row)
+
     @property
     def question(self) -> ThresholdQuestion:
         """What is asked about the held-out scores."""
@@ -155,14 +196,19 @@ def conclude(
     )
 
 
-def _warn_of(winner: Trial, metric: Metric) -> None:
-    """Tell what is wrong with a winner."""
+def warn_of_open_gap(winner: Any) -> None:
+    """Tell where the model of a winner is far from its optimum."""
     if winner.duality_gap is not None and winner.duality_gap > _OPEN:
         warn(
             f"the objective of the best model may be {winner.duality_gap:.0%} above its optimum; scale the features, "
             "lower C, or raise max_iter of the base",
             ConvergenceWarning,
         )
+
+
+def _warn_of(winner: Trial, metric: Metric) -> None:
+    """Tell what is wrong with a winner."""
+    warn_of_open_gap(winner)
     if not winner.feasible:
         warn(
             f"no trial satisfies {metric.constraint} on held-out data; the closest one has {winner.rate:.4g}. Loosen "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,10 @@ from csf._common.typing import Estimator, IntArray
 from csf.costs.one_vs_rest import WEIGHTINGS
 from csf.costs.weights import check_class_weight
 from csf.metrics import get_constraint, get_metric
-from csf.samples.folds import Fold, bound_share, make_folds
+from csf.samples.folds import Fold, make_folds
 from csf.samples.splits import resolve_splits
 from csf.search.checkpoint import Checkpoint
-from csf.search.defaults import cv_of, has_fast_solver, settings_of, split_seed, strategy_of
+from csf.search.defaults import has_fast_solver, split_seed, strategy_of
 from csf.strategies import NeutralFirst, get_strategy
 from csf.study import Study
 from csf.trainers import make_trainers, seeded
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from csf.costs.channel import CostChannel
     from csf.samples.task import Task
     from csf.search.config import SearchConfig
+    from csf.search.problem import Problem
     from csf.trainers.base import Trainer
     from csf.trainers.prepared import Prepared
 
@@ -55,7 +57,7 @@ class Plan:
     bases: list[Estimator]
     splits: list[tuple[IntArray, IntArray]]
     folds: list[Fold]
-    studies: list[Study]
+    studies: list[Any]
     setup: TrainingSetup
     fast: bool
 
@@ -66,23 +68,24 @@ class Plan:
         return trainer
 
 
-def make_plan(config: SearchConfig, task: Task, split_params: dict[str, Any], prepared: Prepared) -> Plan:
+def make_plan(
+    config: SearchConfig, problem: Problem, task: Task, split_params: dict[str, Any], prepared: Prepared
+) -> Plan:
     """Plan of a search in memory; ``prepared`` is what other searches on the same samples and splits prepared."""
     # One generator for the base and then the splits: the order of the two decides what a seed means.
     random_state = None if config.random_state is None else check_random_state(config.random_state)
     base = seeded(config.base, random_state)
     labels = task.user_labels
     check_class_weight(base, labels.classes.size)
-    settings = settings_of(config.param_grid, base, config.engine)
+    settings = problem.settings(config, base)
     bases = [with_setting(base, setting) for setting in settings]
     # Splitters stratify by the user's labels, as they do everywhere else.
     y = labels.decode(task.codes)
     fast = has_fast_solver(base, config.engine)
-    cv = cv_of(config.cv, y, fast=fast, random_state=random_state)
+    cv = problem.cv(config, y, fast=fast, random_state=random_state)
     splits = resolve_splits(cv, task.X, y, random_state=split_seed(random_state), split_params=split_params)
     folds = make_folds(task, splits)
-    pos = bound_share(folds, on_train=config.bound_on == "train")
-    studies = make_studies(config, len(settings), pos=pos, fast=fast)
+    studies = problem.studies(config, folds, len(settings), fast=fast)
     channel = WEIGHTINGS[config.weighting](
         base, sample_weight_name=config.sample_weight_name, weighted=task.weight is not None
     )
@@ -117,7 +120,7 @@ def with_setting(base: Estimator, setting: dict[str, Any]) -> Estimator:
 
 
 def open_checkpoint(
-    config: SearchConfig, bases: list[Estimator], data: tuple[Any, ...], studies: list[Study]
+    config: SearchConfig, bases: list[Estimator], data: tuple[Any, ...], studies: Sequence[Any]
 ) -> Checkpoint | None:
     """The file of a search, with the trials in it told to the studies; ``None`` where none is kept.
 
@@ -133,5 +136,5 @@ def open_checkpoint(
         *(config.sample_weight_name, config.min_gain is None),
     )
     checkpoint = Checkpoint(config.checkpoint, content)
-    checkpoint.restore(studies)
+    checkpoint.restore(list(studies))
     return checkpoint

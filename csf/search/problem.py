@@ -1,0 +1,208 @@
+"""The kinds of problem that a search solves: what is trained, how it is judged, who wins, and what predicts then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from csf._common.validation import check_class_weights, check_labels, check_weights
+from csf.metrics import get_confusion_metric
+from csf.resampling import MAX_BYTES
+from csf.samples.folds import Fold, bound_share
+from csf.samples.labels import read_classes, read_labels
+from csf.scores.responses import PROBABILITIES_FIRST, answer_of_classes, class_scores, response_method
+from csf.search.class_judge import ClassJudge
+from csf.search.class_outcome import ClassOutcome, conclude_classes
+from csf.search.defaults import CLASS_MULTIPLES, class_splits, cv_of, margin_of, settings_of
+from csf.search.fold_training import FoldResult
+from csf.search.outcome import SearchOutcome, conclude
+from csf.search.plan import make_studies
+from csf.search.pooling import ThresholdJudge, warn_of_one_side
+from csf.search.prefit import judge_prefit
+from csf.study.classes import ClassStudy
+from csf.thresholding.class_rule import RuleOfClasses, codes_of
+from csf.thresholding.rule import ThresholdRule
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from csf._common.typing import Array, Estimator, IntArray
+    from csf.metrics.confusion import ConfusionMetric
+    from csf.samples.labels import Labels
+    from csf.samples.task import Task
+    from csf.search.config import SearchConfig
+    from csf.search.local import Judge
+    from csf.search.plan import Plan
+    from csf.trainers.base import Trainer, Training
+
+__all__ = ["ClassProblem", "Problem", "ThresholdProblem", "read_problem"]
+
+_REFUSED = {
+    "constraint": "rates of errors are those of two classes",
+    "confidence": "it is about constraints",
+    "min_gain": "the base's own decision with equal weights is kept unless others gain enough over it",
+    "tol": "there is no upper bound for several classes",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdProblem:
+    """Two classes, or several beside one that means nothing to find: their score is cut by a threshold."""
+
+    labels: Labels
+
+    def weights(self, sample_weight: ArrayLike | None, codes: IntArray) -> Array | None:
+        """The user's weights, checked."""
+        return check_class_weights(sample_weight, codes > 0)
+
+    def settings(self, config: SearchConfig, base: Estimator) -> list[dict[str, Any]]:
+        """Settings of the base's parameters."""
+        return settings_of(config.param_grid, base, config.engine)
+
+    def cv(self, config: SearchConfig, y: Array, *, fast: bool, random_state: Any) -> Any:
+        """Splitter, or the splits."""
+        return cv_of(config.cv, y, fast=fast, random_state=random_state)
+
+    def studies(self, config: SearchConfig, folds: list[Fold], n_settings: int, *, fast: bool) -> list[Any]:
+        """One study for each setting, without trials."""
+        pos = bound_share(folds, on_train=config.bound_on == "train")
+        return make_studies(config, n_settings, pos=pos, fast=fast)
+
+    def judge(self, config: SearchConfig) -> Judge:
+        """What says what trainings come to."""
+        return ThresholdJudge(config.aim, tune=config.tunes)
+
+    def prefit(self, config: SearchConfig, task: Task) -> tuple[SearchOutcome, ThresholdRule]:
+        """Outcome for a base that is fitted already, and what predicts."""
+        found, known, names = judge_prefit(config, task)
+        return found, self._rule(found, config.base, known, names)
+
+    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> SearchOutcome:
+        """Outcome of a search that is over."""
+        margin = margin_of(config.threshold, fast=plan.fast)
+        return conclude(config, plan.studies, plan.settings, len(plan.splits), store, margin=margin, stopped=stopped)
+
+    def rule(self, found: SearchOutcome, trainer: Trainer, training: Training) -> ThresholdRule:
+        """What predicts with the winner, trained on everything."""
+        estimator = trainer.estimator(training)
+        known = np.asarray(getattr(estimator, "classes_", np.arange(self.labels.classes.size)))
+        answer = trainer.predict(training, "train", tune=found.config.tunes)
+        warn_of_one_side(found.metric, replace(found.winner, threshold=found.threshold, score=found.score), answer)
+        return self._rule(found, estimator, known, self.labels.decode(known))
+
+    def _rule(self, found: SearchOutcome, estimator: Estimator, known: Array, names: Array) -> ThresholdRule:
+        config = found.config
+        return ThresholdRule.of(
+            estimator,
+            known=known,
+            names=names,
+            null=self.labels.null,
+            threshold=found.threshold,
+            tuned=config.tunes,
+            costs=found.winner.costs,
+            one_vs_rest=config.weighting == "one-vs-rest",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ClassProblem:
+    """Three and more classes that are all alike: the largest of their scores decides, as it is or moved by a rule."""
+
+    labels: Labels
+    metric: ConfusionMetric
+
+    @classmethod
+    def of(cls, config: SearchConfig, labels: Labels) -> Self:
+        """The problem of some labels; a ValueError for what is known of two classes alone."""
+        metric = get_confusion_metric(config.metric)
+        for name, why in _REFUSED.items():
+            if getattr(config, name) is not None:
+                raise ValueError(
+                    f"{name}={getattr(config, name)!r} is not for several classes: {why}. Leave it out, or say with "
+                    "null_class= which class means nothing to find"
+                )
+        if config.weighting != "class":
+            raise ValueError(
+                f"weighting={config.weighting!r} is for c_fn and c_fp beside a null class; several classes have a "
+                "weight each. Leave it out"
+            )
+        if config.bound_on != "validation":
+            raise ValueError(f"bound_on={config.bound_on!r}: there is no upper bound for several classes; leave it out")
+        return cls(labels, metric)
+
+    @property
+    def _n_classes(self) -> int:
+        return self.labels.classes.size
+
+    def weights(self, sample_weight: ArrayLike | None, codes: IntArray) -> Array | None:
+        """The user's weights, checked."""
+        weight = check_weights(sample_weight, codes.shape[0])
+        totals = np.bincount(codes, weight, self._n_classes)
+        if not (totals > 0.0).all():
+            empty = self.labels.classes[totals <= 0.0].tolist()
+            raise ValueError(f"sample_weight is zero for every sample of the classes {empty}; drop them, or weigh some")
+        return weight
+
+    def settings(self, config: SearchConfig, base: Estimator) -> list[dict[str, Any]]:
+        """Settings of the base's parameters."""
+        return settings_of(config.param_grid, base, config.engine, multiples=CLASS_MULTIPLES)
+
+    def cv(self, config: SearchConfig, y: Array, *, fast: bool, random_state: Any) -> Any:
+        """Splitter, or the splits."""
+        return class_splits(y, fast=fast, random_state=random_state) if config.cv is None else config.cv
+
+    def studies(self, config: SearchConfig, folds: list[Fold], n_settings: int, *, fast: bool) -> list[Any]:
+        """One study for each setting, without trials."""
+        task = folds[0].task
+        totals = np.bincount(task.codes, task.weight, self._n_classes)
+        shares = totals / totals.sum()
+        return [
+            ClassStudy(self.metric, config.strategy, shares=shares, n_trials=config.n_trials) for _ in range(n_settings)
+        ]
+
+    def judge(self, config: SearchConfig) -> Judge:
+        """What says what trainings come to."""
+        margins = response_method(config.base, PROBABILITIES_FIRST) == "decision_function"
+        return ClassJudge(self.metric, self._n_classes, margins=margins, tune=config.tunes)
+
+    def prefit(self, config: SearchConfig, task: Task) -> tuple[ClassOutcome, RuleOfClasses]:
+        """Outcome for a base that is fitted already, and what predicts."""
+        base = config.base
+        check_is_fitted(base)
+        codes = codes_of(np.asarray(base.classes_), self.labels.classes)
+        scores = class_scores(base, task.X, PROBABILITIES_FIRST)
+        probabilities = response_method(base, PROBABILITIES_FIRST) == "predict_proba"
+        answer = answer_of_classes(scores, codes, self._n_classes, probabilities=probabilities)
+        everything, judge = np.arange(task.n_samples), self.judge(config)
+        store = judge.store(task.codes, task.weight, samples=everything, max_bytes=MAX_BYTES)
+        (study,) = self.studies(replace(config, n_trials=1), [Fold(task, everything, everything)], 1, fast=True)
+        (trial,) = study.ask_batch()
+        result = FoldResult(decided=answer.decided, score=answer.score)
+        fields, said = judge.judge([Fold(task, everything, everything)], [result], trial.costs)
+        store.hear((0, trial.number), study.record(trial, **fields), *said)
+        stopped = "the base was fitted before: only its decision was tuned"
+        found = conclude_classes(config, [study], [{}], 0, store, stopped=stopped)
+        return found, found.rule_with(base, self.labels)
+
+    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> ClassOutcome:
+        """Outcome of a search that is over."""
+        return conclude_classes(config, plan.studies, plan.settings, len(plan.splits), store, stopped=stopped)
+
+    def rule(self, found: ClassOutcome, trainer: Trainer, training: Training) -> RuleOfClasses:
+        """What predicts with the winner, trained on everything."""
+        return found.rule_with(trainer.estimator(training), self.labels)
+
+
+Problem: TypeAlias = ThresholdProblem | ClassProblem
+
+
+def read_problem(config: SearchConfig, y: ArrayLike) -> tuple[Problem, IntArray]:
+    """The kind of problem that a target poses, and its codes."""
+    if config.null_class is None and config.pos_label is None and check_labels(y)[1].size > 2:
+        labels, codes = read_classes(y)
+        return ClassProblem.of(config, labels), codes
+    labels, codes = read_labels(y, pos_label=config.pos_label, null_class=config.null_class)
+    return ThresholdProblem(labels), codes
