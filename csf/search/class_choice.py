@@ -103,7 +103,7 @@ class _Choice:
 
     def corrected_value(self, seed: int) -> float:
         """Value of winners that are chosen, and rules that are tuned, on two thirds of the samples, on the others."""
-        units, at = self.store.drawn
+        units, _ = self.store.drawn
         repeats = _REPEATS if units.copies.sum() <= LARGE else _REPEATS_OF_MANY
         held = partition_counts(units.kinds, units.copies, _PARTS, repeats, seed)
         # What two thirds say has so much larger an error.

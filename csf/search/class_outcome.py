@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from csf._common.validation import check_labels, check_weights, floats
 from csf.search.class_choice import Candidate, ClassQuestion, choose_class
 from csf.search.failures import nothing_worked
 from csf.search.outcome import warn_of_open_gap
@@ -16,6 +17,8 @@ from csf.thresholding.class_rule import RuleOfClasses
 from csf.thresholding.linear_rule import LinearRule, confusion_of, tune_rule
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from csf._common.typing import Array, Estimator
     from csf.metrics.confusion import ConfusionMetric
     from csf.samples.labels import Labels
@@ -37,8 +40,8 @@ class ClassOutcome:
     store: ClassStore
     stop_reason: str
     candidate: Candidate
-    rule: LinearRule
-    confusion: Array
+    rule: LinearRule = field(default_factory=lambda: LinearRule.argmax(0))
+    confusion: Array = field(default_factory=lambda: np.empty((0, 0)))
 
     @property
     def metric(self) -> ConfusionMetric:
@@ -104,12 +107,37 @@ class ClassOutcome:
         row, ruled = self.store[self.candidate.key], self.candidate.ruled
         calibrator = None if row.score is None else self.store.calibrator(row.score)
         known = np.asarray(getattr(estimator, "classes_", np.arange(labels.classes.size)))
-        weights = np.array(row.costs)
+        # What is calibrated knows nothing of weights.
+        weights = np.array(row.costs) if calibrator is None else None
         return RuleOfClasses(estimator, labels.classes, known, self.rule, weights, calibrator, own=not ruled)
 
-    def without_store(self) -> ClassOutcome:
-        """The same without the held-out scores."""
-        return replace(self, store=None)
+    def value_of(self, y: ArrayLike, predicted: Array, classes: Array, sample_weight: ArrayLike | None) -> float:
+        """Metric of predicted labels."""
+        labels, known = check_labels(y)
+        if not np.isin(known, classes).all():
+            raise ValueError(f"y holds the labels {known.tolist()}, the search knows {classes.tolist()}")
+        weight = check_weights(sample_weight, labels.shape[0])
+        codes = (np.searchsorted(classes, each) for each in (labels, predicted))
+        return float(self.metric.value(confusion_of(*codes, classes.size, weight)))
+
+    def curve(self) -> Any:
+        """An error: no threshold decides."""
+        raise ValueError("several classes have no threshold: rule_ says what decides, and confusion_ what comes of it")
+
+    def moved(self, shares: ArrayLike, rule: RuleOfClasses | None) -> tuple[ClassOutcome, RuleOfClasses | None]:
+        """The outcome and the rule where classes have other shares: what is said within each class stays."""
+        new, n_classes = floats(shares, "pos"), self.store.n_classes
+        if new.shape != (n_classes,) or not (new > 0.0).all() or not np.isfinite(new).all():
+            raise ValueError(f"pos must be one positive share for each of {n_classes} classes, got {shares!r}")
+        store = self.store.moved(new / new.sum())
+        row = store[self.candidate.key]
+        if row.score is None:
+            raise ValueError("the search kept the base's own decisions (threshold=None), so that no rule can move")
+        found = _ruled(replace(self, store=store, candidate=Candidate(row.key, True)))
+        if rule is None:
+            return found, None
+        weights = np.ones(n_classes) if rule.class_weights is None else rule.class_weights
+        return found, replace(rule, rule=found.rule, class_weights=weights / store.odds, own=False)
 
 
 def conclude_classes(
@@ -124,15 +152,6 @@ def conclude_classes(
     """Outcome of a search that is over; a TypeError or ValueError where no trial worked."""
     if not len(store):
         raise nothing_worked([trial for study in studies for trial in study.trials])
-    metric, n_classes = studies[0].metric, store.n_classes
-    candidate = choose_class(store, metric)
-    row, rule = store[candidate.key], LinearRule.argmax(n_classes)
-    decided = row.decided
-    if candidate.ruled:
-        assert row.score is not None, "rules are tuned on scores"
-        proba = store.probabilities(row.score, row.costs)
-        rule = tune_rule(proba, store.truth, metric, weight=store.weight)
-        decided = rule.decide(proba)
     found = ClassOutcome(
         config=config,
         studies=studies,
@@ -140,9 +159,20 @@ def conclude_classes(
         n_splits=n_splits,
         store=store,
         stop_reason=stopped or "; ".join(dict.fromkeys(study.stop_reason for study in studies if study.stop_reason)),
-        candidate=candidate,
-        rule=rule,
-        confusion=confusion_of(store.truth, decided, n_classes, store.weight),
+        candidate=choose_class(store, studies[0].metric),
     )
     warn_of_open_gap(found.winner)
-    return found
+    return _ruled(found)
+
+
+def _ruled(found: ClassOutcome) -> ClassOutcome:
+    """An outcome with the rule of its candidate, tuned on all held-out entries, and what that decides about them."""
+    store, n_classes = found.store, found.store.n_classes
+    row, rule = store[found.candidate.key], LinearRule.argmax(n_classes)
+    decided = row.decided
+    if found.candidate.ruled:
+        assert row.score is not None, "rules are tuned on scores"
+        proba = store.probabilities(row.score, row.costs)
+        rule = tune_rule(proba, store.truth, found.metric, weight=store.weight)
+        decided = rule.decide(proba)
+    return replace(found, rule=rule, confusion=confusion_of(store.truth, decided, n_classes, store.weight))

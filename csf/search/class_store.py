@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +24,7 @@ __all__ = ["ClassRow", "ClassStore"]
 
 # Parts in which rules are tuned on the others and judged.
 _PARTS = 5
-# Where scores differ in fewer samples than this share, as those of a small tree do, they cannot tell copies of a sample.
+# Where fewer samples than this share differ in their scores, as with a small tree, equal scores mean no copies.
 _FEW_CONTENTS = 0.25
 # Odd numbers whose products mix the bits of what is hashed.
 _MIX = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB], dtype=np.uint64)
@@ -96,6 +97,8 @@ class ClassStore(EntryStore[ClassRow]):
     ) -> None:
         super().__init__(truth, weight, samples=samples, max_bytes=max_bytes)
         self.n_classes, self.margins = n_classes, margins
+        # By what the odds of the classes are larger than where the trainings were.
+        self.odds = np.ones(n_classes)
 
     def hear(
         self, key: TrialKey, trial: ClassTrial, score: Array | None, decided: IntArray, judged: IntArray | None = None
@@ -131,7 +134,9 @@ class ClassStore(EntryStore[ClassRow]):
     def probabilities(self, score: Array, costs: Costs) -> Array:
         """What rules read: probabilities with the class weights taken out, or made of margins."""
         calibrator = self.calibrator(score)
-        return without_weights(score, np.asarray(costs)) if calibrator is None else calibrator.predict(score)
+        if calibrator is None:
+            return without_weights(score, np.asarray(costs) / self.odds)
+        return without_weights(calibrator.predict(score), 1.0 / self.odds)
 
     def calibrator(self, score: Array) -> ClassCalibrator | None:
         """What makes probabilities of the scores of a trial; ``None`` where they are some."""
@@ -151,6 +156,16 @@ class ClassStore(EntryStore[ClassRow]):
         """A number for each entry that its scores decide."""
         bits = np.ascontiguousarray(score, dtype=np.float32).view(np.uint32).astype(np.uint64)
         return _mixed(bits.T)
+
+    def moved(self, shares: Array) -> ClassStore:
+        """The same entries where classes have other shares: weights and odds are in proportion."""
+        weight = np.ones(self.truth.size) if self.weight is None else self.weight
+        now = np.bincount(self.truth, weight, self.n_classes)
+        odds = shares / (now / now.sum())
+        moved = copy.copy(self)
+        vars(moved).pop("drawn", None)
+        moved.odds, moved.weight = self.odds * odds, weight * odds[self.truth]
+        return moved
 
     @cached_property
     def drawn(self) -> tuple[Units, IntArray]:

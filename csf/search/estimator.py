@@ -7,31 +7,28 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
 from csf._common.names import called_elsewhere
 from csf._common.sklearn import CallbackSupportMixin, open_callback_context, pass_on_features, with_callbacks
 from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_, Samples
-from csf._common.validation import check_class_weights, check_samples
+from csf._common.validation import check_samples
 from csf.errors.profile import ErrorProfile
 from csf.resampling import MAX_BYTES
-from csf.samples.labels import read_labels
 from csf.samples.task import Task
 from csf.search.calibration import calibration_split, certified
+from csf.search.class_outcome import ClassOutcome
 from csf.search.config import SearchConfig
 from csf.search.deadline import Deadline
-from csf.search.defaults import AUTO, margin_of
+from csf.search.defaults import AUTO
 from csf.search.fitted import FittedSearch
 from csf.search.local import LocalTrainer
 from csf.search.loop import SearchLoop
-from csf.search.outcome import SearchOutcome, conclude
 from csf.search.plan import Plan, make_plan, open_checkpoint
-from csf.search.pooling import warn_of_one_side
-from csf.search.prefit import is_prefit, judge_prefit
+from csf.search.prefit import is_prefit
+from csf.search.problem import Problem, read_problem
 from csf.thresholding.classifier import ThresholdClassifier, base_has
-from csf.thresholding.rule import ThresholdRule
 from csf.trainers import Prepared
 
 if TYPE_CHECKING:
@@ -514,6 +511,11 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
             metric is best, which is not where the most likely class changes.
         """
         return self._predicting.predict_proba(X)
+
+    def _value(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
+        if isinstance(self._outcome, ClassOutcome):
+            return self._outcome.value_of(y, predicted, self.classes_, sample_weight)
+        return super()._value(y, predicted, sample_weight)
 
     def _errors(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> ErrorProfile:
         return ErrorProfile.from_classes(y, predicted, null_class=self.null_class_, sample_weight=sample_weight)

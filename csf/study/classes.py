@@ -1,4 +1,4 @@
-"""Trials of several classes, none of which is special: trainings at powers of the shares, judged by confusion matrices."""
+"""Trials of several classes that are all alike: trained at powers of the shares, judged by confusion matrices."""
 
 from __future__ import annotations
 
@@ -184,8 +184,14 @@ def judged_fields(metric: ConfusionMetric, own: Any, tuned: Any = None, judged: 
     """Fields of a complete trial from its confusion matrices."""
     matrices = {"own": own, "tuned": tuned, "judged": judged}
     values = {name: float(metric.value(np.asarray(each))) for name, each in matrices.items() if each is not None}
-    plain = {name: None if each is None else tuple(map(tuple, np.asarray(each).tolist())) for name, each in matrices.items()}
+    plain = {
+        name: None if each is None else tuple(map(tuple, np.asarray(each).tolist())) for name, each in matrices.items()
+    }
     return {**plain, "value": values["own"], "score": max(values["own"], values.get("judged", -np.inf))}
+
+
+def _plain(matrix: Any) -> Matrix:
+    return tuple(map(tuple, np.asarray(matrix).tolist()))
 
 
 def _powers(strategy: Any, n_trials: int) -> list[float]:
@@ -198,4 +204,3 @@ def _powers(strategy: Any, n_trials: int) -> list[float]:
         )
     rungs = _RUNGS if isinstance(strategy, str) and isinstance(given, Ladder) else given.size or n_trials
     return np.linspace(0.0, 1.0, min(rungs, n_trials)).tolist()
-

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack
 
 import numpy as np
@@ -30,7 +29,7 @@ from csf.study.files import read_study, write_study
 from csf.study.history import History
 from csf.study.proposals import checked_proposal
 from csf.thresholding import sweep
-from csf.trials import Trial, best_trial, check_history, check_share, gap, known_hull, outcome, same_costs
+from csf.trials import Trial, check_history, check_share, gap, known_hull, outcome, same_costs
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
