@@ -14,6 +14,7 @@ from csf._common.typing import Array, Costs, IntArray
 from csf.metrics.ranking import rank
 from csf.resampling import MAX_BYTES, EntryStore, TrialKey
 from csf.resampling.units import Units, grouped
+from csf.thresholding._calibration import fit_class_calibrator
 from csf.thresholding.class_rule import without_weights
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class ClassStore(EntryStore[ClassRow]):
         super().__init__(truth, weight, samples=samples, max_bytes=max_bytes)
         self.n_classes, self.margins = n_classes, margins
         # By what the odds of the classes are larger than where the trainings were.
-        self.odds = np.ones(n_classes)
+        self.odds, self._weight_there = np.ones(n_classes), weight
 
     def hear(
         self, key: TrialKey, trial: ClassTrial, score: Array | None, decided: IntArray, judged: IntArray | None = None
@@ -140,9 +141,7 @@ class ClassStore(EntryStore[ClassRow]):
 
     def calibrator(self, score: Array) -> ClassCalibrator | None:
         """What makes probabilities of the scores of a trial; ``None`` where they are some."""
-        from csf.thresholding._calibration import fit_class_calibrator
-
-        return fit_class_calibrator(score, self.truth, self.weight) if self.margins else None
+        return fit_class_calibrator(score, self.truth, self._weight_there) if self.margins else None
 
     def parts(self, score: Array) -> IntArray:
         """Part of each entry, of five that have about as much of each class; all entries of a sample are in one.

@@ -128,7 +128,7 @@ def _answer(trainer: Trainer, training: Training, part: str, fold: Fold, tune: b
     said: list[tuple[str, Any, tuple[int, ...]]] = [("decisions", answer.decided, (n_samples,))]
     if tune:
         said.append(("scores", answer.score, (n_samples,) if fold.n_alike is None else (n_samples, fold.n_alike)))
-    name = type(trainer.base).__name__
+    name = type(getattr(trainer, "base", trainer)).__name__
     for what, values, shape in said:
         if np.shape(values) != shape:
             raise ValueError(
