@@ -27,7 +27,7 @@ from csf.search.local import LocalTrainer
 from csf.search.loop import SearchLoop
 from csf.search.plan import Plan, make_plan, open_checkpoint
 from csf.search.prefit import is_prefit
-from csf.search.problem import Problem, read_problem
+from csf.search.problem import Problem, read_problem, serves_classes
 from csf.thresholding.classifier import ThresholdClassifier, base_has
 from csf.trainers import Prepared
 
@@ -522,7 +522,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self.null_class is not None
+        tags.classifier_tags.multi_class = self.null_class is not None or serves_classes(self.metric)
         return tags
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from csf.search.plan import Plan
     from csf.trainers.base import Trainer, Training
 
-__all__ = ["ClassProblem", "Problem", "ThresholdProblem", "read_problem"]
+__all__ = ["ClassProblem", "Problem", "ThresholdProblem", "read_problem", "serves_classes"]
 
 _REFUSED = {
     "constraint": "rates of errors are those of two classes",
@@ -117,7 +117,13 @@ class ClassProblem:
     @classmethod
     def of(cls, config: SearchConfig, labels: Labels) -> Self:
         """The problem of some labels; a ValueError for what is known of two classes alone."""
-        metric = get_confusion_metric(config.metric)
+        try:
+            metric = get_confusion_metric(config.metric)
+        except ValueError as error:
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is multiclass with "
+                f"{labels.classes.size} classes: {error}"
+            ) from None
         for name, why in _REFUSED.items():
             if getattr(config, name) is not None:
                 raise ValueError(
@@ -206,3 +212,11 @@ def read_problem(config: SearchConfig, y: ArrayLike) -> tuple[Problem, IntArray]
         return ClassProblem.of(config, labels), codes
     labels, codes = read_labels(y, pos_label=config.pos_label, null_class=config.null_class)
     return ThresholdProblem(labels), codes
+
+
+def serves_classes(metric: Any) -> bool:
+    """Whether a metric has a meaning for several classes that are all alike."""
+    try:
+        return bool(get_confusion_metric(metric))
+    except (TypeError, ValueError):
+        return False

@@ -352,7 +352,7 @@ def test_a_training_part_without_the_null_class_is_refused(data):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "multiclass with 4 classes. Use csf.CostSearch with null_class="),
+        ({}, "multiclass with 4 classes: 'f1' is a metric of two classes; for more, write 'f1_macro'"),
         ({"null_class": "fish"}, "null_class='fish' is not a label of y"),
         ({"null_class": "none", "pos_label": "bird"}, "pos_label='bird' and null_class='none' are both given"),
         (
