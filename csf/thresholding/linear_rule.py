@@ -13,7 +13,7 @@ from csf.thresholding._rule_kernels import decide_affine, decide_matrix
 if TYPE_CHECKING:
     from csf.metrics.confusion import ConfusionMetric
 
-__all__ = ["LinearRule", "confusion_of", "cross_fitted", "tune_rule"]
+__all__ = ["LinearRule", "Tally", "confusion_of", "counts_of", "cross_fitted", "tune_rule"]
 
 _STEPS = 40
 # Share of a new gradient in the rule: full steps jump between rules that are each best for the other's decisions.
@@ -112,13 +112,19 @@ class LinearRule:
         return self.scores(proba).argmax(axis=1)
 
 
+def counts_of(codes: IntArray, decided: IntArray, n_classes: int, weight: Array | None = None) -> Array:
+    """Weight of the entries of each true class (rows) about which each class is decided (columns)."""
+    counts = np.bincount(codes * n_classes + decided, weights=weight, minlength=n_classes**2)
+    return counts.reshape(n_classes, n_classes)
+
+
 def confusion_of(codes: IntArray, decided: IntArray, n_classes: int, weight: Array | None = None) -> Array:
     """Confusion matrix of decisions: shares of the weight, rows true and columns decided."""
-    counts = np.bincount(codes * n_classes + decided, weights=weight, minlength=n_classes**2)
+    counts = counts_of(codes, decided, n_classes, weight)
     total = counts.sum()
     if not total > 0.0:
         raise ValueError("a confusion matrix needs an entry that weighs something; got none")
-    return counts.reshape(n_classes, n_classes) / total
+    return counts / total
 
 
 def tune_rule(proba: Array, codes: IntArray, metric: ConfusionMetric, *, weight: Array | None = None) -> LinearRule:
@@ -128,7 +134,7 @@ def tune_rule(proba: Array, codes: IntArray, metric: ConfusionMetric, *, weight:
     of the metric at the confusion matrix of its own decisions, with damping; the best rule on the way is kept.
     """
     n_classes = proba.shape[1]
-    tally = _Tally(proba, codes, weight)
+    tally = Tally(proba, codes, weight)
     fixed = _fixed_gradient(metric, tally.shares)
     if fixed is not None:
         return fixed
@@ -152,7 +158,7 @@ def cross_fitted(
     proba: Array, codes: IntArray, metric: ConfusionMetric, groups: IntArray, *, weight: Array | None = None
 ) -> IntArray:
     """Decisions about each group of entries by the rule that is tuned on all the others."""
-    tally = _Tally(proba, codes, weight)
+    tally = Tally(proba, codes, weight)
     for group in np.unique(groups):
         held = groups == group
         others = np.where(held, 0.0, 1.0 if weight is None else weight)
@@ -160,7 +166,7 @@ def cross_fitted(
     return tally.decided
 
 
-class _Tally:
+class Tally:
     """Entries, and what a rule decides about those that weigh something."""
 
     def __init__(self, proba: Array, codes: IntArray, weight: Array | None) -> None:
