@@ -43,7 +43,8 @@ def outcomes(store: ScoreStore, row: ScoreRow) -> Array:
         parts = [np.where(cell, store.importance, 0.0) for cell in cells]
         return np.column_stack([np.bincount(store.samples, part, minlength=store.n_samples) for part in parts])
     counts = [np.bincount(store.samples[cell], minlength=store.n_samples) for cell in cells]
-    return np.column_stack(counts).astype(np.uint8 if store.repeats < 256.0 else np.int64)
+    # A byte each, where no sample is held out more often.
+    return np.column_stack(counts).astype(np.uint8 if np.max(counts) < 256 else np.int64)
 
 
 def influence(metric: Metric, outcome: Array, copies: IntArray) -> Array:
