@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from scipy.stats import beta, norm
+from sklearn.linear_model import LogisticRegression
 
-from csf.metrics import FBeta
+from csf import CostSearch
+from csf.metrics import FBeta, Metric
 from csf.resampling import Resampling, ScoreStore, assess, best_rows, mean_assessment
 from csf.resampling.draws import bootstrap_counts, draws_at_once, partition_counts
 from csf.thresholding import sweep
@@ -241,3 +243,17 @@ def test_intervals_cover(n_samples, pos, n_trials):
         low, high = assess(store, "f1", winner.key).score_interval
         inside.append(low <= true_f1(winner.threshold, pos) <= high)
     assert 0.82 <= np.mean(inside) <= 0.99
+
+
+class Root(Metric):
+    """A metric that has no value outside what a profile can be."""
+
+    def value(self, fn, fp, *, pos):
+        return np.sqrt((1 - fn / pos) * (1 - fp / (1 - pos)))
+
+
+def test_draws_have_no_more_errors_than_samples_however_shares_are_rounded():
+    y = np.arange(30) < 9
+    X = np.random.default_rng(0).normal(size=(30, 2)) + y[:, None]
+    search = CostSearch(LogisticRegression(), Root(), cv=2, param_grid=None, n_trials=2).fit(X, y)
+    assert np.isfinite([search.best_score_, search.corrected_score_, *search.score_interval_]).all()
