@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from csf._common.typing import Array, BoolArray, IntArray
+from csf._common.typing import Array, BoolArray, IntArray, Values
 from csf.resampling.draws import bootstrap_counts
 from csf.resampling.units import distinct
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.resampling.store import ScoreRow, ScoreStore
 
-__all__ = ["Judged", "decisions", "influence", "outcomes", "standard_error"]
+__all__ = ["Judged", "decisions", "influence", "outcomes", "shares", "standard_error"]
 
 # Relative step of the derivatives.
 _STEP = 1e-4
@@ -43,7 +43,8 @@ def outcomes(store: ScoreStore, row: ScoreRow) -> Array:
         parts = [np.where(cell, store.importance, 0.0) for cell in cells]
         return np.column_stack([np.bincount(store.samples, part, minlength=store.n_samples) for part in parts])
     counts = [np.bincount(store.samples[cell], minlength=store.n_samples) for cell in cells]
-    return np.column_stack(counts).astype(np.uint8 if store.repeats < 256.0 else np.int64)
+    # A byte each, where no sample is held out more often.
+    return np.column_stack(counts).astype(np.uint8 if np.max(counts) < 256 else np.int64)
 
 
 def influence(metric: Metric, outcome: Array, copies: IntArray) -> Array:
@@ -88,10 +89,19 @@ def standard_error(store: ScoreStore, row: ScoreRow, metric: Metric) -> float:
     return float(np.sqrt(store.copies @ influence(metric, outcomes(store, row), store.copies) ** 2))
 
 
+def shares(fn: Values, fp: Values, pos: float, neg: float) -> tuple[Values, Values, float]:
+    """Errors and positives as shares of all weight; rounding leaves no class more errors than it has."""
+    share = pos / (pos + neg)
+    return np.minimum(fn / (pos + neg), share), np.minimum(fp / (pos + neg), 1.0 - share), share
+
+
 def _value(metric: Metric, totals: Array) -> float:
     """Metric of the weights of true and false positives and negatives: tp, fn, fp, tn."""
-    tp, fn, fp, tn = totals / totals.sum()
-    return float(metric.value(fn, fp, pos=tp + fn)) if tp + fn > 0.0 and fp + tn > 0.0 else 0.0
+    tp, fn, fp, tn = totals
+    if tp + fn <= 0.0 or fp + tn <= 0.0:
+        return 0.0
+    fn, fp, pos = shares(fn, fp, tp + fn, fp + tn)
+    return float(metric.value(fn, fp, pos=pos))
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from csf._common.validation import check_count, check_fraction
 from csf.metrics import get_metric
 from csf.resampling._kernels import count_found
 from csf.resampling.draws import bootstrap_counts, draws_at_once, partition_counts
-from csf.resampling.outcomes import Judged, influence, outcomes
+from csf.resampling.outcomes import Judged, influence, outcomes, shares
 from csf.resampling.retuning import CodedRow, Retuned, class_weights, draw_weights, retune, retune_all
 from csf.resampling.units import Units, units_of
 
@@ -270,11 +270,10 @@ def interval(values: Array, level: float) -> tuple[float, float]:
 
 def _value(metric: Metric, tp: float, fp: float, pos: float, neg: float) -> float:
     """Metric of sums of weights; NaN where a class weighs nothing."""
-    total = pos + neg
     if pos <= 0.0 or neg <= 0.0:
         return np.nan
-    fn, fp = max(pos - tp, 0.0) / total, min(fp, neg) / total
-    return float(metric.value(fn, fp, pos=pos / total))
+    fn, fp, share = shares(max(pos - tp, 0.0), min(fp, neg), pos, neg)
+    return float(metric.value(fn, fp, pos=share))
 
 
 def _contenders(store: ScoreStore, metric: Metric, keep: Collection[TrialKey]) -> list[ScoreRow]:

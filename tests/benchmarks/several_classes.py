@@ -118,7 +118,11 @@ def measure(name, base, make, is_linear, X, y, seed, fold, train, test):
     predicted = search.predict(X_test)
     row["csf"], row["corrected"] = f1(predicted), 100 * search.corrected_score_
     row["low"], row["high"] = (100 * end for end in search.score_interval_)
-    row["best"], row["kind"], row["t"] = 100 * search.best_score_, search.rule_.kind, search.trials_[search.best_index_].t
+    row["best"], row["kind"], row["t"] = (
+        100 * search.best_score_,
+        search.rule_.kind,
+        search.trials_[search.best_index_].t,
+    )
     # The test part has a noise of its own, which the interval does not speak of.
     rng, values = np.random.default_rng(0), []
     for _ in range(200):
@@ -147,7 +151,9 @@ def report(rows):
 
 
 def _of_set(name, rows):
-    mean = {key: float(np.mean([row[key] for row in rows])) for key in ("argmax", "csf", "rival", "corrected", "seconds")}
+    mean = {
+        key: float(np.mean([row[key] for row in rows])) for key in ("argmax", "csf", "rival", "corrected", "seconds")
+    }
     wide = [(1.645 * row["test_error"]) for row in rows]
     covered = []
     for row, noise in zip(rows, wide):
@@ -172,7 +178,9 @@ def main():
     parser.add_argument("--sets", nargs="*", help="names of sets; all by default")
     parser.add_argument("--bases", nargs="*", default=list(bases()), help="logistic, lightgbm")
     parser.add_argument("--repeats", type=int, default=2, help="how often five outer folds are drawn")
-    parser.add_argument("--out", type=Path, help="file of figures, which is added to: what it has is not measured again")
+    parser.add_argument(
+        "--out", type=Path, help="file of figures, which is added to: what it has is not measured again"
+    )
     options = parser.parse_args()
     rows = json.loads(options.out.read_text()) if options.out and options.out.exists() else []
     done = {(row["set"], row["base"], row["seed"], row["fold"]) for row in rows}
