@@ -328,6 +328,7 @@ def test_functions_return_one_finite_number(value):
     [
         (lambda: ConfusionFunction("f1"), "function must be a function of a confusion matrix, got 'f1'"),
         (lambda: ConfusionFunction(np.sum, label=3), "label must be a text, got 3"),
+        (lambda: OfTwoClasses(BalancedAccuracy()), "confusion must be a csf.metrics.ConfusionMetric"),
         (lambda: MacroF(0.0), "beta must be positive"),
         (lambda: MicroF(-1.0), "beta must be positive"),
         (lambda: MicroF(null=-1), "null must be an int >= 0"),
