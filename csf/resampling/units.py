@@ -40,9 +40,9 @@ class Units:
 
     @property
     def pos(self) -> BoolArray:
-        """Class of each unit."""
+        """Class of each unit; with several labels whether it has any of them."""
         kind = np.zeros(self.copies.size, dtype=bool)
-        kind[self.samples] = self.is_pos
+        kind[self.samples[self.is_pos]] = True
         return kind
 
 
@@ -55,6 +55,8 @@ def units_of(store: ScoreStore, rows: Sequence[CodedRow]) -> tuple[Units, list[C
     columns += [np.append(row.codes, row.codes.dtype.type(0))[at] for row in rows for at in entries.T]
     columns += [(entries == store.is_pos.size).sum(axis=1)]
     columns += [] if importance is None else [importance[entries[:, 0]]]
+    if (store.is_pos != store.is_pos[entries[:, 0]][store.samples]).any():  # entries of a sample are several labels
+        columns += [np.append(store.is_pos, False)[at] for at in entries.T[1:]]
     order, starts = distinct(columns, np.flatnonzero(copies > 0))
     at = entries[order[starts]]
     unit, used = np.repeat(np.arange(starts.size), at.shape[1]), at.ravel() < store.is_pos.size

@@ -16,7 +16,9 @@ from csf._common.sklearn import CallbackSupportMixin, open_callback_context, pas
 from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_, Samples
 from csf._common.validation import check_class_weights, check_samples
 from csf.errors.profile import ErrorProfile
+from csf.metrics.labels import is_label_metric
 from csf.resampling import MAX_BYTES
+from csf.samples.label_matrix import has_several_columns
 from csf.samples.labels import read_labels
 from csf.samples.task import Task
 from csf.search.calibration import calibration_split, certified
@@ -24,6 +26,8 @@ from csf.search.config import SearchConfig
 from csf.search.deadline import Deadline
 from csf.search.defaults import AUTO, margin_of
 from csf.search.fitted import FittedSearch
+from csf.search.label_rule import LabelsRule
+from csf.search.labels import LabelSearch, value_of_labels
 from csf.search.local import LocalTrainer
 from csf.search.loop import SearchLoop
 from csf.search.outcome import SearchOutcome, conclude
@@ -359,6 +363,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         config = SearchConfig.of(self)
         deadline = None if config.time_limit is None else Deadline(config.time_limit)
         X, y = check_samples(X, y)
+        if has_several_columns(y):
+            LabelSearch(self, config, X, y, sample_weight, fit_params).fit(deadline)
+            return self
         labels, codes = read_labels(y, pos_label=config.pos_label, null_class=config.null_class)
         task = Task(X, codes, check_class_weights(sample_weight, codes > 0), fit_params, labels)
         task, calibration = (task, None) if config.confidence is None else calibration_split(config, task)
@@ -528,16 +535,23 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     def _errors(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> ErrorProfile:
         return ErrorProfile.from_classes(y, predicted, null_class=self.null_class_, sample_weight=sample_weight)
 
+    def _value(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
+        if predicted.ndim == 2:
+            return value_of_labels(self.metric, y, predicted, sample_weight)
+        return super()._value(y, predicted, sample_weight)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self.null_class is not None
+        tags.classifier_tags.multi_label = is_label_metric(self.metric)
         return tags
 
 
 def _rule_of(found: SearchOutcome, estimator: Estimator, known: Array, names: Array, null: Label) -> ThresholdRule:
-    """What predicts with the winner."""
+    """What predicts with the winner; of several labels there is an estimator for each."""
     config = found.config
-    return ThresholdRule.of(
+    kind: Any = LabelsRule if isinstance(estimator, list) else ThresholdRule
+    return kind.of(
         estimator,
         known=known,
         names=names,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array
-from csf.resampling import AssessedMixin
+from csf.resampling import AssessedMixin, Assessment, mean_assessment
 from csf.search.outcome import SearchOutcome, curve_of, moved_to
 from csf.search.shown import ReportMixin
 
@@ -24,6 +24,7 @@ __all__ = ["FittedSearch"]
 class FittedSearch(ReportMixin, AssessedMixin):
     """Results of `csf.CostSearch` and `csf.dask.DaskCostSearch`, described there."""
 
+    searches_: list[Self]
     n_features_in_: int
     feature_names_in_: Array
 
@@ -53,6 +54,25 @@ class FittedSearch(ReportMixin, AssessedMixin):
             self.best_index_at_prevalence_, self.score_at_prevalence_ = found.moved_best
         if found.store is not None:
             self._keep_scores(found.store, found.metric, found.key, found.config.random_state, found.decided)
+
+    def assess(self) -> Assessment:
+        """Corrected score with its bootstrap, see `csf.resampling.assess`; the mean of those of ``searches_``.
+
+        Returns
+        -------
+        Assessment
+            Computed once, from the held-out scores that ``fit`` kept.
+        """
+        if hasattr(self, "searches_") and "_assessment" not in vars(self):
+            self._assessment = mean_assessment([search.assess() for search in self.searches_])
+        return super().assess()
+
+    def _of_one_search(self) -> SearchOutcome:
+        """What was found; a ValueError where each label has a search of its own."""
+        check_is_fitted(self, "trials_")
+        if hasattr(self, "searches_"):
+            raise ValueError("each label has a search of its own; ask searches_[k] for that of one label")
+        return self._outcome
 
     @property
     def _predicting(self) -> ThresholdRule:
@@ -100,10 +120,9 @@ class FittedSearch(ReportMixin, AssessedMixin):
         Raises
         ------
         ValueError
-            If the share is not in (0, 1), or no threshold is tuned.
+            If the share is not in (0, 1), no threshold is tuned, or there are several labels.
         """
-        check_is_fitted(self, "trials_")
-        found, moved = moved_to(self._outcome, pos), copy.copy(self)
+        found, moved = moved_to(self._of_one_search(), pos), copy.copy(self)
         for name in ("guarantee_", "held_out_", "_assessed", "_assessment"):
             vars(moved).pop(name, None)
         moved._publish(found, None if self._rule is None else replace(self._rule, threshold=found.threshold))
@@ -122,8 +141,8 @@ class FittedSearch(ReportMixin, AssessedMixin):
         ValueError
             If the base's own decisions were kept (``threshold=None``).
         """
-        check_is_fitted(self, "trials_")
-        row, store = self._outcome.row, self._outcome.store
+        found = self._of_one_search()
+        row, store = found.row, found.store
         assert store is not None, "there is a row of it"
         return curve_of(store, row)
 
@@ -153,7 +172,7 @@ class FittedSearch(ReportMixin, AssessedMixin):
         >>> bool(frame.loc[frame["winner"], "pooled_test_score"].item() == frame["pooled_test_score"].max())
         True
         """
-        check_is_fitted(self, "trials_")
+        self._of_one_search()
         try:
             import pandas
         except ImportError as error:
