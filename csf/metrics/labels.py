@@ -16,7 +16,7 @@ from csf.metrics.registry import get_metric
 if TYPE_CHECKING:
     from csf._common.typing import Array, BoolArray
 
-__all__ = ["LabelMetric", "get_label_metric", "is_label_metric", "row_values"]
+__all__ = ["LabelMetric", "get_label_metric", "is_label_metric"]
 
 AVERAGES = ("macro", "micro", "samples")
 
@@ -65,6 +65,12 @@ class LabelMetric:
         return self.metric
 
     @property
+    def beta(self) -> float:
+        """Of F-beta."""
+        assert isinstance(self.metric, FBeta), "the mean over samples is of no other"
+        return self.metric.beta
+
+    @property
     def name(self) -> str:
         """Name of the metric and its average, such as ``"f1_macro"``."""
         return f"{self.of_one.name}_{self.average}"
@@ -87,7 +93,7 @@ class LabelMetric:
         truth, found = np.asarray(y_true) > 0, np.asarray(y_pred) > 0
         if self.average == "samples":
             cells = [(a & b).sum(axis=1) for a, b in ((truth, found), (truth, ~found), (~truth, found))]
-            return float(np.average(row_values(*cells, _beta(self.of_one)), weights=sample_weight))
+            return float(np.average(_row_values(*cells, self.beta), weights=sample_weight))
         if self.average == "micro":
             weight = None if sample_weight is None else np.repeat(sample_weight, truth.shape[1])
             return self._one(truth.ravel(), found.ravel(), weight)
@@ -97,16 +103,11 @@ class LabelMetric:
         return self.of_one.of(ErrorProfile.from_masks(truth, found, sample_weight=weight))
 
 
-def row_values(tp: Any, fn: Any, fp: Any, beta: float) -> Array:
+def _row_values(tp: Any, fn: Any, fp: Any, beta: float) -> Array:
     """F-beta of numbers of labels: found ones, missed ones, wrong ones; 1 where there are none of any."""
     b = 1.0 + beta**2
     total = b * tp + (b - 1.0) * fn + fp
     return np.divide(b * tp, total, out=np.ones(np.shape(total)), where=total > 0)
-
-
-def _beta(metric: Metric) -> float:
-    assert isinstance(metric, FBeta), "LabelMetric allows no other"
-    return metric.beta
 
 
 def get_label_metric(metric: Any) -> LabelMetric:

@@ -106,6 +106,8 @@ def _table(y: Any) -> tuple[Array, Array]:
 def _codes(values: Array, name: Any) -> Array:
     """Codes of one label; a ValueError that names the column if it is none."""
     try:
+        if values.dtype.kind not in "biuf" and any(isinstance(value, str) for value in values.tolist()):
+            raise ValueError
         numbers = values.astype(np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"column {name!r} of y holds {values.tolist()[0]!r}; {_ACCEPTED}") from None

@@ -393,7 +393,13 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         return self
 
     def _searched(
-        self, config: SearchConfig, task: Task, prepared: Prepared, deadline: Deadline | None, max_bytes: int
+        self,
+        config: SearchConfig,
+        task: Task,
+        prepared: Prepared,
+        deadline: Deadline | None,
+        max_bytes: int,
+        judge: Callable[..., SearchOutcome] = conclude,
     ) -> tuple[SearchOutcome, ThresholdRule | None, float]:
         """Outcome of the search, what predicts with its winner, and the seconds of the last training."""
         fit_params, split_params = self._route(task.fit_params)
@@ -422,9 +428,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
             n_settings=1 if config.param_grid == AUTO else None,
         )
         stopped, margin = loop.run(), margin_of(config.threshold, fast=plan.fast)
-        found = conclude(
-            config, plan.studies, plan.settings, len(plan.splits), loop.store, margin=margin, stopped=stopped
-        )
+        found = judge(config, plan.studies, plan.settings, len(plan.splits), loop.store, margin=margin, stopped=stopped)
         # The last training is the largest: what the folds and their trainers hold is let go before it.
         plan = replace(plan, folds=[])
         del loop, trainer

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array
-from csf.resampling import AssessedMixin, Assessment, mean_assessment
+from csf.resampling import AssessedMixin, Assessment
+from csf.search.labels import assess_labels
 from csf.search.outcome import SearchOutcome, curve_of, moved_to
 from csf.search.shown import ReportMixin
 
@@ -56,15 +57,17 @@ class FittedSearch(ReportMixin, AssessedMixin):
             self._keep_scores(found.store, found.metric, found.key, found.config.random_state, found.decided)
 
     def assess(self) -> Assessment:
-        """Corrected score with its bootstrap, see `csf.resampling.assess`; the mean of those of ``searches_``.
+        """Corrected score with its bootstrap, see `csf.resampling.assess`.
 
         Returns
         -------
         Assessment
             Computed once, from the held-out scores that ``fit`` kept.
         """
-        if hasattr(self, "searches_") and "_assessment" not in vars(self):
-            self._assessment = mean_assessment([search.assess() for search in self.searches_])
+        if hasattr(self, "label_names_") and "_assessment" not in vars(self):
+            found = assess_labels(self)
+            if found is not None:
+                self._assessment = found
         return super().assess()
 
     def _of_one_search(self) -> SearchOutcome:
@@ -122,7 +125,10 @@ class FittedSearch(ReportMixin, AssessedMixin):
         ValueError
             If the share is not in (0, 1), no threshold is tuned, or there are several labels.
         """
-        found, moved = moved_to(self._of_one_search(), pos), copy.copy(self)
+        check_is_fitted(self, "trials_")
+        if hasattr(self, "label_names_"):
+            raise ValueError("y has several labels a sample, and no single share of positives")
+        found, moved = moved_to(self._outcome, pos), copy.copy(self)
         for name in ("guarantee_", "held_out_", "_assessed", "_assessment"):
             vars(moved).pop(name, None)
         moved._publish(found, None if self._rule is None else replace(self._rule, threshold=found.threshold))

@@ -15,22 +15,25 @@ from sklearn.utils import check_random_state
 from csf._common.sklearn import clone, last_step, pass_on_features
 from csf._common.validation import check_weights
 from csf.metrics.labels import LabelMetric, get_label_metric
-from csf.resampling import MAX_BYTES
+from csf.resampling import MAX_BYTES, Assessment, mean_assessment
+from csf.resampling.rows import assess_rows
 from csf.samples.label_matrix import LabelMatrix, label_strata, read_codes
 from csf.samples.splits import resolve_splits
 from csf.samples.task import Task
 from csf.search.defaults import cv_of, has_fast_solver, split_seed
+from csf.search.label_rows import conclude_rows
 from csf.search.label_rule import LabelsRule
+from csf.search.outcome import SearchOutcome, conclude
 from csf.search.prefit import is_prefit
+from csf.strategies import Ladder
 from csf.trainers import Prepared
 
 if TYPE_CHECKING:
     from csf._common.typing import Array, Estimator, IntArray, Samples
     from csf.search.config import SearchConfig
     from csf.search.deadline import Deadline
-    from csf.search.outcome import SearchOutcome
 
-__all__ = ["LabelSearch", "common_splits", "mean_of_searches", "search_one", "value_of_labels"]
+__all__ = ["LabelSearch", "assess_labels", "common_splits", "mean_of_searches", "search_one", "value_of_labels"]
 
 # Seconds that a search is given where no time is left: it then trains at equal costs alone.
 _NO_TIME = 1e-3
@@ -67,6 +70,7 @@ class LabelSearch:
         tell = self._one_by_one() if self.aim.average == "macro" else self._together(deadline)
         try:
             search.classes_, search.label_names_ = np.arange(labels.n_labels), labels.names
+            search.pos_label_ = search.null_class_ = None
             search.class_count_ = labels.codes.sum(axis=0, dtype=np.int64)
             tell()
         except BaseException:
@@ -87,9 +91,13 @@ class LabelSearch:
         return partial(_tell_searches, search, labels.given(searches))
 
     def _together(self, deadline: Deadline | None) -> Callable[[], None]:
-        search, labels = self.search, self.labels
+        search, labels, config, judge = self.search, self.labels, self.config, conclude
+        if self.aim.average == "samples":
+            # A mean over rows has no costs that aim at a level of it: those of all trainings are equal.
+            config = replace(config, strategy=Ladder(1))
+            judge = partial(conclude_rows, n_labels=labels.n_labels, beta=self.aim.beta)
         task = Task(self.X, self.codes, self.weight, self.fit_params)
-        found, rule, seconds = search._searched(self.config, task, self.prepared, deadline, MAX_BYTES)
+        found, rule, seconds = search._searched(config, task, self.prepared, deadline, MAX_BYTES, judge)
         if rule is not None:
             rule = replace(rule, rules=tuple(labels.given(list(rule.rules))))
         return partial(_tell_together, search, found, rule, seconds)
@@ -188,6 +196,17 @@ def _check_splits(splits: list[tuple[IntArray, IntArray]], labels: LabelMatrix) 
                 f"split {number} of cv trains on samples all of which have {int(learnt[0, at])} in column "
                 f"{labels.names.tolist()[at]!r} of y; use fewer folds, or leave that column out"
             )
+
+
+def assess_labels(search: Estimator) -> Assessment | None:
+    """Assessment of a mean over labels or over rows; ``None`` where all labels together are one problem."""
+    aim = get_label_metric(search.metric)
+    if aim.average == "macro":
+        return mean_assessment([each.assess() for each in search.searches_])
+    if aim.average == "micro":
+        return None
+    _, winner, random_state, _ = search._assessed
+    return assess_rows(search.held_out_, len(search.classes_), aim.beta, winner, random_state)
 
 
 def value_of_labels(metric: Any, y: Any, predicted: Array, sample_weight: Any) -> float:
