@@ -44,13 +44,18 @@ def winner_of(search: CostSearch) -> Winner:
     TypeError
         If it is no search, or its winner has no scores.
     ValueError
-        If it has several classes, or was fitted with ``refit=False``.
+        If it has several classes or labels, or was fitted with ``refit=False``.
     """
     if not isinstance(search, CostSearch):
         raise TypeError(f"search must be a fitted csf.CostSearch, got {search!r}")
     check_is_fitted(search, "trials_")
     if not hasattr(search, "best_estimator_"):
         raise ValueError("this CostSearch was fitted with refit=False and has no model to export; use refit=True")
+    if hasattr(search, "label_names_"):
+        raise ValueError(
+            f"the search has {len(search.classes_)} labels a sample, each with a model of its own; export "
+            "searches_[k], which metric='f1_macro' gives, or best_estimator_.estimators_ with best_threshold_"
+        )
     if search.pos_label_ is None:
         raise ValueError(
             f"the search knows {len(search.classes_)} classes; a single cut tells two apart. Export best_estimator_ "

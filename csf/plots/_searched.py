@@ -107,6 +107,8 @@ def study_of(search: FittedSearch, setting: int | None = None) -> Told:
     if not is_search(search):
         raise TypeError(f"from_estimator needs a fitted csf.CostSearch, got {search!r}")
     check_is_fitted(search, "trials_")
+    if hasattr(search, "searches_"):
+        raise TypeError("each label has a search of its own; draw searches_[k] for one label k")
     if setting is None:
         setting = search.trials_[search.best_index_].setting
     if setting is None or not 0 <= setting < len(search.studies_):

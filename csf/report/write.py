@@ -79,6 +79,11 @@ def write_report(
     search = search if to_local is None else to_local()
     if not (is_search(search) or is_macro_search(search)):
         raise TypeError(f"search must be a fitted csf.CostSearch or csf.MacroCostSearch, got {search!r}")
+    if hasattr(search, "label_names_"):
+        raise ValueError(
+            "the search has several labels a sample, and a report is of one; fit and report a column of y by itself, "
+            "or report searches_[k], which metric='f1_macro' gives"
+        )
     check_is_fitted(search, "best_score_")
     held = held_out(search, X, y, sample_weight, rivals)
     facts = {str(name): str(value) for name, value in (facts or {}).items()}

@@ -4,7 +4,17 @@ import numpy as np
 
 from csf._common.compiled import njit
 
-__all__ = ["best_ratios", "candidate_cuts", "code_samples", "count_drawn", "count_found", "middle_of_ties", "sums_at"]
+__all__ = [
+    "add_gains",
+    "best_ratios",
+    "candidate_cuts",
+    "code_samples",
+    "count_drawn",
+    "count_found",
+    "middle_of_ties",
+    "row_gains",
+    "sums_at",
+]
 
 
 @njit(cache=True)
@@ -129,3 +139,39 @@ def count_found(codes, is_pos, weight, cuts):
             if codes[i] <= cuts[draw]:
                 sums[kind, draw] += weight[i, draw]
     return sums
+
+
+@njit(cache=True)
+def row_gains(order, is_pos, n_labels, squared_beta, gains):
+    """Write by how much finding each entry, after those before it in ``order``, moves the F-beta of its row.
+
+    Entries are the labels of a row, then those of the next one. F-beta of a row without labels is 1 while nothing is
+    found in it.
+    """
+    n_rows = is_pos.shape[0] // n_labels
+    below, hits, value = np.zeros(n_rows), np.zeros(n_rows), np.zeros(n_rows)
+    for entry in range(is_pos.shape[0]):
+        if is_pos[entry]:
+            below[entry // n_labels] += squared_beta
+    for row in range(n_rows):
+        value[row] = 1.0 if below[row] == 0.0 else 0.0
+    for entry in order:
+        row = entry // n_labels
+        below[row] += 1.0
+        if is_pos[entry]:
+            hits[row] += 1.0
+        new = (1.0 + squared_beta) * hits[row] / below[row]
+        gains[entry] = new - value[row]
+        value[row] = new
+
+
+@njit(cache=True)
+def add_gains(codes, gains, samples, counts, sums):
+    """Add to ``sums``, of a row for each cut and a column for each draw, what the entries gain that a cut finds first.
+
+    ``counts`` has a row for each sample and a column for each draw.
+    """
+    for i in range(codes.shape[0]):
+        code, sample = np.int64(codes[i]), samples[i]
+        for draw in range(counts.shape[1]):
+            sums[code, draw] += gains[i] * counts[sample, draw]

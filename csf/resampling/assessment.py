@@ -172,6 +172,7 @@ class AssessedMixin:
     """
 
     held_out_: Any
+    _question: Question
 
     def _keep_scores(self, store: EntryStore[Any], question: Question) -> None:
         """Keep held-out scores and what is asked about them."""
@@ -192,9 +193,9 @@ class AssessedMixin:
             If the classifier is not fitted.
         """
         if "_assessment" not in vars(self):
-            if not hasattr(self, "held_out_"):
+            if not hasattr(self, "_question"):
                 raise NotFittedError(f"this {type(self).__name__} is not fitted, or was fitted without held-out data")
-            self._assessment = self._question.answer(self.held_out_)
+            self._assessment = self._question.answer(getattr(self, "held_out_", None))
         return self._assessment
 
     @property

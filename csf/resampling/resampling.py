@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.resampling.store import ScoreRow, ScoreStore, TrialKey
 
-__all__ = ["LARGE", "N_DRAWS", "N_DRAWS_OF_MANY", "Resampling", "Rule", "best_rows", "interval"]
+__all__ = ["LARGE", "N_DRAWS", "N_DRAWS_OF_MANY", "Resampling", "Rule", "best_rows", "interval", "thirds_left_out"]
 
 # Values and violations of all rows on all draws -> place of the row that wins on each draw.
 Rule: TypeAlias = Callable[[Array, Array], IntArray]
@@ -208,9 +208,7 @@ class Resampling:
     @cached_property
     def partitions(self) -> Array:
         """Draws of two thirds of the samples, of shape (n_units, n_draws): each three leave out every sample once."""
-        units = self.units
-        repeats = _REPEATS if units.copies.sum() <= LARGE else _REPEATS_OF_MANY
-        return partition_counts(units.kinds, units.copies, _PARTS, repeats, self.random_state)
+        return thirds_left_out(self.units, self.random_state)
 
     @cached_property
     def corrected_score(self) -> float:
@@ -256,6 +254,12 @@ class Resampling:
             Value on each draw minus the mean of all.
         """
         return Judged.of(self.store, self.store[winner], self.metric).errors(self.n_draws, self.random_state)
+
+
+def thirds_left_out(units: Units, random_state: int) -> Array:
+    """Draws of two thirds of the samples, of shape (n_units, n_draws): each three leave out every sample once."""
+    repeats = _REPEATS if units.copies.sum() <= LARGE else _REPEATS_OF_MANY
+    return partition_counts(units.kinds, units.copies, _PARTS, repeats, random_state)
 
 
 def interval(values: Array, level: float) -> tuple[float, float]:

@@ -45,9 +45,9 @@ class Units:
 
     @property
     def kinds(self) -> Array:
-        """Class of each unit."""
+        """Class of each unit; with several labels whether it has any of them."""
         kind = np.zeros(self.copies.size, dtype=self.truth.dtype)
-        kind[self.samples] = self.truth
+        np.maximum.at(kind, self.samples, self.truth)
         return kind
 
 
@@ -66,6 +66,8 @@ def grouped(store: EntryStore[Any], said: Sequence[Array]) -> tuple[Units, IntAr
     columns += [np.append(values, values.dtype.type(0))[at] for values in said for at in entries.T]
     columns += [(entries == store.truth.size).sum(axis=1)]
     columns += [] if importance is None else [importance[entries[:, 0]]]
+    if (store.truth != store.truth[entries[:, 0]][store.samples]).any():  # entries of a sample are several labels
+        columns += [np.append(store.truth, False)[at] for at in entries.T[1:]]
     order, starts = distinct(columns, np.flatnonzero(copies > 0))
     at = entries[order[starts]]
     unit, used = np.repeat(np.arange(starts.size), at.shape[1]), at.ravel() < store.truth.size

@@ -13,7 +13,7 @@ from csf._common.sklearn import safe_indexing, slice_params
 from csf._common.typing import Array, BoolArray, IntArray, Samples
 from csf.samples.task import Task
 
-__all__ = ["Fold", "bound_share", "make_folds"]
+__all__ = ["Fold", "LabelFold", "bound_share", "make_folds"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,14 +46,19 @@ class Fold:
         return self.given
 
     @cached_property
+    def _alike(self) -> Fold | None:
+        """Fold of the same rows whose slices of the samples serve this one too, see `LabelFold`."""
+        return None
+
+    @cached_property
     def X_train(self) -> Samples:
         """Samples to train on."""
-        return safe_indexing(self.task.X, self.train)
+        return safe_indexing(self.task.X, self.train) if self._alike is None else self._alike.X_train
 
     @cached_property
     def X_test(self) -> Samples:
         """Samples held out."""
-        return safe_indexing(self.task.X, self.test)
+        return safe_indexing(self.task.X, self.test) if self._alike is None else self._alike.X_test
 
     @cached_property
     def y_train(self) -> IntArray:
@@ -130,6 +135,45 @@ class Fold:
         return fold
 
 
+class LabelFold(Fold):
+    """One split of a task with several labels: its entries are all labels of a row, then those of the next row.
+
+    ``train`` and ``test`` have the row of each entry, so that entries of a row are one sample to whoever draws samples.
+    """
+
+    @classmethod
+    def of(cls, task: Task, train: IntArray, test: IntArray) -> LabelFold:
+        """Fold of the rows of a split."""
+        return cls(task, *(np.repeat(rows, task.codes.shape[1]) for rows in (train, test)))
+
+    @cached_property
+    def columns(self) -> list[Fold]:
+        """The fold of each label, with slices of the samples that all of them share."""
+        n_labels = self.task.codes.shape[1]
+        folds = [Fold(task, self.train[::n_labels], self.test[::n_labels]) for task in self.task.columns]
+        for fold in folds[1:]:
+            vars(fold)["_alike"] = folds[0]
+        return folds
+
+    def _codes(self, rows: IntArray) -> IntArray:
+        codes = self.task.codes
+        return codes[rows[:: codes.shape[1]]].ravel().astype(np.int64)
+
+    @cached_property
+    def y_train(self) -> IntArray:
+        """Targets of the entries to train on."""
+        return self._codes(self.train)
+
+    @cached_property
+    def y_test(self) -> IntArray:
+        """Targets of the entries held out."""
+        return self._codes(self.test)
+
+    @property
+    def _targets(self) -> IntArray:
+        return self.y_train
+
+
 def make_folds(task: Task, splits: Iterable[tuple[IntArray, IntArray]]) -> list[Fold]:
     """Folds of all splits.
 
@@ -145,7 +189,8 @@ def make_folds(task: Task, splits: Iterable[tuple[IntArray, IntArray]]) -> list[
     list of Fold
         In the order of the splits.
     """
-    return [Fold(task, train, test) for train, test in splits]
+    made = Fold if task.codes.ndim == 1 else LabelFold.of
+    return [made(task, train, test) for train, test in splits]
 
 
 def bound_share(folds: list[Fold], *, on_train: bool) -> float:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
 from csf._common.typing import Array, IntArray, Samples
+from csf.samples.label_matrix import label_strata
 from csf.samples.labels import Labels
 
 __all__ = ["Task"]
@@ -24,7 +26,7 @@ class Task:
         Samples.
     codes : ndarray of int, shape (n_samples,)
         Targets: 0 where there is nothing to find, 1 for the positive class or 1, 2, … for several; or codes of classes
-        that are all alike.
+        that are all alike. Of shape (n_samples, n_labels), 0 and 1 alone, for several labels a sample.
     weight : ndarray of shape (n_samples,), default=None
         The user's weights.
     fit_params : mapping, default={}
@@ -58,3 +60,13 @@ class Task:
     def several(self) -> bool:
         """Whether there are more than two classes."""
         return bool(self.codes.max() > 1)
+
+    @property
+    def strata(self) -> Array:
+        """What splitters stratify by: the user's labels, as everywhere else, or one that stands for several labels."""
+        return label_strata(self.codes) if self.codes.ndim == 2 else self.user_labels.decode(self.codes)
+
+    @cached_property
+    def columns(self) -> list[Self]:
+        """The task of each of several labels, the same object each time."""
+        return [replace(self, codes=codes.astype(np.int64)) for codes in self.codes.T]

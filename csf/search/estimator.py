@@ -15,7 +15,9 @@ from csf._common.sklearn import CallbackSupportMixin, open_callback_context, pas
 from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_, Samples
 from csf._common.validation import check_samples
 from csf.errors.profile import ErrorProfile
+from csf.metrics.labels import is_label_metric
 from csf.resampling import MAX_BYTES
+from csf.samples.label_matrix import has_several_columns
 from csf.samples.task import Task
 from csf.search.calibration import calibration_split, certified
 from csf.search.class_outcome import ClassOutcome
@@ -23,6 +25,7 @@ from csf.search.config import SearchConfig
 from csf.search.deadline import Deadline
 from csf.search.defaults import AUTO
 from csf.search.fitted import FittedSearch
+from csf.search.labels import LabelSearch, value_of_labels
 from csf.search.local import LocalTrainer
 from csf.search.loop import SearchLoop
 from csf.search.plan import Plan, make_plan, open_checkpoint
@@ -356,6 +359,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         config = SearchConfig.of(self)
         deadline = None if config.time_limit is None else Deadline(config.time_limit)
         X, y = check_samples(X, y)
+        if has_several_columns(y):
+            LabelSearch(self, config, X, y, sample_weight, fit_params).fit(deadline)
+            return self
         problem, codes = read_problem(config, y)
         labels = problem.labels
         task = Task(X, codes, problem.weights(sample_weight, codes), fit_params, labels)
@@ -513,6 +519,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         return self._predicting.predict_proba(X)
 
     def _value(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
+        if predicted.ndim == 2:
+            return value_of_labels(self.metric, y, predicted, sample_weight)
         if isinstance(self._outcome, ClassOutcome):
             return self._outcome.value_of(y, predicted, self.classes_, sample_weight)
         return super()._value(y, predicted, sample_weight)
@@ -523,6 +531,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self.null_class is not None or serves_classes(self.metric)
+        tags.classifier_tags.multi_label = is_label_metric(self.metric)
         return tags
 
 

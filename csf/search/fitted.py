@@ -26,6 +26,7 @@ __all__ = ["FittedSearch"]
 class FittedSearch(ReportMixin, AssessedMixin):
     """Results of `csf.CostSearch` and `csf.dask.DaskCostSearch`, described there."""
 
+    searches_: list[Self]
     n_features_in_: int
     feature_names_in_: Array
 
@@ -45,6 +46,13 @@ class FittedSearch(ReportMixin, AssessedMixin):
             self.best_threshold_ = rule.threshold
         if found.store is not None:
             self._keep_scores(found.store, found.question)
+
+    def _of_one_search(self) -> Any:
+        """What was found; a ValueError where each label has a search of its own."""
+        check_is_fitted(self, "trials_")
+        if hasattr(self, "searches_"):
+            raise ValueError("each label has a search of its own; ask searches_[k] for that of one label")
+        return self._outcome
 
     @property
     def _predicting(self) -> Any:
@@ -92,10 +100,10 @@ class FittedSearch(ReportMixin, AssessedMixin):
         Raises
         ------
         ValueError
-            If the share is not in (0, 1), or no threshold is tuned.
+            If the share is not in (0, 1), no threshold is tuned, or there are several labels.
         """
         check_is_fitted(self, "trials_")
-        (found, rule), moved = self._outcome.moved(pos, self._rule), copy.copy(self)
+        (found, rule), moved = self._of_one_search().moved(pos, self._rule), copy.copy(self)
         for name in ("guarantee_", "held_out_", "_question", "_assessment"):
             vars(moved).pop(name, None)
         moved._publish(found, rule)
@@ -114,8 +122,7 @@ class FittedSearch(ReportMixin, AssessedMixin):
         ValueError
             If the base's own decisions were kept (``threshold=None``).
         """
-        check_is_fitted(self, "trials_")
-        return self._outcome.curve()
+        return self._of_one_search().curve()
 
     def trials_frame(self) -> Any:
         """The trials as a pandas frame, one row each.
@@ -143,7 +150,7 @@ class FittedSearch(ReportMixin, AssessedMixin):
         >>> bool(frame.loc[frame["winner"], "pooled_test_score"].item() == frame["pooled_test_score"].max())
         True
         """
-        check_is_fitted(self, "trials_")
+        self._of_one_search()
         try:
             import pandas
         except ImportError as error:

@@ -8,21 +8,22 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.sklearn import DocLinkMixin, clone
-from csf._common.typing import Array, BoolArray, Samples
+from csf._common.typing import Array, Samples
 from csf._common.validation import check_labels, check_n_jobs, check_samples, check_weights
+from csf._common.warn import warn
 from csf.errors.profile import ErrorProfile
-from csf.metrics import get_metric
+from csf.metrics import FBeta, get_metric
 from csf.resampling import MAX_BYTES, mean_assessment
 from csf.samples.features import Features
-from csf.samples.splits import resolve_splits
-from csf.search.defaults import cv_of, has_fast_solver, split_seed
+from csf.samples.label_matrix import has_several_columns
 from csf.search.estimator import CostSearch
+from csf.search.labels import common_splits, mean_of_searches, search_one
 from csf.search.prefit import is_prefit
 from csf.search.shown import ReportMixin
 from csf.thresholding._calibration import fit_calibrator
@@ -86,9 +87,15 @@ class MacroCostSearch(ReportMixin, DocLinkMixin, ClassifierMixin, MetaEstimatorM
     n_features_in_, feature_names_in_ : int, ndarray of str
         Number and names of the features, where the base tells them.
 
+    Warns
+    -----
+    FutureWarning
+        In ``fit``, where ``y`` has more than two classes: see below.
+
     See Also
     --------
-    CostSearch : With ``null_class`` it searches the F-measure of several classes together.
+    CostSearch : Searches macro averages of several classes (``metric="f1_macro"``), and of several labels a sample, by
+        the decisions that it makes. With ``null_class`` it searches the F-measure of several classes together.
 
     Notes
     -----
@@ -156,28 +163,39 @@ class MacroCostSearch(ReportMixin, DocLinkMixin, ClassifierMixin, MetaEstimatorM
         self._check_search()
         check_n_jobs(self.n_jobs)
         X, y = check_samples(X, y)
+        if has_several_columns(y):
+            raise ValueError(
+                "y has several columns, and MacroCostSearch is for one class a sample; several labels are searched by "
+                f"csf.CostSearch(base, {self._average!r})"
+            )
         y, self.classes_ = check_labels(y)
+        if self.classes_.size > 2:
+            warn(
+                "MacroCostSearch is deprecated for one of several classes a sample: it maximises the decisions of each "
+                f"class for itself, and not those of predict. Use csf.CostSearch(base, {self._average!r}), or another "
+                "metric of several classes",
+                FutureWarning,
+            )
         weight = check_weights(sample_weight, y.shape[0])
-        seed = self.search.random_state
-        state = None if seed is None else check_random_state(seed)
-        groups = {"groups": fit_params["groups"]} if "groups" in fit_params else {}
-        fast = has_fast_solver(self.search.base, self.search.engine)
-        cv = cv_of(self.search.cv, y, fast=fast, random_state=state)
-        splits = resolve_splits(cv, X, y, random_state=split_seed(state), split_params=groups)
-        seed = None if state is None else int(state.randint(np.iinfo(np.int32).max))
+        splits, seed, rest = common_splits(self.search, X, y, fit_params)
         each = clone(self.search).set_params(cv=splits, random_state=seed)
-        rest = {name: value for name, value in fit_params.items() if name != "groups"}
         # The first class prepares the samples; the others, which may run at the same time, find all of it there.
         prepared = Prepared(labels=np.searchsorted(self.classes_, y))
         share = MAX_BYTES // self.classes_.size
-        first = _fit_one(each, X, y == self.classes_[0], weight, rest, prepared, share)
+        first = search_one(each, X, y == self.classes_[0], weight, rest, prepared, share)
         others: Any = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_fit_one)(each, X, y == label, weight, rest, prepared, share) for label in self.classes_[1:]
+            delayed(search_one)(each, X, y == label, weight, rest, prepared, share) for label in self.classes_[1:]
         )
         self._report([first, *others])
         if self.search.refit:
             self._scale(X, y, weight)
         return self
+
+    @property
+    def _average(self) -> str:
+        """Name of the average that `csf.CostSearch` searches."""
+        metric = get_metric(self.search.metric)
+        return f"{metric.name}_macro" if isinstance(metric, FBeta) else "f1_macro"
 
     def _scale(self, X: Samples, y: Array, weight: Array | None) -> None:
         """Find how fast the log-odds of each class grow with its score, so that scores of all classes compare."""
@@ -214,14 +232,9 @@ class MacroCostSearch(ReportMixin, DocLinkMixin, ClassifierMixin, MetaEstimatorM
 
     def _report(self, searches: list[CostSearch]) -> None:
         """Set the results."""
-        self.searches_ = searches
-        self.best_scores_ = np.array([search.best_score_ for search in searches])
-        self.best_score_ = float(self.best_scores_.mean())
-        self.upper_bound_ = float(np.mean([search.upper_bound_ for search in searches]))
-        self.gap_ = float(np.mean([search.gap_ for search in searches]))
+        vars(self).update(mean_of_searches(searches))
         self.best_ts_ = np.array([np.nan if search.best_t_ is None else search.best_t_ for search in searches])
         self.best_thresholds_ = np.array([search.best_threshold_ for search in searches], dtype=float)
-        self.best_params_ = [search.best_params_ for search in searches]
         vars(self).pop("scales_", None)
         for name in ("n_features_in_", "feature_names_in_"):
             vars(self).pop(name, None)
@@ -332,16 +345,3 @@ class MacroCostSearch(ReportMixin, DocLinkMixin, ClassifierMixin, MetaEstimatorM
             inner = get_tags(self.search).input_tags
             tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
         return tags
-
-
-def _fit_one(
-    search: CostSearch,
-    X: Samples,
-    is_class: BoolArray,
-    weight: Array | None,
-    fit_params: dict[str, Any],
-    prepared: Prepared,
-    max_bytes: int,
-) -> CostSearch:
-    """Search of one class against the rest."""
-    return clone(search)._fit(X, is_class.astype(np.int64), weight, fit_params, prepared, max_bytes)

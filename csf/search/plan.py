@@ -15,7 +15,7 @@ from csf._common.typing import Estimator, IntArray
 from csf.costs.one_vs_rest import WEIGHTINGS
 from csf.costs.weights import check_class_weight
 from csf.metrics import get_constraint, get_metric
-from csf.samples.folds import Fold, make_folds
+from csf.samples.folds import make_folds
 from csf.samples.splits import resolve_splits
 from csf.search.checkpoint import Checkpoint
 from csf.search.defaults import has_fast_solver, split_seed, strategy_of
@@ -25,6 +25,7 @@ from csf.trainers import make_trainers, seeded
 
 if TYPE_CHECKING:
     from csf.costs.channel import CostChannel
+    from csf.samples.folds import Fold
     from csf.samples.task import Task
     from csf.search.config import SearchConfig
     from csf.search.problem import Problem
@@ -64,7 +65,7 @@ class Plan:
     def final_trainer(self, setting: int) -> Trainer:
         """Trains a base on everything, and predicts what it has learnt from."""
         everything = np.arange(self.task.n_samples)
-        (trainer,) = self.setup.trainers(self.bases[setting], [Fold(self.task, everything, everything)])
+        (trainer,) = self.setup.trainers(self.bases[setting], make_folds(self.task, [(everything, everything)]))
         return trainer
 
 
@@ -75,12 +76,10 @@ def make_plan(
     # One generator for the base and then the splits: the order of the two decides what a seed means.
     random_state = None if config.random_state is None else check_random_state(config.random_state)
     base = seeded(config.base, random_state)
-    labels = task.user_labels
-    check_class_weight(base, labels.classes.size)
+    check_class_weight(base, task.user_labels.classes.size)
     settings = problem.settings(config, base)
     bases = [with_setting(base, setting) for setting in settings]
-    # Splitters stratify by the user's labels, as they do everywhere else.
-    y = labels.decode(task.codes)
+    y = task.strata
     fast = has_fast_solver(base, config.engine)
     cv = problem.cv(config, y, fast=fast, random_state=random_state)
     splits = resolve_splits(cv, task.X, y, random_state=split_seed(random_state), split_params=split_params)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from csf.resampling import TrialKey
     from csf.thresholding import ThresholdCurve
 
-__all__ = ["N_DRAWS", "StableChoice", "stable_choice"]
+__all__ = ["N_DRAWS", "StableChoice", "averaged_cut", "stable_choice"]
 
 # More draws change neither winner nor cut by what matters beside the noise of the data.
 N_DRAWS = 50
@@ -114,14 +115,21 @@ def _cut(store: ScoreStore, row: ScoreRow, metric: Metric, thresholds: Array, er
     assert row.threshold is not None, "there are thresholds of scores alone"
     lost = np.zeros(store.is_pos.size, dtype=bool) if row.lost is None else row.lost
     curve = sweep_several(store.is_pos, lost, row.score, store.weight)
-    threshold, cuts = row.threshold, curve.cuts_at(thresholds)
+    threshold = averaged_cut(curve, row.threshold, thresholds, lambda cut: metric.of(curve.at(cut)), error)
+    return StableChoice(row.key, threshold, curve.at(threshold))
+
+
+def averaged_cut(
+    curve: ThresholdCurve, best: float, thresholds: Array, value: Callable[[float], float], error: float
+) -> float:
+    """Mean of thresholds on a curve, unless it loses more than an error against the best one."""
+    cuts = curve.cuts_at(thresholds)
     # Finding nothing, or everything, is at no distance from other cuts that could be averaged.
     inner = cuts[(cuts > 0) & (cuts < curve.fn.size - 1)]
-    if inner.size and np.isfinite(threshold):
-        mean = _mean_threshold(curve, inner)
-        if metric.of(curve.at(mean)) >= metric.of(curve.at(threshold)) - error:
-            threshold = mean
-    return StableChoice(row.key, threshold, curve.at(threshold))
+    if not inner.size or not np.isfinite(best):
+        return best
+    mean = _mean_threshold(curve, inner)
+    return mean if value(mean) >= value(best) - error else best
 
 
 def _mean_threshold(curve: ThresholdCurve, cuts: IntArray) -> float:

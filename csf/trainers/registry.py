@@ -13,9 +13,10 @@ from sklearn.svm import LinearSVC
 
 from csf._common.typing import Estimator
 from csf.costs.channel import CostChannel
-from csf.samples.folds import Fold
+from csf.samples.folds import Fold, LabelFold
 from csf.trainers.base import Maker, Trainer
 from csf.trainers.generic import GenericTrainer
+from csf.trainers.labels import label_trainers
 from csf.trainers.liblinear import liblinear_trainers
 from csf.trainers.lightgbm import lightgbm_trainers
 from csf.trainers.linear import linear_trainers
@@ -67,6 +68,11 @@ def make_trainers(
     ValueError
         If LIBLINEAR is asked for what it cannot do.
     """
+    if isinstance(folds[0], LabelFold):
+        prepared = Prepared.of(shared)
+        return label_trainers(
+            base, folds, lambda column: make_trainers(base, column, channel, normalize, prepared, engine=engine)
+        )
     maker = _maker_of(type(base), engine)
     made = None if maker is None else maker(base, folds, channel, normalize, Prepared.of(shared))
     if not made and engine == "liblinear":

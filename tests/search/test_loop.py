@@ -9,8 +9,8 @@ from csf.metrics import FBeta
 from csf.samples import Task, make_folds
 from csf.scores.responses import Response
 from csf.search.local import LocalTrainer
-from csf.search.pooling import ThresholdJudge
 from csf.search.loop import SearchLoop
+from csf.search.pooling import ThresholdJudge
 from csf.strategies import Cone
 from csf.trainers import Trainer, Training
 

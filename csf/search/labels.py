@@ -1,0 +1,289 @@
+"""Several labels a sample: a search for each of them, or one search of the threshold that all of them share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.utils import check_random_state
+
+from csf._common.sklearn import clone, last_step, pass_on_features
+from csf._common.validation import check_weights
+from csf.metrics.labels import LabelMetric, get_label_metric
+from csf.resampling import MAX_BYTES, Assessment, mean_assessment
+from csf.samples.label_matrix import LabelMatrix, label_strata, read_codes
+from csf.samples.splits import resolve_splits
+from csf.samples.task import Task
+from csf.search.defaults import cv_of, has_fast_solver, margin_of, split_seed
+from csf.search.label_rows import conclude_rows
+from csf.search.label_rule import LabelsRule
+from csf.search.prefit import is_prefit
+from csf.search.problem import ThresholdProblem
+from csf.strategies import Ladder
+from csf.trainers import Prepared
+
+if TYPE_CHECKING:
+    from csf._common.typing import Array, Estimator, IntArray, Samples
+    from csf.search.config import SearchConfig
+    from csf.search.deadline import Deadline
+    from csf.search.outcome import SearchOutcome
+    from csf.search.plan import Plan
+    from csf.trainers.base import Trainer, Training
+
+__all__ = ["LabelSearch", "common_splits", "mean_of_searches", "search_one", "value_of_labels"]
+
+# Seconds that a search is given where no time is left: it then trains at equal costs alone.
+_NO_TIME = 1e-3
+
+
+class LabelSearch:
+    """Fits a `csf.CostSearch` to several labels.
+
+    The mean over labels of a metric is largest where each of them is: a search for each label, with levels and a
+    threshold of its own. A metric of all labels together is one of two classes, whose samples are the pairs of a sample
+    and a label; its classifiers are one a label, trained with the same costs. What draws samples draws rows.
+    """
+
+    def __init__(
+        self, search: Estimator, config: SearchConfig, X: Samples, y: Any, weight: Any, fit_params: Mapping[str, Any]
+    ) -> None:
+        self.search, self.aim = search, get_label_metric(config.metric)
+        _check(config, self.aim)
+        self.X, self.labels = X, LabelMatrix.read(y, weight)
+        self.weight = check_weights(weight, self.labels.codes.shape[0])
+        _check_folds(config.cv, self.labels)
+        base, grid = _of_one_label(config.base, config.param_grid)
+        config = replace(config, base=base, param_grid=grid, metric=self.aim.of_one)
+        codes = self.labels.ordered
+        splits, seed, self.fit_params = common_splits(config, X, label_strata(codes), fit_params)
+        _check_splits(splits, self.labels)
+        self.config = replace(config, cv=splits, random_state=seed)
+        # Steps of a pipeline before its last one are fitted to all labels, where they can be.
+        self.codes, self.prepared = codes, Prepared(labels=codes)
+
+    def fit(self, deadline: Deadline | None) -> None:
+        """Search, and tell what was found."""
+        search, labels = self.search, self.labels
+        tell = self._one_by_one() if self.aim.average == "macro" else self._together(deadline)
+        try:
+            search.classes_, search.label_names_ = np.arange(labels.n_labels), labels.names
+            search.pos_label_ = search.null_class_ = None
+            search.class_count_ = labels.codes.sum(axis=0, dtype=np.int64)
+            tell()
+        except BaseException:
+            search._forget()
+            raise
+
+    def _one_by_one(self) -> Callable[[], None]:
+        search, config, labels = self.search, self.config, self.labels
+        names = ("base", "param_grid", "metric", "cv", "random_state")
+        each = clone(search).set_params(**{name: getattr(config, name) for name in names})
+        end = None if config.time_limit is None else time.monotonic() + config.time_limit
+        searches = []
+        for left, codes in zip(range(labels.n_labels, 0, -1), self.codes.T):
+            if end is not None:
+                each.set_params(time_limit=max((end - time.monotonic()) / left, _NO_TIME))
+            share = MAX_BYTES // labels.n_labels
+            searches.append(search_one(each, self.X, codes, self.weight, self.fit_params, self.prepared, share))
+        return partial(_tell_searches, search, labels.given(searches))
+
+    def _together(self, deadline: Deadline | None) -> Callable[[], None]:
+        search, labels, config = self.search, self.labels, self.config
+        task = Task(self.X, self.codes, self.weight, self.fit_params)
+        problem = AllLabels(task.user_labels)
+        if self.aim.average == "samples":
+            # A mean over rows has no costs that aim at a level of it: those of all trainings are equal.
+            config, problem = replace(config, strategy=Ladder(1)), RowMeans(task.user_labels, labels.n_labels, self.aim)
+        found, rule, seconds = search._searched(config, problem, task, self.prepared, deadline, MAX_BYTES)
+        if rule is not None:
+            rule = replace(rule, rules=tuple(labels.given(list(rule.rules))))
+        return partial(_tell_together, search, found, rule, seconds)
+
+
+@dataclass(frozen=True, eq=False)
+class AllLabels(ThresholdProblem):
+    """Labels that share costs and a threshold: each pair of a sample and a label is an entry."""
+
+    def rule(self, found: SearchOutcome, trainer: Trainer, training: Training) -> LabelsRule:
+        """What predicts with the winner, trained on everything."""
+        options = {"known": np.arange(2), "names": np.arange(2), "null": 0, "costs": found.winner.costs}
+        return LabelsRule.of(
+            trainer.estimator(training), threshold=found.threshold, tuned=found.config.tunes, **options
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class RowMeans(AllLabels):
+    """The same, judged by the mean over samples."""
+
+    n_labels: int
+    aim: LabelMetric
+
+    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> SearchOutcome:
+        """Outcome of a search that is over."""
+        return conclude_rows(
+            config,
+            plan.studies,
+            plan.settings,
+            len(plan.splits),
+            store,
+            n_labels=self.n_labels,
+            beta=self.aim.beta,
+            margin=margin_of(config.threshold, fast=plan.fast),
+            stopped=stopped,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class MeanQuestion:
+    """What the mean of searches of one label each is worth."""
+
+    searches: Sequence[Any]
+
+    def answer(self, store: None) -> Assessment:
+        """The assessment."""
+        return mean_assessment([each.assess() for each in self.searches])
+
+
+def _tell_searches(search: Estimator, searches: list[Estimator]) -> None:
+    """Tell what the searches of all labels found."""
+    vars(search).update(mean_of_searches(searches))
+    search.trials_ = [trial for each in searches for trial in each.trials_]
+    search.n_trials_, search.n_splits_ = len(search.trials_), searches[0].n_splits_
+    search.best_t_ = np.array([np.nan if each.best_t_ is None else each.best_t_ for each in searches])
+    search.best_cost_weights_ = [each.best_cost_weights_ for each in searches]
+    search.best_threshold_ = np.array([each.best_threshold_ for each in searches], dtype=object)
+    search._rule, search._question = None, MeanQuestion(searches)
+    if search.refit:
+        rules = tuple(each._rule for each in searches)
+        _tell_rule(search, LabelsRule(rules, search.best_threshold_), sum(each.refit_time_ for each in searches))
+
+
+def _tell_together(search: Estimator, found: SearchOutcome, rule: LabelsRule | None, seconds: float) -> None:
+    """Tell what one search of all labels found."""
+    search._publish(found, rule)
+    if rule is not None:
+        _tell_rule(search, rule, seconds)
+
+
+def _tell_rule(search: Estimator, rule: LabelsRule, seconds: float) -> None:
+    search._rule, search.best_estimator_, search.refit_time_ = rule, rule.estimator, seconds
+    pass_on_features(search.best_estimator_, search)
+
+
+def _check(config: SearchConfig, aim: LabelMetric) -> None:
+    """Refuse what several labels have no meaning for."""
+    for name in ("constraint", "confidence", "pos_label", "null_class"):
+        if getattr(config, name) is not None:
+            raise ValueError(
+                f"{name}={getattr(config, name)!r} is for one label a sample, and y has several; leave it out, or "
+                "search each column of y by itself"
+            )
+    if config.weighting != "class":
+        raise ValueError(
+            f"weighting={config.weighting!r} is for classes of one label a sample, and y has several; use 'class'"
+        )
+    if is_prefit(config.base, config.cv):
+        raise ValueError(
+            "the base is fitted before, and y has several labels, for each of which it is trained; give an unfitted "
+            "base, or tune the threshold of each column with cv='prefit' and a base of that column"
+        )
+    if aim.average == "macro" and config.checkpoint is not None:
+        raise ValueError(
+            f"checkpoint={config.checkpoint!r} is the file of one search, and metric={aim.name!r} makes one for each "
+            "column of y; leave it out, or search the columns one by one"
+        )
+
+
+def _of_one_label(base: Estimator, grid: Any) -> tuple[Estimator, Any]:
+    """Base of each label, and its grid, where a base for all of them is given that trains one a label itself."""
+    prefix, last = last_step(base)
+    if type(last) is not MultiOutputClassifier:
+        return base, grid
+    own = clone(last.estimator) if not prefix else clone(base).set_params(**{prefix.removesuffix("__"): last.estimator})
+    old, grids = f"{prefix}estimator__", [grid] if isinstance(grid, Mapping) else grid
+    if not isinstance(grids, Sequence) or isinstance(grids, str):
+        return own, grid
+    return own, [{_renamed(name, old, prefix): values for name, values in each.items()} for each in grids]
+
+
+def _renamed(name: str, old: str, new: str) -> str:
+    return new + name.removeprefix(old) if name.startswith(old) else name
+
+
+def _check_folds(cv: Any, labels: LabelMatrix) -> None:
+    """A ValueError that names the label which has too few samples for a number of folds."""
+    needed = 2 if cv is None or isinstance(cv, float) else cv
+    if not isinstance(needed, int | np.integer) or isinstance(needed, bool):
+        return
+    counts = labels.codes.sum(axis=0, dtype=np.int64)
+    fewest = np.minimum(counts, labels.codes.shape[0] - counts)
+    at = int(fewest.argmin())
+    if fewest[at] < needed:
+        raise ValueError(
+            f"cv={cv!r} needs at least {needed} samples with and without each label; column "
+            f"{labels.names.tolist()[at]!r} of y is {int(counts[at] == fewest[at])} for {fewest[at]}. Use fewer folds, "
+            "or leave that column out"
+        )
+
+
+def _check_splits(splits: list[tuple[IntArray, IntArray]], labels: LabelMatrix) -> None:
+    """A ValueError that names the label which a training part lacks."""
+    for number, (train, _) in enumerate(splits):
+        learnt = labels.codes[train]
+        alike = np.flatnonzero(learnt.min(axis=0) == learnt.max(axis=0))
+        if alike.size:
+            at = int(alike[0])
+            raise ValueError(
+                f"split {number} of cv trains on samples all of which have {int(learnt[0, at])} in column "
+                f"{labels.names.tolist()[at]!r} of y; use fewer folds, or leave that column out"
+            )
+
+
+def value_of_labels(metric: Any, y: Any, predicted: Array, sample_weight: Any) -> float:
+    """Metric of predicted labels on new data."""
+    truth = read_codes(y, predicted.shape[1])
+    return get_label_metric(metric).of(truth, predicted, check_weights(sample_weight, truth.shape[0]))
+
+
+def common_splits(
+    search: Estimator, X: Samples, y: Array, fit_params: Mapping[str, Any]
+) -> tuple[list[tuple[IntArray, IntArray]], int | None, dict[str, Any]]:
+    """Splits of several searches on the same samples, stratified by ``y``, their seed, and arguments of their fits."""
+    state = None if search.random_state is None else check_random_state(search.random_state)
+    cv = cv_of(search.cv, y, fast=has_fast_solver(search.base, search.engine), random_state=state)
+    groups = {"groups": fit_params["groups"]} if "groups" in fit_params else {}
+    splits = resolve_splits(cv, X, y, random_state=split_seed(state), split_params=groups)
+    seed = None if state is None else int(state.randint(np.iinfo(np.int32).max))
+    return splits, seed, {name: value for name, value in fit_params.items() if name != "groups"}
+
+
+def search_one(
+    search: Estimator,
+    X: Samples,
+    codes: Array,
+    weight: Array | None,
+    fit_params: dict[str, Any],
+    prepared: Prepared,
+    max_bytes: int,
+) -> Estimator:
+    """Search of one label, 1 where a sample has it."""
+    return clone(search)._fit(X, codes.astype(np.int64), weight, fit_params, prepared, max_bytes)
+
+
+def mean_of_searches(searches: list[Estimator]) -> dict[str, Any]:
+    """Attributes that tell the mean of a metric over searches of one label each."""
+    scores = np.array([search.best_score_ for search in searches])
+    return {
+        "searches_": searches,
+        "best_scores_": scores,
+        "best_score_": float(scores.mean()),
+        "upper_bound_": float(np.mean([search.upper_bound_ for search in searches])),
+        "gap_": float(np.mean([search.gap_ for search in searches])),
+        "best_params_": [search.best_params_ for search in searches],
+    }
