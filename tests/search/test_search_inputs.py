@@ -95,7 +95,7 @@ def test_threshold_needs_scores():
         (np.full((40, 3), np.inf), y, r"all trials failed on every fold .*infinity"),
         (X, np.where(y == 1, np.nan, 0.0), "Input y contains NaN"),
         (X, np.zeros(40), "y has one class only"),
-        (X, np.arange(40) % 3, "multiclass with 3 classes: 'f1' is a metric of two classes; for more, write 'f1_macro'"),
+        (X, np.arange(40) % 3, "multiclass with 3 classes: 'f1' is a metric of two classes; for more, write"),
         (X, np.linspace(0, 1, 40), "Unknown label type: continuous"),
         (X, np.where(y == 1, "yes", "no"), "Give pos_label, e.g. pos_label='yes'"),
         (X, y + 1, "Give pos_label, e.g. pos_label=2"),
