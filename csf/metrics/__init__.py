@@ -3,6 +3,7 @@
 from csf.metrics import registry
 from csf.metrics.base import Coefficients, LinearFractional, Metric
 from csf.metrics.concave import Concave
+from csf.metrics.confusion import ConfusionFunction, ConfusionMetric, CostMatrix, OfTwoClasses
 from csf.metrics.constraint import Constrained, Constraint, get_constraint
 from csf.metrics.custom import CustomMetric
 from csf.metrics.rates import FalseNegativeRate, FalsePositiveRate, PredictedPositiveRate, Rate
@@ -11,13 +12,17 @@ from csf.metrics.registry import *  # noqa: F403 - a new metric is listed in one
 __all__ = [
     "Coefficients",
     "Concave",
+    "ConfusionFunction",
+    "ConfusionMetric",
     "Constrained",
     "Constraint",
+    "CostMatrix",
     "CustomMetric",
     "FalseNegativeRate",
     "FalsePositiveRate",
     "LinearFractional",
     "Metric",
+    "OfTwoClasses",
     "PredictedPositiveRate",
     "Rate",
     "get_constraint",

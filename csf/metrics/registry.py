@@ -1,4 +1,4 @@
-"""Metrics by name: the list of all metrics that come with the package, which `csf.metrics` hands on."""
+"""Metrics by name: the lists of all metrics that come with the package, which `csf.metrics` hands on."""
 
 from __future__ import annotations
 
@@ -11,6 +11,18 @@ from csf._common.names import did_you_mean
 from csf.metrics.accuracy import BalancedAccuracy, WeightedAccuracy
 from csf.metrics.base import Metric
 from csf.metrics.cohen_kappa import CohenKappa
+from csf.metrics.confusion import (
+    BalancedAccuracyOfClasses,
+    ConfusionAccuracy,
+    ConfusionMetric,
+    GMeanOfClasses,
+    KappaOfClasses,
+    MacroF,
+    MCCOfClasses,
+    MicroF,
+    OfTwoClasses,
+    WeightedKappa,
+)
 from csf.metrics.fbeta import FBeta
 from csf.metrics.fowlkes_mallows import FowlkesMallows
 from csf.metrics.gmean import GMean
@@ -26,6 +38,7 @@ from csf.metrics.tversky import Tversky
 
 __all__ = [
     "ALIASES",
+    "CONFUSION_METRICS",
     "METRICS",
     "BalancedAccuracy",
     "CohenKappa",
@@ -43,7 +56,11 @@ __all__ = [
     "Recall",
     "Specificity",
     "Tversky",
+    "MacroF",
+    "MicroF",
     "WeightedAccuracy",
+    "WeightedKappa",
+    "get_confusion_metric",
     "get_metric",
 ]
 
@@ -67,6 +84,21 @@ METRICS: dict[str, Callable[[], Metric]] = {
     "mcc": MCC,
     "fowlkes_mallows": FowlkesMallows,
     "informedness": Informedness,
+}
+
+# Metrics of any number of classes. A name that is in `METRICS` too stands for either, by the number of classes.
+CONFUSION_METRICS: dict[str, Callable[[], ConfusionMetric]] = {
+    "f1_macro": MacroF,
+    "f2_macro": partial(MacroF, 2.0),
+    "f0.5_macro": partial(MacroF, 0.5),
+    "f1_micro": MicroF,
+    "accuracy": ConfusionAccuracy,
+    "balanced_accuracy": BalancedAccuracyOfClasses,
+    "gmean": GMeanOfClasses,
+    "cohen_kappa": KappaOfClasses,
+    "mcc": MCCOfClasses,
+    "quadratic_kappa": WeightedKappa,
+    "linear_kappa": partial(WeightedKappa, "linear"),
 }
 
 # Names elsewhere, for errors alone: small letters and digits without anything between them.
@@ -103,16 +135,36 @@ _UNCHANGED = {
     "cross_val_score of scikit-learn": ("the order of the scores", ("average_precision", "auc", "ndcg", "gini")),
     "csf.thresholding and CalibratedClassifierCV calibrate": ("probabilities", ("log_loss", "brier", "crossentropy")),
 }
+# The same for metrics of any number of classes.
+_CONFUSION_ALIASES = {
+    "macrof1": "f1_macro",
+    "microf1": "f1_micro",
+    "weightedkappa": "quadratic_kappa",
+    "qwk": "quadratic_kappa",
+}
+# What there is instead of other averages over classes.
+_AVERAGES = {
+    "macro": "Averages over classes are 'f1_macro' (f<beta>_macro), 'balanced_accuracy', which is the mean of the "
+    "recalls, and 'gmean'",
+    "micro": "Micro averages of all classes are 'accuracy'; where one class means nothing to find, give null_class=, "
+    "and 'f1' is the micro average of the others",
+    "weighted": "Averages that weigh classes by their sizes are not searched; 'f1_macro' counts all classes alike and "
+    "'accuracy' all samples",
+    "samples": "Averages over samples ('f1_samples') are for several labels of each sample, y of shape (n_samples, "
+    "n_labels) with 0 and 1",
+}
 _FBETA = re.compile(r"f(\d+(?:\.\d*)?|\.\d+)")
+_F_OF_CLASSES = re.compile(_FBETA.pattern + "_(macro|micro)")
 
 
-def get_metric(metric: str | Metric) -> Metric:
+def get_metric(metric: str | Metric | ConfusionMetric) -> Metric:
     """Metric object of a name, or the object itself.
 
     Parameters
     ----------
-    metric : str or Metric
-        A name in ``METRICS``, ``"f<beta>"`` for any positive beta, or a metric.
+    metric : str, Metric or ConfusionMetric
+        A name in ``METRICS``, ``"f<beta>"`` for any positive beta, or a metric. A metric of any number of classes, by
+        its name in ``CONFUSION_METRICS`` or as an object, becomes the same one of two classes (`OfTwoClasses`).
 
     Returns
     -------
@@ -130,21 +182,102 @@ def get_metric(metric: str | Metric) -> Metric:
     --------
     >>> get_metric("f2"), get_metric("f0.25")
     (FBeta(beta=2.0), FBeta(beta=0.25))
+    >>> get_metric("f1_macro")
+    OfTwoClasses(confusion=MacroF(beta=1.0))
     """
     if isinstance(metric, Metric):
         return metric
+    if isinstance(metric, ConfusionMetric):
+        return OfTwoClasses(metric)
     if not isinstance(metric, str):
         raise TypeError(
             f"metric must be a name or a csf.metrics.Metric object, got {metric!r}; for a function of your own, "
             f"subclass csf.metrics.Metric or use csf.metrics.CustomMetric{_hint(_name_of(metric))}"
         )
-    match = _FBETA.fullmatch(metric)
-    if match and float(match[1]) > 0 and metric not in METRICS:
-        return FBeta(float(match[1]))
-    if metric not in METRICS:
-        known = f"unknown metric {metric!r}; known: {', '.join(METRICS)}, f<beta>, or a Metric object"
+    found = _of_two_classes(metric) or _of_classes(metric)
+    if found is None:
+        names = ", ".join(dict.fromkeys([*METRICS, *CONFUSION_METRICS]))
+        known = f"unknown metric {metric!r}; known: {names}, f<beta>_macro, f<beta>, or a Metric object"
         raise ValueError(known + _hint(metric))
-    return METRICS[metric]()
+    return found if isinstance(found, Metric) else OfTwoClasses(found)
+
+
+def get_confusion_metric(metric: str | Metric | ConfusionMetric) -> ConfusionMetric:
+    """Metric of any number of classes, of a name or of an object.
+
+    Parameters
+    ----------
+    metric : str, ConfusionMetric or Metric
+        A name in ``CONFUSION_METRICS``, ``"f<beta>_macro"`` for any positive beta, or a metric. Metrics of two classes
+        become those of the same name, where there are such.
+
+    Returns
+    -------
+    ConfusionMetric
+        The metric.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown, or the metric is for two classes alone.
+    TypeError
+        If it is neither a name nor a metric.
+
+    Examples
+    --------
+    >>> get_confusion_metric("f2_macro"), get_confusion_metric("linear_kappa")
+    (MacroF(beta=2.0), WeightedKappa(weights='linear'))
+    >>> get_confusion_metric("f1")
+    Traceback (most recent call last):
+        ...
+    ValueError: 'f1' is a metric of two classes; for more, write 'f1_macro', ...
+    """
+    if isinstance(metric, ConfusionMetric):
+        return metric
+    if isinstance(metric, OfTwoClasses):
+        return metric.confusion
+    if isinstance(metric, Metric):
+        # Parameters of two classes alone, such as prices of errors, have no place in a metric of more.
+        found = _of_classes(metric.name) if type(metric) is type(_of_two_classes(metric.name)) else None
+        name, is_known = metric.name, True
+    elif isinstance(metric, str):
+        found, name, is_known = _of_classes(metric), metric, _of_two_classes(metric) is not None
+    else:
+        raise TypeError(
+            f"metric must be a name or a csf.metrics.ConfusionMetric object, got {metric!r}; for a function of your "
+            f"own, subclass csf.metrics.ConfusionMetric or use csf.metrics.ConfusionFunction{_hint(_name_of(metric))}"
+        )
+    if found is not None:
+        return found
+    if is_known:
+        macro = f"{name}_macro" if _FBETA.fullmatch(name) else "f1_macro"
+        raise ValueError(
+            f"{name!r} is a metric of two classes; for more, write {macro!r}, a mean over classes, or another of "
+            f"{', '.join(CONFUSION_METRICS)}, or a csf.metrics.ConfusionMetric object. Where one class means nothing "
+            "to find, give null_class="
+        )
+    raise ValueError(
+        f"unknown metric of several classes {name!r}; known: {', '.join(CONFUSION_METRICS)}, f<beta>_macro, or a "
+        f"ConfusionMetric object{_hint(name)}"
+    )
+
+
+def _of_two_classes(name: str) -> Metric | None:
+    """Metric of two classes of a name, if there is one."""
+    if name in METRICS:
+        return METRICS[name]()
+    match = _FBETA.fullmatch(name)
+    return FBeta(float(match[1])) if match and float(match[1]) > 0 else None
+
+
+def _of_classes(name: str) -> ConfusionMetric | None:
+    """Metric of any number of classes of a name, if there is one."""
+    if name in CONFUSION_METRICS:
+        return CONFUSION_METRICS[name]()
+    match = _F_OF_CLASSES.fullmatch(name)
+    if not match or not float(match[1]) > 0:
+        return None
+    return (MacroF if match[2] == "macro" else MicroF)(float(match[1]))
 
 
 def _name_of(function: Any) -> str:
@@ -154,6 +287,8 @@ def _name_of(function: Any) -> str:
     name = "" if isinstance(function, type) else getattr(function, "__name__", "").removesuffix("_score")
     if name == "fbeta" and "beta" in options:
         name = f"f{options['beta']:g}"
+    if name == "cohen_kappa" and options.get("weights"):
+        return f"{options['weights']}_kappa"
     average = options.get("average", "binary")
     return name if average in ("binary", None) else f"{name}_{average}"
 
@@ -169,13 +304,11 @@ def _hint(name: str) -> str:
                 f". {name!r} judges {what}, which no threshold changes: judge bases by it ({kind}), and search for a "
                 "metric of decisions, such as 'f1' or 'balanced_accuracy'"
             )
-    base, _, average = name.rpartition("_")
-    if average in ("macro", "micro", "weighted", "samples"):
-        known = base if base in METRICS or _FBETA.fullmatch(base) else "f1"
-        return (
-            f". Macro averages over classes are searched by csf.MacroCostSearch(csf.CostSearch(base, {known!r})), and "
-            "micro averages of all classes but one by csf.CostSearch(base, null_class=...)"
-        )
+    if _of_two_classes(name) or _of_classes(name):
+        return f". Did you mean {name!r}?"
+    average = name.rpartition("_")[2]
+    if average in _AVERAGES:
+        return f". {_AVERAGES[average]}"
     if _FBETA.fullmatch(name):
-        return f". Did you mean {name!r}?" if float(name[1:]) > 0.0 else ""
-    return did_you_mean(name, METRICS, ALIASES)
+        return ""
+    return did_you_mean(name, [*METRICS, *CONFUSION_METRICS], ALIASES | _CONFUSION_ALIASES)

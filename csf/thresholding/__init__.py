@@ -3,6 +3,7 @@
 from csf.thresholding.bisection import Bisection, BisectionPlugIn, bisection
 from csf.thresholding.curve import Cut, ThresholdCurve, sweep, threshold_curve
 from csf.thresholding.frank_wolfe import FrankWolfePlugIn, Mixture, RandomizedFrankWolfePlugIn, frank_wolfe
+from csf.thresholding.linear_rule import LinearRule
 from csf.thresholding.multiclass_sweep import sweep_several
 from csf.thresholding.oracle import cost_threshold, probability_curve
 from csf.thresholding.plugin import PlugInClassifier
@@ -13,6 +14,7 @@ __all__ = [
     "BisectionPlugIn",
     "Cut",
     "FrankWolfePlugIn",
+    "LinearRule",
     "Mixture",
     "PlugInClassifier",
     "RandomizedFrankWolfePlugIn",

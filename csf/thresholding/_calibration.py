@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol, Self
 
 import numpy as np
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from csf._common.typing import Array, BoolArray
+from csf._common.typing import Array, BoolArray, IntArray
 from csf._common.validation import check_choice
 
-__all__ = ["Calibrator", "fit_calibrator"]
+__all__ = ["Calibrator", "ClassCalibrator", "fit_calibrator", "fit_class_calibrator"]
 
 CALIBRATIONS = (None, "sigmoid", "isotonic")
 
@@ -88,9 +89,32 @@ def fit_calibrator(
     check_choice(calibration, "calibration", CALIBRATIONS)
     if calibration is None:
         return None
+    return _fitted(calibration, score, is_pos, sample_weight)
+
+
+def _fitted(calibration: str, score: Array, is_pos: BoolArray, sample_weight: Array | None) -> Calibrator:
     if not np.isfinite(score).all():
         raise ValueError(f"calibration={calibration!r} needs finite scores; the base gave infinite ones")
     if calibration == "sigmoid":
         return _Sigmoid().fit(score, is_pos, sample_weight)
     regression = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
     return regression.fit(score, is_pos.astype(float), sample_weight)
+
+
+class ClassCalibrator:
+    """Sigmoids of the scores of several classes, one of each class against the rest, scaled to sum 1."""
+
+    def __init__(self, calibrators: Sequence[Calibrator]) -> None:
+        self.calibrators = tuple(calibrators)
+
+    def predict(self, scores: Array) -> Array:
+        """Probabilities of rows of scores; equal ones where no class has any."""
+        proba = np.column_stack([one.predict(column) for one, column in zip(self.calibrators, scores.T)])
+        total = proba.sum(axis=1, keepdims=True)
+        return np.divide(proba, total, out=np.full_like(proba, 1.0 / proba.shape[1]), where=total > 0.0)
+
+
+def fit_class_calibrator(scores: Array, codes: IntArray, weight: Array | None) -> ClassCalibrator:
+    """Map from scores (n, K), of samples that the model has not been fitted to, to probabilities of the classes."""
+    columns = enumerate(scores.T)
+    return ClassCalibrator([_fitted("sigmoid", column, codes == code, weight) for code, column in columns])

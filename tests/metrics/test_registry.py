@@ -15,7 +15,7 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from csf.metrics import METRICS, FBeta, Metric, get_metric
+from csf.metrics import METRICS, FBeta, Metric, get_confusion_metric, get_metric
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -90,19 +90,39 @@ def test_metrics_that_no_threshold_changes(metric, what):
 
 
 @pytest.mark.parametrize(
-    ("metric", "name"),
+    ("metric", "what"),
     [
-        ("f1_macro", "f1"),
-        ("f1_weighted", "f1"),
-        ("f2_macro", "f2"),
-        ("jaccard_micro", "jaccard"),
-        ("nothing_macro", "f1"),
-        (make_scorer(f1_score, average="macro"), "f1"),
+        ("recall_macro", "'balanced_accuracy', which is the mean of the recalls"),
+        ("precision_macro", "'f1_macro'"),
+        ("jaccard_micro", "'accuracy'; where one class means nothing to find, give null_class="),
+        ("f1_weighted", "'f1_macro' counts all classes alike"),
+        ("f1_samples", "several labels of each sample"),
+        (make_scorer(jaccard_score, average="macro"), "'f1_macro'"),
     ],
 )
-def test_averages_over_classes_have_a_search_of_their_own(metric, name):
-    with pytest.raises((ValueError, TypeError), match=rf"csf\.MacroCostSearch\(csf\.CostSearch\(base, '{name}'\)\)"):
+def test_other_averages_over_classes_name_what_there_is(metric, what):
+    with pytest.raises((ValueError, TypeError), match=what):
         get_metric(metric)
+    with pytest.raises((ValueError, TypeError), match=what):
+        get_confusion_metric(metric)
+
+
+@pytest.mark.parametrize(
+    ("metric", "name"),
+    [
+        (make_scorer(f1_score, average="macro"), "f1_macro"),
+        (make_scorer(fbeta_score, beta=3, average="macro"), "f3_macro"),
+        (make_scorer(cohen_kappa_score, weights="quadratic"), "quadratic_kappa"),
+        (get_scorer("f1_micro"), "f1_micro"),
+        ("macro_f1", "f1_macro"),
+        ("quadratic_weighted_kappa", "quadratic_kappa"),
+        ("F2-macro", "f2_macro"),
+    ],
+)
+def test_metrics_of_several_classes_that_were_meant(metric, name):
+    for look_up in (get_metric, get_confusion_metric):
+        with pytest.raises((ValueError, TypeError), match=rf"Did you mean '{name}'\?$"):
+            look_up(metric)
 
 
 def test_a_function_of_ones_own_is_offered_nothing():

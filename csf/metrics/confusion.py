@@ -1,0 +1,633 @@
+"""Metrics of the confusion matrix of several classes: their values, and the gradients that make decision rules."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from csf._common.typing import Array, Values
+from csf._common.validation import check_choice, check_count, floats
+from csf.metrics.base import Metric
+from csf.metrics.fbeta import FBeta
+
+__all__ = [
+    "BalancedAccuracyOfClasses",
+    "ConfusionAccuracy",
+    "ConfusionFunction",
+    "ConfusionMetric",
+    "CostMatrix",
+    "GMeanOfClasses",
+    "KappaOfClasses",
+    "MCCOfClasses",
+    "MacroF",
+    "MicroF",
+    "OfTwoClasses",
+    "WeightedKappa",
+]
+
+# Recalls below this count as this in slopes of the G-mean: at 0 it has none.
+_LOWEST_RECALL = 1e-3
+# Step of differences, in parts of the largest share of a row.
+_STEP = 1e-5
+# What rounding leaves of a class that is wrong altogether, in parts of it.
+_NOISE = 4 * np.finfo(np.float64).eps
+
+
+class ConfusionMetric(ABC):
+    """A metric of the confusion matrix of any number of classes; larger is better.
+
+    Subclass it and write `value` to search for a metric of your own; `ConfusionFunction` makes one of a plain function.
+
+    Attributes
+    ----------
+    needs_order : bool
+        Whether the order of the classes matters: confusing neighbours is less bad.
+
+    Notes
+    -----
+    Confusion matrices hold shares of all samples: rows are true and columns predicted classes, the sum is 1. A
+    differentiable metric is largest, but for ties, for the rule that predicts the class k with the largest
+    ``sum_j G[j, k] p_j``, where p are the probabilities of the classes and G is the gradient at the confusion matrix of
+    that rule [1]_. What the entries of a row of G have in common does not matter.
+
+    References
+    ----------
+    .. [1] H. Narasimhan, H. Ramaswamy, S. Tavker, D. Khurana, P. Netrapalli, S. Agarwal, "Consistent multiclass
+       algorithms for complex metrics and constraints", JMLR 25, 2024.
+
+    Examples
+    --------
+    >>> class WorstRecall(ConfusionMetric):
+    ...     def value(self, confusion):
+    ...         return (np.diagonal(confusion, axis1=-2, axis2=-1) / confusion.sum(axis=-1)).min(axis=-1)
+    >>> confusion = np.array([[0.3, 0.1, 0.1], [0.0, 0.2, 0.1], [0.05, 0.05, 0.1]])
+    >>> float(WorstRecall().value(confusion))
+    0.5
+    >>> WorstRecall().gradient(confusion).round(3)[2]
+    array([-5., -5.,  0.])
+    """
+
+    needs_order: bool = False
+
+    @property
+    def name(self) -> str:
+        """Short name for tables and plots."""
+        return type(self).__name__
+
+    @abstractmethod
+    def value(self, confusion: Array) -> Values:
+        """Value of the metric on confusion matrices.
+
+        Parameters
+        ----------
+        confusion : ndarray of shape (..., n_classes, n_classes)
+            Shares of all samples, rows true and columns predicted.
+
+        Returns
+        -------
+        float or ndarray of shape (...)
+            One finite value for each matrix.
+        """
+
+    def affine(self, confusion: Array) -> tuple[Array, Array] | None:
+        """Gradient as slopes and offsets, for metrics whose gradient is a diagonal less the same row everywhere.
+
+        Parameters
+        ----------
+        confusion : ndarray of shape (n_classes, n_classes)
+            Shares of all samples.
+
+        Returns
+        -------
+        tuple of ndarray or None
+            Slopes and offsets of the classes, such that ``np.diag(slopes) - offsets`` is the gradient up to what a row
+            has in common; ``None`` where the gradient has no such form.
+        """
+        return None
+
+    def gradient(self, confusion: Array) -> Array:
+        """Derivatives by the shares, up to what a row has in common.
+
+        Parameters
+        ----------
+        confusion : ndarray of shape (n_classes, n_classes)
+            Shares of all samples.
+
+        Returns
+        -------
+        ndarray of shape (n_classes, n_classes)
+            Of `affine` where that is known; else differences of values, as samples of a true class move from the
+            column that most of them are in to the others.
+        """
+        confusion = np.asarray(confusion, dtype=np.float64)
+        known = self.affine(confusion)
+        if known is not None:
+            return np.diag(known[0]) - known[1]
+        return _differences(self.value, confusion)
+
+
+@dataclass(frozen=True)
+class MacroF(ConfusionMetric):
+    """Mean of the F-beta scores of the classes, as scikit-learn's ``f1_score(average="macro", zero_division=0)``.
+
+    Parameters
+    ----------
+    beta : float, default=1.0
+        Importance of recall relative to precision; positive.
+
+    Raises
+    ------
+    ValueError
+        If ``beta`` is not positive and finite.
+
+    Notes
+    -----
+    A class that is neither true nor predicted counts 0.
+
+    Examples
+    --------
+    >>> MacroF().value(np.array([[0.3, 0.1, 0.1], [0.0, 0.2, 0.1], [0.05, 0.05, 0.1]]))
+    0.574
+    """
+
+    beta: float = 1.0
+
+    def __post_init__(self) -> None:
+        FBeta(self.beta)  # the same betas, the same errors
+
+    @property
+    def name(self) -> str:
+        """``"f1_macro"``, ``"f2_macro"``, …"""
+        return f"{FBeta(self.beta).name}_macro"
+
+    def value(self, confusion: Array) -> Values:
+        """Mean of the classes' F-beta scores, see `ConfusionMetric.value`."""
+        true, predicted, right = _sums(confusion)
+        square = self.beta**2
+        return _as_given(_ratio((1.0 + square) * right, square * true + predicted).mean(axis=-1))
+
+    def affine(self, confusion: Array) -> tuple[Array, Array]:
+        """Slopes and offsets, see `ConfusionMetric.affine`."""
+        true, predicted, right = _sums(confusion)
+        square = self.beta**2
+        inverse = _ratio(np.full_like(true, 1.0 / true.shape[0]), square * true + predicted)
+        score = _ratio((1.0 + square) * right, square * true + predicted)
+        return (1.0 + square) * inverse, score * inverse
+
+
+@dataclass(frozen=True)
+class MicroF(ConfusionMetric):
+    """F-beta score of the counts of all classes together, or of all but one.
+
+    Parameters
+    ----------
+    beta : float, default=1.0
+        Importance of recall relative to precision; positive.
+    null : int, default=None
+        Code of the class that means nothing to find, whose hits do not count, as scikit-learn's
+        ``f1_score(average="micro", labels=others)``. Without it the score is the accuracy, whatever beta.
+
+    Raises
+    ------
+    ValueError
+        If ``beta`` is not positive and finite, or ``null`` negative; on use, if there is no such class.
+
+    Examples
+    --------
+    >>> confusion = np.array([[0.3, 0.1, 0.1], [0.0, 0.2, 0.1], [0.05, 0.05, 0.1]])
+    >>> MicroF().value(confusion), MicroF(null=0).value(confusion)
+    (0.6, 0.522)
+    """
+
+    beta: float = 1.0
+    null: int | None = None
+
+    def __post_init__(self) -> None:
+        FBeta(self.beta)  # the same betas, the same errors
+        if self.null is not None:
+            check_count(self.null, "null", minimum=0)
+
+    @property
+    def name(self) -> str:
+        """``"f1_micro"``, with the class of nothing to find where there is one."""
+        return f"{FBeta(self.beta).name}_micro" + ("" if self.null is None else f"(null={self.null})")
+
+    def value(self, confusion: Array) -> Values:
+        """F-beta score of the counts, see `ConfusionMetric.value`."""
+        if self.null is None:
+            return ConfusionAccuracy().value(confusion)
+        top, bottom = self._parts(*_sums(confusion))
+        return _as_given(_ratio(top, bottom))
+
+    def affine(self, confusion: Array) -> tuple[Array, Array]:
+        """Slopes and offsets, see `ConfusionMetric.affine`."""
+        if self.null is None:
+            return ConfusionAccuracy().affine(confusion)
+        top, bottom = self._parts(*_sums(confusion))
+        inverse = 1.0 / bottom if bottom > 0.0 else 0.0
+        slopes, offsets = np.full(len(confusion), (1.0 + self.beta**2) * inverse), np.zeros(len(confusion))
+        slopes[self.null], offsets[self.null] = 0.0, -top * inverse**2
+        return slopes, offsets
+
+    def _parts(self, true, predicted, right):
+        """Numerator and denominator of the score of all classes but one."""
+        if self.null not in range(true.shape[-1]):
+            raise ValueError(f"null={self.null} is no code of the {true.shape[-1]} classes; give one from 0 on")
+        # sums without it, not differences from 1, which leave rounding
+        others = np.arange(true.shape[-1]) != self.null
+        true, predicted, right = (part[..., others].sum(axis=-1) for part in (true, predicted, right))
+        return (1.0 + self.beta**2) * right, self.beta**2 * true + predicted
+
+
+@dataclass(frozen=True)
+class ConfusionAccuracy(ConfusionMetric):
+    """Share of samples that are right."""
+
+    @property
+    def name(self) -> str:
+        """``"accuracy"``."""
+        return "accuracy"
+
+    def value(self, confusion: Array) -> Values:
+        """Sum of the diagonal."""
+        return _as_given(_sums(confusion)[2].sum(axis=-1))
+
+    def affine(self, confusion: Array) -> tuple[Array, Array]:
+        """The rule of the largest probability."""
+        return np.ones(len(confusion)), np.zeros(len(confusion))
+
+
+@dataclass(frozen=True)
+class BalancedAccuracyOfClasses(ConfusionMetric):
+    """Mean of the recalls of the classes that have samples."""
+
+    @property
+    def name(self) -> str:
+        """``"balanced_accuracy"``."""
+        return "balanced_accuracy"
+
+    def value(self, confusion: Array) -> Values:
+        """Mean recall."""
+        true, _, right = _sums(confusion)
+        return _as_given(_ratio(_ratio(right, true).sum(axis=-1), _n_true(true)))
+
+    def affine(self, confusion: Array) -> tuple[Array, Array]:
+        """The rule of the largest probability in units of the class's share, whatever is predicted."""
+        true, _, _ = _sums(confusion)
+        return _ratio(_ratio(np.ones_like(true), true), _n_true(true)), np.zeros_like(true)
+
+
+@dataclass(frozen=True)
+class GMeanOfClasses(ConfusionMetric):
+    """Geometric mean of the recalls of the classes that have samples."""
+
+    @property
+    def name(self) -> str:
+        """``"gmean"``."""
+        return "gmean"
+
+    def value(self, confusion: Array) -> Values:
+        """Geometric mean of the recalls."""
+        true, _, right = _sums(confusion)
+        some_missed = ((right == 0.0) & (true > 0.0)).any(axis=-1)
+        return _as_given(np.where(some_missed, 0.0, self._mean(_ratio(right, true), true)))
+
+    def affine(self, confusion: Array) -> tuple[Array, Array]:
+        """Slopes, with recalls kept off 0: there no class could be worth anything."""
+        true, _, right = _sums(confusion)
+        recall = np.maximum(_ratio(right, true), _LOWEST_RECALL)
+        slopes = self._mean(recall, true) / recall
+        return _ratio(_ratio(slopes, true), _n_true(true)), np.zeros_like(true)
+
+    def _mean(self, recall, true):
+        """Geometric mean of positive recalls, 0 without classes; in logarithms, as products of many underflow."""
+        logs = np.log(recall, out=np.zeros_like(recall), where=(recall > 0.0) & (true > 0.0))
+        return np.where(true.any(axis=-1), np.exp(_ratio(logs.sum(axis=-1), _n_true(true))), 0.0)
+
+
+@dataclass(frozen=True)
+class MCCOfClasses(ConfusionMetric):
+    """Matthews correlation coefficient of several classes (Gorodkin's), 0 where one class is true or predicted."""
+
+    @property
+    def name(self) -> str:
+        """``"mcc"``."""
+        return "mcc"
+
+    def value(self, confusion: Array) -> Values:
+        """Covariance of true and predicted classes over the root of their variances."""
+        covariance, spread_predicted, spread_true = self._parts(*_sums(confusion))
+        return _as_given(_ratio(covariance, np.sqrt(spread_predicted) * np.sqrt(spread_true)))
+
+    def affine(self, confusion: Array) -> tuple[Array, Array]:
+        """Slopes and offsets."""
+        true, predicted, right = _sums(confusion)
+        covariance, spread_predicted, spread_true = self._parts(true, predicted, right)
+        # Where one class is predicted the covariance is 0, and the direction that is left says p - share.
+        spread = spread_predicted if spread_predicted > 0.0 else 1.0
+        slope = 1.0 / np.sqrt(spread * (spread_true if spread_true > 0.0 else 1.0))
+        return np.full_like(true, slope), slope * (true - covariance / spread * predicted)
+
+    def _parts(self, true, predicted, right):
+        """Covariance and both variances; products of shares with all others are 0 where one class is all."""
+        total = true.sum(axis=-1, keepdims=True)
+        covariance = right.sum(axis=-1) * total[..., 0] - (true * predicted).sum(axis=-1)
+        return covariance, _spread(predicted), _spread(true)
+
+
+@dataclass(frozen=True)
+class KappaOfClasses(ConfusionMetric):
+    """Cohen's kappa, 0 where chance would be right always."""
+
+    @property
+    def name(self) -> str:
+        """``"cohen_kappa"``."""
+        return "cohen_kappa"
+
+    def value(self, confusion: Array) -> Values:
+        """Agreement beyond chance over what chance leaves."""
+        return _as_given(_kappa(confusion, _distances(np.shape(confusion)[-1], 0)))
+
+    def affine(self, confusion: Array) -> tuple[Array, Array]:
+        """Slopes and offsets."""
+        true, predicted, _ = _sums(confusion)
+        wrong = (confusion * _distances(len(confusion), 0)).sum()
+        by_chance = float((np.outer(true, predicted) * _distances(len(confusion), 0)).sum()) or 1.0
+        return np.full_like(true, 1.0 / by_chance), wrong * true / by_chance**2
+
+
+@dataclass(frozen=True)
+class WeightedKappa(ConfusionMetric):
+    """Cohen's kappa of ordered classes: errors count by how far they are off.
+
+    Parameters
+    ----------
+    weights : {"quadratic", "linear"}, default="quadratic"
+        Whether the distance of the codes counts squared or as it is.
+
+    Raises
+    ------
+    ValueError
+        If ``weights`` is something else.
+
+    Notes
+    -----
+    It is 0 where chance would be right always.
+
+    References
+    ----------
+    .. [1] J. Cohen, "Weighted kappa: nominal scale agreement with provision for scaled disagreement or partial credit",
+       Psychological Bulletin 70, 1968.
+
+    Examples
+    --------
+    >>> WeightedKappa().value(np.array([[0.3, 0.1, 0.1], [0.0, 0.2, 0.1], [0.05, 0.05, 0.1]]))
+    0.356
+    """
+
+    weights: str = "quadratic"
+    needs_order = True
+
+    def __post_init__(self) -> None:
+        check_choice(self.weights, "weights", ("quadratic", "linear"))
+
+    @property
+    def name(self) -> str:
+        """``"quadratic_kappa"`` or ``"linear_kappa"``."""
+        return f"{self.weights}_kappa"
+
+    def _distances(self, n_classes):
+        return _distances(n_classes, 2 if self.weights == "quadratic" else 1)
+
+    def value(self, confusion: Array) -> Values:
+        """One less the weighted errors over those of chance, see `ConfusionMetric.value`."""
+        return _as_given(_kappa(confusion, self._distances(np.shape(confusion)[-1])))
+
+    def gradient(self, confusion: Array) -> Array:
+        """Derivatives, see `ConfusionMetric.gradient`."""
+        confusion = np.asarray(confusion, dtype=np.float64)
+        true, predicted, _ = _sums(confusion)
+        weights = self._distances(len(confusion))
+        by_chance = float(true @ weights @ predicted) or 1.0
+        return (weights * confusion).sum() / by_chance**2 * (true @ weights) - weights / by_chance
+
+
+@dataclass(frozen=True)
+class CostMatrix(ConfusionMetric):
+    """Minus the mean cost of the decisions, for known costs.
+
+    Parameters
+    ----------
+    costs : array-like of shape (n_classes, n_classes)
+        What it costs to decide for a class (columns) where another one is true (rows); in the order of the sorted
+        classes. Negative costs are gains.
+
+    Raises
+    ------
+    ValueError
+        If the costs are not a square of finite numbers; on use, if there are not as many classes.
+
+    Examples
+    --------
+    >>> costs = CostMatrix([[0, 1, 1], [1, 0, 1], [10, 10, 0]])
+    >>> costs.value(np.array([[0.3, 0.1, 0.1], [0.0, 0.2, 0.1], [0.05, 0.05, 0.1]]))
+    -1.3
+    """
+
+    costs: ArrayLike
+
+    def __post_init__(self) -> None:
+        costs = floats(self.costs, "costs")
+        if costs.ndim != 2 or costs.shape[0] != costs.shape[1] or len(costs) < 2 or not np.isfinite(costs).all():
+            raise ValueError(
+                "costs must be a square of finite numbers, a row for each true and a column for each decided class, "
+                f"got {self.costs!r}"
+            )
+        # Tuples can be compared and hashed, and nobody changes them.
+        object.__setattr__(self, "costs", tuple(map(tuple, costs.tolist())))
+
+    @property
+    def name(self) -> str:
+        """``"cost_matrix"``."""
+        return "cost_matrix"
+
+    def value(self, confusion: Array) -> Values:
+        """Minus the mean cost, see `ConfusionMetric.value`."""
+        return _as_given(-(self._of(confusion) * confusion).sum(axis=(-2, -1)))
+
+    def gradient(self, confusion: Array) -> Array:
+        """Minus the costs, see `ConfusionMetric.gradient`."""
+        return -self._of(confusion)
+
+    def _of(self, confusion):
+        """The costs as an array, if they are for as many classes as the confusion matrix."""
+        costs = np.asarray(self.costs)
+        if costs.shape != np.shape(confusion)[-2:]:
+            raise ValueError(
+                f"the cost matrix is for {len(costs)} classes, and there are {np.shape(confusion)[-1]}; give a row and "
+                "a column for each class, in sorted order"
+            )
+        return costs
+
+
+@dataclass(frozen=True)
+class ConfusionFunction(ConfusionMetric):
+    """A metric that is given by a function of one confusion matrix.
+
+    Parameters
+    ----------
+    function : callable
+        Takes an array of shape (n_classes, n_classes), shares of all samples with rows true and columns predicted, and
+        returns a finite number; larger is better. Give a module-level function if the search has to be pickled.
+    label : str, default="custom"
+        Name for tables and plots.
+
+    Raises
+    ------
+    TypeError
+        If the function cannot be called or the label is no text.
+    ValueError
+        On use, if the function does not return one finite number.
+
+    Examples
+    --------
+    >>> worst = ConfusionFunction(lambda c: (np.diag(c) / c.sum(axis=1)).min(), label="worst recall")
+    >>> worst.value(np.array([[0.3, 0.1, 0.1], [0.0, 0.2, 0.1], [0.05, 0.05, 0.1]]))
+    0.5
+    """
+
+    function: Callable[[Array], float]
+    label: str = "custom"
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise TypeError(f"function must be a function of a confusion matrix, got {self.function!r}")
+        if not isinstance(self.label, str):
+            raise TypeError(f"label must be a text, got {self.label!r}")
+
+    @property
+    def name(self) -> str:
+        """The label."""
+        return self.label
+
+    def value(self, confusion: Array) -> Values:
+        """The function's value on each matrix, see `ConfusionMetric.value`."""
+        confusion = np.asarray(confusion, dtype=np.float64)
+        shape = confusion.shape[:-2]
+        values = [self._value(matrix) for matrix in confusion.reshape(-1, *confusion.shape[-2:])]
+        return _as_given(np.array(values, dtype=np.float64).reshape(shape))
+
+    def _value(self, matrix):
+        value = floats(self.function(matrix), self.label)
+        if value.ndim or not np.isfinite(value):
+            raise ValueError(
+                f"{self.label!r} must return one finite number for a confusion matrix, got {value.tolist()!r} for "
+                f"{matrix.tolist()}; say what it is worth where a class is never true or never predicted"
+            )
+        return float(value)
+
+
+@dataclass(frozen=True)
+class OfTwoClasses(Metric):
+    """A metric of the confusion matrix as one of the error profiles of two classes: negative first, positive second.
+
+    Parameters
+    ----------
+    confusion : ConfusionMetric
+        The metric.
+
+    Examples
+    --------
+    >>> OfTwoClasses(MacroF()).value(fn=0.05, fp=0.15, pos=0.25)
+    0.762
+    """
+
+    confusion: ConfusionMetric
+
+    @property
+    def name(self) -> str:
+        """Name of the metric of the confusion matrix."""
+        return self.confusion.name
+
+    def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
+        """Value on the confusion matrix of a profile, see `Metric.value`."""
+        fn, fp = np.broadcast_arrays(np.asarray(fn, dtype=np.float64), np.asarray(fp, dtype=np.float64))
+        neg = 1.0 - pos
+        # the share of negatives is a difference itself, so that what rounding leaves of it does not shrink with it
+        tn, tp = np.where(neg - fp > _NOISE, neg - fp, 0.0), np.where(pos - fn > _NOISE * pos, pos - fn, 0.0)
+        matrices = np.stack([np.stack([tn, fp], axis=-1), np.stack([fn, tp], axis=-1)], axis=-2)
+        return _as_given(np.asarray(self.confusion.value(matrices)))
+
+    def range(self, pos: float) -> tuple[float, float]:
+        """From everything wrong to everything right, see `Metric.range`."""
+        lo, hi = (float(self.value(share * pos, share * (1.0 - pos), pos=pos)) for share in (1.0, 0.0))
+        if not lo < hi:
+            raise ValueError(
+                f"{self.name!r} is worth {hi:g} without errors and {lo:g} where all is wrong; larger must be better. "
+                "Turn its sign"
+            )
+        return lo, hi
+
+
+def _sums(confusion):
+    """Shares of the true classes, of the predicted ones, and of those that are right."""
+    confusion = np.asarray(confusion, dtype=np.float64)
+    return confusion.sum(axis=-1), confusion.sum(axis=-2), np.diagonal(confusion, axis1=-2, axis2=-1)
+
+
+def _ratio(top, bottom):
+    """Quotient, 0 where the denominator is 0."""
+    top, bottom = np.broadcast_arrays(top, bottom)
+    return np.divide(top, bottom, out=np.zeros(top.shape), where=bottom > 0.0)
+
+
+def _n_true(true):
+    """Number of classes that have samples."""
+    return (true > 0.0).sum(axis=-1)
+
+
+def _spread(shares):
+    """Share of pairs of different classes: exactly 0 where one class is all, as 1 less a sum of squares is not."""
+    return (shares * (shares.sum(axis=-1, keepdims=True) - shares)).sum(axis=-1)
+
+
+def _distances(n_classes, power):
+    """Distances of codes to a power; to the power of 0 each error counts 1."""
+    codes = np.arange(n_classes)
+    apart = np.abs(codes[:, np.newaxis] - codes).astype(np.float64)
+    return (apart > 0.0).astype(np.float64) if power == 0 else apart**power
+
+
+def _kappa(confusion, weights):
+    """One less the weighted errors over those of chance."""
+    true, predicted, _ = _sums(confusion)
+    by_chance = ((true @ weights) * predicted).sum(axis=-1)
+    wrong = (np.asarray(confusion) * weights).sum(axis=(-2, -1))
+    return np.where(by_chance > 0.0, 1.0 - _ratio(wrong, by_chance), 0.0)
+
+
+def _as_given(values):
+    """A float where one matrix was given."""
+    return values if np.ndim(values) else float(values)
+
+
+def _differences(value, confusion):
+    """Differences of values as samples of a row move from its largest share to another, and back as far as it goes."""
+    n_classes = len(confusion)
+    gradient, codes = np.zeros((n_classes, n_classes)), np.arange(n_classes)
+    for row, largest in enumerate(confusion.argmax(axis=1)):
+        step = _STEP * confusion[row, largest]
+        if step > 0.0:
+            # Shares never fall below 0, where a root or a logarithm has no value.
+            back = np.minimum(step, confusion[row])
+            moved = np.repeat(confusion[np.newaxis], 2 * n_classes, axis=0).reshape(2, n_classes, n_classes, n_classes)
+            for matrices, by in zip(moved, (np.full(n_classes, step), -back)):
+                matrices[codes, row, codes] += by
+                matrices[:, row, largest] -= by
+            ahead, behind = np.asarray(value(moved))
+            gradient[row] = (ahead - behind) / (step + back)
+    return gradient

@@ -1,0 +1,83 @@
+"""Compiled loops of linear rules: the class with the largest score, and what the offset of one class changes."""
+
+import numpy as np
+
+from csf._common.compiled import njit
+
+__all__ = ["class_margins", "decide_affine", "decide_matrix", "moved_matrices"]
+
+# Scores are rounded as `LinearRule.scores` rounds them, so that ties in tuning are ties in prediction.
+
+
+@njit(cache=True, nogil=True)
+def decide_affine(proba, slopes, offsets, counts, decided):
+    """Write the class with the largest ``slope * p - offset`` for entries that count. Return how many have changed."""
+    n_changed = 0
+    for i in range(proba.shape[0]):
+        if counts[i]:
+            best, at = proba[i, 0] * slopes[0] - offsets[0], 0
+            for k in range(1, slopes.shape[0]):
+                score = proba[i, k] * slopes[k] - offsets[k]
+                if score > best:
+                    best, at = score, k
+            n_changed += decided[i] != at
+            decided[i] = at
+    return n_changed
+
+
+@njit(cache=True, nogil=True)
+def decide_matrix(proba, matrix, counts, decided):
+    """`decide_affine` by the scores ``p @ matrix``."""
+    n_changed, n_classes = 0, matrix.shape[0]
+    scores = np.empty(n_classes)
+    for i in range(proba.shape[0]):
+        if counts[i]:
+            for k in range(n_classes):
+                scores[k] = proba[i, 0] * matrix[0, k]
+            for j in range(1, n_classes):
+                for k in range(n_classes):
+                    scores[k] += proba[i, j] * matrix[j, k]
+            at = 0
+            for k in range(1, n_classes):
+                if scores[k] > scores[at]:
+                    at = k
+            n_changed += decided[i] != at
+            decided[i] = at
+    return n_changed
+
+
+@njit(cache=True, nogil=True)
+def class_margins(scores, offsets, code, margins, others):
+    """Write what the offset of a class must exceed to win an entry, and the class that wins it below that."""
+    for i in range(scores.shape[0]):
+        best, at = -np.inf, -1
+        for k in range(offsets.shape[0]):
+            if k != code:
+                score = scores[i, k] + offsets[k]
+                if at < 0 or score > best:
+                    best, at = score, k
+        others[i] = at
+        # A score of -inf wins nothing by any offset, and infinite ones have no difference.
+        margins[i] = np.inf if scores[i, code] == -np.inf else best - scores[i, code]
+
+
+@njit(cache=True, nogil=True)
+def moved_matrices(order, start, margins, codes, others, weight, code, matrix, matrices, ends):
+    """Move entries in their order to a class until all matrices are written, one where a run of equal margins ends.
+
+    ``matrix`` holds the counts so far, ``ends`` how many entries have moved in each matrix. Return the numbers of
+    entries that have moved and of matrices that are written.
+    """
+    n_written, n_entries = 0, order.shape[0]
+    while start < n_entries and n_written < matrices.shape[0]:
+        margin = margins[order[start]]
+        while start < n_entries and margins[order[start]] == margin:
+            i = order[start]
+            # What rounding leaves of nothing is nothing.
+            matrix[codes[i], others[i]] = max(matrix[codes[i], others[i]] - weight[i], 0.0)
+            matrix[codes[i], code] += weight[i]
+            start += 1
+        matrices[n_written] = matrix
+        ends[n_written] = start
+        n_written += 1
+    return start, n_written
