@@ -23,8 +23,10 @@ _CHUNK, _SPARSE_CHUNK = 2048, 4096
 _ENOUGH, _ENOUGH_PER_FEATURE = 10_000, 100
 # Least share of the curvature that any direction among the classes is taken to have.
 _LEAST = 1e-8
+# What is left of a gain that is lost in rounding, where slopes are lost too.
+_HIDDEN = 1e-8
 # Steps until second derivatives are guessed anew: that takes a look, and saves many where they change on the way.
-_REMEMBERED = 20
+_REMEMBERED = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,10 +123,14 @@ class Multinomial:
 
     def _search(self, point: _Point, step: FloatArray, weight: Array) -> _Point | None:
         """A point along a step that is better, or ``None`` where rounding hides descent."""
-        descent, length = np.vdot(point.slope, step), 1.0
-        while length >= 1e-10 and -length * descent > NOISE * point.objective:
+        descent, length, noise = np.vdot(point.slope, step), 1.0, NOISE * point.objective
+        while length >= 1e-10 and -length * descent > noise * _HIDDEN:
             found = self._look(point.w + length * step, weight)
-            if found.objective <= point.objective + 1e-4 * length * descent and found.objective < point.objective:
+            gain = point.objective - found.objective
+            if gain > 0.0 and gain >= -1e-4 * length * descent:
+                return found
+            # Rounding hides gains long before it hides slopes.
+            if gain >= -noise and abs(np.vdot(found.slope, step)) <= -0.5 * descent:
                 return found
             length *= 0.5
         return None

@@ -14,8 +14,8 @@ from csf._common.sklearn import clone
 from csf._common.typing import Array, Costs, Estimator
 from csf.costs.channel import CostChannel
 from csf.costs.weights import cost_sample_weight, own_class_weights
-from csf.linear import Multinomial, Rows
-from csf.linear.multinomial import scores_of, shares_of
+from csf.linear import Rows
+from csf.linear.multinomial import Multinomial, scores_of, shares_of
 from csf.samples.features import Features
 from csf.samples.folds import Fold
 from csf.scores.responses import Response, answer_of_classes
