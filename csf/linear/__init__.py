@@ -2,25 +2,14 @@
 
 A solver is prepared once for its data and then solved for any weights, from earlier solutions, by the one method of
 `csf.linear.solution.Solver`. Each solution carries its duality gap: how far its objective can be from the optimum at
-most. `Multinomial` alone has none: its solutions end where the derivatives are small, as scikit-learn's do.
+most.
 """
 
 from csf.linear.hinge import Hinge, HingeSolution
 from csf.linear.hinge_descent import HingeDescent
 from csf.linear.logistic import Logistic
 from csf.linear.matrix import Rows
-from csf.linear.multinomial import Multinomial
 from csf.linear.solution import Solution, Solver
 from csf.linear.squared_hinge import SquaredHinge
 
-__all__ = [
-    "Hinge",
-    "HingeDescent",
-    "HingeSolution",
-    "Logistic",
-    "Multinomial",
-    "Rows",
-    "Solution",
-    "Solver",
-    "SquaredHinge",
-]
+__all__ = ["Hinge", "HingeDescent", "HingeSolution", "Logistic", "Rows", "Solution", "Solver", "SquaredHinge"]
