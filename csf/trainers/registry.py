@@ -19,7 +19,7 @@ from csf.trainers.generic import GenericTrainer
 from csf.trainers.labels import label_trainers
 from csf.trainers.liblinear import liblinear_trainers
 from csf.trainers.lightgbm import lightgbm_trainers
-from csf.trainers.linear import linear_trainers
+from csf.trainers.multinomial import logistic_trainers
 from csf.trainers.one_vs_rest import linear_svc_trainers, one_vs_rest_trainers
 from csf.trainers.pipeline import pipeline_trainers
 from csf.trainers.prepared import Prepared
@@ -135,7 +135,7 @@ def _maker_of(base_type: type, engine: str) -> Maker | None:
 
 _MAKERS: dict[type, Maker] = {
     LinearSVC: linear_svc_trainers,
-    LogisticRegression: linear_trainers,
+    LogisticRegression: logistic_trainers,
     OneVsRestClassifier: one_vs_rest_trainers,
     Pipeline: partial(pipeline_trainers, trainers=make_trainers),
 }
