@@ -372,7 +372,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
             found, rule, refit_time = self._searched(config, problem, task, prepared, deadline, max_bytes)
         if calibration is not None:
             assert rule is not None, "confidence needs refit=True"
-            found = certified(found, rule, calibration)
+            found = certified(found, rule, calibration)  # pyright: ignore[reportArgumentType] (two classes have constraints)
             rule = replace(rule, threshold=found.threshold)
         # All at once, at the end: a fit that fails on its way leaves a search that is not fitted.
         try:

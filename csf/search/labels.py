@@ -23,7 +23,7 @@ from csf.search.defaults import cv_of, has_fast_solver, margin_of, split_seed
 from csf.search.label_rows import conclude_rows
 from csf.search.label_rule import LabelsRule
 from csf.search.prefit import is_prefit
-from csf.search.problem import ThresholdProblem
+from csf.search.problem import Planned, ThresholdProblem
 from csf.strategies import Ladder
 from csf.trainers import Prepared
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from csf.search.config import SearchConfig
     from csf.search.deadline import Deadline
     from csf.search.outcome import SearchOutcome
-    from csf.search.plan import Plan
     from csf.trainers.base import Trainer, Training
 
 __all__ = ["LabelSearch", "common_splits", "mean_of_searches", "search_one", "value_of_labels"]
@@ -124,7 +123,7 @@ class RowMeans(AllLabels):
     n_labels: int
     aim: LabelMetric
 
-    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> SearchOutcome:
+    def conclude(self, config: SearchConfig, plan: Planned, store: Any, stopped: str | None) -> SearchOutcome:
         """Outcome of a search that is over."""
         return conclude_rows(
             config,
