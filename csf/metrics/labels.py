@@ -93,21 +93,21 @@ class LabelMetric:
         """
         truth, found = np.asarray(y_true) > 0, np.asarray(y_pred) > 0
         if self.average == "samples":
-            counts = [(a & b).sum(axis=1) for a, b in _cells(truth, found)]
-            return float(np.average(_f_beta(*counts, self.beta, empty=1.0), weights=sample_weight))
+            hits, missed, wrong = ((a & b).sum(axis=1) for a, b in _cells(truth, found))
+            return float(np.average(_f_beta(hits, missed, wrong, self.beta, empty=1.0), weights=sample_weight))
         if self.average == "micro":
             weight = None if sample_weight is None else np.repeat(sample_weight, truth.shape[1])
             return self._one(truth.ravel(), found.ravel(), weight)
         values = [self._one(*column, sample_weight) for column in zip(truth.T, found.T)]
-        return float(np.mean([value for value in values if value is not None] or np.nan))
+        return float(np.mean([value for value in values if not np.isnan(value)] or np.nan))
 
-    def _one(self, truth: BoolArray, found: BoolArray, weight: Array | None) -> float | None:
-        """Value of one problem; of samples of one class that of F-beta, which needs no other, and none of others."""
+    def _one(self, truth: BoolArray, found: BoolArray, weight: Array | None) -> float:
+        """Value of one problem; of samples of one class that of F-beta, which needs no other, and NaN of others."""
         counted = truth if weight is None else truth[weight > 0.0]
         if counted.any() and not counted.all():
             return self.of_one.of(ErrorProfile.from_masks(truth, found, sample_weight=weight))
         if not isinstance(self.metric, FBeta):
-            return None
+            return np.nan
         hits, missed, wrong = (np.average(a & b, weights=weight) for a, b in _cells(truth, found))
         return float(_f_beta(hits, missed, wrong, self.metric.beta, empty=0.0))
 

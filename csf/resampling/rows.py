@@ -53,7 +53,7 @@ class LabelRows:
     @property
     def empty(self) -> Array:
         """Value of each row where nothing is found: 1 for rows without labels."""
-        return 1.0 - self.is_pos.reshape(-1, self.n_labels).any(axis=1)
+        return (~self.is_pos.reshape(-1, self.n_labels).any(axis=1)).astype(np.float64)
 
     def values(self, found: BoolArray) -> Array:
         """Value of each row where some entries are found."""

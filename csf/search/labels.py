@@ -110,7 +110,7 @@ def _tell_searches(search: Estimator, searches: list[Estimator]) -> None:
     search.n_trials_, search.n_splits_ = len(search.trials_), searches[0].n_splits_
     search.best_t_ = np.array([np.nan if each.best_t_ is None else each.best_t_ for each in searches])
     search.best_cost_weights_ = [each.best_cost_weights_ for each in searches]
-    search.best_threshold_ = np.array([each.best_threshold_ for each in searches], dtype=object)
+    search.best_threshold_ = np.array([each.best_threshold_ for each in searches], dtype=float)
     search._rule = None
     if search.refit:
         rules = tuple(each._rule for each in searches)
