@@ -110,7 +110,7 @@ class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, Bas
         return self._value(y, self.predict(X), sample_weight)
 
     def _value(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
-        """Metric of predictions."""
+        """Value of the metric of predictions."""
         return get_metric(self.metric).of(self._errors(y, predicted, sample_weight))
 
     def __sklearn_tags__(self) -> Any:
