@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils import get_tags
 
-from csf import CostSearch, ErrorProfile
+from csf import CostSearch, ErrorProfile, MacroCostSearch
 from csf.metrics import FBeta, LabelMetric, Tversky
 from csf.metrics.labels import get_label_metric
 from csf.samples.label_matrix import label_strata
@@ -202,6 +202,15 @@ def test_the_curve_of_the_shared_threshold(data):
 
 
 # ---------------------------------------------------------------- laws
+
+
+def test_classes_as_labels_are_searched_as_macro_search_does(data):
+    X, y = data[0], np.arange(360) % 3
+    y[:120] = data[1][:120, 0]
+    labels = search("macro", n_trials=2, random_state=1).fit(X, np.eye(3, dtype=int)[y])
+    classes = MacroCostSearch(CostSearch(LogisticRegression(), n_trials=2, cv=3, param_grid=None, random_state=1))
+    assert np.array_equal(labels.best_scores_, classes.fit(X, y).best_scores_)
+    assert labels.corrected_score_ == classes.corrected_score_
 
 
 @pytest.mark.parametrize("average", AVERAGES)
