@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.multioutput import MultiOutputClassifier
+from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.utils import check_random_state
 
 from csf._common.sklearn import clone, last_step, pass_on_features
@@ -156,7 +156,7 @@ def _tell_searches(search: Estimator, searches: list[Estimator]) -> None:
     search.n_trials_, search.n_splits_ = len(search.trials_), searches[0].n_splits_
     search.best_t_ = np.array([np.nan if each.best_t_ is None else each.best_t_ for each in searches])
     search.best_cost_weights_ = [each.best_cost_weights_ for each in searches]
-    search.best_threshold_ = np.array([each.best_threshold_ for each in searches], dtype=object)
+    search.best_threshold_ = np.array([each.best_threshold_ for each in searches], dtype=float)
     search._rule, search._question = None, MeanQuestion(searches)
     if search.refit:
         rules = tuple(each._rule for each in searches)
@@ -202,6 +202,11 @@ def _check(config: SearchConfig, aim: LabelMetric) -> None:
 def _of_one_label(base: Estimator, grid: Any) -> tuple[Estimator, Any]:
     """Base of each label, and its grid, where a base for all of them is given that trains one a label itself."""
     prefix, last = last_step(base)
+    if isinstance(last, ClassifierChain):
+        raise ValueError(
+            f"{type(last).__name__} trains on all labels at once, and costs are those of each; give the classifier "
+            "inside it, which is trained for each label"
+        )
     if type(last) is not MultiOutputClassifier:
         return base, grid
     own = clone(last.estimator) if not prefix else clone(base).set_params(**{prefix.removesuffix("__"): last.estimator})

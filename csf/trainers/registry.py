@@ -68,11 +68,10 @@ def make_trainers(
     ValueError
         If LIBLINEAR is asked for what it cannot do.
     """
-    if isinstance(folds[0], LabelFold):
-        prepared = Prepared.of(shared)
-        return label_trainers(
-            base, folds, lambda column: make_trainers(base, column, channel, normalize, prepared, engine=engine)
-        )
+    several = [fold for fold in folds if isinstance(fold, LabelFold)]
+    if several:
+        options = channel, normalize, Prepared.of(shared)
+        return label_trainers(base, several, lambda column: make_trainers(base, column, *options, engine=engine))
     maker = _maker_of(type(base), engine)
     made = None if maker is None else maker(base, folds, channel, normalize, Prepared.of(shared))
     if not made and engine == "liblinear":
