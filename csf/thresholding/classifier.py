@@ -107,8 +107,11 @@ class ThresholdClassifier(DocLinkMixin, ClassifierMixin, MetaEstimatorMixin, Bas
         float
             The value of the predictions.
         """
-        metric = get_metric(self.metric)
-        return metric.of(self._errors(y, self.predict(X), sample_weight))
+        return self._value(y, self.predict(X), sample_weight)
+
+    def _value(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> float:
+        """Value of the metric of predictions."""
+        return get_metric(self.metric).of(self._errors(y, predicted, sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
