@@ -230,7 +230,7 @@ class MicroF(ConfusionMetric):
         top, bottom = self._parts(*_sums(confusion))
         inverse = 1.0 / bottom if bottom > 0.0 else 0.0
         slopes, offsets = np.full(len(confusion), (1.0 + self.beta**2) * inverse), np.zeros(len(confusion))
-        slopes[self.null], offsets[self.null] = 0.0, -top * inverse**2
+        slopes[self.null], offsets[self.null] = 0.0, -(top * inverse) * inverse
         return slopes, offsets
 
     def _parts(self, true, predicted, right):
@@ -540,6 +540,11 @@ class OfTwoClasses(Metric):
     confusion : ConfusionMetric
         The metric.
 
+    Raises
+    ------
+    TypeError
+        If it is no such metric.
+
     Examples
     --------
     >>> OfTwoClasses(MacroF()).value(fn=0.05, fp=0.15, pos=0.25)
@@ -547,6 +552,10 @@ class OfTwoClasses(Metric):
     """
 
     confusion: ConfusionMetric
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.confusion, ConfusionMetric):
+            raise TypeError(f"confusion must be a csf.metrics.ConfusionMetric, got {self.confusion!r}")
 
     @property
     def name(self) -> str:

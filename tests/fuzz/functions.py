@@ -321,6 +321,18 @@ def call_file(thing, name):
     return call
 
 
+def confusion_metric(thing, **good):
+    """Target of a metric of the confusion matrix: its parameters, and what it says of three classes."""
+
+    def call(**params):
+        metric = metrics.get_confusion_metric(thing(**params))
+        shares = np.array([[0.3, 0.1, 0.0], [0.0, 0.3, 0.1], [0.1, 0.0, 0.1]])
+        sane(np.isfinite(metric.value(shares)), f"value {metric.value(shares)}")
+        sane(np.isfinite(metric.gradient(shares)), "gradient is not finite")
+
+    return function(thing, lambda rng: dict(good), call)
+
+
 def check(thing, name, good, **more):
     """Target of a conformance check: what it finds wrong is an AssertionError, and so no fault."""
 
@@ -378,6 +390,13 @@ METRICS_OF_TABLES = {
     "WeightedAccuracy": {"w_fn": 1.0, "w_fp": 2.0},
     "CustomMetric": {"numbers": (1.0, -2.0, -1.0, 1.0, 0.0, 0.0), "label": "mine", "levels": (-1.0, 1.0)},
 }
+CONFUSION_PARAMETERS = {
+    "CostMatrix": {"costs": ((0.0, 1.0, 2.0), (1.0, 0.0, 1.0), (2.0, 1.0, 0.0))},
+    "MacroF": {"beta": 1.0},
+    "MicroF": {"beta": 1.0, "null": 0},
+    "OfTwoClasses": {"confusion": metrics.MacroF()},
+    "WeightedKappa": {"weights": "linear"},
+}
 STRATEGY_PARAMETERS = {
     "Bisection": {"tol": 1e-3},
     "Cone": {"depth": None, "eps": 0.0, "batch_size": 1},
@@ -406,9 +425,11 @@ SCORE = {"sample_weight": ..., "y_pred": ...}
 FUNCTIONS = [
     *(bound(thing) for thing in BOUNDS.values()),
     *(metric(getattr(metrics, name), **good) for name, good in METRICS_OF_TABLES.items()),
+    *(confusion_metric(getattr(metrics, name), **good) for name, good in CONFUSION_PARAMETERS.items()),
     *(strategy(getattr(strategies, name), **good) for name, good in STRATEGY_PARAMETERS.items()),
     *(loss(getattr(structural, name), **good) for name, good in LOSS_PARAMETERS.items()),
     single(metrics.get_metric, "metric", "f1"),
+    single(metrics.get_confusion_metric, "metric", "f1_macro"),
     single(metrics.get_constraint, "constraint", "fpr <= 0.1"),
     single(strategies.get_strategy, "strategy", "cone"),
     single(bounds.get_bound, "bound", "support"),

@@ -237,6 +237,12 @@ def test_new_names_keep_the_laws_of_binary_metrics(name):
     check_metric(metric, reference=REFERENCES[name])
 
 
+def test_what_rounding_leaves_of_a_class_is_nothing():
+    """1 - 1/3 is a little more than 2/3: all negatives are wrong."""
+    gmean = OfTwoClasses(get_confusion_metric("gmean"))
+    assert gmean.value(0.0, 2 / 3, pos=1 / 3) == gmean.value(0.1 + 0.2, 0.0, pos=0.3 + 1e-16) == 0.0
+
+
 def test_levels_lie_between_all_wrong_and_all_right():
     assert get_metric("f1_macro").range(0.3) == (0.0, 1.0)
     assert get_metric(CostMatrix([[0, 1], [5, 0]])).range(0.25) == pytest.approx((-2.0, 0.0))
@@ -322,6 +328,7 @@ def test_functions_return_one_finite_number(value):
     [
         (lambda: ConfusionFunction("f1"), "function must be a function of a confusion matrix, got 'f1'"),
         (lambda: ConfusionFunction(np.sum, label=3), "label must be a text, got 3"),
+        (lambda: OfTwoClasses(BalancedAccuracy()), "confusion must be a csf.metrics.ConfusionMetric"),
         (lambda: MacroF(0.0), "beta must be positive"),
         (lambda: MicroF(-1.0), "beta must be positive"),
         (lambda: MicroF(null=-1), "null must be an int >= 0"),
