@@ -50,10 +50,17 @@ _REFUSED = {
 class Planned(Protocol):
     """What is read of a plan."""
 
-    studies: list[Any]
-    settings: list[dict[str, Any]]
-    splits: list[tuple[IntArray, IntArray]]
-    fast: bool
+    @property
+    def studies(self) -> list[Any]: ...
+
+    @property
+    def settings(self) -> list[dict[str, Any]]: ...
+
+    @property
+    def splits(self) -> list[tuple[IntArray, IntArray]]: ...
+
+    @property
+    def fast(self) -> bool: ...
 
 
 @dataclass(frozen=True, eq=False)
