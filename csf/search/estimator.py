@@ -64,8 +64,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     base : estimator
         Classifier whose ``fit`` takes ``sample_weight`` (or that has ``class_weight``), or a pipeline that ends in
         one, or a OneVsRestClassifier of one. It is trained on targets coded 0 and 1, 1 for the positive class (0 for
-        the null class and 1, 2, ... for others; of classes that are all alike the places in ``classes_``). With a fitted ``sklearn.frozen.FrozenEstimator``
-        only the threshold is tuned. Costs slow ``HistGradientBoostingClassifier`` of scikit-learn 1.9 down, see `csf.trainers`.
+        the null class and 1, 2, ... for others; for classes that are all alike the places in ``classes_``). With a
+        fitted ``sklearn.frozen.FrozenEstimator`` only the threshold is tuned. Costs slow
+        ``HistGradientBoostingClassifier`` of scikit-learn 1.9 down, see `csf.trainers`.
     metric : str or Metric, default="f1"
         What is maximised: ``"f1"``, ``"f2"``, ``"f0.5"``, ``"jaccard"``, ``"gmean"``, ... (``csf.metrics.METRICS``)
         or an object; of several classes ``"f1_macro"``, ``"balanced_accuracy"``, ``"mcc"``, ``"quadratic_kappa"``, ...
@@ -293,8 +294,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     >>> from sklearn.datasets import make_classification
     >>> X, y = make_classification(600, 8, n_informative=5, n_classes=3, weights=[0.8, 0.15], random_state=0)
     >>> search = CostSearch(LogisticRegression(), metric="f1_macro", random_state=0).fit(X, y)
-    >>> search.rule_.kind, search.cv_results_["value"][0], search.corrected_score_
-    ('affine', 0.723, 0.764)
+    >>> search.rule_.kind, search.best_score_, search.corrected_score_
+    ('affine', 0.778, 0.764)
     """
 
     @called_elsewhere(
@@ -423,7 +424,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
             found, rule, refit_time = self._searched(config, problem, task, prepared, deadline, max_bytes)
         if calibration is not None:
             assert rule is not None, "confidence needs refit=True"
-            found = certified(found, rule, calibration)  # pyright: ignore[reportArgumentType] (two classes have constraints)
+            # A constraint is one on two classes.
+            found = certified(found, rule, calibration)  # pyright: ignore[reportArgumentType]
             rule = replace(rule, threshold=found.threshold)
         # All at once, at the end: a fit that fails on its way leaves a search that is not fitted.
         try:
