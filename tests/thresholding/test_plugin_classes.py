@@ -103,6 +103,15 @@ def test_a_base_without_probabilities_is_calibrated(data):
     np.testing.assert_allclose(read.predict_proba(X), expected)
 
 
+def test_weights_reach_the_calibration(data, weight):
+    X, y = data
+    base = LinearSVC().fit(X, y)
+    model = PlugInClassifier(base, "f1_macro", cv="prefit").fit(X, y, sample_weight=weight)
+    proba = fit_class_calibrator(base.decision_function(X), y, weight).predict(base.decision_function(X))
+    np.testing.assert_allclose(model.predict_proba(X), proba)
+    same(model.rule_, tune_rule(proba, y, MACRO, weight=weight))
+
+
 def test_weights_reach_the_base_and_the_metric(data, weight):
     X, y = data
     model = PlugInClassifier(LogisticRegression(), "f1_macro").fit(X, y, sample_weight=weight)
