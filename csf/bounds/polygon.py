@@ -22,8 +22,7 @@ def support_chain(c_fn: Array, c_fp: Array, rhs: Array, *, pos: float) -> Array:
     # Corners where neighbouring lines of the envelope meet, then the cuts at the sides of the box.
     (s, h) = lines.T
     x = (h[1:] - h[:-1]) / (s[:-1] - s[1:]) if s.size > 1 else np.empty(0)
-    if s[0] < 0:
-        left = max(left, float(np.max((h - neg) / np.where(s < 0, -s, np.inf))))
+    left = max(left, float(np.max((h - neg) / np.where(s < 0, -s, np.inf))))
     left = min(left, pos)
     inner = (x > left) & (x < pos)
     ends = np.array([left, pos])

@@ -222,7 +222,7 @@ def _rank(score: Array) -> Array:
 
 def _number(rank: Array) -> Array:
     """About the inverse of `_rank`."""
-    size = np.minimum(np.abs(rank), 2.0**63 - 1024).astype(np.int64)
+    size = np.abs(rank).astype(np.int64)
     return np.copysign(size.view(np.float64), rank)
 
 

@@ -153,7 +153,9 @@ def _solved(problem: LinearProblem, fold: int | None, costs: Costs, n_features: 
     w = np.array(starts[0]) if starts else np.zeros(n_features + 1)
     state = _Value(ridge, w, (yield Question(problem, fold, weights, w)))
     count = 0
-    while state.gap > problem.tol * state.objective and count < problem.max_iter:
+    # No smaller gap is proven: with a tolerance below rounding, steps would go to and fro.
+    tol = max(problem.tol, NOISE)
+    while state.gap > tol * state.objective and count < problem.max_iter:
         step = yield from _step(problem, fold, weights, ridge, state)
         descent, count = state.slope @ step, count + 1
         if not descent < 0.0:

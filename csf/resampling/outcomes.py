@@ -10,6 +10,7 @@ import numpy as np
 
 from csf._common.typing import Array, BoolArray, IntArray
 from csf.resampling.draws import bootstrap_counts
+from csf.resampling.shares import shares
 from csf.resampling.units import distinct
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def outcomes(store: ScoreStore, row: ScoreRow) -> Array:
         parts = [np.where(cell, store.importance, 0.0) for cell in cells]
         return np.column_stack([np.bincount(store.samples, part, minlength=store.n_samples) for part in parts])
     counts = [np.bincount(store.samples[cell], minlength=store.n_samples) for cell in cells]
-    return np.column_stack(counts).astype(np.uint8 if store.repeats < 256.0 else np.int64)
+    # A byte each, where no sample is held out more often.
+    return np.column_stack(counts).astype(np.uint8 if np.max(counts) < 256 else np.int64)
 
 
 def influence(metric: Metric, outcome: Array, copies: IntArray) -> Array:
@@ -90,8 +92,11 @@ def standard_error(store: ScoreStore, row: ScoreRow, metric: Metric) -> float:
 
 def _value(metric: Metric, totals: Array) -> float:
     """Metric of the weights of true and false positives and negatives: tp, fn, fp, tn."""
-    tp, fn, fp, tn = totals / totals.sum()
-    return float(metric.value(fn, fp, pos=tp + fn)) if tp + fn > 0.0 and fp + tn > 0.0 else 0.0
+    tp, fn, fp, tn = totals
+    if tp + fn <= 0.0 or fp + tn <= 0.0:
+        return 0.0
+    fn, fp, pos = shares(fn, fp, tp + fn, fp + tn)
+    return float(metric.value(fn, fp, pos=pos))
 
 
 @dataclass(frozen=True, eq=False)

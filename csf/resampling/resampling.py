@@ -15,6 +15,7 @@ from csf.resampling._kernels import count_found
 from csf.resampling.draws import bootstrap_counts, draws_at_once, partition_counts
 from csf.resampling.outcomes import Judged, influence, outcomes
 from csf.resampling.retuning import CodedRow, Retuned, class_weights, draw_weights, retune, retune_all
+from csf.resampling.shares import shares
 from csf.resampling.units import Units, units_of
 
 if TYPE_CHECKING:
@@ -270,11 +271,10 @@ def interval(values: Array, level: float) -> tuple[float, float]:
 
 def _value(metric: Metric, tp: float, fp: float, pos: float, neg: float) -> float:
     """Metric of sums of weights; NaN where a class weighs nothing."""
-    total = pos + neg
     if pos <= 0.0 or neg <= 0.0:
         return np.nan
-    fn, fp = max(pos - tp, 0.0) / total, min(fp, neg) / total
-    return float(metric.value(fn, fp, pos=pos / total))
+    fn, fp, share = shares(max(pos - tp, 0.0), min(fp, neg), pos, neg)
+    return float(metric.value(fn, fp, pos=share))
 
 
 def _contenders(store: ScoreStore, metric: Metric, keep: Collection[TrialKey]) -> list[ScoreRow]:

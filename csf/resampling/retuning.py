@@ -12,6 +12,7 @@ from csf._common.typing import Array, BoolArray, IntArray
 from csf.metrics.base import LinearFractional
 from csf.resampling._kernels import best_ratios, candidate_cuts, code_samples, middle_of_ties, sums_at
 from csf.resampling.draws import draws_at_once
+from csf.resampling.shares import shares
 from csf.scores.midpoints import TIE, midpoint
 
 if TYPE_CHECKING:
@@ -209,9 +210,8 @@ class _Tuner:
             return
         for draw in self.told:
             pos, neg = self.pos[draw], self.neg[draw]
-            fn = np.maximum(pos - sums[1, :n_cuts, draw], 0.0) / (pos + neg)
-            fp = np.minimum(sums[0, :n_cuts, draw], neg) / (pos + neg)
-            cuts[draw], value[draw], violation[draw] = _best_cut(self.metric, fn, fp, pos / (pos + neg))
+            fn, fp = np.maximum(pos - sums[1, :n_cuts, draw], 0.0), np.minimum(sums[0, :n_cuts, draw], neg)
+            cuts[draw], value[draw], violation[draw] = _best_cut(self.metric, *shares(fn, fp, pos, neg))
 
 
 def _best_cut(metric: Metric, fn: Array, fp: Array, pos: float) -> tuple[int, float, float]:

@@ -206,7 +206,7 @@ def _one(
 
 def _tail(n: int, successes: int, level: float) -> float:
     """Probability of at least so many of n where each has the probability ``level``."""
-    return float(binom.sf(successes - 1, n, level)) if level > 0.0 else float(successes <= 0)
+    return float(binom.sf(successes - 1, n, level))
 
 
 def _bet(ones: Array, zeros: Array, heaviest: float, level: float) -> float:
@@ -267,7 +267,7 @@ def _expected(curve: ThresholdCurve, constraint: Constraint, n_samples: float, s
         # Half a wrong one more than were seen: a rate of 1 on few samples convinces nobody.
         n = np.floor(n_samples * (ones + zeros))
         share = np.where(n > 0, (n_samples * ones) / np.maximum(n_samples * (ones + zeros) + 1.0, 1.0), 0.0)
-        tail = binom.sf(np.floor(n * share) - 1, n, level) if level > 0 else np.ones(n.size)
+        tail = binom.sf(np.floor(n * share) - 1, n, level)
         result = np.maximum(result, np.where(n > 0, tail, 1.0))
     return result
 

@@ -44,4 +44,3 @@ class Progress:
         """All is done, although a strategy or a tolerance may have ended some studies early."""
         if self._bar is not None:
             self._bar.total = self._bar.n
-            self._bar.refresh()

@@ -97,8 +97,7 @@ def _fitted(calibration: str, score: Array, is_pos: BoolArray, sample_weight: Ar
         raise ValueError(f"calibration={calibration!r} needs finite scores; the base gave infinite ones")
     if calibration == "sigmoid":
         return _Sigmoid().fit(score, is_pos, sample_weight)
-    regression = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
-    return regression.fit(score, is_pos.astype(float), sample_weight)
+    return IsotonicRegression(out_of_bounds="clip").fit(score, is_pos.astype(float), sample_weight)
 
 
 class ClassCalibrator:

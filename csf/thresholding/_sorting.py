@@ -49,9 +49,7 @@ def _sort_together(score: Array, weight: Array) -> tuple[Array, Array]:
     unsorted = np.zeros(score.shape[0], dtype=bool)
     n_unsorted = unpack_keys(keys, index_bits, score, sorted_score, unsorted)
     order = keys.view(np.int64)
-    if n_unsorted > score.shape[0] // 2:
-        order[:] = np.argsort(score)
-    elif n_unsorted:
+    if n_unsorted:
         # Such places follow one another in the order of their scores, so one argsort serves them all.
         samples = order[unsorted]
         order[unsorted] = samples[np.argsort(score[samples])]

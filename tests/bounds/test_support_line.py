@@ -1,5 +1,7 @@
 """The polygon of support lines: literal clipping, evidence, constraints, and its place among the bounds."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 import shapely
@@ -127,6 +129,24 @@ def test_an_exact_learner_is_never_above_and_closes_the_gap(metric, seed):
     assert study.gap < 0.03
 
 
+@pytest.mark.parametrize("metric", METRICS[:4], ids=lambda metric: metric.name)
+def test_rounding_puts_no_known_profile_above_the_bound(metric):
+    """The lines of three trials meet in the profile that all of them have."""
+    for level, fnr in product((0.4, 0.5, 0.6), (0.2, 0.3, 0.4, 0.5)):
+        trials = [told(at, level * c, fnr, 0.1, pos=0.1, metric=metric) for at, c in enumerate((1.0, 0.5, 1.2))]
+        assert SupportLineBound(trials, metric, pos=0.1).best_possible() >= trials[0].attained
+
+
+def test_at_its_own_level_a_trial_leaves_all_of_its_support_line():
+    """Nearly perfect, so that what rounding leaves of its cost is small: the ends of the line stay possible."""
+    metric, pos = FBeta(), 0.3
+    trial = told(0, 0.5, 1e-4, 1e-4, pos=pos, metric=metric)
+    cost = trial.c_fn * trial.profile.fn + trial.c_fp * trial.profile.fp
+    ends = metric.value(0.0, cost / trial.c_fp, pos=pos), metric.value(cost / trial.c_fn, 0.0, pos=pos)
+    assert max(ends) > trial.value + 1e-5
+    assert SupportLineBound([trial], metric, pos=pos).upper_bound([0.5])[0] == pytest.approx(max(ends), abs=1e-9)
+
+
 # ---------------------------------------------------------------- constraints
 
 
@@ -186,6 +206,17 @@ def test_region_lies_above_the_bound(metric):
         if height < 0.97:
             assert region.covers(shapely.Point(level, height + 0.03))
         assert not region.covers(shapely.Point(level, max(height - 0.03, 0.0)))
+
+
+def test_the_outline_of_the_region_is_the_bound_at_257_levels():
+    rng = np.random.default_rng(0)
+    points = random_profiles(rng, 0.2, 100)
+    study = run(Study(FBeta(), "grid", pos=0.2, n_trials=5), exact_learner(points, 0.2))
+    bound = SupportLineBound(study.trials, FBeta(), pos=0.2)
+    levels, outline = np.linspace(0.0, 1.0, 257), bound.region().boundary
+    points = [shapely.Point(t, height) for t, height in zip(levels, bound.upper_bound(levels)) if height < 1.0]
+    assert len(points) > 200
+    assert max(map(outline.distance, points)) < 1e-12
 
 
 def test_trials_may_carry_costs_of_no_level():

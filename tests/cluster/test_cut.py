@@ -82,6 +82,39 @@ def test_four_passes_do(shape, metric, constraint):
     assert found.n_listed <= 3000
 
 
+class Blind(MemoryScores):
+    """Knows nothing of where its scores are, and keeps how many edges are asked for."""
+
+    most_edges = 0
+
+    def quantiles(self, size):
+        return np.zeros(0)
+
+    def counts(self, edges):
+        self.most_edges = max(self.most_edges, edges.size)
+        return super().counts(edges)
+
+
+@pytest.mark.parametrize(("n_edges", "n_passes"), [(50, 5), (1000, 4)])
+@pytest.mark.parametrize("shape", ["even", "beside tiny ones", "of all sizes"])
+def test_finer_bins_are_found_wherever_scores_are(shape, n_edges, n_passes):
+    """From one bin that holds everything, with about as many edges in a pass as there may be."""
+    rng = np.random.default_rng(0)
+    rank = rng.random(20_000)
+    is_pos = rng.random(20_000) < 1 / (1 + np.exp(-(rank - 0.6) / 0.1))
+    score = rank - 0.5
+    if shape == "beside tiny ones":
+        score = rank - 1.0
+        score[:300] = -(10.0 ** -np.arange(1, 301))
+    elif shape == "of all sizes":
+        score = np.sign(rank - 0.6) * 10.0 ** (500 * np.abs(rank - 0.6) - 250)
+    scores = Blind([PartScores(score, is_pos)], own_cut=-INF)
+    found = counted_cut(scores, FBeta(), n_edges=n_edges, n_listed=500)
+    check_equal(found, sweep(is_pos, score), FBeta())
+    assert found.n_passes <= n_passes
+    assert scores.most_edges < 6 * n_edges
+
+
 AIMS = ["f1", "recall", "gmean", "accuracy", "precision"]
 HARD = ["precision >= 0.95", "precision >= 0.6", "recall >= 0.999", "fpr <= 0.001", "fnr <= 0.01", "tnr >= 0.99"]
 

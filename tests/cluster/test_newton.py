@@ -126,6 +126,27 @@ def test_many_features_go_without_a_matrix(base, kind):
     assert model.objective == pytest.approx(known.objective, rel=1e-6)
 
 
+@pytest.mark.parametrize("base", [LinearSVC(tol=1e-300), LogisticRegression(tol=1e-300, max_iter=1000)])
+@pytest.mark.parametrize("far", [0.0, 1e4])
+def test_a_tolerance_that_rounding_does_not_reach_ends_the_search_all_the_same(base, far):
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(300, 5))
+        is_pos = X[:, 0] + 0.5 * rng.normal(size=300) > 1.0
+        ask = Asked(X + far, is_pos, None, np.zeros(300, dtype=int))
+        (model,) = solve_together([Job(base, None, (1.6, 0.4))], 5, ask)
+        assert model.n_iter <= (60 if far else 20)
+        assert model.relative_gap < 1e-6
+
+
+@pytest.mark.parametrize("base", [LinearSVC(C=1e-200), LogisticRegression(C=1e-200, solver="liblinear")])
+def test_losses_that_vanish_beside_the_penalty_leave_nothing_to_find(data, base):
+    X, is_pos, weight, fold = data
+    (model,) = solve_together([Job(base, 0, (1.6, 0.4))], 5, Asked(X, is_pos, 1e-200 * weight, fold))
+    assert model.w.tolist() == [0.0] * 6
+    assert (model.objective, model.relative_gap, model.n_iter) == (0.0, 0.0, 0)
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e200])
 def test_features_that_are_too_large_or_none(data, value):
     X, is_pos, weight, fold = data

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from scipy.stats import beta, norm
+from sklearn.linear_model import LogisticRegression
 
-from csf.metrics import FBeta
+from csf import CostSearch
+from csf.metrics import FBeta, Metric
 from csf.resampling import Resampling, ScoreStore, assess, best_rows, mean_assessment
-from csf.resampling.draws import bootstrap_counts, partition_counts
+from csf.resampling.draws import bootstrap_counts, draws_at_once, partition_counts
 from csf.thresholding import sweep
 
 SHIFT = 1.5
@@ -67,6 +69,13 @@ def test_units_of_several_samples_are_drawn_as_these_are():
     assert set(left_out[2:].sum(axis=0).ravel()) == {247}
 
 
+@pytest.mark.parametrize("each", [1, 2, 100])
+def test_units_of_equally_many_samples_are_drawn_equally_often(each):
+    counts = np.concatenate(list(bootstrap_counts(np.full(50, each), 40, 0)), axis=1)
+    assert (counts.sum(axis=0) == 50 * each).all()
+    np.testing.assert_allclose(counts.mean(axis=1), each, atol=5 * np.sqrt(each / 40))
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_size_of_a_block_changes_nothing(monkeypatch, weighted):
     store = store_of(weight=np.random.default_rng(1).uniform(0.5, 2.0, 400) if weighted else None)
@@ -79,6 +88,13 @@ def test_the_size_of_a_block_changes_nothing(monkeypatch, weighted):
         np.testing.assert_array_equal(getattr(blocks.retuned, name), getattr(whole.retuned, name))
     np.testing.assert_allclose(blocks.corrected_score, whole.corrected_score, rtol=1e-12)
     np.testing.assert_allclose(blocks.score_errors(whole.keys[0]), whole.score_errors(whole.keys[0]), atol=1e-7)
+
+
+@pytest.mark.parametrize("n_entries", [0, 1, 10**6, 1 << 21, 1 << 30])
+def test_a_block_of_draws_takes_no_more_memory_than_it_may(n_entries):
+    size = draws_at_once(n_entries)
+    assert 4 <= size <= 32
+    assert size == 4 or size * n_entries <= 1 << 24
 
 
 def test_a_repeated_cross_validation_is_no_larger_sample():
@@ -175,12 +191,30 @@ def test_few_samples_give_a_number_or_nan():
         assert n_pos == 1 or 0.0 <= low <= found.corrected_score <= high <= 1.0
 
 
+@pytest.mark.parametrize(("n_samples", "n_draws", "n_partitions"), [(10_000, 200, 99), (10_001, 96, 30)])
+def test_more_than_ten_thousand_samples_are_drawn_less_often(n_samples, n_draws, n_partitions):
+    """However they are given, here as weights."""
+    store = ScoreStore(np.array([True, True, False, False]), np.array([1.0, 100.0, 899.0, n_samples - 1000.0]))
+    store.add((0, 0), decided=np.array([True, False, True, False]), value=0.5)
+    assert assess(store, "f1", (0, 0)).errors.size == n_draws
+    assert Resampling(store, "f1").partitions.shape[1] == n_partitions
+
+
+@pytest.mark.parametrize("pos", [False, True])
+def test_a_class_that_is_not_there_leaves_nothing_to_be_wrong_about(pos):
+    store = ScoreStore(np.full(50, pos))
+    store.add((0, 0), decided=np.arange(50) < 25, value=0.0)
+    assert Resampling(store, "f1").score_errors((0, 0)).tolist() == [0.0] * 200
+
+
 def test_mean_of_assessments():
     parts = [assess(store_of(seed=seed), "f1", (0, 0)) for seed in range(2)]
     both = mean_assessment(parts)
     assert both.corrected_score == pytest.approx(np.mean([part.corrected_score for part in parts]))
     width = np.diff(both.score_interval)[0]
     assert width < max(np.diff(part.score_interval)[0] for part in parts)
+    alone = mean_assessment(parts[:1])
+    assert alone.score_interval == parts[0].score_interval
 
 
 @pytest.mark.parametrize("n_trials", [1, 11])
@@ -209,3 +243,17 @@ def test_intervals_cover(n_samples, pos, n_trials):
         low, high = assess(store, "f1", winner.key).score_interval
         inside.append(low <= true_f1(winner.threshold, pos) <= high)
     assert 0.82 <= np.mean(inside) <= 0.99
+
+
+class Root(Metric):
+    """A metric that has no value outside what a profile can be."""
+
+    def value(self, fn, fp, *, pos):
+        return np.sqrt((1 - fn / pos) * (1 - fp / (1 - pos)))
+
+
+def test_draws_have_no_more_errors_than_samples_however_shares_are_rounded():
+    y = np.arange(30) < 9
+    X = np.random.default_rng(0).normal(size=(30, 2)) + y[:, None]
+    search = CostSearch(LogisticRegression(), Root(), cv=2, param_grid=None, n_trials=2).fit(X, y)
+    assert np.isfinite([search.best_score_, search.corrected_score_, *search.score_interval_]).all()

@@ -5,6 +5,7 @@ import pytest
 
 from csf.metrics import get_metric
 from csf.resampling import Resampling, ScoreStore, standard_error
+from csf.resampling.outcomes import outcomes
 from csf.thresholding import sweep
 
 
@@ -21,6 +22,24 @@ def test_it_is_that_of_the_bootstrap(metric, repeats):
     store.add((0, 0), score=score[samples], threshold=best.threshold, value=best.value)
     expected = np.std(Resampling(store, metric, n_draws=1000).score_errors((0, 0)))
     assert standard_error(store, store[0, 0], get_metric(metric)) == pytest.approx(expected, rel=0.1)
+
+
+@pytest.mark.parametrize("most", [255, 256, 1000])
+@pytest.mark.parametrize("others", ["as often", "once"])
+def test_each_time_that_a_sample_is_held_out_counts(most, others):
+    times = np.full(40, most if others == "as often" else 1)
+    times[[0, 39]] = most
+    samples, y = np.repeat(np.arange(40), times), np.arange(40) < 20
+    store = ScoreStore(y[samples], samples=samples)
+    found = np.arange(40) % 5 > 0
+    store.add((0, 0), decided=found[samples], value=0.5)
+    expected = [times[at].sum() for at in (y & found, y & ~found, ~y & found, ~y & ~found)]
+    assert outcomes(store, store[0, 0]).sum(axis=0).tolist() == expected
+    if others == "as often":  # which says no more than once
+        once = ScoreStore(y)
+        once.add((0, 0), decided=found, value=0.5)
+        errors = [standard_error(each, each[0, 0], get_metric("f1")) for each in (store, once)]
+        assert errors[0] == pytest.approx(errors[1], rel=1e-6)
 
 
 def test_nothing_found_has_an_error_of_nothing():

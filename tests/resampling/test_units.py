@@ -1,5 +1,6 @@
 """What draws are made of: the same for rows that are repeated or weighted, in any order, with scores on any scale."""
 
+from collections import Counter
 from dataclasses import astuple
 
 import numpy as np
@@ -65,6 +66,20 @@ def test_a_whole_weight_is_so_many_rows(metric, digits, repeats):
     for key in keys:
         intervals = [Resampling(store, metric).threshold_interval(key) for store in (weighted, repeated)]
         assert intervals[0] == pytest.approx(intervals[1])
+
+
+def test_a_unit_is_all_samples_that_no_trial_tells_apart():
+    """Decisions of two trials on 60 samples, every third of them held out twice."""
+    rng = np.random.default_rng(0)
+    samples = np.concatenate([np.arange(60), np.arange(0, 60, 3)])
+    store, decided = ScoreStore(samples < 20, samples=samples), rng.random((2, samples.size)) < 0.5
+    for number, each in enumerate(decided):
+        store.add((0, number), decided=each, value=0.5)
+    kinds = Counter((at < 20, *map(tuple, decided[:, samples == at])) for at in range(60))
+    units = Resampling(store, "f1").units
+    for is_pos in (True, False):
+        known = sorted(count for kind, count in kinds.items() if kind[0] == is_pos)
+        assert sorted(units.copies[units.pos == is_pos].tolist()) == known
 
 
 def test_more_rows_are_more_certain():

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from builders import told
 
 from csf.metrics import Constrained, get_constraint, get_metric
 from csf.resampling import ScoreStore
+from csf.search.choose import choose
 from csf.search.gain_rule import GainRule
 from csf.thresholding import sweep
 
@@ -81,6 +83,12 @@ def test_nothing_convinces_where_nothing_is_known():
     store.add((0, 0), decided=np.arange(8) < 4, value=0.4, neutral=True)
     store.add((0, 1), decided=np.arange(8) < 1, value=1.0)
     assert GainRule(1e9).choose(store, "f1").key == (0, 0)
+
+
+def test_without_held_out_scores_the_best_trial_wins_whatever_is_asked_for():
+    equal, better = told(0, None, 0.3, 0.2, pos=0.2, costs=(1.0, 1.0)), told(1, 0.5, 0.2, 0.2, pos=0.2)
+    won = choose([equal, better], get_metric("f1"), min_gain=1e9)
+    assert (won.trial, won.score, won.gain) == (better, better.score, None)
 
 
 def test_rule_without_trials_is_refused():

@@ -181,6 +181,18 @@ def test_a_rate_that_cannot_be_missed_or_reached():
         assert violation_probability(get_constraint(constraint), known, yes, weight) == p
 
 
+@pytest.mark.parametrize("constraint", ["precision >= 0", "recall >= 0", "fnr <= 1", "fpr <= 1"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_what_every_classifier_satisfies_is_shown_at_the_best_cut(constraint, weighted):
+    rng = np.random.default_rng(0)
+    is_pos = rng.random(400) < 0.3
+    score, weight = rng.normal(size=400) + 2.0 * is_pos, rng.exponential(size=400) if weighted else None
+    known = ClassWeights.of(is_pos, weight) if weighted else None
+    curve, aim = sweep(is_pos, score, weight), Constrained(get_metric("f1"), get_constraint(constraint))
+    test = certify(curve, aim, 0.9, is_pos, np.zeros(400, bool), score, weight, searched=known, known=known)
+    assert (test.holds, test.error, test.threshold) == (True, 0.0, curve.best("f1").threshold)
+
+
 def test_a_class_whose_weight_nobody_knows_shows_nothing():
     yes, weight = np.ones(60, bool), np.ones(60)
     assert violation_probability(get_constraint("precision >= 0.7"), yes, yes, weight) == 1.0
@@ -230,7 +242,18 @@ def test_nothing_after_the_first_failure_is_taken():
     assert [one <= 0.1 for one in p] == [True, False, True, True]
     test = certify(curve, aim, 0.9, is_pos, np.zeros(100, bool), score)
     assert (test.holds, test.threshold, test.n_tested, test.error) == (True, 3.5, 2, p[0])
+    assert test.rates == {"precision": 1.0}
     assert not certify(curve, aim, 0.99, is_pos, np.zeros(100, bool), score).holds
+
+
+def test_the_rates_are_those_of_what_the_threshold_finds():
+    """Of 50 positives 20 are found, of which 5 are taken for another class; of 50 negatives 5."""
+    is_pos, at = np.repeat([True, False], 50), np.arange(100)
+    score = np.where((at < 20) | (at >= 95), 1.0, 0.0)
+    aim = Constrained(get_metric("recall"), get_constraint("precision >= 0.2, fpr <= 0.3"))
+    test = certify(sweep(is_pos, score), aim, 0.9, is_pos, at < 5, score)
+    assert test.holds
+    assert test.rates == pytest.approx({"precision": 15 / 20, "fpr": 5 / 50})
 
 
 def test_weights_of_a_class_are_no_reason_to_sign():
@@ -303,6 +326,19 @@ def test_weights_that_say_how_many_were_drawn_leave_the_order_to_the_counts():
     # 1 : 1 in weight are 4 : 1 in samples.
     by_count = ordered_tests(counted, Constrained(get_metric("recall"), get_constraint("precision >= 0.8")), 500, 0.1)
     assert by_weight[0] == by_count[0]
+
+
+@pytest.mark.parametrize("constraint", ["recall >= 0.8", "precision >= 0.7", "predicted_positive_rate >= 0.3"])
+def test_samples_of_weight_0_have_no_say_in_the_order(constraint):
+    """Half of the samples count, so half of the calibration samples will."""
+    rng = np.random.default_rng(0)
+    is_pos, weight = rng.random(2000) < 0.3, np.tile([0.0, 1.0], 1000)
+    score, counts = rng.normal(size=2000) + 1.5 * is_pos, weight > 0
+    aim = Constrained(get_metric("accuracy"), get_constraint(constraint))
+    known = ClassWeights.of(is_pos, weight)
+    order = ordered_tests(sweep(is_pos, score, weight), aim, 600, 0.1, known)
+    np.testing.assert_array_equal(order, ordered_tests(sweep(is_pos[counts], score[counts]), aim, 300, 0.1))
+    assert order.size > 2
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,16 @@ def test_callbacks_end_the_search_and_leave_nothing_pending():
     assert [trial.state for trial in runner.studies[0].trials] == ["complete"] * 2
 
 
+def test_the_bar_of_a_search_that_ends_early_is_full_in_the_end(capfd):
+    runner, _ = runner_of(["a"], strategy="bisection", n_trials=60, verbose=1)
+    runner.run()
+    n_trials = len(runner.studies[0].trials)
+    assert n_trials < 60
+    shown = capfd.readouterr().err.split("\r")
+    assert "/60 " in shown[1]
+    assert f"{n_trials}/{n_trials} " in shown[-1]
+
+
 def test_trials_left_pending_come_first():
     runner, log = runner_of(["a"])
     runner.studies[0].ask()

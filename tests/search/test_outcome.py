@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch
-from csf.metrics import get_metric
+from csf.metrics import Metric, get_metric
 from csf.resampling import ScoreStore
 from csf.search.config import SearchConfig
 from csf.search.local import LocalTrainer
@@ -181,3 +181,21 @@ def test_the_best_trial_at_another_share_is_one_that_keeps_the_constraint():
         moved = moved_to(found, 0.3)
         assert moved.feasible == feasible
         assert moved.moved_best == (1, pytest.approx(0.4))
+
+
+class Root(Metric):
+    """G-mean, undefined where more samples are wrong than there are."""
+
+    def value(self, fn, fp, *, pos):
+        return np.sqrt((1.0 - fn / pos) * (1.0 - fp / (1.0 - pos)))
+
+
+def test_rounding_of_another_share_makes_no_class_more_than_wrong():
+    """The positive that is found last is below all negatives: all of them are wrong at one of the known cuts."""
+    y = (np.arange(30) < 9).astype(int)
+    score = np.where(np.arange(30) == 0, -9.0, y + np.linspace(0.0, 3.0, 30))[:, None]
+    base = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+    search = CostSearch(base, Root(), cv="prefit", threshold="tune").fit(score, y)
+    for pos in (0.06, 0.12, 0.53, 0.57, 0.7, 0.76):
+        moved = search.at_prevalence(pos)
+        assert 0.0 <= moved.gap_ <= moved.upper_bound_ <= 1.0

@@ -8,6 +8,7 @@ from builders import exact_learner, histories, random_profiles, run, shares, tol
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import cone_search
+from scipy.optimize import brentq
 
 from csf import ErrorProfile, Study, Trial
 from csf.bounds import ConeBound
@@ -210,6 +211,26 @@ def test_pending_proposals_send_the_next_ones_elsewhere(seed):
         levels.append(Cone(eps=0.0, batch_size=4).propose(trials, metric=metric, pos=pos))
         trials = [*trials, pending(len(trials), levels[-1], metric, pos)]
     assert len(set(np.searchsorted(edges, levels))) > 1
+
+
+def rate_of(metric, value, pos):
+    """Rate at which both classes are taken for the other where the metric has some value."""
+    return brentq(lambda rate: metric.value(rate * pos, rate * (1 - pos), pos=pos) - value, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("metric", [FBeta(), FBeta(2.0), Jaccard()], ids=lambda metric: metric.name)
+def test_a_pending_proposal_counts_as_a_trial_that_reaches_the_envelope(metric):
+    """Its rates of errors of both kinds are the same."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        pos = rng.uniform(0.05, 0.5)
+        trials = [told(i, t, *rng.random(2), pos=pos, metric=metric) for i, t in enumerate(rng.random(4))]
+        t = Cone().propose(trials, metric=metric, pos=pos)
+        height = ConeBound(trials, metric, pos=pos, eps=0.0).upper_bound([t])[0]
+        rate = rate_of(metric, height, pos)
+        as_told = [*trials, told(4, t, rate, rate, pos=pos, metric=metric)]
+        expected = Cone().propose(as_told, metric=metric, pos=pos)
+        assert Cone().propose([*trials, pending(4, t, metric, pos)], metric=metric, pos=pos) == expected
 
 
 def test_batches_reach_what_single_trials_reach():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import half_planes
 
-from csf.metrics import Constrained, GMean, Recall, get_constraint
+from csf.metrics import Constrained, FBeta, GMean, Recall, get_constraint
 from csf.strategies.corners import corner_promise
 
 POS = 0.2
@@ -56,6 +56,16 @@ def test_an_interval_without_an_allowed_profile_promises_its_miss():
     metric = Constrained(Recall(), get_constraint("specificity >= 1"))
     promise = corner_promise(history([0.25, 0.5], metric), np.array([0.0, 0.25, 0.5, 1.0]), metric, POS)
     assert promise[0] < promise[1] < 0 < promise[2]
+
+
+def test_the_model_that_finds_everything_is_known_without_training():
+    """Below the lowest level, what finds too little promises the best that finds enough on the way to that model."""
+    metric = Constrained(FBeta(), get_constraint("predicted_positive_rate >= 0.6"))
+    (trial,) = history([0.5], metric)
+    corner = 0.0, (trial.c_fn * trial.profile.fn + trial.c_fp * trial.profile.fp) / trial.c_fp
+    assert 0.0 < metric.constraint.violation(*corner, pos=POS) < 0.2
+    promise = corner_promise([trial], np.array([0.0, 0.5, 1.0]), metric, POS)
+    assert promise[0] == pytest.approx(metric.value(0.0, 0.4, pos=POS))
 
 
 def test_nothing_known_promises_the_perfect_classifier():

@@ -27,6 +27,19 @@ def test_it_starts_in_the_middle_and_aims_at_the_best_value_next():
     assert odds(propose([near])) == pytest.approx(0.5 * odds(0.01))
 
 
+@pytest.mark.parametrize("rates", [(0.1, 0.3), (0.5, 0.02), (0.02, 0.6)])
+def test_without_levels_it_aims_between_the_support_lines_that_promise_most(rates):
+    """One trial: the interval to the side where the end of its line is better."""
+    metric = get_metric("gmean")
+    trial = told(0, 0.4, *rates, pos=0.1, metric=metric)
+    fn, fp = trial.profile.fn, trial.profile.fp
+    cost = trial.c_fn * fn + trial.c_fp * fp
+    # Left of it everything is found, right of it nothing in vain.
+    promise = [metric.value(0.0, cost / trial.c_fp, pos=0.1), metric.value(cost / trial.c_fn, 0.0, pos=0.1)]
+    ends = (0.01, 0.4) if promise[0] > promise[1] else (0.4, 0.99)
+    assert odds(propose([trial], metric)) == pytest.approx(np.mean(odds(np.array(ends))))
+
+
 def test_exploring_halves_the_widest_gap_of_the_log_odds():
     trials = [told(0, 0.5, 0.4, 0.02, pos=0.1), told(1, 0.6, 0.4, 0.02, pos=0.1)]
     t = propose(trials)

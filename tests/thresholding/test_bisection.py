@@ -56,6 +56,13 @@ def test_steps_are_recorded():
     assert 3 < result.levels.shape[0] <= 22
 
 
+def test_a_bracket_as_wide_as_tol_is_the_final_one():
+    """Finding everything has a Jaccard index of 1/2: what is left of [0, 1] then is 1/2 wide."""
+    curve = sweep(np.array([True, False]), np.array([0.2, 0.8]))
+    assert bisection(curve, "jaccard", tol=0.5).levels.tolist() == [0.0]
+    assert bisection(curve, "jaccard", tol=0.4999).levels.tolist() == [0.0, 0.75]
+
+
 def test_labels_of_a_known_probability():
     """The threshold goes to F*/2; the sweep needs the labels' noise to do better."""
     rng = np.random.default_rng(0)

@@ -224,6 +224,25 @@ def test_rounding_does_not_break_ties():
     assert curve.best(Tilted()).threshold == INF
 
 
+class Scaled(Metric):
+    """Accuracy in another unit."""
+
+    def __init__(self, unit):
+        self.unit = unit
+
+    def value(self, fn, fp, *, pos):
+        return self.unit * (1.0 - fn - fp)
+
+
+@pytest.mark.parametrize("unit", [1e-30, 1e30])
+def test_the_unit_of_a_metric_decides_nothing(unit):
+    rng = np.random.default_rng(0)
+    is_pos = rng.random(200) < 0.3
+    curve = sweep(is_pos, rng.normal(size=200) + is_pos)
+    assert curve.best(Scaled(unit)).profile == curve.best("accuracy").profile
+    assert np.isfinite(curve.best("accuracy").threshold)
+
+
 @given(samples(scores=st.floats(-5, 5)))
 @settings(max_examples=60)
 def test_hull_is_cheapest_for_all_costs(data):

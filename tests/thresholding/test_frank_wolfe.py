@@ -11,6 +11,7 @@ from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
+from sklearn.utils import get_tags
 
 from csf.metrics import get_metric
 from csf.thresholding import FrankWolfePlugIn, RandomizedFrankWolfePlugIn, frank_wolfe, probability_curve, sweep
@@ -175,6 +176,11 @@ def test_randomized_classifier_repeats_with_a_seed(data, randomized):
     np.testing.assert_array_equal(randomized.predict(data[0]), randomized.predict(data[0]))
     other = RandomizedFrankWolfePlugIn(LogisticRegression()).set_params(**randomized.get_params())
     assert other.random_state == 0
+
+
+def test_only_the_randomized_classifier_says_that_its_predictions_are_drawn():
+    assert get_tags(RandomizedFrankWolfePlugIn(LogisticRegression())).non_deterministic
+    assert not get_tags(FrankWolfePlugIn(LogisticRegression())).non_deterministic
 
 
 def test_randomized_classifier_reports_expectations(data):

@@ -81,3 +81,12 @@ def test_lost_samples_stay_lost_where_everything_is_found():
     score = np.array([-np.inf, -np.inf, -np.inf])
     curve = sweep_several(np.array([False, True, True]), np.array([False, True, False]), score)
     assert (curve.at(-np.inf).fn, curve.at(-np.inf).fp) == pytest.approx((1 / 3, 1 / 3))
+
+
+@pytest.mark.parametrize("n_lost", [1, 4])
+def test_where_everything_is_found_no_negative_is_left_however_sums_are_rounded(n_lost):
+    for n_pos in range(1, 10):
+        for n_neg in range(1, 10):
+            size = n_lost + n_pos + n_neg
+            curve = sweep_several(np.arange(size) < n_lost + n_pos, np.arange(size) < n_lost, np.arange(size) * 1.0)
+            assert curve.fp[-1] == 1.0 - curve.pos

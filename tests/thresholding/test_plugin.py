@@ -433,6 +433,11 @@ def test_bad_parameters(options, error, match):
         model.fit(X, y)
 
 
+def test_parameters_are_checked_before_the_base(data):
+    with pytest.raises(ValueError, match="response_method must be one of"):
+        PlugInClassifier(None, response_method="predict").fit(*data)
+
+
 def test_two_constraints_are_one_too_many(data):
     metric = Constrained(Recall(), get_constraint("precision >= 0.8"))
     with pytest.raises(ValueError, match="constraint of its own"):
