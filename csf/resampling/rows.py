@@ -53,12 +53,12 @@ class LabelRows:
     @property
     def empty(self) -> Array:
         """Value of each row where nothing is found: 1 for rows without labels."""
-        return (~self.is_pos.reshape(-1, self.n_labels).any(axis=1)).astype(np.float64)
+        return np.asarray(~self.is_pos.reshape(-1, self.n_labels).any(axis=1), dtype=np.float64)
 
     def values(self, found: BoolArray) -> Array:
         """Value of each row where some entries are found."""
         gains = self.gains(np.flatnonzero(found))
-        return np.asarray(self.empty + gains.reshape(-1, self.n_labels).sum(axis=1))
+        return self.empty + gains.reshape(-1, self.n_labels).sum(axis=1)
 
     def best_cut(self, score: Array, weight: Array | None) -> tuple[float, float]:
         """Threshold with the largest mean value, of equal ones the highest, and that value; ``weight`` of entries."""
