@@ -129,7 +129,7 @@ class ClassStudy(History[ClassTrial]):
     def class_weights(self, power: float) -> Costs:
         """Weights ``share ** -power``, of mean 1 over the samples."""
         weights = self.shares**-power
-        return tuple((weights / (self.shares @ weights)).tolist())
+        return tuple((weights / np.average(weights, weights=self.shares)).tolist())
 
     def ask_batch(self) -> list[ClassTrial]:
         """Pending trials at all powers that were not tried yet."""
