@@ -80,6 +80,15 @@ class ClassTrial:
         """0: there is no constraint on several classes."""
         return 0.0
 
+    @property
+    def feasible(self) -> bool:
+        """There is nothing to satisfy."""
+        return True
+
+    @property
+    def rate(self) -> None:
+        """There is no constrained rate."""
+
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings and lists, ready for JSON."""
         return {f.name: getattr(self, f.name) for f in fields(self)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from csf.thresholding.linear_rule import LinearRule
 if TYPE_CHECKING:
     from csf.thresholding._calibration import ClassCalibrator
 
-__all__ = ["RuleOfClasses", "codes_of", "without_weights"]
+__all__ = ["RuleOfClasses", "codes_of", "no_threshold", "without_weights"]
 
 
 def codes_of(known: Array, classes: Array) -> IntArray:
@@ -35,6 +35,11 @@ def without_weights(proba: Array, class_weights: Array | None) -> Array:
     proba = proba / class_weights
     total = proba.sum(axis=1, keepdims=True)
     return np.divide(proba, total, out=proba, where=total > 0.0)
+
+
+def no_threshold() -> ValueError:
+    """What is said to who asks for thresholds of several classes."""
+    return ValueError("several classes have no threshold: rule_ says what decides, and confusion_ what comes of it")
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +78,10 @@ class RuleOfClasses:
             return self.classes[self._columns[np.searchsorted(self.known, self.estimator.predict(X))]]
         return self.classes[self.decision_function(X).argmax(axis=1)]
 
+    def curve(self, *_: object) -> NoReturn:
+        """An error: no threshold decides."""
+        raise no_threshold()
+
     def decision_function(self, X: Samples) -> Array:
         """Scores of the classes: the largest one is predicted, the first of equal ones."""
         return self.rule.scores(self._scores(X, PROBABILITIES_FIRST) if self.own else self.probabilities(X))
@@ -84,7 +93,7 @@ class RuleOfClasses:
     def probabilities(self, X: Samples) -> Array:
         """What the rule reads, unless the estimator decides by itself."""
         if self.calibrator is not None:
-            return self.calibrator.predict(self._scores(X, DECISION_FIRST))
+            return without_weights(self.calibrator.predict(self._scores(X, DECISION_FIRST)), self.class_weights)
         return without_weights(self._scores(X, ("predict_proba",)), self.class_weights)
 
     def _scores(self, X: Samples, methods: tuple[str, ...]) -> Array:
