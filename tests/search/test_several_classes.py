@@ -3,6 +3,7 @@
 import json
 import pickle
 import time
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -248,7 +249,7 @@ def test_a_grid_of_class_weights():
 class Recording(LogisticRegression):
     """Remembers the weights of its trainings."""
 
-    weights = []
+    weights: ClassVar = []
 
     def fit(self, X, y, sample_weight=None):
         Recording.weights.append((y, sample_weight))
@@ -385,7 +386,7 @@ def test_shares_that_change():
     np.testing.assert_array_equal(moved.predict(X), NAMES[moved.decision_function(X).argmax(axis=1)])
     assert moved.score_interval_[0] < moved.corrected_score_ < moved.score_interval_[1]
     np.testing.assert_array_equal(fitted.predict_proba(X), search().fit(X, Y).predict_proba(X))
-    with pytest.raises(ValueError, match="one positive share for each of 3 classes, got 0.5"):
+    with pytest.raises(ValueError, match=r"one positive share for each of 3 classes, got 0\.5"):
         fitted.at_prevalence(0.5)
 
 
