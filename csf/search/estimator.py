@@ -64,7 +64,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         is tuned. Costs slow ``HistGradientBoostingClassifier`` of scikit-learn 1.9 down, see `csf.trainers`.
     metric : str or Metric, default="f1"
         What is maximised: ``"f1"``, ``"f2"``, ``"f0.5"``, ``"jaccard"``, ``"gmean"``, ... (``csf.metrics.METRICS``)
-        or an object.
+        or an object; of several labels a sample an average such as ``"f1_macro"``, see Notes.
     strategy : str, Strategy or callable, default="ladder"
         Where to train next: ``"ladder"`` (equal costs, then ratios up to the one that balances the classes),
         ``"cone"``, ``"grid"``, ... (``csf.strategies.STRATEGIES``), an object, or a function
@@ -209,10 +209,17 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         Positive class (``None`` where there are several) and the other one.
     n_features_in_, feature_names_in_ : int, ndarray of str
         Number and names of the features, where the base tells them.
+    label_names_ : ndarray of shape (n_labels,)
+        With several labels a sample: names of the columns of a frame, else their places, which ``classes_`` has.
+    searches_, best_scores_ : list of CostSearch, ndarray of shape (n_labels,)
+        With the mean of a metric over labels: the search of each label, and its value there. ``best_threshold_``,
+        ``best_t_``, ``best_params_`` and ``best_cost_weights_`` then have an entry for each label, ``trials_`` are
+        those of all searches, and what tells more of these is asked of each.
 
     See Also
     --------
-    csf.MacroCostSearch : Macro averages over classes.
+    csf.MacroCostSearch : One search of each class against the rest.
+    csf.metrics.LabelMetric : Averages over several labels.
     csf.Study : The same search for models that you train yourself.
 
     Notes
@@ -226,6 +233,17 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     offset on the score of the null class: the best other class is predicted where its score exceeds that one by it
     (probabilities p: where ``p / (p + p_null)`` reaches it). All classes but one cost the same, which cannot balance a
     class against many: for that a one-vs-rest base has ``weighting="one-vs-rest"``.
+
+    With several labels a sample, ``y`` is 0 and 1 of shape (n_samples, n_labels), and the metric says how it averages.
+    ``"f1_macro"``, a mean over labels (of any metric: ``"gmean_macro"``), is searched for each label by itself.
+    ``"f1_micro"`` counts all pairs of a sample and a label: all labels are trained with the same costs and share a
+    threshold; what is said of the search of two classes holds for the pairs, except that whole samples are drawn.
+    ``"f1_samples"`` is the mean over samples of the F-measure of their labels, 1 for a sample without any in which none
+    is found. No costs aim at it: all of them are equal, whatever the strategy, what is tuned are parameters and the
+    shared threshold, ``trials_`` tell of ``value`` and errors as of pairs, and there is no upper bound (NaN). Folds are
+    stratified by the rarest label of each sample. Each label has a clone of the base (of the one inside a
+    MultiOutputClassifier), and ``best_estimator_`` is a OneVsRestClassifier of the models; ``predict``,
+    ``decision_function`` and ``predict_proba`` have a column for each label.
 
     References
     ----------
@@ -320,8 +338,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         ----------
         X : array-like, sparse matrix or frame of shape (n_samples, n_features)
             Samples.
-        y : array-like of shape (n_samples,)
-            Labels of two classes, or of more with ``null_class``.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Labels of two classes, or of more with ``null_class``; or 0 and 1 with a column for each of several labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights >= 0; they count in every training, metric and bound.
         **fit_params
@@ -372,7 +390,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
             found, rule, refit_time = self._searched(config, problem, task, prepared, deadline, max_bytes)
         if calibration is not None:
             assert rule is not None, "confidence needs refit=True"
-            found = certified(found, rule, calibration)
+            found = certified(found, rule, calibration)  # pyright: ignore[reportArgumentType] (two classes have constraints)
             rule = replace(rule, threshold=found.threshold)
         # All at once, at the end: a fit that fails on its way leaves a search that is not fitted.
         try:
@@ -451,8 +469,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
-            Labels, as in ``classes_``.
+        ndarray of shape (n_samples,) or (n_samples, n_labels)
+            Labels, as in ``classes_``; of several labels a sample 1 for those that are found, else 0.
         """
         return self._predicting.predict(X)
 

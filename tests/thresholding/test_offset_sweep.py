@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csf.metrics import CONFUSION_METRICS, ConfusionFunction, CostMatrix, MicroF, get_confusion_metric
@@ -41,6 +41,7 @@ def problems(draw, n_classes=3):
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+@settings(max_examples=40)
 @given(problems(), st.integers(0, 2), st.sampled_from([0.0, 1.0]))
 def test_best_of_all_offsets(metric, problem, code, other):
     """Scores are whole numbers, so offsets in the middle between them make all decisions."""
@@ -76,6 +77,17 @@ def wide(n_classes=5, size=3000):
     share = np.geomspace(1.0, 12.0, n_classes) / np.geomspace(1.0, 12.0, n_classes).sum()
     codes = rng.choice(n_classes, size, p=share)
     return rng.normal(size=(size, n_classes)) + np.eye(n_classes)[codes] + np.log(share), codes
+
+
+@pytest.mark.parametrize("metric", METRICS[:-1], ids=lambda metric: metric.name)
+def test_sums_say_what_whole_matrices_say(metric):
+    """With weights that are no sums of powers of two, and all of a class wrong at one end."""
+    rng = np.random.default_rng(0)
+    codes, scores, weight = rng.integers(0, 3, 60), rng.normal(size=(60, 3)), rng.random(60) / 3
+    for code in range(3):
+        _, by_sums = sweep_offset(scores, codes, code, metric, weight=weight)
+        _, by_matrices = sweep_offset(scores, codes, code, ConfusionFunction(metric.value), weight=weight)
+        assert by_sums == pytest.approx(by_matrices, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", ["f1_macro", "quadratic_kappa"])
