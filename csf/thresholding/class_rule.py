@@ -37,8 +37,15 @@ def aligned_scores(
 
 
 def codes_of(known: Array, classes: Array) -> IntArray:
-    """Codes of an estimator's classes: places among the sorted labels; as they are where some are no labels."""
-    return np.searchsorted(classes, known) if np.isin(known, classes).all() else known
+    """Codes of an estimator's classes: places among the sorted labels; as they are where it was trained on codes."""
+    if np.isin(known, classes).all():
+        return np.searchsorted(classes, known)
+    if not np.isin(known, np.arange(classes.shape[0])).all():
+        raise ValueError(
+            f"the base has learnt the classes {known.tolist()}, and y holds {classes.tolist()}; give it labels that the "
+            "base knows"
+        )
+    return known
 
 
 def without_weights(proba: Array, class_weights: Array | None) -> Array:

@@ -298,6 +298,25 @@ def test_a_fitted_model_that_has_not_seen_a_class():
     np.testing.assert_array_equal(fitted.predict_proba(X)[:, 2], 0.0)
 
 
+@pytest.mark.parametrize("names", [["a", "b", "c"], [5, 6, 7], ["bird", "stone", "wood"]])
+def test_a_fitted_model_of_other_classes(names):
+    model = LogisticRegression().fit(X, np.array(names)[CODES])
+    with pytest.raises(ValueError, match=r"has learnt the classes .*, and y holds \['bird', 'stone', 'tree'\]"):
+        CostSearch(model, "f1_macro", cv="prefit").fit(X, Y)
+
+
+def test_a_fitted_model_that_knows_codes():
+    named, coded = (CostSearch(GaussianNB().fit(X, y), "f1_macro", cv="prefit").fit(X, Y) for y in (Y, CODES))
+    np.testing.assert_array_equal(coded.predict(X), named.predict(X))
+
+
+def test_two_classes_of_a_metric_of_several():
+    fitted = search(GaussianNB()).fit(X, CODES > 0)
+    predicted = fitted.predict(X)
+    assert fitted.score(X, CODES > 0) == pytest.approx(f1_score(CODES > 0, predicted, average="macro"))
+    assert np.isfinite(fitted.best_threshold_)
+
+
 def test_a_model_that_is_not_fitted():
     with pytest.raises(NotFittedError):
         CostSearch(LogisticRegression(), "f1_macro", cv="prefit").fit(X, Y)
@@ -413,9 +432,10 @@ def test_within_pipelines_and_searches():
 
 def test_metadata_routing():
     weight = np.random.default_rng(0).uniform(0.5, 2.0, 240)
-    plain = search(engine="generic").fit(X, Y, sample_weight=weight)
+    base = BASES["pipeline"]
+    plain = search(base, engine="generic").fit(X, Y, sample_weight=weight)
     with sklearn.config_context(enable_metadata_routing=True):
-        assert search().fit(X, Y, sample_weight=weight).trials_ == plain.trials_
+        assert search(base).fit(X, Y, sample_weight=weight).trials_ == plain.trials_
         grouped = search(cv=StratifiedGroupKFold(3)).fit(X, Y, groups=np.arange(240) % 7)
         outer = GridSearchCV(
             search(cv=2).set_fit_request(sample_weight=True).set_score_request(sample_weight=True),
