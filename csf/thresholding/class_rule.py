@@ -42,7 +42,7 @@ def codes_of(known: Array, classes: Array) -> IntArray:
         return np.searchsorted(classes, known)
     if not np.isin(known, np.arange(classes.shape[0])).all():
         raise ValueError(
-            f"the base has learnt the classes {known.tolist()}, and y holds {classes.tolist()}; give it labels that the "
+            f"the base has learnt the classes {known.tolist()}, and y holds {classes.tolist()}; give labels that the "
             "base knows"
         )
     return known
