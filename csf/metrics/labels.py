@@ -154,9 +154,9 @@ def get_label_metric(metric: Any) -> LabelMetric:
     if average not in AVERAGES:
         hint = f"{name}_macro" if isinstance(name, str) else "f1_macro"
         raise ValueError(
-            f"metric={metric!r} is one of a single label, and y has several; write {hint!r} for its mean over labels, "
-            "'f1_micro' for the F-measure of all labels together, 'f1_samples' for its mean over samples, or "
-            "LabelMetric(metric, 'macro') for an object"
+            f"metric={metric!r} is one of a single label, with y a 1d array, and y has several columns; write {hint!r} "
+            "for its mean over labels, 'f1_micro' for the F-measure of all labels together, 'f1_samples' for its mean "
+            "over samples, or LabelMetric(metric, 'macro') for an object"
         )
     return LabelMetric(base, average)
 

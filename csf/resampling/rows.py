@@ -58,7 +58,7 @@ class LabelRows:
     def values(self, found: BoolArray) -> Array:
         """Value of each row where some entries are found."""
         gains = self.gains(np.flatnonzero(found))
-        return self.empty + gains.reshape(-1, self.n_labels).sum(axis=1)
+        return np.asarray(self.empty + gains.reshape(-1, self.n_labels).sum(axis=1))
 
     def best_cut(self, score: Array, weight: Array | None) -> tuple[float, float]:
         """Threshold with the largest mean value, of equal ones the highest, and that value; ``weight`` of entries."""

@@ -94,7 +94,8 @@ def register_trainer(base_type: type, maker: Maker) -> None:
         ``maker(base, folds, channel, normalize, prepared)``, called with positions alone, returns a list of `Trainer`,
         one for each fold, or ``None`` where it cannot serve this base. ``folds`` are `csf.samples.Fold`, ``channel``
         is the `csf.costs.CostChannel` by which costs reach the base, and ``prepared`` the `csf.trainers.Prepared` in
-        which the maker may keep, as in a dict, what all settings on the same samples can share.
+        which the maker may keep, as in a dict, what all settings on the same samples can share. Where no class means
+        nothing to find (``folds[0].n_alike``), costs are weights by code, see `Trainer.fit` and `Trainer.predict`.
 
     Raises
     ------

@@ -103,6 +103,15 @@ def test_the_guess_is_the_inverse_where_probabilities_do_not_depend_on_the_featu
     np.testing.assert_allclose(apply(change)[:, :-1], step[:, :-1], atol=1e-5)
 
 
+def test_the_guess_of_many_rows_is_that_of_every_second_one(monkeypatch):
+    twice, w = np.repeat(np.arange(Y.size), 2), np.random.default_rng(0).normal(size=(4, 6))
+    all_rows, half = (Multinomial(Rows(X[at]), Y[at], 4) for at in (twice, np.arange(Y.size)))
+    expected = half._inverse(w, 2.0 * WEIGHT)(w)
+    monkeypatch.setattr("csf.linear.multinomial._ENOUGH", Y.size)
+    monkeypatch.setattr("csf.linear.multinomial._ENOUGH_PER_FEATURE", 1)
+    np.testing.assert_allclose(all_rows._inverse(w, WEIGHT[twice])(w), expected)
+
+
 @pytest.mark.parametrize("weight", [np.ones(Y.size), 1e200 * np.ones(Y.size)])
 def test_features_that_are_too_large_are_named(weight):
     with pytest.raises(ValueError, match="too large for a linear model to be solved"):

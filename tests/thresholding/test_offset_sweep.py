@@ -72,6 +72,28 @@ def test_two_classes_are_those_of_the_binary_sweep(name, weighted):
     assert offset == pytest.approx(-best.threshold, abs=1e-12)
 
 
+def test_what_rounding_leaves_of_a_class_is_nothing():
+    """A recall just below 0 would count as none at all in a geometric mean, a negative share has no root."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        is_pos, score, weight = rng.random(40) < 0.5, rng.normal(size=40), rng.random(40)
+        for name in ("gmean", "mcc"):
+            metric, scores = get_confusion_metric(name), np.column_stack([0.0 * score, score])
+            best = sweep(is_pos, score, weight).best(name).value
+            for one in (metric, ConfusionFunction(metric.value)):
+                assert sweep_offset(scores, is_pos * 1, 1, one, weight=weight)[1] == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize("block", [1, 1 << 16])
+def test_of_equal_values_the_lowest_offset(block, monkeypatch):
+    """Whether they lie in one block or in several."""
+    monkeypatch.setattr("csf.thresholding.offset_sweep._BLOCK", block)
+    scores, codes = np.column_stack([np.zeros(6), np.arange(6.0)]), np.array([0, 1, 0, 1, 0, 1])
+    accuracy = get_confusion_metric("accuracy")
+    for metric in (accuracy, ConfusionFunction(accuracy.value)):
+        assert sweep_offset(scores, codes, 1, metric) == (-4.5, pytest.approx(4 / 6))
+
+
 def wide(n_classes=5, size=3000):
     rng = np.random.default_rng(1)
     share = np.geomspace(1.0, 12.0, n_classes) / np.geomspace(1.0, 12.0, n_classes).sum()

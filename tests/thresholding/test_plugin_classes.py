@@ -99,7 +99,17 @@ def test_a_base_without_probabilities_is_calibrated(data):
     np.testing.assert_allclose(model.predict_proba(X), proba)
     np.testing.assert_array_equal(model.predict(X), model.rule_.decide(proba))
     read = PlugInClassifier(LogisticRegression(), "f1_macro", response_method="decision_function").fit(X, y)
-    assert read.calibrator_ is not None
+    expected = read.calibrator_.predict(LogisticRegression().fit(X, y).decision_function(X))
+    np.testing.assert_allclose(read.predict_proba(X), expected)
+
+
+def test_weights_reach_the_calibration(data, weight):
+    X, y = data
+    base = LinearSVC().fit(X, y)
+    model = PlugInClassifier(base, "f1_macro", cv="prefit").fit(X, y, sample_weight=weight)
+    proba = fit_class_calibrator(base.decision_function(X), y, weight).predict(base.decision_function(X))
+    np.testing.assert_allclose(model.predict_proba(X), proba)
+    same(model.rule_, tune_rule(proba, y, MACRO, weight=weight))
 
 
 def test_weights_reach_the_base_and_the_metric(data, weight):

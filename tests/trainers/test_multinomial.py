@@ -143,6 +143,13 @@ def test_starts_change_nothing_but_the_time(base):
         assert warm.model.n_iter < alone.model.n_iter
 
 
+@pytest.mark.parametrize("base", [EXACT, clone(USUAL).set_params(C=3.0)], ids=["exact", "usual"])
+def test_the_solution_itself_is_a_start_that_needs_no_step(base):
+    for trainer in folds_of(base):
+        training = trainer.fit(COSTS)
+        assert trainer.fit(COSTS, [training.state]).model.n_iter == 0
+
+
 def test_a_start_for_other_weights_has_their_logarithms_in_its_constants():
     """Where the model holds, these and nothing else change."""
     rng = np.random.default_rng(0)
