@@ -24,6 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
 from csf.metrics import ConfusionMetric, CostMatrix, get_confusion_metric
+from csf.trainers import Prepared
 
 NAMES = np.array(["bird", "stone", "tree"])
 X, CODES = make_classification(
@@ -532,18 +533,12 @@ def test_a_time_limit_ends_with_equal_weights():
     assert "time limit" in fitted.stop_reason_
 
 
-def test_scores_beyond_the_memory_are_dropped_but_not_the_winner(monkeypatch):
-    monkeypatch.setattr("csf.search.estimator.MAX_BYTES", 240 * (3 * 4 + 2) * 2)
-    fitted = search(strategy="grid", n_trials=5)._fit(X, Y, None, {}, _prepared(), 240 * (3 * 4 + 2) * 2)
+def test_scores_beyond_the_memory_are_dropped_but_not_the_winner():
+    two_trials = 2 * 240 * (3 * 4 + 2)
+    fitted = search(strategy="grid", n_trials=5)._fit(X, Y, None, {}, Prepared(), two_trials)
     assert (len(fitted.held_out_), fitted.held_out_.n_dropped) == (2, 3)
     assert (0, fitted.trials_[fitted.best_index_].number) in fitted.held_out_
     assert (0, 0) in fitted.held_out_
-
-
-def _prepared():
-    from csf.trainers import Prepared
-
-    return Prepared()
 
 
 # ---------------------------------------------------------------- checkpoints
