@@ -41,7 +41,7 @@ def _taking_the_second(kind):
     @wraps(kind.fit)  # scikit-learn reads the arguments
     def fit(self, X, y, *args, **params):
         given, labels = self.pos_label, () if y is None else np.unique(np.asarray(y).astype(str))
-        if len(labels) == 2:
+        if len(labels) == 2 and np.squeeze(np.asarray(y)).ndim == 1:  # and not a column a label
             self.pos_label = next(label for label in np.asarray(y).reshape(-1) if str(label) == labels[1])
         try:
             return kind.fit(self, X, y, *args, **params)

@@ -43,6 +43,10 @@ def macro(base):
     return MacroCostSearch(paper_search(base, n_trials=2, cv=3))
 
 
+def several(base):
+    return CostSearch(base, "f1_macro", param_grid=None, cv=3)
+
+
 def learners(module):
     """Every public learner of a module that is not a base, in its default form."""
     parts = (getattr(module, name) for name in module.__all__)
@@ -82,6 +86,7 @@ VARIANTS = [
 FAMILIES = {
     "search": any_labels(searched(LinearSVC())),
     "null class": null_class(LinearSVC()),
+    "several classes": any_labels(several(LogisticRegression())),
     "macro": macro(LinearSVC()),
     "thresholding": any_labels(THRESHOLDING[0]),
     "fenchel": any_labels(FenchelSVM()),
@@ -94,6 +99,7 @@ MORE = [
     *map(any_labels, DEFAULTS),
     *map(any_labels, VARIANTS[1:4]),
     *(null_class(LogisticRegression()), macro(LogisticRegression())),
+    any_labels(several(LinearSVC())),
     *(DEFAULTS + VARIANTS),
 ]
 

@@ -13,7 +13,7 @@ from csf.search.class_choice import Candidate, ClassQuestion, choose_class
 from csf.search.failures import nothing_worked
 from csf.search.outcome import warn_of_open_gap
 from csf.search.results import setting_columns, split_columns, trial_columns
-from csf.thresholding.class_rule import RuleOfClasses
+from csf.thresholding.class_rule import RuleOfClasses, no_threshold
 from csf.thresholding.linear_rule import LinearRule, confusion_of, tune_rule
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class ClassOutcome:
 
     def curve(self) -> Any:
         """An error: no threshold decides."""
-        raise ValueError("several classes have no threshold: rule_ says what decides, and confusion_ what comes of it")
+        raise no_threshold()
 
     def moved(self, shares: ArrayLike, rule: RuleOfClasses | None) -> tuple[ClassOutcome, RuleOfClasses | None]:
         """The outcome and the rule where classes have other shares: what is said within each class stays."""

@@ -149,7 +149,7 @@ class ClassStore(EntryStore[ClassRow]):
         Samples are dealt in an order that what is said of them decides, and those of which the same is said together:
         a row of weight 2 and two such rows are in one part.
         """
-        return _dealt(self.truth, self.samples, self.content(score))
+        return _dealt(self.truth, self.samples, self.content(score), np.flatnonzero(self.copies > 0))
 
     def content(self, score: Array) -> Array:
         """A number for each entry that its scores decide."""
@@ -189,18 +189,21 @@ def _mixed(columns: Sequence[Array] | Array) -> Array:
     return mixed * _MIX[2]
 
 
-def _dealt(truth: IntArray, samples: IntArray, content: Array) -> IntArray:
-    """Parts of entries: samples of each class in the order of their content, dealt one by one."""
+def _dealt(truth: IntArray, samples: IntArray, content: Array, among: IntArray) -> IntArray:
+    """Parts of entries: samples of each class in the order of their content, dealt one by one.
+
+    Those that are not ``among`` weigh nothing, and take nobody's place.
+    """
     of_sample = np.zeros(int(samples.max()) + 1, dtype=np.uint64)
     # Sums of whole numbers do not depend on the order of entries.
     np.add.at(of_sample, samples, content)
     kind = np.zeros(of_sample.size, dtype=truth.dtype)
     kind[samples] = truth
-    order = np.lexsort([of_sample, kind])
+    order = among[np.lexsort([of_sample[among], kind[among]])]
     new = np.ones(order.size, dtype=bool)
     new[1:] = (of_sample[order][1:] != of_sample[order][:-1]) | (kind[order][1:] != kind[order][:-1])
     if np.count_nonzero(new) < _FEW_CONTENTS * new.size:
         new[:] = True
-    part = np.empty(order.size, dtype=np.int64)
+    part = np.zeros(of_sample.size, dtype=np.int64)
     part[order] = (np.cumsum(new) - 1) % _PARTS
     return part[samples]

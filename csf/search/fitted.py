@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from csf.samples.labels import Labels
     from csf.search.class_outcome import ClassOutcome
     from csf.search.outcome import SearchOutcome
-    from csf.thresholding import ThresholdCurve
+    from csf.thresholding import LinearRule, ThresholdCurve
     from csf.thresholding.rule import ThresholdRule
 
 __all__ = ["FittedSearch"]
@@ -28,6 +28,7 @@ class FittedSearch(ReportMixin, AssessedMixin):
     """Results of `csf.CostSearch` and `csf.dask.DaskCostSearch`, described there."""
 
     searches_: list[Self]
+    rule_: LinearRule
     # Told by outcomes, see `SearchOutcome.published` and `ClassOutcome.published`.
     trials_: list[Any]
     n_trials_: int

@@ -80,6 +80,15 @@ class ClassTrial:
         """0: there is no constraint on several classes."""
         return 0.0
 
+    @property
+    def feasible(self) -> bool:
+        """There is nothing to satisfy."""
+        return True
+
+    @property
+    def rate(self) -> None:
+        """There is no constrained rate."""
+
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, strings and lists, ready for JSON."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
@@ -129,7 +138,7 @@ class ClassStudy(History[ClassTrial]):
     def class_weights(self, power: float) -> Costs:
         """Weights ``share ** -power``, of mean 1 over the samples."""
         weights = self.shares**-power
-        return tuple((weights / (self.shares @ weights)).tolist())
+        return tuple((weights / np.average(weights, weights=self.shares)).tolist())
 
     def ask_batch(self) -> list[ClassTrial]:
         """Pending trials at all powers that were not tried yet."""

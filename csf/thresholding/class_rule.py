@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,7 @@ from csf.thresholding.linear_rule import LinearRule, confusion_of
 if TYPE_CHECKING:
     from csf.thresholding._calibration import ClassCalibrator
 
-__all__ = ["RuleOfClasses", "aligned_scores", "codes_of", "without_weights"]
+__all__ = ["RuleOfClasses", "aligned_scores", "codes_of", "no_threshold", "without_weights"]
 
 
 def aligned_scores(
@@ -37,8 +37,15 @@ def aligned_scores(
 
 
 def codes_of(known: Array, classes: Array) -> IntArray:
-    """Codes of an estimator's classes: places among the sorted labels; as they are where some are no labels."""
-    return np.searchsorted(classes, known) if np.isin(known, classes).all() else known
+    """Codes of an estimator's classes: places among the sorted labels; as they are where it was trained on codes."""
+    if np.isin(known, classes).all():
+        return np.searchsorted(classes, known)
+    if not np.isin(known, np.arange(classes.shape[0])).all():
+        raise ValueError(
+            f"the base has learnt the classes {known.tolist()}, and y holds {classes.tolist()}; give labels that the "
+            "base knows"
+        )
+    return known
 
 
 def without_weights(proba: Array, class_weights: Array | None) -> Array:
@@ -48,6 +55,11 @@ def without_weights(proba: Array, class_weights: Array | None) -> Array:
     proba = proba / class_weights
     total = proba.sum(axis=1, keepdims=True)
     return np.divide(proba, total, out=proba, where=total > 0.0)
+
+
+def no_threshold() -> ValueError:
+    """What is said to who asks for thresholds of several classes."""
+    return ValueError("several classes have no threshold: rule_ says what decides, and confusion_ what comes of it")
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +98,10 @@ class RuleOfClasses:
             return self.classes[self._columns[np.searchsorted(self.known, self.estimator.predict(X))]]
         return self.classes[self.decision_function(X).argmax(axis=1)]
 
+    def curve(self, *_: object) -> NoReturn:
+        """An error: no threshold decides."""
+        raise no_threshold()
+
     def decision_function(self, X: Samples) -> Array:
         """Scores of the classes: the largest one is predicted, the first of equal ones."""
         return self.rule.scores(self._scores(X, PROBABILITIES_FIRST) if self.own else self.probabilities(X))
@@ -97,7 +113,7 @@ class RuleOfClasses:
     def probabilities(self, X: Samples) -> Array:
         """What the rule reads, unless the estimator decides by itself."""
         if self.calibrator is not None:
-            return self.calibrator.predict(self._scores(X, DECISION_FIRST))
+            return without_weights(self.calibrator.predict(self._scores(X, DECISION_FIRST)), self.class_weights)
         return without_weights(self._scores(X, ("predict_proba",)), self.class_weights)
 
     def confusion(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None = None) -> Array:

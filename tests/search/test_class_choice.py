@@ -1,0 +1,111 @@
+"""Which training and which decision win among several classes, and what they are worth on new data."""
+
+import numpy as np
+import pytest
+
+from csf.metrics import get_confusion_metric
+from csf.search.class_choice import Candidate, ClassQuestion, choose_class
+from csf.search.class_store import ClassStore
+from csf.study.classes import ClassTrial
+from csf.thresholding.linear_rule import confusion_of, cross_fitted
+
+N = 300
+TRUTH = np.repeat([0, 1, 2], [200, 70, 30])
+METRIC = get_confusion_metric("f1_macro")
+EQUAL, OTHER = (1.0, 1.0, 1.0), (0.5, 1.5, 3.0)
+
+
+def scores(quality, seed=0):
+    """Scores that know so much of the truth."""
+    rng = np.random.default_rng(seed)
+    proba = np.exp(quality * np.eye(3)[TRUTH] + rng.normal(size=(N, 3)) + [1.0, 0.0, -1.0])
+    return (proba / proba.sum(axis=1, keepdims=True)).astype(np.float32)
+
+
+def store_of(*rows, metric=METRIC, truth=TRUTH, weight=None):
+    """Store of trials: scores, class weights and, to be told instead of those of rules, judged decisions."""
+    store = ClassStore(truth, weight, n_classes=3, margins=False)
+    for number, (score, costs, *judged) in enumerate(rows):
+        own, said = score.argmax(axis=1), judged[0] if judged else None
+        if not judged:
+            proba = store.probabilities(score, costs)
+            said = cross_fitted(proba, truth, metric, store.parts(score), weight=store.weight)
+        value = float(metric.value(confusion_of(truth, own, 3, weight)))
+        store.hear((0, number), ClassTrial(number, 0.0, costs, state="complete", score=value), score, own, said)
+    return store
+
+
+def test_of_equal_candidates_the_first_own_decision_wins():
+    score = scores(1.0)
+    own = score.argmax(axis=1)
+    store = store_of((score, EQUAL, own), (score, EQUAL, own), (score, OTHER, own))
+    assert choose_class(store, METRIC) == Candidate((0, 0), False)
+
+
+def test_the_best_own_decision_with_equal_weights_is_the_default():
+    worse, better = scores(0.5), scores(2.0)
+    store = store_of((worse, EQUAL, None), (better, EQUAL, None), (better, OTHER, None))
+    assert choose_class(store, METRIC) == Candidate((0, 1), False)
+
+
+def changed(n_right, n_wrong, score):
+    """Own decisions, but so many more samples of the rarest class are right, and fewer of the second."""
+    decided = score.argmax(axis=1)
+    decided[np.flatnonzero((decided != TRUTH) & (TRUTH == 2))[:n_right]] = 2
+    decided[np.flatnonzero((decided == TRUTH) & (TRUTH == 1))[:n_wrong]] = 0
+    return decided
+
+
+@pytest.mark.parametrize(
+    ("n_right", "n_wrong", "costs", "wins"),
+    [(6, 14, EQUAL, False), (6, 10, EQUAL, True), (6, 10, OTHER, False), (8, 0, OTHER, True)],
+)
+def test_gains_have_to_exceed_their_errors_and_those_of_other_class_weights_twice(n_right, n_wrong, costs, wins):
+    """The gains are 0.2, 0.8 and 2.9 standard deviations of them over draws."""
+    score = scores(1.5)
+    judged = changed(n_right, n_wrong, score)
+    before, after = (METRIC.value(confusion_of(TRUTH, codes, 3)) for codes in (score.argmax(axis=1), judged))
+    assert after > before
+    store = store_of((score, EQUAL, None), (score, costs, judged))
+    assert choose_class(store, METRIC) == (Candidate((0, 1), True) if wins else Candidate((0, 0), False))
+
+
+def test_without_equal_weights_the_best_of_all_is_the_default():
+    worse, better = scores(0.5), scores(2.0)
+    assert choose_class(store_of((worse, OTHER, None), (better, OTHER, None)), METRIC) == Candidate((0, 1), False)
+
+
+def test_what_is_corrected_is_the_rule_on_samples_that_it_has_not_seen():
+    """With scores of noise a tuned rule looks better than it is."""
+    store = store_of((scores(0.0), EQUAL))
+    winner = Candidate((0, 0), True)
+    said = ClassQuestion(METRIC, winner, 0).answer(store)
+    row = store[(0, 0)]
+    judged = float(METRIC.value(confusion_of(TRUTH, row.judged, 3)))
+    assert said.corrected_score == pytest.approx(judged, abs=0.03)
+    assert said.score_interval[0] < said.corrected_score < said.score_interval[1]
+
+
+def test_the_interval_of_a_decision_without_an_error_reaches_below_it():
+    score = scores(30.0)
+    said = ClassQuestion(METRIC, Candidate((0, 0), False), 0).answer(store_of((score, EQUAL)))
+    assert said.corrected_score == 1.0
+    low, high = said.score_interval
+    # Errors that were not made yet: about one of the 30 samples of the rarest class.
+    assert 0.95 < low < 0.995
+    assert high <= 1.0
+
+
+@pytest.mark.parametrize("metric", ["f1_macro", "mcc", "gmean"])
+def test_a_row_of_weight_two_is_two_rows(metric):
+    metric = get_confusion_metric(metric)
+    weight = np.random.default_rng(3).integers(0, 4, N).astype(float)
+    rows = np.repeat(np.arange(N), weight.astype(int))
+    score = scores(1.0)
+    heavy = store_of((score, EQUAL), (scores(1.0, seed=1), OTHER), metric=metric, weight=weight)
+    long = store_of((score[rows], EQUAL), (scores(1.0, seed=1)[rows], OTHER), metric=metric, truth=TRUTH[rows])
+    winner = choose_class(heavy, metric)
+    assert winner == choose_class(long, metric)
+    first, second = (ClassQuestion(metric, winner, 0).answer(store) for store in (heavy, long))
+    assert first.corrected_score == pytest.approx(second.corrected_score, abs=1e-12)
+    assert first.score_interval == pytest.approx(second.score_interval, abs=1e-12)
