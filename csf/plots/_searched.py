@@ -12,9 +12,27 @@ from csf._common.typing import Array, Costs, Label
 if TYPE_CHECKING:
     from csf.metrics import Metric
     from csf.resampling import ScoreStore
+    from csf.thresholding import LinearRule
     from csf.trials import Trial
 
-__all__ = ["FittedMacroSearch", "FittedSearch", "Told", "is_macro_search", "is_search", "study_of"]
+__all__ = [
+    "FittedClassSearch",
+    "FittedMacroSearch",
+    "FittedSearch",
+    "NOT_OF_CLASSES",
+    "Told",
+    "is_class_search",
+    "is_macro_search",
+    "is_search",
+    "study_of",
+]
+
+
+NOT_OF_CLASSES = (
+    "this is drawn of two classes, whose costs and thresholds are in one line; of several, draw "
+    "sklearn.metrics.ConfusionMatrixDisplay(search.confusion_, display_labels=search.classes_).plot(), or write "
+    "search.report('report.html')"
+)
 
 
 class Told(Protocol):
@@ -74,6 +92,32 @@ class FittedSearch(Protocol):
         ...
 
 
+class FittedClassSearch(Protocol):
+    """A search of several classes that are all alike."""
+
+    base: Any
+    metric: Any
+    strategy: Any
+    best_index_: int
+    best_params_: dict[str, Any]
+    best_score_: float
+    class_costs_: Array
+    class_count_: Array
+    classes_: Array
+    confusion_: Array
+    corrected_score_: float
+    cv_results_: dict[str, Any]
+    n_splits_: int
+    n_trials_: int
+    rule_: LinearRule
+    score_interval_: tuple[float, float]
+    trials_: list[Any]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """As of any estimator."""
+        ...
+
+
 class FittedMacroSearch(Protocol):
     """One search for each class."""
 
@@ -93,6 +137,11 @@ def is_search(part: object) -> TypeGuard[Any]:
     return hasattr(type(part), "held_out_curve")
 
 
+def is_class_search(part: object) -> TypeGuard[Any]:
+    """Whether it is a `CostSearch` that was fitted to several classes that are all alike."""
+    return hasattr(part, "class_costs_")
+
+
 def is_macro_search(part: object) -> TypeGuard[Any]:
     """Whether it is a `MacroCostSearch`, fitted or not."""
     return hasattr(type(part), "threshold_intervals_")
@@ -107,6 +156,8 @@ def study_of(search: FittedSearch, setting: int | None = None) -> Told:
     if not is_search(search):
         raise TypeError(f"from_estimator needs a fitted csf.CostSearch, got {search!r}")
     check_is_fitted(search, "trials_")
+    if is_class_search(search):
+        raise ValueError(NOT_OF_CLASSES)
     if hasattr(search, "searches_"):
         raise TypeError("each label has a search of its own; draw searches_[k] for one label k")
     if setting is None:
