@@ -31,7 +31,6 @@ from csf.trainers import seeded
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
-    from csf.metrics.base import Metric
     from csf.metrics.constraint import Constraint
 
 __all__ = ["Part", "Problem", "check_output", "load_problem", "make_search"]
@@ -57,7 +56,8 @@ class Problem:
     data: Dataset
     base: Pipeline
     grid: dict[str, list[Any]]
-    metric: Metric | ConfusionMetric
+    # A ConfusionMetric of several classes, else a Metric.
+    metric: Any
     constraint: Constraint | None
     options: Namespace
     # What the search makes of the classes, and what it is asked.
@@ -184,7 +184,7 @@ def load_problem(options: Namespace) -> Problem:
         data = replace(data, X=densified(data.X, data.name), features=replace(data.features, kind="dense"))
     base = seeded(make_base(options.base, data.features), check_random_state(options.seed))
     grid = parse_grid(options.param, base)
-    asked = {name: vars(options).get(name) for name in ("constraint", "confidence", "tol", "cv")}
+    asked: dict[str, Any] = {name: vars(options).get(name) for name in ("constraint", "confidence", "tol", "cv")}
     config = SearchConfig(base=base, metric=options.metric, param_grid=grid or AUTO, **asked)
     if data.pos_label is not None:
         return Problem(data, base, grid, metric, constraint, options, ThresholdProblem(data.labels), config)

@@ -22,7 +22,6 @@ from csf.strategies import Ladder
 from csf.thresholding.linear_rule import confusion_of
 
 if TYPE_CHECKING:
-    from csf.metrics.base import Metric
     from csf.metrics.constraint import Constraint
 
 __all__ = ["CLASS_RIVALS", "EQUAL", "PLAIN", "POOLED", "RIVALS", "NotApplicable", "Setup", "value_of"]
@@ -44,7 +43,8 @@ class Setup:
     # Where it is empty, searches choose the C of linear bases, and so does the exact threshold, which has to be the
     # same but for the costs.
     grid: dict[str, list[Any]]
-    metric: Metric | ConfusionMetric
+    # A ConfusionMetric of several classes, else a Metric.
+    metric: Any
     constraint: Constraint | None
     splits: list[tuple[IntArray, IntArray]]
     n_jobs: int | None
@@ -63,9 +63,7 @@ class Setup:
         return {} if weight is None else {f"{CLASSIFIER}__sample_weight": weight}
 
 
-def value_of(
-    metric: Metric | ConfusionMetric, codes: IntArray, decided: IntArray, n_classes: int, weight: Array | None
-) -> float:
+def value_of(metric: Any, codes: IntArray, decided: IntArray, n_classes: int, weight: Array | None) -> float:
     """Metric of decisions; of two classes code 1 is the positive one."""
     if isinstance(metric, ConfusionMetric):
         return float(metric.value(confusion_of(codes, decided, n_classes, weight)))

@@ -164,7 +164,7 @@ def class_rule(search: CostSearch) -> ClassRule:
         reads,
         used.rule.slopes,
         used.rule.offsets,
-        None if used.own or calibrator is not None else used.class_weights,
+        None if used.own else used.class_weights,
         used.rule.matrix,
         None if calibrator is None else np.array([_sigmoid(one) for one in calibrator.calibrators]),
     )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from csf.trials import Trial
 
 __all__ = [
+    "FittedAnySearch",
     "FittedClassSearch",
     "FittedMacroSearch",
     "FittedSearch",
@@ -49,39 +50,25 @@ class Told(Protocol):
         ...
 
 
-class FittedSearch(Protocol):
-    """A search for the costs of one class, with what ``fit`` found."""
+class FittedAnySearch(Protocol):
+    """What all searches tell."""
 
     base: Any
     metric: Any
     constraint: Any
     strategy: Any
-    threshold: Any
-    bound: Any
-    bound_on: str
-    n_trials: int
     best_index_: int
     best_score_: float
-    best_t_: float | None
-    best_cost_weights_: Costs
-    best_threshold_: float | None
     best_params_: dict[str, Any]
     classes_: Array
     class_count_: Array
-    constraint_value_: float | None
     cv_results_: dict[str, Any]
-    feasible_: bool
-    gap_: float
-    held_out_: ScoreStore
     n_features_in_: int
     n_splits_: int
     n_trials_: int
-    null_class_: Label
-    pos_label_: Label
     stop_reason_: str
     studies_: Any
-    trials_: list[Trial]
-    upper_bound_: float
+    trials_: list[Any]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """As of any estimator."""
@@ -92,30 +79,33 @@ class FittedSearch(Protocol):
         ...
 
 
-class FittedClassSearch(Protocol):
+class FittedSearch(FittedAnySearch, Protocol):
+    """A search for the costs of one class, with what ``fit`` found."""
+
+    threshold: Any
+    bound: Any
+    bound_on: str
+    n_trials: int
+    best_t_: float | None
+    best_cost_weights_: Costs
+    best_threshold_: float | None
+    constraint_value_: float | None
+    feasible_: bool
+    gap_: float
+    held_out_: ScoreStore
+    null_class_: Label
+    pos_label_: Label
+    upper_bound_: float
+
+
+class FittedClassSearch(FittedAnySearch, Protocol):
     """A search of several classes that are all alike."""
 
-    base: Any
-    metric: Any
-    strategy: Any
-    best_index_: int
-    best_params_: dict[str, Any]
-    best_score_: float
     class_costs_: Array
-    class_count_: Array
-    classes_: Array
     confusion_: Array
     corrected_score_: float
-    cv_results_: dict[str, Any]
-    n_splits_: int
-    n_trials_: int
     rule_: LinearRule
     score_interval_: tuple[float, float]
-    trials_: list[Any]
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """As of any estimator."""
-        ...
 
 
 class FittedMacroSearch(Protocol):

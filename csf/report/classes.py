@@ -12,7 +12,7 @@ from csf.report.advice import to_mind_of_classes, to_try_of_classes
 from csf.report.facts import base_name, estimates, parameters_of, short, spread, strategy_name
 from csf.report.held_out import MOST_CLASSES, HeldOut, judge_classes, matrix_rows
 from csf.report.search import arguments_of, shown_trials
-from csf.thresholding.linear_rule import confusion_of
+from csf.thresholding.linear_rule import counts_of
 
 if TYPE_CHECKING:
     from csf._common.typing import Array
@@ -99,9 +99,8 @@ def _rule(search: FittedClassSearch) -> dict[str, Any]:
 
 def _counted(classes: Array, held: HeldOut) -> Array:
     """Confusion matrix of the search on held-out data, in samples or their weights."""
-    codes = [np.searchsorted(classes, each) for each in (held.y, held.answers["this search"])]
-    total = held.y.shape[0] if held.weight is None else held.weight.sum()
-    return total * confusion_of(*codes, classes.size, held.weight)
+    true, predicted = (np.searchsorted(classes, each) for each in (held.y, held.answers["this search"]))
+    return counts_of(true, predicted, classes.size, held.weight).astype(float)
 
 
 def _shown(classes: Array, counts: Array) -> dict[str, Any]:

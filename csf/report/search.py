@@ -26,7 +26,7 @@ from csf.report.figures import Drawn, figure
 from csf.report.held_out import HeldOut, confusion, count_classes, judge, one_problem
 
 if TYPE_CHECKING:
-    from csf.plots._searched import FittedClassSearch, FittedSearch
+    from csf.plots._searched import FittedAnySearch, FittedSearch
 
 __all__ = ["arguments_of", "search_data", "shown_trials"]
 
@@ -99,7 +99,7 @@ def _figures(search: FittedSearch, held: HeldOut | None) -> dict[str, Drawn]:
     return drawn
 
 
-def shown_trials(search: FittedSearch | FittedClassSearch, known: Sequence[str]) -> dict[str, Any]:
+def shown_trials(search: FittedAnySearch, known: Sequence[str]) -> dict[str, Any]:
     """Rows of the table of trials, of very many the best, and the errors of those that failed.
 
     ``known`` are columns of parameters that are not the base's.
@@ -132,7 +132,7 @@ def _roles(search: FittedSearch) -> dict[Any, str]:
     return {search.null_class_: "negative", search.pos_label_: "positive"}
 
 
-def arguments_of(search: FittedSearch | FittedClassSearch) -> list[tuple[str, str]]:
+def arguments_of(search: FittedAnySearch) -> list[tuple[str, str]]:
     # Splits may be given as arrays of row numbers, which tell nobody anything.
     params = search.get_params(deep=False)
     return [(key, short(" ".join(repr(value).split()), 300)) for key, value in params.items()]
