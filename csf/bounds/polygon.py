@@ -50,7 +50,7 @@ def _upper_envelope(slope: Array, height: Array) -> Array:
     return np.array(kept)
 
 
-def clip_chain(chain: Array, normal: tuple[float, float], rhs: float) -> Array:
+def clip_chain(chain: Array, normal: tuple[float, ...], rhs: float) -> Array:
     """Part of a chain with ``normal·e <= rhs``."""
     excess = chain @ np.asarray(normal, dtype=float) - rhs
     inside = excess <= 0

@@ -14,7 +14,8 @@ from csf.search.deadline import Deadline
 from csf.search.defaults import margin_of
 from csf.search.loop import SearchLoop
 from csf.search.outcome import SearchOutcome, conclude
-from csf.search.plan import make_studies, open_checkpoint
+from csf.search.plan import open_checkpoint
+from csf.search.studies import make_studies
 
 if TYPE_CHECKING:
     from csf.study import Study

@@ -13,7 +13,7 @@ from csf._common.typing import Array, IntArray
 from csf.linear.losses import LOGISTIC
 from csf.linear.matrix import Rows
 
-__all__ = ["Curvatures"]
+__all__ = ["Curvatures", "inverse_of"]
 
 Inverse: TypeAlias = Callable[[Array], Array]
 # Rows of a class that its matrix is made of, at least, and as many for each coefficient.
@@ -61,7 +61,7 @@ class Curvatures:
         if self._per_share is None:
             self._per_share = self.totals(self._shares)
         factor = np.divide(totals, self._per_share, out=np.zeros(2), where=self._per_share > 0)
-        return _inverse(factor[0] * self._matrices[0] + factor[1] * self._matrices[1], self._ridge)
+        return inverse_of(factor[0] * self._matrices[0] + factor[1] * self._matrices[1], self._ridge)
 
     def inverse_at(self, w: Array, margins: Array, weight: Array) -> tuple[Inverse, Array | None]:
         """The same for any weights, at coefficients whose margins are known."""
@@ -71,7 +71,7 @@ class Curvatures:
             return self.inverse(w, totals), w
         matrix = np.zeros((self._ridge.size, self._ridge.size))
         self._rows.add_gram(np.arange(self._rows.n_rows), LOGISTIC.curvature(margins, weight), matrix)
-        return _inverse(matrix, self._ridge), None
+        return inverse_of(matrix, self._ridge), None
 
     def _are_shared(self, weight: Array, totals: Array) -> bool:
         """Whether weights are proportional to the shares in each class."""
@@ -98,7 +98,7 @@ class Curvatures:
         self._key = anchor.tobytes()
 
 
-def _inverse(matrix: Array, ridge: Array) -> Inverse:
+def inverse_of(matrix: Array, ridge: Array) -> Inverse:
     """Function that applies the inverse of an upper triangle and a ridge; changes the matrix."""
     diagonal = matrix.diagonal() + ridge
     # Neither the constant feature nor one that vanishes under the curvatures needs to have any: rounding may leave

@@ -6,6 +6,7 @@ from csf.metrics.concave import Concave
 from csf.metrics.confusion import ConfusionFunction, ConfusionMetric, CostMatrix, OfTwoClasses
 from csf.metrics.constraint import Constrained, Constraint, get_constraint
 from csf.metrics.custom import CustomMetric
+from csf.metrics.labels import LabelMetric
 from csf.metrics.rates import FalseNegativeRate, FalsePositiveRate, PredictedPositiveRate, Rate
 from csf.metrics.registry import *  # noqa: F403 - a new metric is listed in one file
 
@@ -20,6 +21,7 @@ __all__ = [
     "CustomMetric",
     "FalseNegativeRate",
     "FalsePositiveRate",
+    "LabelMetric",
     "LinearFractional",
     "Metric",
     "OfTwoClasses",

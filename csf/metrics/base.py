@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from csf._common.typing import Costs, Label, Values
+from csf._common.typing import Label, Values
 from csf.errors.profile import ErrorProfile
 
 __all__ = ["Coefficients", "LinearFractional", "Metric"]
@@ -106,7 +106,7 @@ class Metric(ABC):
         margin = LEVEL_MARGIN * (hi - lo)
         return float(min(max(t, lo + margin), hi - margin))
 
-    def cost_weights(self, t: float, *, pos: float) -> Costs:
+    def cost_weights(self, t: float, *, pos: float) -> tuple[float, float]:
         """Class costs a(t) that aim at level ``t``.
 
         Parameters
@@ -230,7 +230,7 @@ class LinearFractional(Metric):
             result = np.where(defined, numerator, 0.0) / np.where(defined, denominator, 1.0)
         return result if result.ndim else float(result)
 
-    def cost_weights(self, t: float, *, pos: float) -> Costs:
+    def cost_weights(self, t: float, *, pos: float) -> tuple[float, float]:
         """Class costs ``a(t) = t d - n``: lowering this weighted error below ``-offset(t)`` reaches level ``t``.
 
         Parameters

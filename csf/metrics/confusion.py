@@ -24,6 +24,7 @@ __all__ = [
     "KappaOfClasses",
     "MCCOfClasses",
     "MacroF",
+    "MetricOfSums",
     "MicroF",
     "OfTwoClasses",
     "WeightedKappa",
@@ -130,8 +131,29 @@ class ConfusionMetric(ABC):
         return _differences(self.value, confusion)
 
 
+class MetricOfSums(ConfusionMetric):
+    """A metric of the shares of true and of predicted classes, and of a weighted sum of each row.
+
+    Of these, few change when one sample is decided otherwise: they are all that a sweep over many decisions keeps.
+    """
+
+    def cell_weights(self, n_classes: int) -> Array:
+        """What each cell counts in the sum of its row: what is right, if nothing else is said."""
+        return np.eye(n_classes)
+
+    @abstractmethod
+    def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
+        """Values of sums of rows, of columns, and of rows with `cell_weights`, each of shape (..., n_classes)."""
+
+    def value(self, confusion: Array) -> Values:
+        """Value on confusion matrices, see `ConfusionMetric.value`."""
+        confusion = np.asarray(confusion, dtype=np.float64)
+        weighted = (confusion * self.cell_weights(confusion.shape[-1])).sum(axis=-1)
+        return _as_given(self.of_sums(confusion.sum(axis=-1), confusion.sum(axis=-2), weighted))
+
+
 @dataclass(frozen=True)
-class MacroF(ConfusionMetric):
+class MacroF(MetricOfSums):
     """Mean of the F-beta scores of the classes, as scikit-learn's ``f1_score(average="macro", zero_division=0)``.
 
     Parameters
@@ -164,11 +186,10 @@ class MacroF(ConfusionMetric):
         """``"f1_macro"``, ``"f2_macro"``, …"""
         return f"{FBeta(self.beta).name}_macro"
 
-    def value(self, confusion: Array) -> Values:
-        """Mean of the classes' F-beta scores, see `ConfusionMetric.value`."""
-        true, predicted, right = _sums(confusion)
+    def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
+        """Mean of the classes' F-beta scores."""
         square = self.beta**2
-        return _as_given(_ratio((1.0 + square) * right, square * true + predicted).mean(axis=-1))
+        return _ratio((1.0 + square) * weighted, square * true + predicted).mean(axis=-1)
 
     def affine(self, confusion: Array) -> tuple[Array, Array]:
         """Slopes and offsets, see `ConfusionMetric.affine`."""
@@ -180,7 +201,7 @@ class MacroF(ConfusionMetric):
 
 
 @dataclass(frozen=True)
-class MicroF(ConfusionMetric):
+class MicroF(MetricOfSums):
     """F-beta score of the counts of all classes together, or of all but one.
 
     Parameters
@@ -216,12 +237,12 @@ class MicroF(ConfusionMetric):
         """``"f1_micro"``, with the class of nothing to find where there is one."""
         return f"{FBeta(self.beta).name}_micro" + ("" if self.null is None else f"(null={self.null})")
 
-    def value(self, confusion: Array) -> Values:
-        """F-beta score of the counts, see `ConfusionMetric.value`."""
+    def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
+        """F-beta score of the counts."""
         if self.null is None:
-            return ConfusionAccuracy().value(confusion)
-        top, bottom = self._parts(*_sums(confusion))
-        return _as_given(_ratio(top, bottom))
+            return ConfusionAccuracy().of_sums(true, predicted, weighted)
+        top, bottom = self._parts(true, predicted, weighted)
+        return _ratio(top, bottom)
 
     def affine(self, confusion: Array) -> tuple[Array, Array]:
         """Slopes and offsets, see `ConfusionMetric.affine`."""
@@ -244,7 +265,7 @@ class MicroF(ConfusionMetric):
 
 
 @dataclass(frozen=True)
-class ConfusionAccuracy(ConfusionMetric):
+class ConfusionAccuracy(MetricOfSums):
     """Share of samples that are right."""
 
     @property
@@ -252,9 +273,9 @@ class ConfusionAccuracy(ConfusionMetric):
         """``"accuracy"``."""
         return "accuracy"
 
-    def value(self, confusion: Array) -> Values:
+    def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
         """Sum of the diagonal."""
-        return _as_given(_sums(confusion)[2].sum(axis=-1))
+        return weighted.sum(axis=-1)
 
     def affine(self, confusion: Array) -> tuple[Array, Array]:
         """The rule of the largest probability."""
@@ -262,7 +283,7 @@ class ConfusionAccuracy(ConfusionMetric):
 
 
 @dataclass(frozen=True)
-class BalancedAccuracyOfClasses(ConfusionMetric):
+class BalancedAccuracyOfClasses(MetricOfSums):
     """Mean of the recalls of the classes that have samples."""
 
     @property
@@ -270,10 +291,9 @@ class BalancedAccuracyOfClasses(ConfusionMetric):
         """``"balanced_accuracy"``."""
         return "balanced_accuracy"
 
-    def value(self, confusion: Array) -> Values:
+    def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
         """Mean recall."""
-        true, _, right = _sums(confusion)
-        return _as_given(_ratio(_ratio(right, true).sum(axis=-1), _n_true(true)))
+        return _ratio(_ratio(weighted, true).sum(axis=-1), _n_true(true))
 
     def affine(self, confusion: Array) -> tuple[Array, Array]:
         """The rule of the largest probability in units of the class's share, whatever is predicted."""
@@ -282,7 +302,7 @@ class BalancedAccuracyOfClasses(ConfusionMetric):
 
 
 @dataclass(frozen=True)
-class GMeanOfClasses(ConfusionMetric):
+class GMeanOfClasses(MetricOfSums):
     """Geometric mean of the recalls of the classes that have samples."""
 
     @property
@@ -290,11 +310,10 @@ class GMeanOfClasses(ConfusionMetric):
         """``"gmean"``."""
         return "gmean"
 
-    def value(self, confusion: Array) -> Values:
+    def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
         """Geometric mean of the recalls."""
-        true, _, right = _sums(confusion)
-        some_missed = ((right == 0.0) & (true > 0.0)).any(axis=-1)
-        return _as_given(np.where(some_missed, 0.0, self._mean(_ratio(right, true), true)))
+        some_missed = ((weighted == 0.0) & (true > 0.0)).any(axis=-1)
+        return np.where(some_missed, 0.0, self._mean(_ratio(weighted, true), true))
 
     def affine(self, confusion: Array) -> tuple[Array, Array]:
         """Slopes, with recalls kept off 0: there no class could be worth anything."""
@@ -310,7 +329,7 @@ class GMeanOfClasses(ConfusionMetric):
 
 
 @dataclass(frozen=True)
-class MCCOfClasses(ConfusionMetric):
+class MCCOfClasses(MetricOfSums):
     """Matthews correlation coefficient of several classes (Gorodkin's), 0 where one class is true or predicted."""
 
     @property
@@ -318,10 +337,10 @@ class MCCOfClasses(ConfusionMetric):
         """``"mcc"``."""
         return "mcc"
 
-    def value(self, confusion: Array) -> Values:
+    def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
         """Covariance of true and predicted classes over the root of their variances."""
-        covariance, spread_predicted, spread_true = self._parts(*_sums(confusion))
-        return _as_given(_ratio(covariance, np.sqrt(spread_predicted) * np.sqrt(spread_true)))
+        covariance, spread_predicted, spread_true = self._parts(true, predicted, weighted)
+        return _ratio(covariance, np.sqrt(spread_predicted) * np.sqrt(spread_true))
 
     def affine(self, confusion: Array) -> tuple[Array, Array]:
         """Slopes and offsets."""
@@ -340,7 +359,7 @@ class MCCOfClasses(ConfusionMetric):
 
 
 @dataclass(frozen=True)
-class KappaOfClasses(ConfusionMetric):
+class KappaOfClasses(MetricOfSums):
     """Cohen's kappa, 0 where chance would be right always."""
 
     @property
@@ -348,9 +367,13 @@ class KappaOfClasses(ConfusionMetric):
         """``"cohen_kappa"``."""
         return "cohen_kappa"
 
-    def value(self, confusion: Array) -> Values:
+    def cell_weights(self, n_classes: int) -> Array:
+        """What is wrong."""
+        return _distances(n_classes, 0)
+
+    def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
         """Agreement beyond chance over what chance leaves."""
-        return _as_given(_kappa(confusion, _distances(np.shape(confusion)[-1], 0)))
+        return _kappa(true, predicted, weighted, self.cell_weights(true.shape[-1]))
 
     def affine(self, confusion: Array) -> tuple[Array, Array]:
         """Slopes and offsets."""
@@ -361,7 +384,7 @@ class KappaOfClasses(ConfusionMetric):
 
 
 @dataclass(frozen=True)
-class WeightedKappa(ConfusionMetric):
+class WeightedKappa(MetricOfSums):
     """Cohen's kappa of ordered classes: errors count by how far they are off.
 
     Parameters
@@ -400,24 +423,25 @@ class WeightedKappa(ConfusionMetric):
         """``"quadratic_kappa"`` or ``"linear_kappa"``."""
         return f"{self.weights}_kappa"
 
-    def _distances(self, n_classes):
+    def cell_weights(self, n_classes: int) -> Array:
+        """How far decisions are off."""
         return _distances(n_classes, 2 if self.weights == "quadratic" else 1)
 
-    def value(self, confusion: Array) -> Values:
-        """One less the weighted errors over those of chance, see `ConfusionMetric.value`."""
-        return _as_given(_kappa(confusion, self._distances(np.shape(confusion)[-1])))
+    def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
+        """One less the weighted errors over those of chance."""
+        return _kappa(true, predicted, weighted, self.cell_weights(true.shape[-1]))
 
     def gradient(self, confusion: Array) -> Array:
         """Derivatives, see `ConfusionMetric.gradient`."""
         confusion = np.asarray(confusion, dtype=np.float64)
         true, predicted, _ = _sums(confusion)
-        weights = self._distances(len(confusion))
+        weights = self.cell_weights(len(confusion))
         by_chance = float(true @ weights @ predicted) or 1.0
         return (weights * confusion).sum() / by_chance**2 * (true @ weights) - weights / by_chance
 
 
 @dataclass(frozen=True)
-class CostMatrix(ConfusionMetric):
+class CostMatrix(MetricOfSums):
     """Minus the mean cost of the decisions, for known costs.
 
     Parameters
@@ -455,23 +479,23 @@ class CostMatrix(ConfusionMetric):
         """``"cost_matrix"``."""
         return "cost_matrix"
 
-    def value(self, confusion: Array) -> Values:
-        """Minus the mean cost, see `ConfusionMetric.value`."""
-        return _as_given(-(self._of(confusion) * confusion).sum(axis=(-2, -1)))
+    def cell_weights(self, n_classes: int) -> Array:
+        """The costs."""
+        costs = np.asarray(self.costs)
+        if len(costs) != n_classes:
+            raise ValueError(
+                f"the cost matrix is for {len(costs)} classes, and there are {n_classes}; give a row and a column for "
+                "each class, in sorted order"
+            )
+        return costs
+
+    def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
+        """Minus the mean cost."""
+        return -weighted.sum(axis=-1)
 
     def gradient(self, confusion: Array) -> Array:
         """Minus the costs, see `ConfusionMetric.gradient`."""
-        return -self._of(confusion)
-
-    def _of(self, confusion):
-        """The costs as an array, if they are for as many classes as the confusion matrix."""
-        costs = np.asarray(self.costs)
-        if costs.shape != np.shape(confusion)[-2:]:
-            raise ValueError(
-                f"the cost matrix is for {len(costs)} classes, and there are {np.shape(confusion)[-1]}; give a row and "
-                "a column for each class, in sorted order"
-            )
-        return costs
+        return -self.cell_weights(len(confusion))
 
 
 @dataclass(frozen=True)
@@ -611,12 +635,10 @@ def _distances(n_classes, power):
     return (apart > 0.0).astype(np.float64) if power == 0 else apart**power
 
 
-def _kappa(confusion, weights):
+def _kappa(true, predicted, wrong, weights):
     """One less the weighted errors over those of chance."""
-    true, predicted, _ = _sums(confusion)
     by_chance = ((true @ weights) * predicted).sum(axis=-1)
-    wrong = (np.asarray(confusion) * weights).sum(axis=(-2, -1))
-    return np.where(by_chance > 0.0, 1.0 - _ratio(wrong, by_chance), 0.0)
+    return np.where(by_chance > 0.0, 1.0 - _ratio(wrong.sum(axis=-1), by_chance), 0.0)
 
 
 def _as_given(values):

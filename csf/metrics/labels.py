@@ -88,26 +88,40 @@ class LabelMetric:
         Returns
         -------
         float
-            The value; a label that is neither true nor found counts as the metric says, 0 for F-beta.
+            The value. A label that no sample has, or every one, counts for F-beta, as in scikit-learn (0 where it is
+            not found either); other metrics leave it out.
         """
         truth, found = np.asarray(y_true) > 0, np.asarray(y_pred) > 0
         if self.average == "samples":
-            cells = [(a & b).sum(axis=1) for a, b in ((truth, found), (truth, ~found), (~truth, found))]
-            return float(np.average(_row_values(*cells, self.beta), weights=sample_weight))
+            hits, missed, wrong = ((a & b).sum(axis=1) for a, b in _cells(truth, found))
+            return float(np.average(_f_beta(hits, missed, wrong, self.beta, empty=1.0), weights=sample_weight))
         if self.average == "micro":
             weight = None if sample_weight is None else np.repeat(sample_weight, truth.shape[1])
             return self._one(truth.ravel(), found.ravel(), weight)
-        return float(np.mean([self._one(*column, sample_weight) for column in zip(truth.T, found.T)]))
+        values = [self._one(*column, sample_weight) for column in zip(truth.T, found.T)]
+        return float(np.mean([value for value in values if not np.isnan(value)] or np.nan))
 
     def _one(self, truth: BoolArray, found: BoolArray, weight: Array | None) -> float:
-        return self.of_one.of(ErrorProfile.from_masks(truth, found, sample_weight=weight))
+        """Value of one problem; of samples of one class that of F-beta, which needs no other, and NaN of others."""
+        counted = truth if weight is None else truth[weight > 0.0]
+        if counted.any() and not counted.all():
+            return self.of_one.of(ErrorProfile.from_masks(truth, found, sample_weight=weight))
+        if not isinstance(self.metric, FBeta):
+            return np.nan
+        hits, missed, wrong = (np.average(a & b, weights=weight) for a, b in _cells(truth, found))
+        return float(_f_beta(hits, missed, wrong, self.metric.beta, empty=0.0))
 
 
-def _row_values(tp: Any, fn: Any, fp: Any, beta: float) -> Array:
-    """F-beta of numbers of labels: found ones, missed ones, wrong ones; 1 where there are none of any."""
+def _cells(truth: BoolArray, found: BoolArray) -> list[tuple[BoolArray, BoolArray]]:
+    """What true positives, false negatives and false positives are."""
+    return [(truth, found), (truth, ~found), (~truth, found)]
+
+
+def _f_beta(tp: Any, fn: Any, fp: Any, beta: float, *, empty: float) -> Array:
+    """F-beta of numbers of found, missed and wrong ones; ``empty`` where there are none of any."""
     b = 1.0 + beta**2
-    total = b * tp + (b - 1.0) * fn + fp
-    return np.divide(b * tp, total, out=np.ones(np.shape(total)), where=total > 0)
+    total = np.asarray(b * tp + (b - 1.0) * fn + fp, dtype=float)
+    return np.divide(b * tp, total, out=np.full(total.shape, empty), where=total > 0)
 
 
 def get_label_metric(metric: Any) -> LabelMetric:
@@ -140,9 +154,9 @@ def get_label_metric(metric: Any) -> LabelMetric:
     if average not in AVERAGES:
         hint = f"{name}_macro" if isinstance(name, str) else "f1_macro"
         raise ValueError(
-            f"metric={metric!r} is one of a single label, and y has several; write {hint!r} for its mean over labels, "
-            "'f1_micro' for the F-measure of all labels together, 'f1_samples' for its mean over samples, or "
-            "LabelMetric(metric, 'macro') for an object"
+            f"metric={metric!r} is one of a single label, with y a 1d array, and y has several columns; write {hint!r} "
+            "for its mean over labels, 'f1_micro' for the F-measure of all labels together, 'f1_samples' for its mean "
+            "over samples, or LabelMetric(metric, 'macro') for an object"
         )
     return LabelMetric(base, average)
 

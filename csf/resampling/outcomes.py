@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from csf._common.typing import Array, BoolArray, IntArray, Values
+from csf._common.typing import Array, BoolArray, IntArray
 from csf.resampling.draws import bootstrap_counts
+from csf.resampling.shares import shares
 from csf.resampling.units import distinct
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.resampling.store import ScoreRow, ScoreStore
 
-__all__ = ["Judged", "decisions", "influence", "outcomes", "shares", "standard_error"]
+__all__ = ["Judged", "decisions", "influence", "outcomes", "standard_error"]
 
 # Relative step of the derivatives.
 _STEP = 1e-4
@@ -87,12 +88,6 @@ def standard_error(store: ScoreStore, row: ScoreRow, metric: Metric) -> float:
     0.057
     """
     return float(np.sqrt(store.copies @ influence(metric, outcomes(store, row), store.copies) ** 2))
-
-
-def shares(fn: Values, fp: Values, pos: float, neg: float) -> tuple[Values, Values, float]:
-    """Errors and positives as shares of all weight; rounding leaves no class more errors than it has."""
-    share = pos / (pos + neg)
-    return np.minimum(fn / (pos + neg), share), np.minimum(fp / (pos + neg), 1.0 - share), share
 
 
 def _value(metric: Metric, totals: Array) -> float:

@@ -13,8 +13,9 @@ from csf._common.validation import check_count, check_fraction
 from csf.metrics import get_metric
 from csf.resampling._kernels import count_found
 from csf.resampling.draws import bootstrap_counts, draws_at_once, partition_counts
-from csf.resampling.outcomes import Judged, influence, outcomes, shares
+from csf.resampling.outcomes import Judged, influence, outcomes
 from csf.resampling.retuning import CodedRow, Retuned, class_weights, draw_weights, retune, retune_all
+from csf.resampling.shares import shares
 from csf.resampling.units import Units, units_of
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from csf._common.typing import Array, BoolArray, IntArray
 from csf.metrics.base import LinearFractional
 from csf.resampling._kernels import best_ratios, candidate_cuts, code_samples, middle_of_ties, sums_at
 from csf.resampling.draws import draws_at_once
-from csf.resampling.outcomes import shares
+from csf.resampling.shares import shares
 from csf.scores.midpoints import TIE, midpoint
 
 if TYPE_CHECKING:

@@ -53,17 +53,18 @@ class LabelRows:
     @property
     def empty(self) -> Array:
         """Value of each row where nothing is found: 1 for rows without labels."""
-        return 1.0 - self.is_pos.reshape(-1, self.n_labels).any(axis=1)
+        return (~self.is_pos.reshape(-1, self.n_labels).any(axis=1)).astype(np.float64)
 
     def values(self, found: BoolArray) -> Array:
         """Value of each row where some entries are found."""
         gains = self.gains(np.flatnonzero(found))
-        return self.empty + gains.reshape(-1, self.n_labels).sum(axis=1)
+        return np.asarray(self.empty + gains.reshape(-1, self.n_labels).sum(axis=1))
 
     def best_cut(self, score: Array, weight: Array | None) -> tuple[float, float]:
         """Threshold with the largest mean value, of equal ones the highest, and that value; ``weight`` of entries."""
-        order = np.argsort(-score, kind="stable")
         each = np.ones(score.size) if weight is None else weight
+        order = np.argsort(-score, kind="stable")
+        order = order[each[order] > 0.0]
         ordered, total = score[order], each.sum() / self.n_labels
         nothing = self.empty @ each[:: self.n_labels]
         values = np.append(nothing, nothing + np.cumsum((self.gains(order) * each)[order])) / total

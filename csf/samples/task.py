@@ -20,13 +20,15 @@ __all__ = ["Task"]
 class Task:
     """Samples, their codes and weights, and whatever else trainings are given.
 
+    Of several labels a sample the codes are 0 and 1, of shape (n_samples, n_labels).
+
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
         Samples.
     codes : ndarray of int, shape (n_samples,)
         Targets: 0 where there is nothing to find, 1 for the positive class or 1, 2, … for several; or codes of classes
-        that are all alike. Of shape (n_samples, n_labels), 0 and 1 alone, for several labels a sample.
+        that are all alike.
     weight : ndarray of shape (n_samples,), default=None
         The user's weights.
     fit_params : mapping, default={}
@@ -47,19 +49,9 @@ class Task:
         return self.codes.shape[0]
 
     @property
-    def user_labels(self) -> Labels:
-        """The user's labels, or the codes where there are no others."""
-        return Labels(np.unique(self.codes), 0) if self.labels is None else self.labels
-
-    @property
     def n_alike(self) -> int | None:
         """Number of classes where none means nothing to find, else ``None``."""
         return None if self.labels is None else self.labels.n_alike
-
-    @property
-    def several(self) -> bool:
-        """Whether there are more than two classes."""
-        return bool(self.codes.max() > 1)
 
     @property
     def strata(self) -> Array:
@@ -70,3 +62,13 @@ class Task:
     def columns(self) -> list[Self]:
         """The task of each of several labels, the same object each time."""
         return [replace(self, codes=codes.astype(np.int64)) for codes in self.codes.T]
+
+    @property
+    def user_labels(self) -> Labels:
+        """The user's labels, or the codes where there are no others."""
+        return Labels(np.unique(self.codes), 0) if self.labels is None else self.labels
+
+    @property
+    def several(self) -> bool:
+        """Whether there are more than two classes."""
+        return bool(self.codes.max() > 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,7 @@ class Checkpoint:
         self.fingerprint = fingerprint(content)
         self.kept: dict[str, Any] | None = None
 
-    def restore(self, studies: list[History[Any]]) -> None:
+    def restore(self, studies: Sequence[History[Any]]) -> None:
         """Fill studies with the trials of the file, if there is one.
 
         Parameters
@@ -86,7 +86,7 @@ class Checkpoint:
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise ValueError(f"{self.path} is damaged ({error!r}); it was left as it is") from error
 
-    def save(self, studies: list[History[Any]], kept: dict[str, Any] | None = None) -> None:
+    def save(self, studies: Sequence[History[Any]], kept: dict[str, Any] | None = None) -> None:
         """Write the trials of all studies, pending ones too: a later search trains these first.
 
         Parameters

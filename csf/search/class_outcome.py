@@ -117,8 +117,8 @@ class ClassOutcome:
         if not np.isin(known, classes).all():
             raise ValueError(f"y holds the labels {known.tolist()}, the search knows {classes.tolist()}")
         weight = check_weights(sample_weight, labels.shape[0])
-        codes = (np.searchsorted(classes, each) for each in (labels, predicted))
-        return float(self.metric.value(confusion_of(*codes, classes.size, weight)))
+        truth, codes = (np.searchsorted(classes, each) for each in (labels, predicted))
+        return float(self.metric.value(confusion_of(truth, codes, classes.size, weight)))
 
     def curve(self) -> Any:
         """An error: no threshold decides."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sklearn.exceptions import FitFailedWarning
 
@@ -97,7 +97,7 @@ class Failures:
             )
 
 
-def nothing_worked(trials: Sequence[Trial], *, ended: bool = False) -> Exception:
+def nothing_worked(trials: Sequence[Any], *, ended: bool = False) -> Exception:
     """Error for a search without a complete trial: the causes in a line each, a way out, then the first traceback.
 
     One that ``ended`` with what fails on every fold is raised from the error itself, which is not told twice.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.utils.validation import check_is_fitted
@@ -11,13 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from csf._common.typing import Array
 from csf.resampling import AssessedMixin
 from csf.search.shown import ReportMixin
+from csf.thresholding.class_rule import RuleOfClasses
 
 if TYPE_CHECKING:
     from csf.samples.labels import Labels
     from csf.search.class_outcome import ClassOutcome
     from csf.search.outcome import SearchOutcome
     from csf.thresholding import ThresholdCurve
-    from csf.thresholding.class_rule import RuleOfClasses
     from csf.thresholding.rule import ThresholdRule
 
 __all__ = ["FittedSearch"]
@@ -27,6 +28,25 @@ class FittedSearch(ReportMixin, AssessedMixin):
     """Results of `csf.CostSearch` and `csf.dask.DaskCostSearch`, described there."""
 
     searches_: list[Self]
+    # Told by outcomes, see `SearchOutcome.published` and `ClassOutcome.published`.
+    trials_: list[Any]
+    n_trials_: int
+    n_splits_: int
+    studies_: list[Any]
+    cv_results_: dict[str, Array]
+    stop_reason_: str
+    best_index_: int
+    best_params_: Any
+    best_t_: Any
+    best_cost_weights_: Any
+    best_threshold_: Any
+    best_score_: float
+    feasible_: bool
+    constraint_value_: float | None
+    upper_bound_: float
+    gap_: float
+    bound_margin_: float
+    guarantee_: Any
     n_features_in_: int
     feature_names_in_: Array
 
@@ -41,7 +61,7 @@ class FittedSearch(ReportMixin, AssessedMixin):
         self._outcome, self._rule = found, rule
         for name, value in found.published().items():
             setattr(self, name, value)
-        if rule is not None and hasattr(rule, "threshold"):
+        if not isinstance(rule, (RuleOfClasses, NoneType)):
             # Where no threshold was tuned, that of the base's own decision.
             self.best_threshold_ = rule.threshold
         if found.store is not None:

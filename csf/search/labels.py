@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.multioutput import MultiOutputClassifier
+from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.utils import check_random_state
 
 from csf._common.sklearn import clone, last_step, pass_on_features
@@ -23,7 +23,7 @@ from csf.search.defaults import cv_of, has_fast_solver, margin_of, split_seed
 from csf.search.label_rows import conclude_rows
 from csf.search.label_rule import LabelsRule
 from csf.search.prefit import is_prefit
-from csf.search.problem import ThresholdProblem
+from csf.search.problem import Planned, ThresholdProblem
 from csf.strategies import Ladder
 from csf.trainers import Prepared
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from csf.search.config import SearchConfig
     from csf.search.deadline import Deadline
     from csf.search.outcome import SearchOutcome
-    from csf.search.plan import Plan
     from csf.trainers.base import Trainer, Training
 
 __all__ = ["LabelSearch", "common_splits", "mean_of_searches", "search_one", "value_of_labels"]
@@ -124,7 +123,7 @@ class RowMeans(AllLabels):
     n_labels: int
     aim: LabelMetric
 
-    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> SearchOutcome:
+    def conclude(self, config: SearchConfig, plan: Planned, store: Any, stopped: str | None) -> SearchOutcome:
         """Outcome of a search that is over."""
         return conclude_rows(
             config,
@@ -157,7 +156,7 @@ def _tell_searches(search: Estimator, searches: list[Estimator]) -> None:
     search.n_trials_, search.n_splits_ = len(search.trials_), searches[0].n_splits_
     search.best_t_ = np.array([np.nan if each.best_t_ is None else each.best_t_ for each in searches])
     search.best_cost_weights_ = [each.best_cost_weights_ for each in searches]
-    search.best_threshold_ = np.array([each.best_threshold_ for each in searches], dtype=object)
+    search.best_threshold_ = np.array([each.best_threshold_ for each in searches], dtype=float)
     search._rule, search._question = None, MeanQuestion(searches)
     if search.refit:
         rules = tuple(each._rule for each in searches)
@@ -203,6 +202,11 @@ def _check(config: SearchConfig, aim: LabelMetric) -> None:
 def _of_one_label(base: Estimator, grid: Any) -> tuple[Estimator, Any]:
     """Base of each label, and its grid, where a base for all of them is given that trains one a label itself."""
     prefix, last = last_step(base)
+    if isinstance(last, ClassifierChain):
+        raise ValueError(
+            f"{type(last).__name__} trains on all labels at once, and costs are those of each; give the classifier "
+            "inside it, which is trained for each label"
+        )
     if type(last) is not MultiOutputClassifier:
         return base, grid
     own = clone(last.estimator) if not prefix else clone(base).set_params(**{prefix.removesuffix("__"): last.estimator})

@@ -59,7 +59,7 @@ class SearchLoop:
         Settings that may differ in whether the base can be trained at all; ``None`` for one a study.
     """
 
-    studies: list[History[Any]]
+    studies: Sequence[History[Any]]
     trainer: WaveTrainer
     raise_errors: bool = False
     checkpoint: Checkpoint | None = None

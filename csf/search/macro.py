@@ -90,7 +90,7 @@ class MacroCostSearch(ReportMixin, DocLinkMixin, ClassifierMixin, MetaEstimatorM
     Warns
     -----
     FutureWarning
-        In ``fit``, where ``y`` has more than two classes: see below.
+        In ``fit``, where ``y`` has more than two classes: `CostSearch` searches the decisions that are made then.
 
     See Also
     --------

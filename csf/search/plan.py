@@ -18,9 +18,8 @@ from csf.metrics import get_constraint, get_metric
 from csf.samples.folds import make_folds
 from csf.samples.splits import resolve_splits
 from csf.search.checkpoint import Checkpoint
-from csf.search.defaults import has_fast_solver, split_seed, strategy_of
-from csf.strategies import NeutralFirst, get_strategy
-from csf.study import Study
+from csf.search.defaults import has_fast_solver, split_seed
+from csf.strategies import get_strategy
 from csf.trainers import make_trainers, seeded
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from csf.trainers.base import Trainer
     from csf.trainers.prepared import Prepared
 
-__all__ = ["Plan", "TrainingSetup", "make_plan", "make_studies", "open_checkpoint", "with_setting"]
+__all__ = ["Plan", "TrainingSetup", "make_plan", "open_checkpoint", "with_setting"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,15 +89,6 @@ def make_plan(
     )
     setup = TrainingSetup(channel, config.normalize, config.engine, prepared)
     return Plan(task, settings, bases, splits, folds, studies, setup, fast)
-
-
-def make_studies(config: SearchConfig, n_settings: int, *, pos: float, fast: bool) -> list[Study]:
-    """One study for each setting, without trials."""
-    strategy = strategy_of(config.strategy, fast=fast)
-    # The gain rule compares with equal costs, so these have to be among the trials.
-    strategy = strategy if config.min_gain is None else NeutralFirst(strategy)
-    options = {"pos": pos, "n_trials": config.n_trials, "tol": config.tol, "bound": config.bound}
-    return [Study(config.aim, strategy, **options) for _ in range(n_settings)]
 
 
 def with_setting(base: Estimator, setting: dict[str, Any]) -> Estimator:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -19,9 +19,9 @@ from csf.search.class_outcome import ClassOutcome, conclude_classes
 from csf.search.defaults import CLASS_MULTIPLES, class_splits, cv_of, margin_of, settings_of
 from csf.search.fold_training import FoldResult
 from csf.search.outcome import SearchOutcome, conclude
-from csf.search.plan import make_studies
 from csf.search.pooling import ThresholdJudge, warn_of_one_side
 from csf.search.prefit import judge_prefit
+from csf.search.studies import make_studies
 from csf.study.classes import ClassStudy
 from csf.thresholding.class_rule import RuleOfClasses, codes_of
 from csf.thresholding.rule import ThresholdRule
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from csf.samples.task import Task
     from csf.search.config import SearchConfig
     from csf.search.local import Judge
-    from csf.search.plan import Plan
     from csf.trainers.base import Trainer, Training
 
 __all__ = ["ClassProblem", "Problem", "ThresholdProblem", "read_problem", "serves_classes"]
@@ -46,6 +45,22 @@ _REFUSED = {
     "min_gain": "the base's own decision with equal weights is kept unless others gain enough over it",
     "tol": "there is no upper bound for several classes",
 }
+
+
+class Planned(Protocol):
+    """What is read of a plan."""
+
+    @property
+    def studies(self) -> list[Any]: ...
+
+    @property
+    def settings(self) -> list[dict[str, Any]]: ...
+
+    @property
+    def splits(self) -> list[tuple[IntArray, IntArray]]: ...
+
+    @property
+    def fast(self) -> bool: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +95,7 @@ class ThresholdProblem:
         found, known, names = judge_prefit(config, task)
         return found, self._rule(found, config.base, known, names)
 
-    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> SearchOutcome:
+    def conclude(self, config: SearchConfig, plan: Planned, store: Any, stopped: str | None) -> SearchOutcome:
         """Outcome of a search that is over."""
         margin = margin_of(config.threshold, fast=plan.fast)
         return conclude(config, plan.studies, plan.settings, len(plan.splits), store, margin=margin, stopped=stopped)
@@ -188,12 +203,13 @@ class ClassProblem:
         (trial,) = study.ask_batch()
         result = FoldResult(decided=answer.decided, score=answer.score)
         fields, said = judge.judge([Fold(task, everything, everything)], [result], trial.costs)
+        assert said is not None, "nothing was trained that could fail"
         store.hear((0, trial.number), study.record(trial, **fields), *said)
         stopped = "the base was fitted before: only its decision was tuned"
         found = conclude_classes(config, [study], [{}], 0, store, stopped=stopped)
         return found, found.rule_with(base, self.labels)
 
-    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> ClassOutcome:
+    def conclude(self, config: SearchConfig, plan: Planned, store: Any, stopped: str | None) -> ClassOutcome:
         """Outcome of a search that is over."""
         return conclude_classes(config, plan.studies, plan.settings, len(plan.splits), store, stopped=stopped)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 if TYPE_CHECKING:
-    from csf._common.typing import Array, BoolArray, Costs
+    from csf._common.typing import Array, Costs
     from csf.resampling import ScoreStore
     from csf.trials import CompleteFields, FailedFields, Trial
 
@@ -36,8 +36,9 @@ class Said(NamedTuple):
     """What a trial says about the held-out entries of all folds, one after the other."""
 
     score: Array | None
-    decided: BoolArray | None
-    lost: BoolArray | None = None
+    decided: Array | None
+    # Of classes that are all alike, what rules decide that were tuned on other samples.
+    lost: Array | None = None
 
 
 class FailedEverywhere(NamedTuple):

@@ -84,7 +84,8 @@ class History(ABC, Generic[T]):
     @property
     def best_trial(self) -> T | None:
         """Complete trial with the largest score (feasible ones first, then the earliest), or ``None``."""
-        return best_trial(self.trials)
+        found: Any = best_trial(self.trials)
+        return found
 
     @property
     def best_score(self) -> float | None:

@@ -1,11 +1,12 @@
-"""What all classifiers with a threshold share: out-of-fold scores, a refit, and prediction by the threshold."""
+"""What classifiers with a rule on out-of-fold scores share: these scores, a refit, and prediction by the rule."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,9 +29,17 @@ from csf.thresholding.rule import ThresholdRule
 
 if TYPE_CHECKING:
     from csf.thresholding._calibration import Calibrator
+    from csf.thresholding.class_rule import RuleOfClasses
     from csf.thresholding.curve import Cut, ThresholdCurve
 
-__all__ = ["Pooled", "PooledThresholdClassifier", "ProbabilityThresholdClassifier"]
+__all__ = [
+    "Pooled",
+    "PooledThresholdClassifier",
+    "ProbabilityThresholdClassifier",
+    "Target",
+    "TwoClasses",
+    "gives_probabilities",
+]
 
 
 @dataclass(frozen=True)
@@ -38,7 +47,7 @@ class Pooled:
     """Scores of held-out samples, fold after fold; a sample counts as often as it was held out."""
 
     score: Array
-    is_pos: BoolArray
+    truth: Array
     sample_weight: Array | None
     samples: IntArray
     borders: IntArray
@@ -48,15 +57,87 @@ class Pooled:
         for start, stop in zip(self.borders[:-1], self.borders[1:]):
             fold = slice(start, stop)
             weight = None if self.sample_weight is None else self.sample_weight[fold]
-            counts = self.is_pos[fold] if weight is None else self.is_pos[fold][weight > 0]
+            counts = self.truth[fold] if weight is None else self.truth[fold][weight > 0]
             if counts.any() and not counts.all():
-                yield self.is_pos[fold], self.score[fold], weight
+                yield self.truth[fold], self.score[fold], weight
+
+
+class Target(Protocol):
+    """Labels that were read, and what is learnt about their scores."""
+
+    @property
+    def classes(self) -> Array:
+        """Sorted labels."""
+        ...
+
+    @property
+    def truth(self) -> Array:
+        """What each sample is, in the form that the rule is learnt from."""
+        ...
+
+    def check(self, truth: Array, weight: Array | None, owner: str) -> None:
+        """Raise a ValueError unless all classes have samples of positive weight."""
+        ...
+
+    def read(self, estimator: Estimator, X: Samples, *, methods: Sequence[str]) -> Array:
+        """Scores of samples."""
+        ...
+
+    def learn(self, model: Any, pooled: Pooled) -> None:
+        """Set the attributes of a classifier that come from pooled scores."""
+        ...
+
+    def rank(self, model: Any, pooled: Pooled) -> tuple[float, ...]:
+        """How good the best rule of pooled scores is; smaller is better."""
+        ...
+
+    def rule(self, model: Any) -> ThresholdRule | RuleOfClasses:
+        """What predicts, of a classifier that has learnt and whose base is fitted to everything."""
+        ...
+
+
+@dataclass(frozen=True)
+class TwoClasses:
+    """Labels of two classes: a threshold is learnt."""
+
+    classes: Array
+    truth: BoolArray
+    positive: Label
+
+    def check(self, truth: Array, weight: Array | None, owner: str) -> None:
+        """See `Target`."""
+        check_both_classes(truth, weight, owner)
+
+    def read(self, estimator: Estimator, X: Samples, *, methods: Sequence[str]) -> Array:
+        """Scores of the positive class."""
+        return positive_score(estimator, X, self.positive, methods)
+
+    def learn(self, model: PooledThresholdClassifier, pooled: Pooled) -> None:
+        """Find the threshold."""
+        model.pos_label_ = self.positive
+        model._set_threshold(pooled)
+
+    def rank(self, model: Any, pooled: Pooled) -> tuple[float, ...]:
+        """That of the best cut."""
+        return model._rank(pooled)
+
+    def rule(self, model: PooledThresholdClassifier) -> ThresholdRule:
+        """The threshold with its score."""
+        return ThresholdRule.of(
+            model.estimator_,
+            known=self.classes,
+            names=self.classes,
+            null=self.classes[self.classes != self.positive][0],
+            method=response_method(model.estimator_, model._response_methods()),
+            threshold=model.threshold_,
+            calibrator=model.calibrator_,
+        )
 
 
 _base_gives_probabilities = base_has("predict_proba")
 
 
-def _gives_probabilities(self: Any) -> bool:
+def gives_probabilities(self: Any) -> bool:
     return self.calibration is not None or _base_gives_probabilities(self)
 
 
@@ -79,6 +160,7 @@ class PooledThresholdClassifier(ThresholdClassifier):
     threshold_std_: float
     best_score_: float
     profile_: ErrorProfile
+    _rule: Any  # of the kind that its target makes
     feasible_: bool
     estimator_: Estimator
 
@@ -115,7 +197,7 @@ class PooledThresholdClassifier(ThresholdClassifier):
         X : array-like of shape (n_samples, n_features)
             Training data, in any form that the base accepts.
         y : array-like of shape (n_samples,)
-            Labels of two classes.
+            Labels of two classes; of more where the subclass takes them.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights >= 0. They always count in the metric, and reach the base where its ``fit`` (or that of a
             pipeline's last step) takes them; with metadata routing enabled, where the base requests them.
@@ -131,32 +213,35 @@ class PooledThresholdClassifier(ThresholdClassifier):
         Raises
         ------
         ValueError
-            If a parameter is not valid, or the data has not two classes of positive weight.
+            If a parameter is not valid, or a class has no positive weight.
         """
         self._check_parameters()
         check_n_jobs(self.n_jobs)
         X, y = check_samples(X, y)
-        classes, is_pos, pos_label = check_binary_target(y, self.pos_label)
+        target = self._target(y)
         labels = np.asarray(y).reshape(-1)
-        weight = check_weights(sample_weight, is_pos.shape[0])
-        check_both_classes(is_pos, weight, "sample_weight")
+        weight = check_weights(sample_weight, target.truth.shape[0])
+        target.check(target.truth, weight, "sample_weight")
         fit_params, split_params = self._route_with(weight, params)
-        pooled = self._pool(X, labels, is_pos, pos_label, weight, fit_params, split_params)
-        check_both_classes(pooled.is_pos, pooled.sample_weight, "the held-out part of cv")
-        self.classes_, self.pos_label_ = classes, pos_label
-        self._set_threshold(pooled)
+        pooled = self._pool(X, labels, target, weight, fit_params, split_params)
+        target.check(pooled.truth, pooled.sample_weight, "the held-out part of cv")
+        self._forget()
+        self.classes_ = target.classes
+        target.learn(self, pooled)
         self.estimator_ = self.base if self._is_prefit() else self._final_base().fit(X, labels, **fit_params)
-        self._rule = ThresholdRule.of(
-            self.estimator_,
-            known=classes,
-            names=classes,
-            null=classes[classes != pos_label][0],
-            method=response_method(self.estimator_, self._response_methods()),
-            threshold=self.threshold_,
-            calibrator=self.calibrator_,
-        )
+        self._rule = target.rule(self)
         pass_on_features(self.estimator_, self)
         return self
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit found: another number of classes has other attributes."""
+        own = ("_rule", "_assessed", "_assessment")
+        for name in [name for name in vars(self) if name in own or (name.endswith("_") and name != "best_params_")]:
+            del vars(self)[name]
+
+    def _target(self, y: ArrayLike) -> Target:
+        """Read labels."""
+        return TwoClasses(*check_binary_target(y, self.pos_label))
 
     def _final_base(self) -> Estimator:
         """Unfitted base to train on everything."""
@@ -181,34 +266,32 @@ class PooledThresholdClassifier(ThresholdClassifier):
         self,
         X: Samples,
         y: Array,
-        is_pos: BoolArray,
-        pos_label: Label,
+        target: Target,
         weight: Array | None,
         fit_params: dict[str, Any],
         split_params: dict[str, Any],
     ) -> Pooled:
         """Scores of each held-out fold from a model that has not seen it."""
-        methods = self._response_methods()
+        read = partial(target.read, methods=self._response_methods())
         if self._is_prefit():
             check_is_fitted(self.base)
             tests: list[IntArray] = [np.arange(y.shape[0])]
-            scores = [positive_score(self.base, X, pos_label, methods)]
+            scores = [read(self.base, X)]
         else:
             splits = resolve_splits(self.cv, X, y, random_state=self.random_state, split_params=split_params)
             tests = [test for _, test in splits]
             scores: Any = Parallel(n_jobs=self.n_jobs)(
-                delayed(fold_scores)(clone(self.base), X, y, train, test, fit_params, methods, pos_label)
-                for train, test in splits
+                delayed(fold_scores)(clone(self.base), X, y, train, test, fit_params, read) for train, test in splits
             )
         index = np.concatenate(tests)
         borders = np.cumsum([0] + [score.shape[0] for score in scores])
         given = None if weight is None else weight[index]
-        return Pooled(np.concatenate(scores), is_pos[index], given, index, borders)
+        return Pooled(np.concatenate(scores), target.truth[index], given, index, borders)
 
     def _set_threshold(self, pooled: Pooled) -> None:
         """Everything that is learnt from the pooled scores."""
-        self.calibrator_ = fit_calibrator(self.calibration, pooled.score, pooled.is_pos, pooled.sample_weight)
-        self.curve_ = sweep(pooled.is_pos, self._calibrated(pooled.score), pooled.sample_weight)
+        self.calibrator_ = fit_calibrator(self.calibration, pooled.score, pooled.truth, pooled.sample_weight)
+        self.curve_ = sweep(pooled.truth, self._calibrated(pooled.score), pooled.sample_weight)
         cut = self._choose(self.curve_)
         self.threshold_, self.best_score_ = cut.threshold, cut.value
         self.profile_, self.feasible_ = cut.profile, cut.feasible
@@ -282,7 +365,7 @@ class PooledThresholdClassifier(ThresholdClassifier):
         check_is_fitted(self)
         return self._rule.decision_function(X)
 
-    @available_if(_gives_probabilities)
+    @available_if(gives_probabilities)
     def predict_proba(self, X: Samples) -> Array:
         """Probabilities of the base, or calibrated ones; the threshold does not change them.
 

@@ -4,8 +4,9 @@ import numpy as np
 
 from csf._common.compiled import njit
 
-__all__ = ["class_margins", "decide_affine", "decide_matrix", "moved_matrices"]
+__all__ = ["class_margins", "decide_affine", "decide_matrix", "moved_matrices", "moved_sums"]
 
+_ROWS = 64
 # Scores are rounded as `LinearRule.scores` rounds them, so that ties in tuning are ties in prediction.
 
 
@@ -28,21 +29,31 @@ def decide_affine(proba, slopes, offsets, counts, decided):
 @njit(cache=True, nogil=True)
 def decide_matrix(proba, matrix, counts, decided):
     """`decide_affine` by the scores ``p @ matrix``."""
-    n_changed, n_classes = 0, matrix.shape[0]
-    scores = np.empty(n_classes)
-    for i in range(proba.shape[0]):
-        if counts[i]:
-            for k in range(n_classes):
-                scores[k] = proba[i, 0] * matrix[0, k]
+    n_entries, n_classes = proba.shape
+    n_changed = 0
+    # Classes by entries, in blocks that stay in the processor's cache: the innermost loops run over many entries.
+    columns, scores = np.empty((n_classes, _ROWS)), np.empty((n_classes, _ROWS))
+    for start in range(0, n_entries, _ROWS):
+        size = min(_ROWS, n_entries - start)
+        for i in range(size):
+            for j in range(n_classes):
+                columns[j, i] = proba[start + i, j]
+        for k in range(n_classes):
+            column, score, worth = columns[0], scores[k], matrix[0, k]
+            for i in range(size):
+                score[i] = column[i] * worth
             for j in range(1, n_classes):
-                for k in range(n_classes):
-                    scores[k] += proba[i, j] * matrix[j, k]
-            at = 0
-            for k in range(1, n_classes):
-                if scores[k] > scores[at]:
-                    at = k
-            n_changed += decided[i] != at
-            decided[i] = at
+                column, worth = columns[j], matrix[j, k]
+                for i in range(size):
+                    score[i] += column[i] * worth
+        for i in range(size):
+            if counts[start + i]:
+                at = 0
+                for k in range(1, n_classes):
+                    if scores[k, i] > scores[at, i]:
+                        at = k
+                n_changed += decided[start + i] != at
+                decided[start + i] = at
     return n_changed
 
 
@@ -65,7 +76,7 @@ def class_margins(scores, offsets, code, margins, others):
 def moved_matrices(order, start, margins, codes, others, weight, code, matrix, matrices, ends):
     """Move entries in their order to a class until all matrices are written, one where a run of equal margins ends.
 
-    ``matrix`` holds the counts so far, ``ends`` how many entries have moved in each matrix. Return the numbers of
+    ``matrix`` holds the counts so far, ``ends`` how many entries have moved in each written one. Return the numbers of
     entries that have moved and of matrices that are written.
     """
     n_written, n_entries = 0, order.shape[0]
@@ -78,6 +89,45 @@ def moved_matrices(order, start, margins, codes, others, weight, code, matrix, m
             matrix[codes[i], code] += weight[i]
             start += 1
         matrices[n_written] = matrix
+        ends[n_written] = start
+        n_written += 1
+    return start, n_written
+
+
+@njit(cache=True, nogil=True)
+def moved_sums(
+    order,
+    start,
+    margins,
+    codes,
+    others,
+    weight,
+    code,
+    worth,
+    least,
+    predicted,
+    weighted,
+    sums_predicted,
+    sums_weighted,
+    ends,
+):
+    """`moved_matrices` that keeps sums alone: those of columns, and those of rows in which cells count as in ``worth``.
+
+    The latter are never less than ``least``.
+    """
+    n_written, n_entries = 0, order.shape[0]
+    while start < n_entries and n_written < ends.shape[0]:
+        margin = margins[order[start]]
+        while start < n_entries and margins[order[start]] == margin:
+            i = order[start]
+            true, before = codes[i], others[i]
+            predicted[before] = max(predicted[before] - weight[i], 0.0)
+            predicted[code] += weight[i]
+            change = weight[i] * (worth[true, code] - worth[true, before])
+            weighted[true] = max(weighted[true] + change, least[true])
+            start += 1
+        sums_predicted[n_written] = predicted
+        sums_weighted[n_written] = weighted
         ends[n_written] = start
         n_written += 1
     return start, n_written

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 from sklearn.utils.validation import has_fit_parameter
 
 from csf._common.sklearn import last_step, safe_indexing, slice_params
-from csf._common.typing import Array, Estimator, IntArray, Label, Samples
-from csf.scores.responses import positive_score
+from csf._common.typing import Array, Estimator, IntArray, Samples
 
 __all__ = ["RESPONSE_METHODS", "fold_scores", "weight_argument"]
 
@@ -29,10 +28,9 @@ def fold_scores(
     train: IntArray,
     test: IntArray,
     fit_params: dict[str, Any],
-    response_methods: Sequence[str],
-    pos_label: Label,
+    read: Callable[[Estimator, Samples], Array],
 ) -> Array:
-    """Fit to one part, score another."""
+    """Fit to one part, read scores of another."""
     fit_params = slice_params(fit_params, train, y.shape[0])
     model.fit(safe_indexing(X, train), safe_indexing(y, train), **fit_params)
-    return positive_score(model, safe_indexing(X, test), pos_label, response_methods)
+    return read(model, safe_indexing(X, test))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from csf._common.typing import Array, Estimator, IntArray, Samples
+from csf._common.validation import check_weights
 from csf.scores.responses import (
     DECISION_FIRST,
     PROBABILITIES_FIRST,
@@ -15,12 +18,22 @@ from csf.scores.responses import (
     class_scores,
     response_method,
 )
-from csf.thresholding.linear_rule import LinearRule
+from csf.thresholding.linear_rule import LinearRule, confusion_of
 
 if TYPE_CHECKING:
     from csf.thresholding._calibration import ClassCalibrator
 
-__all__ = ["RuleOfClasses", "codes_of", "without_weights"]
+__all__ = ["RuleOfClasses", "aligned_scores", "codes_of", "without_weights"]
+
+
+def aligned_scores(
+    estimator: Estimator, X: Samples, columns: IntArray, n_classes: int, methods: Sequence[str]
+) -> Array:
+    """Scores of all classes, in the order of codes; ``columns`` are the codes of the estimator's own scores."""
+    scores, probabilities = class_scores(estimator, X, methods), response_method(estimator, methods) == "predict_proba"
+    answer = answer_of_classes(scores, columns, n_classes, probabilities=probabilities)
+    assert answer.score is not None, "it is made of scores"
+    return answer.score
 
 
 def codes_of(known: Array, classes: Array) -> IntArray:
@@ -87,12 +100,19 @@ class RuleOfClasses:
             return self.calibrator.predict(self._scores(X, DECISION_FIRST))
         return without_weights(self._scores(X, ("predict_proba",)), self.class_weights)
 
-    def _scores(self, X: Samples, methods: tuple[str, ...]) -> Array:
-        scores = class_scores(self.estimator, X, methods)
-        probabilities = response_method(self.estimator, methods) == "predict_proba"
-        answer = answer_of_classes(scores, self._columns, self.classes.shape[0], probabilities=probabilities)
-        assert answer.score is not None, "it is made of scores"
-        return answer.score
+    def confusion(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None = None) -> Array:
+        """Confusion matrix of predictions: shares of the weight, rows true and columns predicted."""
+        labels, weight = np.asarray(y).reshape(-1), check_weights(sample_weight, predicted.shape[0])
+        strange = labels[~np.isin(labels, self.classes)]
+        if strange.size:
+            raise ValueError(
+                f"y holds {strange.tolist()[0]!r}, which is none of the fitted classes {self.classes.tolist()}"
+            )
+        codes, decided = (np.searchsorted(self.classes, given) for given in (labels, predicted))
+        return confusion_of(codes, decided, self.classes.shape[0], weight)
+
+    def _scores(self, X: Samples, methods: Sequence[str]) -> Array:
+        return aligned_scores(self.estimator, X, self._columns, self.classes.shape[0], methods)
 
     @property
     def _columns(self) -> IntArray:

@@ -41,15 +41,18 @@ class LabelsTrainer(Trainer):
     def predict(self, training: Training, part: str, *, tune: bool) -> Response:
         """Ask for each label; see `Trainer.predict`."""
         answers = [each.predict(made, part, tune=tune) for each, made in zip(self.parts, training.model)]
-        score = np.column_stack([answer.score for answer in answers]).ravel() if tune else None
-        return Response(np.column_stack([answer.decided for answer in answers]).ravel(), score)
+        scores = [answer.score for answer in answers if answer.score is not None]
+        decided = np.column_stack([answer.decided for answer in answers]).ravel()
+        return Response(decided, np.column_stack(scores).ravel() if tune else None)
 
     def estimator(self, training: Training) -> list[Estimator]:
         """Fitted bases, one a label; see `Trainer.estimator`."""
         return [part.estimator(made) for part, made in zip(self.parts, training.model)]
 
 
-def label_trainers(base: Estimator, folds: Sequence[LabelFold], make: Callable[[list[Fold]], list[Trainer]]) -> Any:
+def label_trainers(
+    base: Estimator, folds: Sequence[LabelFold], make: Callable[[list[Fold]], list[Trainer]]
+) -> list[Trainer]:
     """Trainers of a base for several labels, one for each fold; ``make`` makes those of one label."""
     parts = [make(list(column)) for column in zip(*(fold.columns for fold in folds))]
     return [LabelsTrainer(base, of_fold) for of_fold in zip(*parts)]

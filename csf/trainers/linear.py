@@ -35,6 +35,7 @@ __all__ = [
     "LinearTrainer",
     "LogisticTrainer",
     "are_usual",
+    "everything",
     "linear_kind",
     "linear_trainers",
     "shared_rows",
@@ -279,12 +280,12 @@ def linear_trainers(
     if rows is None:
         return None
     rest = rows, prepared.features, normalize
-    make = partial(kind, base, _everything(task, prepared), *rest)
+    make = partial(kind, base, everything(task, prepared), *rest)
     whole = shared_whole(f"{kind.__name__} of {base.get_params()} with {normalize}", make, folds, prepared)
     return [kind(base, fold, *rest, whole) for fold in folds]
 
 
-def _everything(task: Task, prepared: Prepared) -> Fold:
+def everything(task: Task, prepared: Prepared) -> Fold:
     """Fold of all samples, the same one for all settings."""
     known = prepared.get("everything")
     if known is None or known[0] is not task:

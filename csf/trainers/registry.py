@@ -19,7 +19,7 @@ from csf.trainers.generic import GenericTrainer
 from csf.trainers.labels import label_trainers
 from csf.trainers.liblinear import liblinear_trainers
 from csf.trainers.lightgbm import lightgbm_trainers
-from csf.trainers.linear import linear_trainers
+from csf.trainers.multinomial import logistic_trainers
 from csf.trainers.one_vs_rest import linear_svc_trainers, one_vs_rest_trainers
 from csf.trainers.pipeline import pipeline_trainers
 from csf.trainers.prepared import Prepared
@@ -68,11 +68,10 @@ def make_trainers(
     ValueError
         If LIBLINEAR is asked for what it cannot do.
     """
-    if isinstance(folds[0], LabelFold):
-        prepared = Prepared.of(shared)
-        return label_trainers(
-            base, folds, lambda column: make_trainers(base, column, channel, normalize, prepared, engine=engine)
-        )
+    several = [fold for fold in folds if isinstance(fold, LabelFold)]
+    if several:
+        options = channel, normalize, Prepared.of(shared)
+        return label_trainers(base, several, lambda column: make_trainers(base, column, *options, engine=engine))
     maker = _maker_of(type(base), engine)
     made = None if maker is None else maker(base, folds, channel, normalize, Prepared.of(shared))
     if not made and engine == "liblinear":
@@ -95,7 +94,8 @@ def register_trainer(base_type: type, maker: Maker) -> None:
         ``maker(base, folds, channel, normalize, prepared)``, called with positions alone, returns a list of `Trainer`,
         one for each fold, or ``None`` where it cannot serve this base. ``folds`` are `csf.samples.Fold`, ``channel``
         is the `csf.costs.CostChannel` by which costs reach the base, and ``prepared`` the `csf.trainers.Prepared` in
-        which the maker may keep, as in a dict, what all settings on the same samples can share.
+        which the maker may keep, as in a dict, what all settings on the same samples can share. Where no class means
+        nothing to find (``folds[0].n_alike``), costs are weights by code, see `Trainer.fit` and `Trainer.predict`.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def _maker_of(base_type: type, engine: str) -> Maker | None:
 
 _MAKERS: dict[type, Maker] = {
     LinearSVC: linear_svc_trainers,
-    LogisticRegression: linear_trainers,
+    LogisticRegression: logistic_trainers,
     OneVsRestClassifier: one_vs_rest_trainers,
     Pipeline: partial(pipeline_trainers, trainers=make_trainers),
 }

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
+from csf._common.typing import Costs
 from csf.samples.folds import Fold
 from csf.trainers.base import Trainer
 from csf.trainers.prepared import Prepared
 
 __all__ = ["Whole", "shared_whole"]
-
-_NEUTRAL = (1.0, 1.0)
 
 
 class Whole:
@@ -22,18 +21,18 @@ class Whole:
     alone: which fold asks first changes nothing.
     """
 
-    def __init__(self, make: Callable[[], Trainer]) -> None:
-        self._make, self._state, self._lock = make, None, Lock()
+    def __init__(self, make: Callable[[], Trainer], neutral: Costs = (1.0, 1.0)) -> None:
+        self._make, self._neutral, self._state, self._lock = make, neutral, None, Lock()
 
     def state(self) -> Any:
         """The state, the same one each time."""
         with self._lock:
             if self._state is None:
-                self._state = self._make().fit(_NEUTRAL).state
+                self._state = self._make().fit(self._neutral).state
             return self._state
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_make": self._make, "_state": self._state}
+        return {"_make": self._make, "_neutral": self._neutral, "_state": self._state}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=Lock())
@@ -45,5 +44,8 @@ def shared_whole(name: str, make: Callable[[], Trainer], folds: list[Fold], prep
     # Searches of several classes share what is prepared, and may run side by side: each has its own.
     key = f"{name} {id(task)}"
     if key not in prepared and len(folds) > 1:
-        prepared[key] = task, Whole(make)  # with the task, whose number nothing else gets while it lives
+        prepared[key] = (
+            task,
+            Whole(make, (1.0,) * (task.n_alike or 2)),
+        )  # with the task, whose number nothing else gets while it lives
     return prepared.get(key, (None, None))[1]

@@ -25,7 +25,7 @@ from csf.errors.hull import Hull
 from csf.metrics import Concave, LinearFractional, get_metric
 from csf.online import OFO, OnlineLogistic
 from csf.resampling import ScoreStore
-from csf.samples.labels import read_labels
+from csf.samples.labels import read_classes, read_labels
 from csf.samples.splits import resolve_splits
 from csf.search.gain_rule import GainRule
 from csf.trainers import make_trainers
@@ -241,6 +241,11 @@ def call_from_classes(*, y_true, y_pred, sample_weight, null_class):
 
 def call_hull(*, points):
     sane(np.isfinite(Hull(points).cheapest(1.0, 2.0)), "cheapest is not finite")
+
+
+def call_read_classes(*, y):
+    read, codes = read_classes(y)
+    sane(read.decode(codes) == np.asarray(y).ravel(), "decoded labels are others")
 
 
 def call_read_labels(*, y, pos_label, null_class):
@@ -472,6 +477,7 @@ FUNCTIONS = [
         call_from_classes,
         note=" classes",
     ),
+    function(read_classes, lambda rng: {"y": rng.integers(3, size=20)}, call_read_classes),
     function(read_labels, lambda rng: {"y": data(rng)[1], "pos_label": 1, "null_class": None}, call_read_labels),
     function(Hull, lambda rng: {"points": rng.random((9, 2))}, call_hull),
     function(GainRule, gain_arguments, call_gain_rule),

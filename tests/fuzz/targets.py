@@ -68,6 +68,8 @@ EXEMPT = {
     "csf.structural.Tangent": RECORD,
     "csf.thresholding.Bisection": RECORD,
     "csf.thresholding.Cut": RECORD,
+    "csf.metrics.LabelMetric": RECORD,
+    "csf.thresholding.LinearRule": RECORD,
     "csf.thresholding.Mixture": RECORD,
     "csf.thresholding.ThresholdCurve": RECORD,
     "csf.samples.Task": RECORD,

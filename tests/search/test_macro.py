@@ -200,6 +200,14 @@ def test_searches_that_do_not_fit(options, message, data):
         macro(**options).fit(*data)
 
 
+def test_several_classes_are_deprecated_and_several_labels_refused(data):
+    X, y = data
+    with pytest.warns(FutureWarning, match=r"MacroCostSearch is deprecated .* csf.CostSearch\(base, 'f2_macro'\)"):
+        macro(metric="f2", n_trials=1).fit(X, y)
+    with pytest.raises(ValueError, match=r"several labels are searched by csf.CostSearch\(base, 'f1_macro'\)"):
+        macro(metric="gmean").fit(X, np.eye(2, dtype=int)[(y == "tree") * 1])
+
+
 def test_it_wants_a_search(data):
     with pytest.raises(TypeError, match=r"csf.CostSearch, got LinearSVC\(\); write MacroCostSearch\(CostSearch\("):
         MacroCostSearch(LinearSVC()).fit(*data)

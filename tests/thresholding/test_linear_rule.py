@@ -235,9 +235,15 @@ def test_nothing_that_weighs_anything():
 
 
 def test_compiled_equals_python_and_the_rule():
-    proba, codes = problem()
+    """With many ties."""
+    proba, codes = np.round(problem()[0] * 4.0) / 4.0, problem()[1]
     rng = np.random.default_rng(0)
-    slopes, offsets, matrix = rng.random(4), rng.random(4), rng.normal(size=(4, 4))
+    slopes, offsets, matrix = (
+        np.array([1.0, 2.0, 1.0, 1.0]),
+        np.array([0.0, 0.25, 0.0, 0.0]),
+        rng.integers(0, 3, (4, 4)),
+    )
+    matrix = matrix.astype(float)
     counts, before = rng.random(codes.size) < 0.7, rng.integers(0, 4, codes.size)
     for kernel, arguments, rule in (
         (kernels.decide_affine, (slopes, offsets), LinearRule(slopes, offsets)),

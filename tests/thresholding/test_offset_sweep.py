@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csf.metrics import CONFUSION_METRICS, ConfusionFunction, CostMatrix, MicroF, get_confusion_metric
@@ -41,6 +41,7 @@ def problems(draw, n_classes=3):
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+@settings(max_examples=40)
 @given(problems(), st.integers(0, 2), st.sampled_from([0.0, 1.0]))
 def test_best_of_all_offsets(metric, problem, code, other):
     """Scores are whole numbers, so offsets in the middle between them make all decisions."""
@@ -71,11 +72,44 @@ def test_two_classes_are_those_of_the_binary_sweep(name, weighted):
     assert offset == pytest.approx(-best.threshold, abs=1e-12)
 
 
+def test_what_rounding_leaves_of_a_class_is_nothing():
+    """A recall just below 0 would count as none at all in a geometric mean, a negative share has no root."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        is_pos, score, weight = rng.random(40) < 0.5, rng.normal(size=40), rng.random(40)
+        for name in ("gmean", "mcc"):
+            metric, scores = get_confusion_metric(name), np.column_stack([0.0 * score, score])
+            best = sweep(is_pos, score, weight).best(name).value
+            for one in (metric, ConfusionFunction(metric.value)):
+                assert sweep_offset(scores, is_pos * 1, 1, one, weight=weight)[1] == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize("block", [1, 1 << 16])
+def test_of_equal_values_the_lowest_offset(block, monkeypatch):
+    """Whether they lie in one block or in several."""
+    monkeypatch.setattr("csf.thresholding.offset_sweep._BLOCK", block)
+    scores, codes = np.column_stack([np.zeros(6), np.arange(6.0)]), np.array([0, 1, 0, 1, 0, 1])
+    accuracy = get_confusion_metric("accuracy")
+    for metric in (accuracy, ConfusionFunction(accuracy.value)):
+        assert sweep_offset(scores, codes, 1, metric) == (-4.5, pytest.approx(4 / 6))
+
+
 def wide(n_classes=5, size=3000):
     rng = np.random.default_rng(1)
     share = np.geomspace(1.0, 12.0, n_classes) / np.geomspace(1.0, 12.0, n_classes).sum()
     codes = rng.choice(n_classes, size, p=share)
     return rng.normal(size=(size, n_classes)) + np.eye(n_classes)[codes] + np.log(share), codes
+
+
+@pytest.mark.parametrize("metric", METRICS[:-1], ids=lambda metric: metric.name)
+def test_sums_say_what_whole_matrices_say(metric):
+    """With weights that are no sums of powers of two, and all of a class wrong at one end."""
+    rng = np.random.default_rng(0)
+    codes, scores, weight = rng.integers(0, 3, 60), rng.normal(size=(60, 3)), rng.random(60) / 3
+    for code in range(3):
+        _, by_sums = sweep_offset(scores, codes, code, metric, weight=weight)
+        _, by_matrices = sweep_offset(scores, codes, code, ConfusionFunction(metric.value), weight=weight)
+        assert by_sums == pytest.approx(by_matrices, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", ["f1_macro", "quadratic_kappa"])

@@ -1,0 +1,464 @@
+"""Several labels a sample: macro averages label by label, micro averages and means over samples by one threshold."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.datasets import make_multilabel_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_selection import SelectKBest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score, jaccard_score
+from sklearn.model_selection import GroupKFold, KFold, cross_val_predict, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.utils import get_tags
+
+from csf import CostSearch, ErrorProfile, MacroCostSearch
+from csf.metrics import FBeta, LabelMetric, Tversky
+from csf.metrics.labels import get_label_metric
+from csf.samples.label_matrix import label_strata
+from csf.thresholding import threshold_curve
+
+AVERAGES = ("macro", "micro", "samples")
+CLOSE = LogisticRegression(tol=1e-9)
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, Y = make_multilabel_classification(360, 8, n_classes=4, n_labels=2, random_state=0)
+    Y[:, 1] &= np.random.default_rng(0).integers(0, 2, 360)
+    return X, Y
+
+
+@pytest.fixture(scope="module")
+def more_data():
+    X, Y = make_multilabel_classification(4000, 8, n_classes=5, n_labels=1, random_state=3)
+    return X[:1000], Y[:1000], X[1000:], Y[1000:]
+
+
+def search(average, base=None, **options):
+    base = LogisticRegression() if base is None else base
+    return CostSearch(base, f"f1_{average}", **({"cv": 3, "param_grid": None} | options))
+
+
+def f1(average, truth, found, weight=None):
+    return f1_score(truth, found, average=average, zero_division=1.0 * (average == "samples"), sample_weight=weight)
+
+
+def every_cut(score):
+    """Predictions of every threshold of the scores, one at a time."""
+    return [score >= cut for cut in np.append(np.unique(score), np.inf)]
+
+
+# ---------------------------------------------------------------- what is maximised
+
+
+def entries(fitted, n_labels):
+    """Truth and scores of the winner on the held-out rows."""
+    store = fitted.held_out_
+    return store.is_pos.reshape(-1, n_labels), fitted._outcome.row.score.reshape(-1, n_labels)
+
+
+@pytest.mark.parametrize("average", ["micro", "samples"])
+def test_the_shared_threshold_is_the_best_of_all(average, data):
+    X, Y = data
+    fitted = search(average, threshold="tune", n_trials=2).fit(X, Y)
+    truth, score = entries(fitted, 4)
+    metric = get_label_metric(f"f1_{average}")
+    values = [metric.of(truth, found) for found in every_cut(score)]
+    assert fitted.best_score_ == pytest.approx(max(values), abs=1e-12)
+    assert f1(average, truth, score >= fitted.best_threshold_) == pytest.approx(fitted.best_score_, abs=1e-12)
+    stable = search(average, n_trials=2).fit(X, Y)
+    assert max(values) >= stable.best_score_ >= max(values) - 0.02
+
+
+def test_the_macro_average_is_that_of_the_best_threshold_of_each_label(data):
+    X, Y = data
+    fitted = search("macro", threshold="tune", n_trials=2).fit(X, Y)
+    best = []
+    for at, each in enumerate(fitted.searches_):
+        truth, score = each.held_out_.is_pos, each._outcome.row.score
+        best.append(max(FBeta().of(ErrorProfile.from_masks(truth, found)) for found in every_cut(score)))
+        assert np.array_equal(np.sort(truth), np.sort(Y[:, at]) == 1)
+    assert fitted.best_scores_ == pytest.approx(best, abs=1e-12)
+    assert fitted.best_score_ == pytest.approx(np.mean(best), abs=1e-12)
+    stable = search("macro", n_trials=2).fit(X, Y)
+    assert np.mean(best) >= stable.best_score_ >= np.mean(best) - 0.02
+    assert stable.upper_bound_ == pytest.approx(np.mean([each.upper_bound_ for each in stable.searches_]))
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+def test_new_data(average, more_data):
+    """It beats plain models, loses little against exact cuts of each label, and says what it is worth."""
+    X, Y, new, truth = more_data
+    fitted = search(average, n_trials=2).fit(X, Y)
+    reached = fitted.score(new, truth)
+    plain = OneVsRestClassifier(LogisticRegression())
+    gain = reached - f1(average, truth, plain.fit(X, Y).predict(new))
+    assert gain > {"macro": 0.01, "micro": 0.01, "samples": -0.002}[average]
+    if average != "samples":
+        held_out = cross_val_predict(plain, X, Y, cv=3, method="predict_proba")
+        curves = [threshold_curve(*column) for column in zip(Y.T, held_out.T)]
+        cuts = [curve.best("f1").threshold for curve in curves]
+        assert reached >= f1(average, truth, plain.predict_proba(new) >= cuts) - 0.003
+    low, high = fitted.score_interval_
+    assert low < fitted.corrected_score_ < high
+    assert low - 0.005 < reached < high + 0.005
+    assert high - low < 0.08
+    assert fitted.corrected_score_ <= fitted.best_score_ + 0.002
+    if average == "samples":
+        assert np.isnan(fitted.upper_bound_)
+        assert [trial.costs for trial in fitted.trials_] == [(1.0, 1.0)]
+    else:
+        assert fitted.upper_bound_ > fitted.best_score_
+
+
+def test_costs_of_a_micro_average_are_those_of_all_pairs(data):
+    X, Y = data
+    fitted = search("micro", threshold="tune", n_trials=2).fit(X, Y)
+    even, balanced = fitted.trials_
+    assert even.costs == (1.0, 1.0)
+    assert balanced.c_fn / balanced.c_fp == pytest.approx(max((1 - Y).sum() / Y.sum(), 3.0))
+    for at, model in enumerate(fitted.best_estimator_.estimators_):
+        costs = dict(zip((1, 0), fitted.best_cost_weights_))
+        weight = np.where(Y[:, at], costs[1], costs[0])
+        alone = LogisticRegression(tol=1e-8).fit(X, Y[:, at], weight / weight.mean())
+        np.testing.assert_allclose(model.coef_, alone.coef_, atol=1e-3)
+
+
+# ---------------------------------------------------------------- predictions
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+@pytest.mark.parametrize("base", [LogisticRegression(), LinearSVC()], ids=["proba", "margin"])
+def test_predictions_are_those_of_multilabel_classifiers(average, base, data):
+    X, Y = data
+    fitted = search(average, base).fit(X, Y)
+    found = fitted.predict(X)
+    assert found.shape == Y.shape
+    assert found.dtype.kind == "i"
+    assert np.array_equal(found, fitted.decision_function(X) > 0)
+    assert fitted.classes_.tolist() == [0, 1, 2, 3]
+    assert fitted.class_count_.tolist() == Y.sum(axis=0).tolist()
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, 360)
+    assert fitted.score(X, Y) == pytest.approx(f1(average, Y, found))
+    assert fitted.score(X, Y, weight) == pytest.approx(f1(average, Y, found, weight))
+    assert get_tags(fitted).classifier_tags.multi_label
+    assert not get_tags(CostSearch(base)).classifier_tags.multi_label
+    if hasattr(base, "predict_proba"):
+        proba = fitted.predict_proba(X)
+        assert proba.shape == Y.shape
+        np.testing.assert_allclose(proba.mean(axis=0), Y.mean(axis=0), atol=0.1)
+    else:
+        assert not hasattr(fitted, "predict_proba")
+    assert fitted.best_estimator_.decision_function(X).shape == Y.shape
+    assert fitted.n_features_in_ == 8
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+def test_models_are_trained_with_the_given_base_and_kept(average, data):
+    X, Y = data
+    fitted = search(average, RandomForestClassifier(3), random_state=0, n_trials=2, cv=2).fit(X, Y)
+    copy = pickle.loads(pickle.dumps(fitted))
+    assert np.array_equal(copy.predict(X), fitted.predict(X))
+    assert copy.corrected_score_ == fitted.corrected_score_
+    again = clone(fitted).set_params(n_jobs=None if average == "macro" else 2).fit(X, Y)
+    assert np.array_equal(again.decision_function(X), fitted.decision_function(X))
+    assert not hasattr(search(average, refit=False).fit(X, Y), "best_estimator_")
+
+
+@pytest.mark.parametrize("threshold", [None, "tune"])
+def test_a_threshold_that_is_set_is_used(threshold, data):
+    X, Y = data
+    fitted = search("micro", threshold=threshold, n_trials=1).fit(X, Y)
+    assert np.array_equal(fitted.predict(X), fitted.best_estimator_.predict(X)) == (threshold is None)
+    apart = search("macro", threshold=threshold, n_trials=1).fit(X, Y)
+    if threshold is not None:
+        fitted.best_threshold_ = np.inf
+        assert not fitted.predict(X).any()
+        apart.best_threshold_ = np.array([np.inf, -np.inf, np.inf, np.inf])
+        assert apart.predict(X).sum(axis=0).tolist() == [0, 360, 0, 0]
+
+
+def test_scorers_of_scikit_learn(data):
+    values = [cross_val_score(search("macro", n_trials=1), *data, cv=2, scoring=name) for name in (None, "f1_macro")]
+    assert values[0] == pytest.approx(values[1])
+    assert cross_val_score(search("micro", n_trials=1), *data, cv=2, scoring="average_precision").min() > 0.5
+
+
+def test_the_curve_of_the_shared_threshold(data):
+    X, Y = data
+    fitted = search("micro", n_trials=1).fit(X, Y)
+    curve = fitted.threshold_curve(X, Y)
+    assert FBeta().of(curve.at(fitted.best_threshold_)) == pytest.approx(fitted.score(X, Y))
+    with pytest.raises(ValueError, match=r"searches_\[k\].threshold_curve"):
+        search("macro", n_trials=1).fit(X, Y).threshold_curve(X, Y)
+
+
+# ---------------------------------------------------------------- laws
+
+
+def test_classes_as_labels_are_searched_as_macro_search_does(data):
+    X, y = data[0], np.arange(360) % 3
+    y[:120] = data[1][:120, 0]
+    labels = search("macro", n_trials=2, random_state=1).fit(X, np.eye(3, dtype=int)[y])
+    classes = MacroCostSearch(CostSearch(LogisticRegression(), n_trials=2, cv=3, param_grid=None, random_state=1))
+    assert np.array_equal(labels.best_scores_, classes.fit(X, y).best_scores_)
+    assert labels.corrected_score_ == classes.corrected_score_
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+def test_the_order_of_labels_changes_nothing(average, data):
+    X, Y = data
+    order = [2, 0, 3, 1]
+    one, other = search(average).fit(X, Y), search(average).fit(X, Y[:, order])
+    assert np.array_equal(one.decision_function(X)[:, order], other.decision_function(X))
+    assert one.corrected_score_ == pytest.approx(other.corrected_score_, abs=1e-12)
+    if average == "macro":
+        assert one.best_threshold_[order].tolist() == other.best_threshold_.tolist()
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+def test_weights_are_repeated_rows(average, data):
+    X, Y = data
+    weight = np.random.default_rng(3).integers(0, 3, 360)
+    rows = np.repeat(np.arange(360), weight)
+    halves = np.array_split(np.arange(360), 2), np.array_split(np.arange(rows.size), [weight[:180].sum()])
+    one, other = (search(average, LogisticRegression(tol=1e-10), cv=[(a, b), (b, a)], n_trials=2) for a, b in halves)
+    one.fit(X, Y, weight)
+    other.fit(X[rows], Y[rows])
+    for name in ("best_score_", "corrected_score_", "score_interval_"):
+        assert getattr(one, name) == pytest.approx(getattr(other, name), abs=1e-9)
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-5)
+
+
+def test_rows_are_drawn_and_not_pairs():
+    """Rows whose labels are copies of each other say no more than one label of them."""
+    X, Y = make_multilabel_classification(300, 6, n_classes=3, n_labels=1, random_state=0)
+    y = Y[:, :1]
+    alone = CostSearch(LogisticRegression(), cv=3, param_grid=None, n_trials=2).fit(X, y.ravel())
+    widths = []
+    for fitted in (alone, search("micro", n_trials=2).fit(X, np.repeat(y, 6, axis=1))):
+        low, high = fitted.score_interval_
+        widths.append(high - low)
+        assert fitted.best_score_ == pytest.approx(alone.best_score_, abs=0.01)
+    assert widths[1] == pytest.approx(widths[0], rel=0.1)
+
+
+@pytest.mark.parametrize("average", ["micro", "samples"])
+def test_a_checkpoint_goes_on(average, data, tmp_path):
+    X, Y = data
+    file, grid = tmp_path / "trials.json", {"C": [0.1, 1.0]}
+    whole = search(average, param_grid=grid, n_trials=2).fit(X, Y)
+    stopped = search(average, param_grid=grid, n_trials=2, checkpoint=file, callbacks=[lambda study, trial: True])
+    assert stopped.fit(X, Y).n_trials_ < whole.n_trials_
+    resumed = search(average, param_grid=grid, n_trials=2, checkpoint=file).fit(X, Y)
+    assert resumed.trials_ == whole.trials_
+    assert resumed.best_threshold_ == whole.best_threshold_
+
+
+# ---------------------------------------------------------------- bases and containers
+
+
+class Spy(TransformerMixin, BaseEstimator):
+    """Counts its trainings."""
+
+    seen: list = []  # noqa: RUF012
+
+    def fit(self, X, y):
+        self.seen.append(np.shape(y))
+        self.fitted_ = True
+        return self
+
+    def transform(self, X):
+        return X
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+def test_steps_of_a_pipeline_are_fitted_once_for_all_labels(average, data):
+    Spy.seen.clear()
+    grid = {"logisticregression__C": [0.1, 1.0]}
+    fitted = search(average, make_pipeline(Spy(), LogisticRegression()), param_grid=grid, n_trials=2).fit(*data)
+    assert Spy.seen == [(240, 4)] * 3 + [(360, 4)]
+    assert np.array_equal(fitted.predict(data[0]), fitted.decision_function(data[0]) > 0)
+
+
+def test_steps_that_want_one_target_are_fitted_for_each_label(data):
+    X, Y = data
+    fitted = search("micro", make_pipeline(SelectKBest(k=2), LogisticRegression()), n_trials=1).fit(X, Y)
+    for at, model in enumerate(fitted.best_estimator_.estimators_):
+        assert np.array_equal(model[0].get_support(), SelectKBest(k=2).fit(X, Y[:, at]).get_support())
+
+
+@pytest.mark.parametrize(
+    ("wrapped", "name"),
+    [
+        (MultiOutputClassifier(CLOSE), "estimator__C"),
+        (
+            make_pipeline(StandardScaler(), MultiOutputClassifier(CLOSE)),
+            "multioutputclassifier__estimator__C",
+        ),
+        (OneVsRestClassifier(CLOSE), "estimator__C"),
+    ],
+    ids=["multi-output", "pipeline", "one-vs-rest"],
+)
+def test_bases_that_train_one_model_a_label_themselves(wrapped, name, data):
+    X, Y = data
+    steps = [StandardScaler()] if name.startswith("multi") else []
+    plain = make_pipeline(*steps, CLOSE) if steps else CLOSE
+    own = "logisticregression__C" if steps else "C"
+    one = search("micro", wrapped, param_grid={name: [0.1, 1.0]}, n_trials=2).fit(*data)
+    other = search("micro", plain, param_grid={own: [0.1, 1.0]}, n_trials=2).fit(*data)
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-3)
+    auto = search("micro", wrapped, param_grid="auto", n_trials=1).fit(X, Y)
+    assert auto.n_trials_ == 7
+
+
+def test_containers(data):
+    pd = pytest.importorskip("pandas")
+    X, Y = data
+    frame = pd.DataFrame(Y, columns=["sky", "sea", "sun", "sand"])
+    expected = search("micro", n_trials=1).fit(X, Y)
+    assert expected.label_names_.tolist() == [0, 1, 2, 3]
+    for given in (frame, frame.astype(bool), sp.csr_array(Y), sp.coo_matrix(Y), Y.tolist(), Y.astype(float)):
+        fitted = search("micro", n_trials=1).fit(X, given)
+        assert np.array_equal(fitted.decision_function(X), expected.decision_function(X))
+        assert fitted.score(X, given) == expected.score(X, Y)
+    assert search("macro", n_trials=1).fit(X, frame).label_names_.tolist() == ["sky", "sea", "sun", "sand"]
+
+
+@pytest.mark.parametrize("cv", [None, 0.3, KFold(3), GroupKFold(3)], ids=str)
+def test_splits(cv, data):
+    X, Y = data
+    groups = {"groups": np.arange(360) % 20} if isinstance(cv, GroupKFold) else {}
+    for average in ("macro", "micro"):
+        fitted = search(average, cv=cv, n_trials=1, random_state=3).fit(X, Y, **groups)
+        assert fitted.n_splits_ == {None: 15, 0.3: 1}.get(cv if cv is None or cv == 0.3 else "", 3)
+
+
+def test_strata_spread_rare_labels():
+    rng = np.random.default_rng(0)
+    Y = (rng.uniform(size=(500, 4)) < [0.6, 0.97, 0.1, 0.02]) * 1
+    strata = label_strata(Y)
+    counts = Y.sum(axis=0)
+    assert np.bincount(strata).min(where=np.bincount(strata) > 0, initial=500) == counts[3]
+    assert np.array_equal(np.flatnonzero(Y[:, 3]), np.flatnonzero(strata == strata[Y[:, 3] == 1][0]))
+    one_hot = np.eye(3, dtype=int)[np.arange(90) % 3]
+    assert np.array_equal(np.unique(label_strata(one_hot), return_inverse=True)[1], np.arange(90) % 3)
+
+
+def test_a_time_limit_is_one_of_all_labels(data):
+    fitted = search("macro", time_limit=1e-3, param_grid={"C": [0.1, 1.0, 10.0]}).fit(*data)
+    assert fitted.n_trials_ == 4
+
+
+# ---------------------------------------------------------------- metrics
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_metrics_are_those_of_scikit_learn(average, weighted):
+    rng = np.random.default_rng(0)
+    truth, found = rng.integers(0, 2, (2, 50, 3))
+    truth[:9], found[4:7] = 0, 0
+    truth[:, 2], found[:, 2] = 0, 0
+    weight = rng.uniform(0.5, 2.0, 50) if weighted else None
+    metric, wrong = get_label_metric(f"f1_{average}"), np.where([0, 0, 1], 1, found)
+    assert metric.of(truth, wrong, weight) == pytest.approx(f1(average, truth, wrong, weight))
+    assert metric.of(truth, found, weight) == pytest.approx(f1(average, truth, found, weight))
+    if average != "samples":
+        truth, found = truth[:, :2], found[:, :2]
+        expected = jaccard_score(truth, found, average=average, sample_weight=weight)
+        assert get_label_metric(f"jaccard_{average}").of(truth, found, weight) == pytest.approx(expected)
+
+
+def test_metrics_by_name():
+    assert get_label_metric("f0.25_micro") == LabelMetric(FBeta(0.25), "micro")
+    assert get_label_metric("balanced_accuracy_macro").name == "balanced_accuracy_macro"
+    assert get_label_metric(LabelMetric(Tversky(), "macro")).of_one == Tversky()
+    with pytest.raises(ValueError, match="average must be one of"):
+        LabelMetric("f1", "weighted")
+    with pytest.raises(ValueError, match="the mean over samples is that of F-beta"):
+        get_label_metric("gmean_samples")
+    with pytest.raises(ValueError, match="unknown metric 'nothing'"):
+        get_label_metric("nothing_macro")
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda Y: np.where(np.arange(360)[:, None] * [0, 0, 1, 0] == 7, 2, Y), "column 2 of y holds 2; each column"),
+        (lambda Y: np.where(np.arange(360)[:, None] * [0, 0, 1, 0] == 7, np.nan, Y), "column 2 of y contains NaN"),
+        (lambda Y: Y.astype(str), "column 0 of y holds '[01]'; each column must hold 0 and 1"),
+        (lambda Y: Y * [1, 0, 1, 1], "column 1 of y is 0 for all 360 samples"),
+        (lambda Y: np.maximum(Y, [0, 0, 0, 1]), "column 3 of y is 1 for all 360 samples"),
+        (lambda Y: Y * [1, 0, 1, 1] + (np.arange(360) > 0)[:, None] * [0, 1, 0, 0], "column 1 of y is 0 for 1"),
+        (lambda Y: Y[..., None], r"must have shape \(n_samples, n_labels\), got \(360, 4, 1\)"),
+        (lambda Y: [np.flatnonzero(row).tolist() for row in Y], "MultiLabelBinarizer"),
+    ],
+)
+def test_bad_targets(spoil, message, data):
+    with pytest.raises(ValueError, match=message):
+        search("micro", cv=None).fit(data[0], spoil(data[1]))
+
+
+def test_a_label_without_weight_is_named(data):
+    X, Y = data
+    with pytest.raises(ValueError, match=r"column 1 of y is 0 for all \d+ samples with a positive weight"):
+        search("macro").fit(X, Y, 1.0 - Y[:, 1])
+
+
+def test_a_training_part_without_a_label_is_named(data):
+    X, Y = data
+    rows = np.flatnonzero(Y[:, 1])
+    with pytest.raises(ValueError, match="split 1 of cv trains on samples all of which have 0 in column 1"):
+        search("micro", cv=[(np.arange(360), rows), (np.flatnonzero(Y[:, 1] == 0), rows)]).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metric": "f1"}, "write 'f1_macro' for its mean over labels"),
+        ({"metric": "gmean"}, "write 'gmean_macro'"),
+        ({"metric": FBeta()}, "write 'f1_macro'"),
+        ({"constraint": "precision >= 0.8"}, "constraint='precision >= 0.8' is for one label a sample"),
+        ({"null_class": 0}, "null_class=0 is for one label"),
+        ({"pos_label": 1}, "pos_label=1 is for one label"),
+        ({"cv": "prefit"}, "the base is fitted before"),
+        ({"cv": 300}, r"cv=300 needs at least 300 samples with and without each label; column . of y is [01] for \d+"),
+        ({"metric": "f1_macro", "checkpoint": "file"}, "checkpoint='file' is the file of one search"),
+        ({"base": OneVsRestClassifier(LogisticRegression()), "weighting": "one-vs-rest"}, "weighting='one-vs-rest' is"),
+    ],
+)
+def test_searches_that_make_no_sense(options, message, data):
+    with pytest.raises(ValueError, match=message):
+        search("micro").set_params(**options).fit(*data)
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+def test_what_is_of_one_label_is_refused(average, data, tmp_path):
+    from csf.export import fixed_threshold
+
+    X, Y = data
+    fitted = search(average, n_trials=1).fit(X, Y)
+    with pytest.raises(ValueError, match="several labels a sample"):
+        fitted.at_prevalence(0.3)
+    with pytest.raises(ValueError, match="several labels a sample"):
+        fitted.report(tmp_path / "page.html")
+    with pytest.raises(ValueError, match="4 labels a sample"):
+        fixed_threshold(fitted)
+    if average == "macro":
+        for ask in (fitted.held_out_curve, fitted.trials_frame):
+            with pytest.raises(ValueError, match=r"ask searches_\[k\]"):
+                ask()
+    with pytest.raises(ValueError, match="a column for each of 4 labels, got 3"):
+        fitted.score(X, Y[:, :3])
