@@ -2,6 +2,7 @@
 
 import functools
 import warnings
+from html.parser import HTMLParser
 
 import numpy as np
 from builders import paper_search
@@ -9,7 +10,7 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from csf import MacroCostSearch
+from csf import CostSearch, MacroCostSearch
 
 EVIL, QUOTES = "<script>alert(1)</script>", "\"'&>--!>"
 
@@ -41,7 +42,7 @@ def data(classes=2):
 @functools.cache
 def fitted(kind):
     """A fitted search of a kind, with held-out samples and labels."""
-    X, y, X_test, y_test = data(3 if kind in ("three", "macro") else 2)
+    X, y, X_test, y_test = data(3 if kind in ("three", "macro", "classes") else 2)
     if kind == "infeasible":  # the largest scores are those of negatives, whatever the direction
         X, X_test = X[:, :1], X_test[:, :1]
         y, y_test = (abs(X[:, 0]) < 1).astype(int), (abs(X_test[:, 0]) < 1).astype(int)
@@ -54,6 +55,7 @@ def fitted(kind):
         "evil": lambda: paper_search(LinearSVC(), **options),
         "three": lambda: paper_search(LogisticRegression(), null_class=0, **options),
         "macro": lambda: MacroCostSearch(paper_search(LinearSVC(), **options)),
+        "classes": lambda: CostSearch(LogisticRegression(), "f1_macro", param_grid=None, cv=3),
         "infeasible": lambda: paper_search(LinearSVC(), "recall", constraint="precision >= 1", **options),
         "failed": lambda: paper_search(Moody(), engine="generic", strategy="grid", **options),
         "prefit": lambda: paper_search(LinearSVC().fit(X, y), cv="prefit"),
@@ -63,4 +65,30 @@ def fitted(kind):
         return searches[kind]().fit(X, y), X_test, y_test
 
 
-KINDS = ("plain", "evil", "three", "macro", "infeasible", "failed", "prefit")
+KINDS = ("plain", "evil", "three", "macro", "classes", "infeasible", "failed", "prefit")
+
+
+class Reader(HTMLParser):
+    """Texts of a page, and everything in it that a browser would fetch or run."""
+
+    def __init__(self):
+        super().__init__()
+        self.texts, self.loaded, self.handlers, self.scripts, self.ids = [], [], [], 0, []
+
+    def handle_starttag(self, tag, attrs):
+        self.scripts += tag == "script"
+        for name, value in attrs:
+            self.handlers += [value] * name.startswith("on")
+            self.ids += [value] * (name == "id")
+            if name in ("src", "href", "xlink:href", "data", "action") and not value.startswith(("#", "data:,")):
+                self.loaded.append(value)
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def page_of(path):
+    text = path.read_text(encoding="utf-8")
+    reader = Reader()
+    reader.feed(text)
+    return text, " ".join(reader.texts), reader

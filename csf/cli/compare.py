@@ -26,8 +26,8 @@ from csf._common.typing import Samples
 from csf.cli.budget import Budget, shows_progress
 from csf.cli.errors import CliError
 from csf.cli.figures import check_figure, draw_comparison
-from csf.cli.problem import check_output, load_problem, make_search, value_and_rate
-from csf.cli.rivals import POOLED, RIVALS, NotApplicable
+from csf.cli.problem import check_output, load_problem, make_search
+from csf.cli.rivals import NotApplicable
 from csf.cli.tables import format_mean, format_number, format_table
 from csf.metrics.aim import aim_of
 from csf.report import Comparison, write_comparison
@@ -80,9 +80,9 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     methods, notes = _methods(problem)
     with tempfile.TemporaryDirectory() as folder:
         records, left_out = _run_all(problem, methods, os.path.join(folder, "fits"), budget)
-    outcomes = _compared(records, options.test_size)
+    outcomes = _compared(records, options.test_size, problem.reference)
     say(_table(problem, outcomes))
-    say(f"\n{_legend(outcomes[0].values.size)}")
+    say(f"\n{_legend(outcomes[0].values.size, problem.reference)}")
     notes += left_out
     for note in notes:
         say(textwrap.fill(note, 100, subsequent_indent="  "))
@@ -95,7 +95,7 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
         say(f"plot: {options.plot}")
     if options.report:
         facts = {"Data": problem.describe(), "Compared": _plan(problem)}
-        names = {"metric_name": problem.metric.name, "reference": POOLED}
+        names = {"metric_name": problem.metric.name, "reference": problem.reference}
         write_comparison(options.report, outcomes, **names, facts=facts, notes=notes)
         say(f"report: {options.report}")
 
@@ -110,16 +110,18 @@ def _plan(problem):
 
 def _methods(problem):
     """Functions that fit, by name, and notes on strategies that cannot serve the metric."""
-    metric = aim_of(problem)
     methods, notes = {}, []
     for name in STRATEGIES:
         try:
-            get_strategy(name).check_metric(metric)
-        except TypeError as error:
+            if problem.several:
+                problem.study(name)
+            else:
+                get_strategy(name).check_metric(aim_of(problem))
+        except (TypeError, ValueError) as error:
             notes.append(f"csf, {name}: left out, {error}")
         else:
             methods[f"csf, {name}"] = partial(_fit_search, problem.options, name)
-    return methods | RIVALS, notes
+    return methods | problem.rivals, notes
 
 
 def _fit_search(options, strategy, setup, X, y, weight, limit):
@@ -128,7 +130,7 @@ def _fit_search(options, strategy, setup, X, y, weight, limit):
 
 def _run_all(problem, methods, counter, budget):
     """What `_run_one` says of each method on each split, and notes on what is left out."""
-    options = problem.options
+    options, reference = problem.options, problem.reference
     splitter = StratifiedShuffleSplit(options.splits, test_size=options.test_size, random_state=options.seed)
     splits = list(splitter.split(np.zeros(problem.data.y.shape[0]), problem.data.y))
     records, notes = {name: [] for name in methods}, []
@@ -144,16 +146,16 @@ def _run_all(problem, methods, counter, budget):
                 notes.append(f"{len(splits) - number} of {len(splits)} splits: left out, {reason}")
                 break
             # What all are compared with comes first, so that a time limit leaves it.
-            for at, name in enumerate(sorted(records, key=lambda name: name != POOLED)):
+            for at, name in enumerate(sorted(records, key=lambda name: name != reference)):
                 bar.set_postfix_str(name, refresh=False)
                 method = methods[name]
-                if name not in RIVALS:
+                if name not in problem.rivals:
                     method = partial(method, limit=budget.share(1 / (len(methods) * (len(splits) - number) - at)))
-                reason = None if number or name == POOLED else budget.refusal(0.0)
+                reason = None if number or name == reference else budget.refusal(0.0)
                 try:
                     if reason is not None:
                         raise NotApplicable(reason)
-                    records[name].append(_run_one(setup, method, train, test, counter))
+                    records[name].append(_run_one(problem, setup, method, train, test, counter))
                 except NotApplicable as error:
                     del records[name]
                     notes.append(f"{name}: left out, {error}")
@@ -167,31 +169,31 @@ def _counted(setup, counter):
     return replace(setup, base=Pipeline([*before, ("fits", FitCounter(counter)), last]))
 
 
-def _run_one(setup, method, train, test, counter):
+def _run_one(problem, setup, method, train, test, counter):
     """Metric and constrained rate on the held-out part, seconds and fits of one method."""
     with open(counter, "wb"):
         pass
     start = time.perf_counter()
-    model = method(setup, train.X, train.is_pos.astype(np.int64), train.weight)
+    model = method(setup, train.X, train.codes, train.weight)
     seconds = time.perf_counter() - start
     # A search fits the steps before the classifier once for all trials.
     searched = isinstance(model, CostSearch)
     fits = model.n_trials_ * model.n_splits_ + 1 if searched else os.path.getsize(counter)
-    value, rate = value_and_rate(setup.metric, setup.constraint, test, model.predict(test.X) == 1)
+    value, rate = problem.value_and_rate(test, model.predict(test.X))
     return value, np.nan if rate is None else rate, seconds, fits
 
 
-def _compared(records, test_size):
-    """Means over the splits, and paired differences to the pooled threshold."""
+def _compared(records, test_size, reference):
+    """Means over the splits, and paired differences to the reference."""
     columns = {name: [np.array(column) for column in zip(*rows)] for name, rows in records.items()}
-    reference = columns[POOLED][0]
-    n_splits = reference.size
+    compared = columns[reference][0]
+    n_splits = compared.size
     # The training parts of the splits overlap, so that differences are not independent; the error is the corrected one
     # of C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning 52, 2003.
     factor = np.sqrt(1 / n_splits + test_size / (1 - test_size))
     outcomes = []
     for name, (values, *others) in columns.items():
-        gain, (rate, seconds, fits) = values - reference, (float(column.mean()) for column in others)
+        gain, (rate, seconds, fits) = values - compared, (float(column.mean()) for column in others)
         error = float(gain.std(ddof=1) * factor) if n_splits > 1 else np.nan
         outcomes.append(Comparison(name, values, float(gain.mean()), error, rate=rate, fits=fits, seconds=seconds))
     return outcomes
@@ -205,7 +207,7 @@ def _table(problem, outcomes):
     for outcome in outcomes:
         row = [outcome.method, format_mean(outcome.values.mean(), _spread(outcome.values))]
         row += [format_number(outcome.rate)] if constrained else []
-        row += ["-" if outcome.method == POOLED else format_mean(outcome.difference, outcome.error, "+.4f")]
+        row += ["-" if outcome.method == problem.reference else format_mean(outcome.difference, outcome.error, "+.4f")]
         rows.append([*row, f"{outcome.fits:.4g}", format_number(outcome.seconds, ".2f")])
     return format_table(header, rows)
 
@@ -214,9 +216,9 @@ def _spread(values):
     return values.std(ddof=1) if values.shape[0] > 1 else np.nan
 
 
-def _legend(n_splits):
+def _legend(n_splits, reference):
     return (
-        f"Means over {n_splits} splits ± standard deviation; difference: paired, to the {POOLED},\n"
+        f"Means over {n_splits} splits ± standard deviation; difference: paired, to the {reference},\n"
         "± standard error corrected for overlapping splits; fits of the base and seconds: per split."
     )
 

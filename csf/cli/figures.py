@@ -33,11 +33,18 @@ def check_figure(path: str | None) -> None:
 
 
 def draw_search(path: str, search: CostSearch) -> None:
-    """Draw the cones of a fitted search."""
-    from csf.plots import ConeDisplay
-
+    """Draw the cones of a fitted search; of several classes the confusion matrix of the held-out samples."""
     figure, ax = _new_figure(5.4)
-    ConeDisplay.from_estimator(search, ax=ax)
+    if hasattr(search, "confusion_"):
+        from sklearn.metrics import ConfusionMatrixDisplay
+
+        shares = search.confusion_ / search.confusion_.sum(axis=1, keepdims=True)
+        ConfusionMatrixDisplay(shares, display_labels=search.classes_).plot(ax=ax, cmap="Blues", values_format=".2g")
+        ax.set_title("Share of each class, out of fold")
+    else:
+        from csf.plots import ConeDisplay
+
+        ConeDisplay.from_estimator(search, ax=ax)
     write_figure(path, figure)
 
 

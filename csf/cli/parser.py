@@ -15,7 +15,7 @@ from csf.cli.data.builtin import describe
 from csf.cli.data.table import SUFFIXES
 from csf.cli.models import BASES
 from csf.costs.weights import NORMALIZATIONS
-from csf.metrics import METRICS
+from csf.metrics import CONFUSION_METRICS, METRICS
 from csf.search.config import SearchConfig
 from csf.strategies import STRATEGIES
 
@@ -32,6 +32,7 @@ examples:
   csf search train.csv --target churn --positive yes --plot cones.png --save model.skops
   csf search train.csv --target churn --positive yes --metric gmean --base logistic --time-limit 60
   csf search train.csv --target fraud --metric recall --constraint "precision >= 0.8"
+  csf search train.csv --target species --metric f1_macro
   csf compare breast_cancer --metric gmean --base logistic --splits 5 --out table.csv
   csf predict model.skops new.csv -o scores.csv
 
@@ -53,6 +54,7 @@ DATA is one of
 
 {_wrapped("bases", BASES)}
 {_wrapped("metrics", [*METRICS, "f<beta>"])}
+{_wrapped("of several classes", [*CONFUSION_METRICS, "f<beta>_macro"])}
 """
 
 
@@ -88,7 +90,7 @@ def _add_search(commands):
     group.add_argument("--save", metavar="FILE", help="write the model (.skops), for csf predict")
     group.add_argument("--rule", metavar="FILE", help="write the rule of a linear model (.json), for use without csf")
     group.add_argument("--json", metavar="FILE", help='write all results (infinite numbers as "inf", NaN as null)')
-    _add_shown(group, "the trials and their bounds")
+    _add_shown(group, "the trials and their bounds, or the confusion matrix of several classes")
 
 
 def _add_compare(commands):
@@ -104,7 +106,8 @@ def _add_compare(commands):
 def _add_predict(commands):
     text = "Labels and scores of new data by a model of csf search --save."
     epilog = (
-        "The scores are above 0 where the positive class is predicted. Columns of a table are found by\n"
+        "The scores are above 0 where the positive class is predicted; of several classes each has a\n"
+        "column, and the largest one is predicted. Columns of a table are found by\n"
         "name; their order and further columns do not matter. Labels that a spreadsheet would run as a\n"
         "formula (those that begin with =, +, -, @ and are no numbers) get an apostrophe in front."
     )
@@ -127,7 +130,12 @@ def _add_problem_options(command):
     command.add_argument("data", metavar="DATA", help="file or name of a data set, see below")
     group = command.add_argument_group("data")
     group.add_argument("--target", metavar="COL", help="column of the labels")
-    group.add_argument("--positive", "--pos", metavar="VALUE", help="positive class; all other values are joined")
+    group.add_argument(
+        "--positive",
+        "--pos",
+        metavar="VALUE",
+        help="positive class; all others are joined; without it metrics of several classes take all",
+    )
     group.add_argument("--sample-weight", metavar="COL", help="column of sample weights")
     group.add_argument("--drop", action="append", default=[], metavar="COL", help="leave out a column (repeatable)")
     group.add_argument("--test-size", type=_share, default=0.25, metavar="SHARE", help="share held out (0.25)")

@@ -21,14 +21,21 @@ from csf.cli.data import Features
 from csf.cli.errors import CliError, require
 from csf.errors import ErrorProfile
 from csf.errors.hull import Hull
-from csf.metrics import rates
+from csf.metrics import confusion, rates
 from csf.resampling import Assessment
+from csf.resampling.assessment import ThresholdQuestion
 from csf.search import CostSearch
+from csf.search.class_choice import Candidate, ClassQuestion
+from csf.search.class_outcome import ClassOutcome
 from csf.search.config import SearchConfig
 from csf.search.gain_rule import Choice
 from csf.search.guarantee import Guarantee
 from csf.search.outcome import SearchOutcome
 from csf.study import Study
+from csf.study.classes import ClassStudy, ClassTrial
+from csf.thresholding._calibration import ClassCalibrator, _Sigmoid
+from csf.thresholding.class_rule import RuleOfClasses
+from csf.thresholding.linear_rule import LinearRule
 from csf.thresholding.rule import ThresholdRule
 from csf.trials import Trial
 
@@ -52,8 +59,11 @@ _PLAIN = (
 def _trusted_types():
     """Full names of all types that a file may hold."""
     parts = [Assessment, Choice, CostSearch, ErrorProfile, Study, Trial, Guarantee, Hull, SearchConfig]
-    parts += [SearchOutcome, ThresholdRule]
-    for module in (metrics, rates, strategies):
+    parts += [SearchOutcome, ThresholdQuestion, ThresholdRule]
+    # Of several classes that are all alike.
+    parts += [Candidate, ClassCalibrator, ClassOutcome, ClassQuestion, ClassStudy, ClassTrial, _Sigmoid]
+    parts += [LinearRule, RuleOfClasses]
+    for module in (metrics, rates, strategies, confusion):
         parts += [part for _, part in inspect.getmembers(module, inspect.isclass)]
     parts += strategies.STRATEGIES.values()
     return {f"{part.__module__}.{part.__qualname__}" for part in parts} | set(_PLAIN)

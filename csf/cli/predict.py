@@ -31,12 +31,28 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
         writer.writerow(["prediction", *columns])
         writer.writerows(zip(map(cell, labels.tolist()), *(values.tolist() for values in columns.values())))
     if options.output:
-        positive = int(np.sum(labels == search.pos_label_))
-        say(f"{options.output}: {len(labels)} rows, {positive} predicted positive ({search.pos_label_})")
+        say(f"{options.output}: {len(labels)} rows, {_told(search, labels)}")
+
+
+def _told(search, labels):
+    """How many rows are predicted what."""
+    if search.pos_label_ is None:
+        known, counts = np.unique(labels, return_counts=True)
+        return "predicted " + ", ".join(f"{label} ({count})" for label, count in zip(known, counts))
+    return f"{int(np.sum(labels == search.pos_label_))} predicted positive ({search.pos_label_})"
 
 
 def _columns(search, X):
-    """Scores above 0 where the positive class is predicted, and its probabilities where the base has them."""
+    """Scores above 0 where the positive class is predicted, and its probabilities where the base has them.
+
+    Of several classes each has a column: the largest score is predicted.
+    """
+    if search.pos_label_ is None:
+        answers = {"score": search.decision_function(X)}
+        if hasattr(search, "predict_proba"):
+            answers["probability"] = search.predict_proba(X)
+        names = search.classes_.tolist()
+        return {f"{kind} {name}": column for kind, each in answers.items() for name, column in zip(names, each.T)}
     at = list(search.classes_).index(search.pos_label_)
     distance = search.decision_function(X)
     # "0.0 -" and not "-": a negative zero would look odd in a file.

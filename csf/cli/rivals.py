@@ -15,17 +15,20 @@ from csf._common.sklearn import clone, safe_indexing
 from csf._common.typing import Array, Estimator, IntArray, Samples
 from csf.cli.models import CLASSIFIER
 from csf.errors.profile import ErrorProfile
+from csf.metrics import ConfusionMetric
 from csf.search import CostSearch
 from csf.search.defaults import AUTO
 from csf.strategies import Ladder
+from csf.thresholding.linear_rule import confusion_of
 
 if TYPE_CHECKING:
-    from csf.metrics.base import Metric
     from csf.metrics.constraint import Constraint
 
-__all__ = ["POOLED", "RIVALS", "NotApplicable", "Setup"]
+__all__ = ["CLASS_RIVALS", "EQUAL", "PLAIN", "POOLED", "RIVALS", "NotApplicable", "Setup", "value_of"]
 
+PLAIN = "base as it is"
 POOLED = "exact pooled threshold"
+EQUAL = "tuned rule, equal weights"
 
 
 class NotApplicable(Exception):
@@ -40,7 +43,8 @@ class Setup:
     # Where it is empty, searches choose the C of linear bases, and so does the exact threshold, which has to be the
     # same but for the costs.
     grid: dict[str, list[Any]]
-    metric: Metric
+    # A ConfusionMetric of several classes, else a Metric.
+    metric: Any
     constraint: Constraint | None
     splits: list[tuple[IntArray, IntArray]]
     n_jobs: int | None
@@ -48,6 +52,7 @@ class Setup:
     # Probability with which the constraint has to hold on new data, and what splits the part that is searched then.
     confidence: float | None = None
     cv: Any = None
+    n_classes: int = 2
 
     def bases(self) -> list[Pipeline]:
         """The base with each setting of its parameters."""
@@ -56,6 +61,13 @@ class Setup:
     def weight_params(self, weight: Array | None) -> dict[str, Any]:
         """Arguments of the base's ``fit`` that carry the sample weights; none without weights."""
         return {} if weight is None else {f"{CLASSIFIER}__sample_weight": weight}
+
+
+def value_of(metric: Any, codes: IntArray, decided: IntArray, n_classes: int, weight: Array | None) -> float:
+    """Metric of decisions; of two classes code 1 is the positive one."""
+    if isinstance(metric, ConfusionMetric):
+        return float(metric.value(confusion_of(codes, decided, n_classes, weight)))
+    return metric.of(ErrorProfile.from_masks(codes == 1, decided == 1, sample_weight=weight))
 
 
 def fit_plain(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Estimator:
@@ -72,7 +84,7 @@ def fit_balanced(setup: Setup, X: Samples, y: IntArray, weight: Array | None) ->
 
 
 def fit_pooled(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Estimator:
-    """Equal costs, one vector of held-out scores, the best of all its cuts; parameters by the metric there.
+    """Equal costs, the best decision on the held-out scores (of two classes of all cuts); parameters by its metric.
 
     Where the search promises its constraint, so does this one, on the same calibration samples.
     """
@@ -109,11 +121,13 @@ def fit_tuned(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Es
 
 
 RIVALS = {
-    "base as it is": fit_plain,
+    PLAIN: fit_plain,
     'base, class_weight="balanced"': fit_balanced,
     POOLED: fit_pooled,
     "TunedThresholdClassifierCV": fit_tuned,
 }
+# Several classes have no threshold: the rule of equal class weights is what is tuned there.
+CLASS_RIVALS = {name: RIVALS[name] for name in (PLAIN, 'base, class_weight="balanced"')} | {EQUAL: fit_pooled}
 
 
 def _fit_best(setup, bases, X, y, weight):
@@ -129,9 +143,8 @@ def _held_out_value(setup, base, X, y, weight):
     for train, test in setup.splits:
         model = clone(base)
         model.fit(safe_indexing(X, train), y[train], **setup.weight_params(None if weight is None else weight[train]))
-        truth.append(y[test] == 1)
-        predicted.append(model.predict(safe_indexing(X, test)) == 1)
+        truth.append(y[test])
+        predicted.append(model.predict(safe_indexing(X, test)))
         weights.append(None if weight is None else weight[test])
     pooled = None if weight is None else np.concatenate(weights)
-    profile = ErrorProfile.from_masks(np.concatenate(truth), np.concatenate(predicted), sample_weight=pooled)
-    return setup.metric.of(profile)
+    return value_of(setup.metric, np.concatenate(truth), np.concatenate(predicted), setup.n_classes, pooled)

@@ -17,12 +17,13 @@ from tqdm import tqdm
 from csf._common.files import write_json
 from csf._common.version import __version__
 from csf.cli.budget import Budget, shows_progress
+from csf.cli.classes import class_record, class_rows, class_winner, confusion_table
 from csf.cli.errors import CliError, require
 from csf.cli.figures import check_figure, draw_search
 from csf.cli.models import CLASSIFIER, LINEAR
 from csf.cli.persistence import required_trust, save_model
-from csf.cli.problem import check_output, load_problem, make_search, value_and_rate
-from csf.cli.rivals import POOLED, RIVALS, NotApplicable
+from csf.cli.problem import check_output, load_problem, make_search
+from csf.cli.rivals import EQUAL, POOLED, NotApplicable
 from csf.cli.tables import format_number, format_table
 from csf.cli.verdict import OWN, held_out_intervals, verdict
 from csf.export import linear_rule, table_rule
@@ -33,7 +34,8 @@ __all__ = ["run"]
 
 # Rows of the table of trials.
 _MOST_ROWS = 12
-_RIVALS = ("base as it is", 'base, class_weight="balanced"', POOLED)
+# Rivals that take too long for one split.
+_SLOW = "TunedThresholdClassifierCV"
 # Share of the time limit for the search itself, where simpler methods are trained beside it.
 _SEARCH = 2 / 3
 
@@ -50,21 +52,28 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     if options.rule and options.base not in LINEAR:
         raise CliError(f"--rule needs a linear base, {' or '.join(LINEAR)}; {options.base} has none, use --save")
     problem = load_problem(options)
+    if options.rule and problem.several:
+        raise CliError("--rule is for two classes; of several, --save the model, or write csf.export.class_rule")
     train, test, origin = _split(problem)
     setup = problem.setup(train)
     say(f"{problem.describe()}\n{_plan(problem, train, test, origin, setup)}\n")
     search, seconds = _search(problem, setup, train, budget.share(1.0 if test is None else _SEARCH))
     interrupted = search.stop_reason_ == "interrupted"
-    say(f"{_trials_table(search, problem)}\n\n{_winner_text(search, problem)}\n")
+    winner = class_winner if problem.several else _winner_text
+    say(f"{_trials_table(search, problem)}\n\n{winner(search, problem)}\n")
     results, answers, judged = [], {}, []
     if test is not None:
         own, labels = _judged_own(problem, search, seconds, test)
-        expected = dict.fromkeys(_RIVALS, 0.0) if interrupted else _expected_seconds(setup, search, seconds)
+        expected = dict.fromkeys(_rivals(problem), 0.0)
+        if not interrupted:
+            expected = _expected_seconds(problem, setup, search, seconds)
         rivals, others, interrupted = _judge_rivals(problem, setup, train, test, expected, budget, interrupted)
         results, answers = [own, *rivals], {OWN: labels} | others
         say(f"On the {test.y.shape[0]} rows held out:\n\n{_results_table(results, problem)}\n")
+        if problem.several:
+            say(f"{confusion_table(search.classes_, test, labels)}\n")
         judged = held_out_intervals(problem, search, test, answers)
-        say(f"{verdict(problem.metric.name, search, judged)}\n")
+        say(f"{verdict(problem.metric.name, search, judged, problem.reference)}\n")
     _write(options, problem, search, results, judged, say)
     if options.report:
         _write_report(options, problem, search, test, answers)
@@ -115,6 +124,15 @@ def _search(problem, setup, train, limit):
 
 def _trials_table(search, problem):
     """The winner, the best one with equal costs, and the others by their score as far as there is room."""
+    shown = _worth_showing(search)
+    header, rows = (class_rows if problem.several else _rows)(search, problem, shown)
+    more = len(search.trials_) - len(shown)
+    note = f"\n{more} more trials, none with a larger tuned value; --json has all of them" if more else ""
+    return format_table(header, rows) + note
+
+
+def _rows(search, problem, shown):
+    """Header and rows of trials at levels."""
     name, constrained = problem.metric.name, problem.constraint is not None
     settings = [trial.setting for trial in search.trials_]
     varied = [name for name in search.best_params_ if len(set(settings)) > 1]
@@ -123,7 +141,6 @@ def _trials_table(search, problem):
     header += ["threshold", "fit s"]
     table = search.cv_results_
     rows = []
-    shown = _worth_showing(search)
     for at in shown:
         trial = search.trials_[at]
         row = ["*" if at == search.best_index_ else "", format_number(trial.t), format_number(trial.c_fn, ".4g")]
@@ -131,9 +148,7 @@ def _trials_table(search, problem):
         row += ["failed" if trial.state == "failed" else format_number(trial.value), format_number(trial.score)]
         row += [format_number(trial.rate)] if constrained else []
         rows.append([*row, format_number(trial.threshold, ".4g"), format_number(trial.fit_time, ".2f")])
-    more = len(search.trials_) - len(shown)
-    note = f"\n{more} more trials, none with a larger tuned value; --json has all of them" if more else ""
-    return format_table(header, rows) + note
+    return header, rows
 
 
 def _worth_showing(search):
@@ -142,7 +157,7 @@ def _worth_showing(search):
     if len(trials) <= _MOST_ROWS:
         return list(range(len(trials)))
     best = sorted(range(len(trials)), key=lambda at: (trials[at].state != "complete", -(trials[at].score or 0.0), at))
-    equal = [at for at in best if trials[at].c_fn == trials[at].c_fp][:1]
+    equal = [at for at in best if len(set(trials[at].costs)) == 1][:1]
     first = list(dict.fromkeys([search.best_index_, *equal, *best]))
     return sorted(first[:_MOST_ROWS])
 
@@ -177,16 +192,17 @@ def _part(search, problem):
 
 def _judged_own(problem, search, seconds, test):
     """Record of the search, and the labels that it predicts."""
-    predicted = search.predict(test.X) == search.pos_label_
-    record = _record(problem, f"csf, {problem.options.strategy}", test, predicted, seconds)
-    return record, np.where(predicted, search.pos_label_, search.null_class_)
+    labels = search.predict(test.X)
+    decided = problem.data.labels.encode(labels)
+    return _record(problem, f"csf, {problem.options.strategy}", test, decided, seconds), labels
 
 
 def _judge_rivals(problem, setup, train, test, expected, budget, interrupted):
     """Records of the rivals, the labels that they predict, and whether Ctrl-C ended them."""
     records, answers = {}, {}
     # The comparison that counts comes first, so that a time limit leaves it.
-    names = sorted(_RIVALS, key=lambda name: name != POOLED)
+    every = _rivals(problem)
+    names = sorted(every, key=lambda name: name != problem.reference)
     for name in tqdm(names, disable=not shows_progress(problem.options), desc="csf, rivals", unit="method"):
         reason = "interrupted" if interrupted else budget.refusal(expected[name])
         if reason is None:
@@ -198,30 +214,34 @@ def _judge_rivals(problem, setup, train, test, expected, budget, interrupted):
             except KeyboardInterrupt:
                 interrupted, reason = True, "interrupted"
         records[name] = {"method": name, "skipped": reason}
-    known = {name: answers[name] for name in _RIVALS if name in answers}
-    return [records[name] for name in _RIVALS], known, interrupted
+    known = {name: answers[name] for name in every if name in answers}
+    return [records[name] for name in every], known, interrupted
+
+
+def _rivals(problem):
+    return [name for name in problem.rivals if name != _SLOW]
 
 
 def _judged_rival(problem, setup, name, train, test):
     """Record of a rival, and the labels that it predicts."""
     start = time.perf_counter()
-    model = RIVALS[name](setup, train.X, train.is_pos.astype(np.int64), train.weight)
-    predicted, seconds = model.predict(test.X) == 1, time.perf_counter() - start
-    null = train.y[~train.is_pos][0]
-    return _record(problem, name, test, predicted, seconds), np.where(predicted, problem.data.pos_label, null)
+    model = problem.rivals[name](setup, train.X, train.codes, train.weight)
+    decided, seconds = model.predict(test.X), time.perf_counter() - start
+    return _record(problem, name, test, decided, seconds), problem.data.labels.decode(decided)
 
 
-def _expected_seconds(setup, search, seconds):
+def _expected_seconds(problem, setup, search, seconds):
     """About how long each rival takes, by what the search took."""
     n_settings, training = len(setup.bases()), search.refit_time_
     choosing = n_settings * len(setup.splits) if n_settings > 1 else 0
     trial = (seconds - training) / max(search.n_trials_, 1)
     plain = (choosing + 1) * training
-    return dict.fromkeys(_RIVALS, plain) | {POOLED: len(search.studies_) * trial + training}
+    searched = dict.fromkeys((POOLED, EQUAL), len(search.studies_) * trial + training)
+    return {name: searched.get(name, plain) for name in _rivals(problem)}
 
 
-def _record(problem, method, test, predicted, seconds):
-    value, rate = value_and_rate(problem.metric, problem.constraint, test, predicted)
+def _record(problem, method, test, decided, seconds):
+    value, rate = problem.value_and_rate(test, decided)
     return {"method": method, "value": value, "rate": rate, "seconds": seconds}
 
 
@@ -288,30 +308,43 @@ def _report(options, problem, search, results, judged):
             "name": data.name,
             "rows": int(data.y.shape[0]),
             "features": data.features.n_features,
-            "positive": str(data.pos_label),
-            "share_of_positives": data.pos,
+            **_roles(data),
         },
         "trials": [
-            {**trial.to_dict(), "threshold": trial.threshold, "params": search.cv_results_["params"][at]}
+            {**trial.to_dict(), **_cut(trial), "params": search.cv_results_["params"][at]}
             for at, trial in enumerate(search.trials_)
         ],
-        "winner": {
-            "trial": search.best_index_,
-            "t": search.best_t_,
-            "c_fn": search.best_cost_weights_[0],
-            "c_fp": search.best_cost_weights_[1],
-            "threshold": search.best_threshold_,
-            "params": search.best_params_,
-            "out_of_fold": search.best_score_,
-            "corrected": search.corrected_score_,
-            "score_interval": search.score_interval_,
-            "threshold_interval": search.threshold_interval_,
-            "upper_bound": search.upper_bound_,
-            "gap": search.gap_,
-            "bound_margin": search.bound_margin_,
-            "feasible": search.feasible_,
-            "stop_reason": search.stop_reason_,
-        },
+        "winner": class_record(search) if problem.several else _winner_record(search),
         "held_out": results,
         "held_out_intervals": [asdict(each) for each in judged],
+    }
+
+
+def _roles(data):
+    if data.pos_label is None:
+        return {"classes": list(map(str, data.labels.classes))}
+    return {"positive": str(data.pos_label), "share_of_positives": data.pos}
+
+
+def _cut(trial):
+    return {"threshold": trial.threshold} if hasattr(trial, "threshold") else {}
+
+
+def _winner_record(search):
+    return {
+        "trial": search.best_index_,
+        "t": search.best_t_,
+        "c_fn": search.best_cost_weights_[0],
+        "c_fp": search.best_cost_weights_[1],
+        "threshold": search.best_threshold_,
+        "params": search.best_params_,
+        "out_of_fold": search.best_score_,
+        "corrected": search.corrected_score_,
+        "score_interval": search.score_interval_,
+        "threshold_interval": search.threshold_interval_,
+        "upper_bound": search.upper_bound_,
+        "gap": search.gap_,
+        "bound_margin": search.bound_margin_,
+        "feasible": search.feasible_,
+        "stop_reason": search.stop_reason_,
     }

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from csf.cli.rivals import POOLED
 from csf.report.facts import other_costs
-from csf.report.held_out import Judged, judge, one_problem
+from csf.report.held_out import Judged, judge, judge_classes, one_problem
 
 if TYPE_CHECKING:
     from csf._common.typing import Array
@@ -24,22 +22,24 @@ OWN = "csf"
 
 def held_out_intervals(problem: Problem, search: CostSearch, test: Part, answers: Mapping[str, Array]) -> list[Judged]:
     """The search and its rivals on the held-out rows, with what those rows leave open."""
-    positive, null = search.pos_label_, search.null_class_
-    truth = np.where(test.is_pos, positive, null)
-    return judge(problem.metric, one_problem(null), truth, answers, test.weight, problem.constraint)
+    if problem.several:
+        return judge_classes(problem.metric, search.classes_, test.y, answers, test.weight)
+    problems = one_problem(search.null_class_)
+    return judge(problem.metric, problems, test.y, answers, test.weight, problem.constraint)
 
 
-def verdict(metric_name: str, search: CostSearch, judged: list[Judged]) -> str:
-    """How the search did beside the exact threshold without costs."""
+def verdict(metric_name: str, search: CostSearch, judged: list[Judged], reference: str = POOLED) -> str:
+    """How the search did beside the rival that counts: of two classes the exact threshold without costs."""
     own = judged[0]
     text = f"csf: {metric_name} {own.value:.4f}, in 90 % of resamples of the held-out rows {_range(own.interval)}"
-    rival = next((each for each in judged if each.name == POOLED), None)
+    rival = next((each for each in judged if each.name == reference), None)
     if rival is None:
         return text
     if unequal := _unequal(search, own, rival):
-        return f"{text}\nno comparison with the {POOLED}: {unequal}"
-    text += f"\ndifference to the {POOLED}: {rival.difference:+.4f} {_range(rival.difference_interval, '+.4f')}"
-    return f"{text}\n{_words(search, *rival.difference_interval)}"
+        return f"{text}\nno comparison with the {reference}: {unequal}"
+    text += f"\ndifference to the {reference}: {rival.difference:+.4f} {_range(rival.difference_interval, '+.4f')}"
+    words = _words_of_classes if hasattr(search, "class_costs_") else _words
+    return f"{text}\n{words(search, *rival.difference_interval)}"
 
 
 def _range(interval: tuple[float, float], spec: str = ".4f") -> str:
@@ -54,6 +54,15 @@ def _unequal(search: CostSearch, own: Judged, rival: Judged) -> str | None:
     if (own.misses > 0.0) != (rival.misses > 0.0):
         return f"the {'search' if own.misses > 0.0 else 'threshold'} misses the constraint on these rows"
     return None
+
+
+def _words_of_classes(search: CostSearch, low: float, high: float) -> str:
+    """Whether the search helped."""
+    if low > 0.0:
+        return "The search helped."
+    if high < 0.0:
+        return "The search did not help: the base as it is does better here."
+    return "Whether the search helps, these rows cannot tell."
 
 
 def _words(search: CostSearch, low: float, high: float) -> str:

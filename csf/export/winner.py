@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from csf._common.typing import Estimator, Label
 from csf.search import CostSearch
 
-__all__ = ["Winner", "winner_of"]
+__all__ = ["Winner", "fitted_winner", "winner_of"]
 
 
 class Winner(NamedTuple):
@@ -22,6 +22,15 @@ class Winner(NamedTuple):
     known_positive: Label
     known_negative: Label
     method: str
+
+
+def fitted_winner(search: CostSearch) -> None:
+    """Raise an error unless it is a search with a fitted winner."""
+    if not isinstance(search, CostSearch):
+        raise TypeError(f"search must be a fitted csf.CostSearch, got {search!r}")
+    check_is_fitted(search, "trials_")
+    if not hasattr(search, "best_estimator_"):
+        raise ValueError("this CostSearch was fitted with refit=False and has no model to export; use refit=True")
 
 
 def winner_of(search: CostSearch) -> Winner:
@@ -46,15 +55,16 @@ def winner_of(search: CostSearch) -> Winner:
     ValueError
         If it has several classes or labels, or was fitted with ``refit=False``.
     """
-    if not isinstance(search, CostSearch):
-        raise TypeError(f"search must be a fitted csf.CostSearch, got {search!r}")
-    check_is_fitted(search, "trials_")
-    if not hasattr(search, "best_estimator_"):
-        raise ValueError("this CostSearch was fitted with refit=False and has no model to export; use refit=True")
+    fitted_winner(search)
     if hasattr(search, "label_names_"):
         raise ValueError(
             f"the search has {len(search.classes_)} labels a sample, each with a model of its own; export "
             "searches_[k], which metric='f1_macro' gives, or best_estimator_.estimators_ with best_threshold_"
+        )
+    if hasattr(search, "class_costs_"):
+        raise ValueError(
+            f"the search knows {len(search.classes_)} classes; a single cut tells two apart. Export best_estimator_ "
+            "with csf.export.class_rule(search), a table that decides by its probabilities"
         )
     if search.pos_label_ is None:
         raise ValueError(

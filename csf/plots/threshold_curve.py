@@ -15,7 +15,7 @@ from csf._common.validation import check_binary_target
 from csf.metrics import Constrained, Precision, PredictedPositiveRate, Recall, get_metric
 from csf.metrics.aim import aim_of
 from csf.plots._cross_validated import held_out
-from csf.plots._searched import is_macro_search, is_search
+from csf.plots._searched import NOT_OF_CLASSES, is_class_search, is_macro_search, is_search
 from csf.plots._style import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION, Display, tidy
 from csf.scores.responses import positive_score
 from csf.thresholding import threshold_curve
@@ -274,6 +274,8 @@ class ThresholdCurveDisplay(Display):
                 "from_estimator(macro.searches_[k], X, y == macro.classes_[k])"
             )
         check_is_fitted(estimator)
+        if is_class_search(estimator):
+            raise ValueError(NOT_OF_CLASSES)
         name = type(estimator).__name__ if name is None else name
         tuned = isinstance(estimator, PooledThresholdClassifier)
         if tuned:

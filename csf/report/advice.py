@@ -13,13 +13,16 @@ from csf.report.facts import short, spread
 from csf.trials import first_line
 
 if TYPE_CHECKING:
-    from csf.plots._searched import FittedSearch
+    from csf.plots._searched import FittedClassSearch, FittedSearch
     from csf.report.held_out import Judged
 
-__all__ = ["to_mind", "to_try"]
+__all__ = ["to_mind", "to_mind_of_classes", "to_try", "to_try_of_classes"]
 
 # Fewer samples of a class than this make every choice noisy.
 FEW = 100
+# The same of one class among several, and how many of these are named.
+FEW_OF_CLASS, MOST_NAMED = 25, 5
+_JUDGE = "Judge the winner on samples that fit has not seen: report(path, X_test, y_test)."
 # A gap of the bound, as a share of the metric's range, that is nothing, and one that invites more trials.
 CLOSED, OPEN = 0.005, 0.02
 # Objective of the winner above its optimum, as a share, from which on it counts as not solved.
@@ -55,8 +58,29 @@ def to_try(search: FittedSearch, judged: Sequence[Judged]) -> list[str]:
             "gain is clear (min_gain=0.25): with few samples of a class the best of many trials can be luck."
         )
     if not judged:
-        ideas.append("Judge the winner on samples that fit has not seen: report(path, X_test, y_test).")
+        ideas.append(_JUDGE)
     return ideas
+
+
+def to_mind_of_classes(search: FittedClassSearch, judged: Sequence[Judged]) -> list[str]:
+    """As `to_mind`, of several classes that are all alike."""
+    return [*_failures(search), *_solved(search), *_rare(search), *_held(search, judged)]
+
+
+def to_try_of_classes(search: FittedClassSearch, judged: Sequence[Judged]) -> list[str]:
+    """As `to_try`, of several classes that are all alike."""
+    return [*_edges(search), *([] if judged else [_JUDGE])]
+
+
+def _rare(search):
+    few = search.class_count_ < FEW_OF_CLASS
+    if few.any():
+        names = ", ".join(f"“{short(label, 40)}”" for label in search.classes_[few][:MOST_NAMED].tolist())
+        more = f" and {few.sum() - MOST_NAMED} more" if few.sum() > MOST_NAMED else ""
+        yield (
+            f"Fewer than {FEW_OF_CLASS} samples of {names}{more}: what is said of so few, and with it the rule and the "
+            "value, can be luck."
+        )
 
 
 def _range(search):

@@ -12,7 +12,7 @@ from csf._common.typing import Estimator
 from csf.metrics import get_constraint, get_metric
 
 if TYPE_CHECKING:
-    from csf.plots._searched import FittedSearch
+    from csf.plots._searched import FittedAnySearch, FittedSearch
 
 __all__ = [
     "base_name",
@@ -49,7 +49,7 @@ def parameter_names(keys: Iterable[str]) -> dict[str, str]:
     return {key: name if list(own.values()).count(name) == 1 else key for key, name in own.items()}
 
 
-def parameters_of(search: FittedSearch) -> str:
+def parameters_of(search: FittedAnySearch) -> str:
     """Parameters of the winner; empty without a grid."""
     names = parameter_names(search.best_params_)
     return ", ".join(f"{names[key]} = {short(value)}" for key, value in search.best_params_.items())
@@ -70,13 +70,13 @@ def target_name(search: FittedSearch) -> str:
     return f"“{short(search.pos_label_, 40)}”"
 
 
-def strategy_name(search: FittedSearch) -> str:
+def strategy_name(search: FittedAnySearch) -> str:
     """Name of a strategy that was given by name, as a class or as an object."""
     strategy: Any = search.strategy
     return strategy if isinstance(strategy, str) else getattr(strategy, "__name__", type(strategy).__name__)
 
 
-def estimates(search: FittedSearch) -> list[tuple[str, str | None]]:
+def estimates(search: FittedAnySearch) -> list[tuple[str, str | None]]:
     """What the search says of its own score: the selected value, and what is left of it without the selection."""
     # Here alone: searches of some configurations, and older ones read from files, know fewer of these.
     corrected = getattr(search, "corrected_score_", None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from csf._common.typing import Array, BoolArray, Estimator, Label, Samples
 from csf._common.validation import check_labels, check_samples, check_weights
 from csf.metrics.base import Metric
+from csf.metrics.confusion import ConfusionMetric
 from csf.metrics.constraint import Constraint
 from csf.report.facts import short
 
@@ -22,7 +23,9 @@ __all__ = [
     "count_classes",
     "held_out",
     "judge",
+    "judge_classes",
     "macro_problems",
+    "matrix_rows",
     "one_problem",
 ]
 
@@ -36,6 +39,8 @@ MOST_CLASSES = 30
 
 # Positives, those that are missed, and false alarms of one problem.
 Problem = tuple[BoolArray, BoolArray, BoolArray]
+# Values at rows of weights.
+_Values = Callable[[Array], Array]
 
 
 class HeldOut(NamedTuple):
@@ -98,12 +103,19 @@ def confusion(classes: Array, held: HeldOut) -> dict[str, Any]:
         return shown
     predicted = next(iter(held.answers.values()))
     weight = np.ones(held.y.shape[0]) if held.weight is None else held.weight
+    counts = [[float(weight[(held.y == true) & (predicted == k)].sum()) for k in classes] for true in classes]
+    return shown | {"rows": matrix_rows(labels, np.array(counts))}
+
+
+def matrix_rows(labels: Sequence[str], counts: Array) -> list[tuple[str, list[tuple[float, float, bool]]]] | None:
+    """For each true class a row of (count, share of it, whether right); ``None`` of more than make a table."""
+    if len(labels) > MOST_CLASSES:
+        return None
     rows = []
-    for true, name in zip(classes, labels):
-        counts = [float(weight[(held.y == true) & (predicted == label)].sum()) for label in classes]
-        total = sum(counts) or 1.0
-        rows.append((name, [(count, count / total, label == true) for label, count in zip(classes, counts)]))
-    return shown | {"rows": rows}
+    for at, (name, row) in enumerate(zip(labels, counts.tolist())):
+        total = sum(row) or 1.0
+        rows.append((name, [(count, count / total, at == column) for column, count in enumerate(row)]))
+    return rows
 
 
 @dataclass(frozen=True)
@@ -149,18 +161,56 @@ def judge(
     constraint: Constraint | None = None,
 ) -> list[Judged]:
     """Metric of several classifiers on the same samples; the first one is what the others are compared with."""
+
+    def of(truth: Array, predicted: Array) -> _Values:
+        parts = problems(truth, predicted)
+        return lambda weights: _value(metric, parts, weights)
+
+    def misses(truth: Array, predicted: Array, weights: Array) -> float:
+        return 0.0 if constraint is None else _missed(constraint, problems(truth, predicted), weights)
+
+    return _judged(of, misses, truth, answers, weight)
+
+
+def judge_classes(
+    metric: ConfusionMetric, classes: Array, truth: Array, answers: Mapping[str, Array], weight: Array | None = None
+) -> list[Judged]:
+    """As `judge`, of several classes that are all alike."""
+
+    def of(truth: Array, predicted: Array) -> _Values:
+        cells = np.zeros((truth.shape[0], classes.size**2))
+        at = np.searchsorted(classes, truth) * classes.size + np.searchsorted(classes, predicted)
+        cells[np.arange(at.size), at] = 1.0
+        shape = (-1, classes.size, classes.size)
+        return lambda weights: metric.value((weights @ cells / weights.sum(axis=1)[:, None]).reshape(shape))
+
+    for name, predicted in answers.items():
+        if not np.isin(predicted, classes).all():
+            odd = np.setdiff1d(predicted, classes).tolist()
+            raise ValueError(f"{name!r} predicts the labels {odd}, the search knows {classes.tolist()}")
+    return _judged(of, lambda *_: 0.0, truth, answers, weight)
+
+
+def _judged(
+    of: Callable[[Array, Array], _Values],
+    misses: Callable[[Array, Array, Array], float],
+    truth: Array,
+    answers: Mapping[str, Array],
+    weight: Array | None,
+) -> list[Judged]:
+    """Classifiers by the values of what they predict, and by how much each misses a constraint."""
     # Samples that all classifiers answer alike are drawn together: what counts is how many of them there are.
     truth, columns, weights, counts = _cells(truth, list(answers.values()), weight)
-    masks = [problems(truth, column) for column in columns]
-    misses = [0.0 if constraint is None else _missed(constraint, parts, weights * counts) for parts in masks]
-    whole = [_value(metric, parts, (weights * counts)[None, :]).item() for parts in masks]
+    values_of = [of(truth, column) for column in columns]
+    whole = [values((weights * counts)[None, :]).item() for values in values_of]
     drawn = [
         np.concatenate(values)
-        for values in zip(*([_value(metric, parts, draw * weights) for parts in masks] for draw in _resamples(counts)))
+        for values in zip(*([values(draw * weights) for values in values_of] for draw in _resamples(counts)))
     ]
+    missed = [misses(truth, column, weights * counts) for column in columns]
     return [
         Judged(name, value, _percentiles(values), whole[0] - value, _percentiles(drawn[0] - values), miss)
-        for name, value, values, miss in zip(answers, whole, drawn, misses)
+        for name, value, values, miss in zip(answers, whole, drawn, missed)
     ]
 
 

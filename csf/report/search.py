@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,9 +26,9 @@ from csf.report.figures import Drawn, figure
 from csf.report.held_out import HeldOut, confusion, count_classes, judge, one_problem
 
 if TYPE_CHECKING:
-    from csf.plots._searched import FittedSearch
+    from csf.plots._searched import FittedAnySearch, FittedSearch
 
-__all__ = ["search_data"]
+__all__ = ["arguments_of", "search_data", "shown_trials"]
 
 # A page of more rows is too heavy; the best ones are shown.
 MOST_ROWS = 1000
@@ -64,10 +64,10 @@ def search_data(search: FittedSearch, held: HeldOut | None, facts: Mapping[str, 
         "to_mind": [*([missed] if missed else []), *to_mind(search, judged)],
         "to_try": to_try(search, judged),
         "figures": _figures(search, held),
-        "trials": _trials(search),
+        "trials": shown_trials(search, ("param_t", "param_c_fn", "param_c_fp")),
         "facts": list(facts.items()),
         "counted": count_classes(search.classes_, search.class_count_, held, _roles(search)),
-        "arguments": _arguments(search),
+        "arguments": arguments_of(search),
     }
 
 
@@ -99,10 +99,13 @@ def _figures(search: FittedSearch, held: HeldOut | None) -> dict[str, Drawn]:
     return drawn
 
 
-def _trials(search: FittedSearch) -> dict[str, Any]:
-    """Rows of the table of trials, of very many the best, and the errors of those that failed."""
+def shown_trials(search: FittedAnySearch, known: Sequence[str]) -> dict[str, Any]:
+    """Rows of the table of trials, of very many the best, and the errors of those that failed.
+
+    ``known`` are columns of parameters that are not the base's.
+    """
     constraint, results = get_constraint(search.constraint), search.cv_results_
-    varied = [key for key in results if key.startswith("param_") and key not in ("param_t", "param_c_fn", "param_c_fp")]
+    varied = [key for key in results if key.startswith("param_") and key not in known]
     numbers = range(search.n_trials_)
     if search.n_trials_ > MOST_ROWS:
         numbers = sorted(np.argsort(results["rank_test_score"], kind="stable")[:MOST_ROWS].tolist())
@@ -129,7 +132,7 @@ def _roles(search: FittedSearch) -> dict[Any, str]:
     return {search.null_class_: "negative", search.pos_label_: "positive"}
 
 
-def _arguments(search: FittedSearch) -> list[tuple[str, str]]:
+def arguments_of(search: FittedAnySearch) -> list[tuple[str, str]]:
     # Splits may be given as arrays of row numbers, which tell nobody anything.
     params = search.get_params(deep=False)
     return [(key, short(" ".join(repr(value).split()), 300)) for key, value in params.items()]

@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import PathLike, Samples
-from csf.plots._searched import FittedMacroSearch, FittedSearch, is_macro_search, is_search
+from csf.plots._searched import FittedMacroSearch, FittedSearch, is_class_search, is_macro_search, is_search
+from csf.report.classes import class_data
 from csf.report.held_out import held_out
 from csf.report.macro import macro_data
 from csf.report.page import check_page, write_page
@@ -87,7 +88,9 @@ def write_report(
     check_is_fitted(search, "best_score_")
     held = held_out(search, X, y, sample_weight, rivals)
     facts = {str(name): str(value) for name, value in (facts or {}).items()}
-    if is_macro_search(search):
+    if is_class_search(search):
+        write_page(path, "classes.html.j2", title=title or "Search of classes", **class_data(search, held, facts))
+    elif is_macro_search(search):
         write_page(path, "macro.html.j2", title=title or "Cost search of each class", **macro_data(search, held, facts))
     else:
         write_page(path, "search.html.j2", title=title or "Cost search", **search_data(search, held, facts))

@@ -18,8 +18,8 @@ import csf.cli.search
 from csf import CostSearch, Trial
 from csf.cli.budget import Budget
 from csf.cli.persistence import load_model
-from csf.cli.rivals import POOLED
-from csf.cli.search import _RIVALS, _valid
+from csf.cli.rivals import POOLED, RIVALS
+from csf.cli.search import _SLOW, _valid
 from csf.cli.verdict import verdict
 from csf.metrics import METRICS
 from csf.report.held_out import Judged
@@ -32,6 +32,7 @@ from csf.thresholding import PlugInClassifier
 PAPER = ("--strategy", "cone", "--threshold", "tune", "--normalize", "none")
 QUICK = ("--trials", 3, "--cv", 3, *PAPER, "--param", "C=1")
 GRID = ("--trials", 3, "--cv", 3, *PAPER)
+_RIVALS = [name for name in RIVALS if name != _SLOW]
 
 
 # Equal costs and two other ratios, one of them twice.
@@ -374,8 +375,8 @@ def test_what_rivals_are_expected_to_take_comes_from_the_search(ok, monkeypatch)
     """The exact threshold is one trial a setting and a last training; the others train once."""
     seen = {}
 
-    def note(setup, search, seconds):
-        seen.update(expected=expected(setup, search, seconds), setup=setup, search=search, seconds=seconds)
+    def note(problem, setup, search, seconds):
+        seen.update(expected=expected(problem, setup, search, seconds), setup=setup, search=search, seconds=seconds)
         return seen["expected"]
 
     expected = csf.cli.search._expected_seconds
@@ -413,7 +414,7 @@ def interrupted_training(monkeypatch, after):
 
 def test_an_interrupted_search_writes_what_there_is_and_trains_no_rivals(run, monkeypatch, tmp_path):
     interrupted_training(monkeypatch, 1)
-    monkeypatch.setattr("csf.cli.search.RIVALS", {})
+    monkeypatch.setattr("csf.cli.search._judged_rival", None)
     outputs = ["--save", tmp_path / "m.skops", "--json", tmp_path / "r.json", "--rule", tmp_path / "rule.json"]
     code, out, err = run("search", "iris:1", *QUICK, *outputs, "--report", tmp_path / "r.html")
     assert code == 130
@@ -439,7 +440,7 @@ def test_an_interrupted_rival_is_the_last_one(run, monkeypatch, tmp_path):
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(csf.cli.search.RIVALS, _RIVALS[0], interrupt)
+    monkeypatch.setitem(RIVALS, _RIVALS[0], interrupt)
     code, out, err = run("search", "iris:1", *QUICK, "--save", tmp_path / "m.skops")
     assert (code, err) == (130, "csf: error: interrupted\n")
     assert "\ndifference to the exact pooled threshold: " in out

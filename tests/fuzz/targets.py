@@ -27,7 +27,13 @@ EXEMPT = {
         [
             *("csf.cluster.Bins", "csf.cluster.CountedCut", "csf.cluster.FoldTotals", "csf.cluster.Job"),
             *("csf.cluster.PartScores", "csf.cluster.Quantiles", "csf.cluster.Scored", "csf.export.LinearRule"),
-            *("csf.export.NumberColumn", "csf.export.TableRule", "csf.export.TextColumn", "csf.report.Comparison"),
+            *(
+                "csf.export.ClassRule",
+                "csf.export.NumberColumn",
+                "csf.export.TableRule",
+                "csf.export.TextColumn",
+                "csf.report.Comparison",
+            ),
         ],
         RECORD,
     ),
@@ -43,7 +49,10 @@ EXEMPT = {
     "csf.spark.SparkCostSearch": "takes frames of a cluster; its own tests give it bad ones",
     "csf.dask.DaskCostSearch": "takes collections of a cluster; its own tests give it bad ones",
     **dict.fromkeys(
-        ["csf.export.fixed_threshold", "csf.export.linear_rule", "csf.export.table_rule", "csf.export.to_onnx"],
+        [
+            *("csf.export.class_rule", "csf.export.fixed_threshold", "csf.export.linear_rule"),
+            *("csf.export.table_rule", "csf.export.to_onnx"),
+        ],
         "takes a fitted search; its own tests give it others",
     ),
     **dict.fromkeys(

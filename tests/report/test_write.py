@@ -2,13 +2,12 @@
 
 import re
 from copy import copy
-from html.parser import HTMLParser
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from builders import paper_search
-from builders_of_reports import EVIL, KINDS, fitted
+from builders_of_reports import EVIL, KINDS, fitted, page_of
 from sklearn.exceptions import NotFittedError
 from sklearn.svm import LinearSVC
 
@@ -19,32 +18,6 @@ from csf.report.facts import estimates
 from csf.report.held_out import Judged, judge, one_problem
 from csf.report.page import check_page
 from csf.search.guarantee import Guarantee
-
-
-class Reader(HTMLParser):
-    """Texts of a page, and everything in it that a browser would fetch or run."""
-
-    def __init__(self):
-        super().__init__()
-        self.texts, self.loaded, self.handlers, self.scripts, self.ids = [], [], [], 0, []
-
-    def handle_starttag(self, tag, attrs):
-        self.scripts += tag == "script"
-        for name, value in attrs:
-            self.handlers += [value] * name.startswith("on")
-            self.ids += [value] * (name == "id")
-            if name in ("src", "href", "xlink:href", "data", "action") and not value.startswith(("#", "data:,")):
-                self.loaded.append(value)
-
-    def handle_data(self, data):
-        self.texts.append(data)
-
-
-def page_of(path):
-    text = path.read_text(encoding="utf-8")
-    reader = Reader()
-    reader.feed(text)
-    return text, " ".join(reader.texts), reader
 
 
 @pytest.mark.parametrize("kind", KINDS)

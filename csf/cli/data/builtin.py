@@ -57,8 +57,13 @@ def read_labelled(source: str, options: ReadOptions) -> Dataset:
     bunch = load()
     labels = [str(label) for label in bunch.target_names]
     positive = positive or options.positive or default
+    if positive is None and not options.several:
+        raise CliError(
+            f"{name} has the classes {', '.join(labels)}: say which one is positive, e.g. {name}:1, or search all "
+            "classes by a metric such as --metric f1_macro"
+        )
     if positive is None:
-        raise CliError(f"{name} has the classes {', '.join(labels)}: say which one is positive, e.g. {name}:1")
+        return Dataset(source, bunch.data, np.array(labels)[bunch.target], None, Features.of(bunch.data))
     if positive not in labels and positive.isdecimal() and int(positive) < len(labels):
         positive = labels[int(positive)]
     if positive not in labels:

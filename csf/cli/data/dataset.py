@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy import sparse
 
 from csf._common.typing import Array, BoolArray, Label, Samples
 from csf.cli.errors import CliError
+from csf.samples.labels import Labels
 
 __all__ = ["Dataset", "Features", "ReadOptions", "matched", "refuse_column_options"]
 
@@ -31,12 +33,15 @@ class ReadOptions:
         Column of the sample weights.
     drop : tuple of str, default=()
         Columns to leave out.
+    several : bool, default=False
+        Whether more than two classes stay as they are where none is positive.
     """
 
     target: str | None = None
     positive: str | None = None
     sample_weight: str | None = None
     drop: tuple[str, ...] = ()
+    several: bool = False
 
 
 @dataclass(frozen=True)
@@ -110,7 +115,7 @@ class Features:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A binary problem.
+    """A problem of two classes, or of several.
 
     Parameters
     ----------
@@ -119,9 +124,9 @@ class Dataset:
     X : DataFrame, ndarray or CSR array of shape (n_samples, n_features)
         Samples.
     y : ndarray of shape (n_samples,)
-        Labels of two classes.
+        Labels.
     pos_label : label
-        Positive class.
+        Positive class; ``None`` of several classes, none of which is special.
     features : Features
         Describes ``X``.
     sample_weight : ndarray of shape (n_samples,), default=None
@@ -142,6 +147,12 @@ class Dataset:
     def pos(self) -> float:
         """Share of positives; weighted where there are weights."""
         return float(np.average(self.y == self.pos_label, weights=self.sample_weight))
+
+    @cached_property
+    def labels(self) -> Labels:
+        """The classes and their codes; of two the positive one has code 1."""
+        classes = np.unique(self.y)
+        return Labels(classes, None if self.pos_label is None else classes[classes != self.pos_label][0])
 
 
 def matched(X: Samples, features: Features, source: str) -> Samples:

@@ -18,7 +18,7 @@ from csf._common.names import did_you_mean
 from csf._common.reading import read_arrays
 from csf._common.typing import Samples
 from csf.cli.data.dataset import Dataset, Features, matched, refuse_column_options
-from csf.cli.data.targets import binary_target
+from csf.cli.data.targets import read_target
 from csf.cli.errors import CliError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def read_labelled(source: str, options: ReadOptions) -> Dataset:
     if positive is None and arrays.get("positive", np.empty(0)).size:
         y, pos_label = np.isin(y, arrays["positive"]).astype(np.int64), 1
     else:
-        y, pos_label = binary_target(y, positive)
+        y, pos_label = read_target(y, positive, several=options.several)
     return Dataset(source, X, y, pos_label, Features.of(X), is_test=arrays.get("is_test"))
 
 

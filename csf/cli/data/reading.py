@@ -32,7 +32,7 @@ def read_dataset(source: str, options: ReadOptions) -> Dataset:
     Returns
     -------
     Dataset
-        The binary problem.
+        The problem.
 
     Raises
     ------

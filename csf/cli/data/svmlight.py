@@ -12,7 +12,7 @@ from csf._common.reading import reading
 from csf._common.typing import Samples
 from csf.cli.data.dataset import Dataset, Features, matched, refuse_column_options
 from csf.cli.data.files import first_line, opened
-from csf.cli.data.targets import as_labels, binary_target
+from csf.cli.data.targets import as_labels, read_target
 from csf.cli.errors import CliError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def read_labelled(path: str, options: ReadOptions) -> Dataset:
     X = X if zero_based else X[:, 1:]
     if X.shape[1] == 0:
         raise CliError(f"{path} has no features")
-    y, pos_label = binary_target(as_labels(y), options.positive)
+    y, pos_label = read_target(as_labels(y), options.positive, several=options.several)
     return Dataset(path, X, y, pos_label, Features.of(X, zero_based=zero_based))
 
 

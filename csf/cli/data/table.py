@@ -17,7 +17,7 @@ from csf.cli.data.dataset import Dataset, Features
 from csf.cli.data.delimited import read_csv
 from csf.cli.data.files import format_suffix
 from csf.cli.data.jsonl import read_json_lines
-from csf.cli.data.targets import as_labels, binary_target
+from csf.cli.data.targets import as_labels, read_target
 from csf.cli.errors import CliError, require
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def read_labelled(path: str, options: ReadOptions) -> Dataset:
             raise CliError(f"{path} has no column {name!r}; it has {listed(columns)}{did_you_mean(name, columns)}")
     kept = (options.target, options.sample_weight)
     frame = _plain(frame, [name for name in columns if name in kept or name not in options.drop])
-    y, pos_label = binary_target(_target(frame[options.target]), options.positive)
+    y, pos_label = read_target(_target(frame[options.target]), options.positive, several=options.several)
     weight = None if options.sample_weight is None else _weights(frame[options.sample_weight])
     frame = frame[[name for name in frame.columns if name not in kept]]
     if frame.shape[1] == 0:

@@ -10,7 +10,7 @@ from csf._common.names import did_you_mean
 from csf._common.typing import Array, Label
 from csf.cli.errors import CliError
 
-__all__ = ["as_labels", "binary_target"]
+__all__ = ["as_labels", "binary_target", "read_target"]
 
 _SHOWN = 12
 # From here on floats are further than 1 apart.
@@ -30,6 +30,13 @@ def as_labels(values: Array) -> Array:
         )
     whole = (np.round(values) == values).all()
     return values.astype(np.int64) if whole else values
+
+
+def read_target(values: Array, positive: str | None, *, several: bool) -> tuple[Array, Label]:
+    """As `binary_target`; more than two classes stay as they are, none of them positive, where that is wanted."""
+    if several and positive is None and np.unique(values).size > 2:
+        return values, None
+    return binary_target(values, positive)
 
 
 def binary_target(values: Array, positive: str | None = None) -> tuple[Array, Label]:
@@ -67,7 +74,8 @@ def binary_target(values: Array, positive: str | None = None) -> tuple[Array, La
     if positive is None:
         if classes.size == 2 and classes.dtype.kind in "biuf" and classes[1] == 1 and classes[0] in (0, -1):
             return values, classes[1].item()
-        raise CliError(f"name the positive class with --positive; the target has {_listed(classes, counts)}")
+        alike = "" if classes.size == 2 else "search all classes by a metric such as --metric f1_macro, or "
+        raise CliError(f"{alike}name the positive class with --positive; the target has {_listed(classes, counts)}")
     match = [label for label in classes.tolist() if _same(label, positive)]
     if not match:
         hint = did_you_mean(positive, classes.tolist())

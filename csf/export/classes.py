@@ -1,0 +1,176 @@
+"""What decides between several classes that are all alike: a table that reads an estimator's probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from csf._common.files import write_json
+from csf._common.typing import Array, FloatArray, PathLike
+from csf.export.winner import fitted_winner
+from csf.scores.responses import DECISION_FIRST, PROBABILITIES_FIRST, response_method
+from csf.search import CostSearch
+from csf.thresholding.class_rule import without_weights
+from csf.thresholding.linear_rule import LinearRule
+
+__all__ = ["ClassRule", "class_rule"]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassRule:
+    """Predict the class with the largest ``slope * p - offset``, where p are an estimator's probabilities.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        Labels, in the order of the estimator's columns.
+    reads : {"predict_proba", "decision_function"}
+        What the estimator is asked.
+    slopes, offsets : ndarray of shape (n_classes,)
+        Of the probabilities.
+    class_weights : ndarray of shape (n_classes,), default=None
+        Probabilities are divided by these first, and scaled to sum 1 again; ``None`` takes them as they are.
+    matrix : ndarray of shape (n_classes, n_classes), default=None
+        Where it is given, the class with the largest entry of ``p @ matrix`` is predicted instead.
+    calibration : ndarray of shape (n_classes, 2), default=None
+        Where it is given, scores s become probabilities first: ``1 / (1 + exp(-(slope * s + intercept)))`` for each
+        class, scaled to sum 1.
+
+    Examples
+    --------
+    >>> rule = ClassRule(np.array(["a", "b"]), "predict_proba", np.array([1.0, 3.0]), np.array([0.0, 0.2]))
+    >>> rule.predict(np.array([[0.9, 0.1], [0.7, 0.3]]))
+    array(['a', 'b'], dtype='<U1')
+    """
+
+    classes: Array
+    reads: str
+    slopes: FloatArray
+    offsets: FloatArray
+    class_weights: FloatArray | None = None
+    matrix: FloatArray | None = None
+    calibration: FloatArray | None = None
+
+    def predict(self, scores: Array) -> Array:
+        """Labels.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_samples, n_classes)
+            What the estimator answers to ``reads``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The first one of equal classes.
+        """
+        proba = np.asarray(scores, dtype=float)
+        if self.calibration is not None:
+            proba = expit(proba * self.calibration[:, 0] + self.calibration[:, 1])
+            proba = without_weights(proba, np.ones(self.classes.shape[0]))
+        proba = without_weights(proba, self.class_weights)
+        return self.classes[LinearRule(self.slopes, self.offsets, self.matrix).decide(proba)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, strings and lists.
+
+        Returns
+        -------
+        dict
+            One entry a parameter, and the rule in words.
+        """
+        steps = ["s = what the estimator answers"]
+        if self.calibration is not None:
+            steps.append("s = 1 / (1 + exp(-(slope * s + intercept))) by calibration, divided by its sum")
+        if self.class_weights is not None:
+            steps.append("s = s / class_weights, divided by its sum")
+        largest = "slopes * s - offsets" if self.matrix is None else "s @ matrix"
+        numbers = {
+            name: getattr(self, name) for name in ("class_weights", "slopes", "offsets", "matrix", "calibration")
+        }
+        return {
+            "rule": "; ".join([*steps, f"the class with the largest of {largest}, the first of equal ones"]),
+            "reads": self.reads,
+            "classes": self.classes.tolist(),
+            **{name: None if values is None else values.tolist() for name, values in numbers.items()},
+        }
+
+    def save(self, path: PathLike) -> None:
+        """Write the rule as JSON, for any language.
+
+        Parameters
+        ----------
+        path : path-like
+            File to write.
+        """
+        write_json(path, self.to_dict())
+
+
+def class_rule(search: CostSearch) -> ClassRule:
+    """What decides in a search of several classes that are all alike.
+
+    ``best_estimator_`` and this table predict what the search does: the estimator alone where its own decision won,
+    which makes slopes 1 and offsets 0.
+
+    Parameters
+    ----------
+    search : CostSearch
+        Fitted, of three or more classes without a null class. Its ``best_estimator_`` has ``predict_proba`` or
+        ``decision_function``.
+
+    Returns
+    -------
+    ClassRule
+        Its ``predict`` takes the scores of ``best_estimator_``.
+
+    Raises
+    ------
+    TypeError
+        If the winner has no scores.
+    ValueError
+        If the search is none of several classes, has no fitted winner, or that one does not know all classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = load_wine(return_X_y=True)
+    >>> base = make_pipeline(StandardScaler(), LogisticRegression())
+    >>> search = CostSearch(base, "f1_macro", n_trials=1, param_grid=None, cv=3).fit(X, y)
+    >>> rule = class_rule(search)
+    >>> bool((rule.predict(search.best_estimator_.predict_proba(X)) == search.predict(X)).all())
+    True
+    """
+    fitted_winner(search)
+    if not hasattr(search, "class_costs_"):
+        raise ValueError(
+            "the search has two classes, several labels, or a class of nothing to find, which a threshold decides "
+            "about; csf.export.fixed_threshold and linear_rule export one of two classes"
+        )
+    used = search._predicting
+    if used.known.size < used.classes.size:
+        raise ValueError(f"the winner knows {used.known.size} of {used.classes.size} classes; fit it on all of them")
+    calibrator = None if used.own else used.calibrator
+    reads = response_method(used.estimator, PROBABILITIES_FIRST if calibrator is None else DECISION_FIRST)
+    if reads is None:
+        raise TypeError(f"{type(used.estimator).__name__} has no scores, it decides alone; export best_estimator_")
+    return ClassRule(
+        used.classes,
+        reads,
+        used.rule.slopes,
+        used.rule.offsets,
+        None if used.own else used.class_weights,
+        used.rule.matrix,
+        None if calibrator is None else np.array([_sigmoid(one) for one in calibrator.calibrators]),
+    )
+
+
+def _sigmoid(calibrator: Any) -> tuple[float, float]:
+    """Slope and intercept of a sigmoid of the score itself."""
+    slope = calibrator.slope_
+    return slope, float(calibrator.model_.intercept_[0] - slope * calibrator.shift_)
