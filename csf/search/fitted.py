@@ -48,6 +48,8 @@ class FittedSearch(ReportMixin, AssessedMixin):
     gap_: float
     bound_margin_: float
     guarantee_: Any
+    class_costs_: Array
+    confusion_: Array
     n_features_in_: int
     feature_names_in_: Array
 
@@ -124,7 +126,9 @@ class FittedSearch(ReportMixin, AssessedMixin):
             If the share is not in (0, 1), no threshold is tuned, or there are several labels.
         """
         check_is_fitted(self, "trials_")
-        (found, rule), moved = self._of_one_search().moved(pos, self._rule), copy.copy(self)
+        if hasattr(self, "label_names_"):
+            raise ValueError("y has several labels a sample, and no single share of positives")
+        (found, rule), moved = self._outcome.moved(pos, self._rule), copy.copy(self)
         for name in ("guarantee_", "held_out_", "_question", "_assessment"):
             vars(moved).pop(name, None)
         moved._publish(found, rule)

@@ -79,7 +79,7 @@ def test_a_unit_is_all_samples_that_no_trial_tells_apart():
     units = Resampling(store, "f1").units
     for is_pos in (True, False):
         known = sorted(count for kind, count in kinds.items() if kind[0] == is_pos)
-        assert sorted(units.copies[units.pos == is_pos].tolist()) == known
+        assert sorted(units.copies[units.kinds == is_pos].tolist()) == known
 
 
 def test_more_rows_are_more_certain():
