@@ -124,7 +124,7 @@ class ClassOutcome:
         """An error: no threshold decides."""
         raise no_threshold()
 
-    def moved(self, shares: ArrayLike, rule: RuleOfClasses | None) -> tuple[ClassOutcome, RuleOfClasses | None]:
+    def moved(self, shares: ArrayLike, rule: Any) -> tuple[ClassOutcome, Any]:
         """The outcome and the rule where classes have other shares: what is said within each class stays."""
         new, n_classes = floats(shares, "pos"), self.store.n_classes
         if new.shape != (n_classes,) or not (new > 0.0).all() or not np.isfinite(new).all():

@@ -106,9 +106,10 @@ class FittedSearch(ReportMixin, AssessedMixin):
 
         Parameters
         ----------
-        pos : float
+        pos : float or array-like of shape (n_classes,)
             Share of positives where it is to be used, in (0, 1), known or estimated by
-            `csf.thresholding.estimate_prevalence`.
+            `csf.thresholding.estimate_prevalence`; of several classes the share of each, in the order of ``classes_``:
+            ``rule_`` is then tuned anew.
 
         Returns
         -------

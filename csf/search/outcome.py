@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from csf.search.gain_rule import Choice
     from csf.search.guarantee import Guarantee
     from csf.study.study import Study
-    from csf.thresholding.rule import ThresholdRule
 
 __all__ = ["SearchOutcome", "conclude", "curve_of", "moved_to", "warn_of_open_gap"]
 
@@ -127,7 +126,7 @@ class SearchOutcome:
             told["best_index_at_prevalence_"], told["score_at_prevalence_"] = self.moved_best
         return told
 
-    def moved(self, pos: float, rule: ThresholdRule | None) -> tuple[SearchOutcome, ThresholdRule | None]:
+    def moved(self, pos: float, rule: Any) -> tuple[SearchOutcome, Any]:
         """The outcome and the rule at another share of positives."""
         found = moved_to(self, pos)
         return found, None if rule is None else replace(rule, threshold=found.threshold)
