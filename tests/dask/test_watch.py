@@ -1,0 +1,73 @@
+"""Trainings that need all of their workers: begun anew where one was lost, given up where workers are lost again."""
+
+import pytest
+
+pytest.importorskip("distributed")
+
+from csf.dask import watch
+
+
+class Cluster:
+    """What is asked of a client, of a cluster of two workers with nannies."""
+
+    def __init__(self):
+        self.workers, self.futures, self.waited = {"a": 1, "b": 1}, {}, 0
+
+    def nthreads(self):
+        return dict(self.workers)
+
+    def run(self, question, **options):
+        assert question is watch._active_keys
+        return {worker: set() for worker in self.workers}
+
+    def cancel(self, futures):
+        assert list(futures) == []
+
+    def wait_for_workers(self, n_workers):
+        self.waited += 1
+        self.workers = {f"{name}'": 1 for name in ("a", "b")}
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    monkeypatch.setattr(watch, "_LOOK", 0.01)
+    return Cluster()
+
+
+def training(cluster, losses):
+    """A training that loses a worker the first few times."""
+    begun = []
+
+    def train():
+        begun.append(len(begun))
+        if len(begun) <= losses:
+            cluster.workers.popitem()
+            raise OSError("connection reset")
+        return "model"
+
+    return train, begun
+
+
+@pytest.mark.parametrize("losses", [0, 1, 2, 4])
+def test_a_training_that_loses_a_worker_is_begun_anew(cluster, losses):
+    train, begun = training(cluster, losses)
+    assert watch.with_all_workers(cluster, train) == "model"
+    assert len(begun) == losses + 1 == cluster.waited + 1
+
+
+def test_workers_that_are_lost_again_and_again_end_the_training(cluster):
+    train, begun = training(cluster, 100)
+    with pytest.raises(RuntimeError, match="workers were lost in each of 5 trainings") as raised:
+        watch.with_all_workers(cluster, train)
+    assert len(begun) == 5
+    assert isinstance(raised.value.__cause__, OSError)
+
+
+def test_errors_of_the_training_itself_are_its_result(cluster):
+    error = ValueError("labels")
+
+    def train():
+        raise error
+
+    assert watch.with_all_workers(cluster, train) is error
+    assert cluster.waited == 0
