@@ -95,8 +95,8 @@ def check_binary_target(y: ArrayLike, pos_label: Label = None) -> tuple[Array, B
     if classes.shape[0] > 2:
         raise ValueError(
             f"Only binary classification is supported. The type of the target is multiclass with "
-            f"{classes.shape[0]} classes. Use csf.CostSearch with null_class= (the class that means nothing to find), "
-            "csf.MacroCostSearch, or one class against the rest: y == label"
+            f"{classes.shape[0]} classes. Use csf.CostSearch with a metric of several classes, such as 'f1_macro', or "
+            "with null_class= (the class that means nothing to find), or one class against the rest: y == label"
         )
     if pos_label is None:
         if not (classes.dtype.kind in "biuf" and classes[1] == 1 and classes[0] in (0, -1)):

@@ -43,7 +43,7 @@ def test_two_classes_are_the_same_either_way(y):
 @pytest.mark.parametrize(
     ("y", "options", "message"),
     [
-        ([0, 1, 2], {}, "multiclass with 3 classes. Use csf.CostSearch with null_class="),
+        ([0, 1, 2], {}, "multiclass with 3 classes. Use csf.CostSearch with a metric of several classes"),
         ([0, 1, 2], {"null_class": 3}, r"null_class=3 is not a label of y, which holds \[0, 1, 2\]"),
         (["a", "b", "c"], {"null_class": 0}, "null_class=0 is not a label of y"),
         ([0, 1], {"null_class": 0, "pos_label": 1}, "pos_label=1 and null_class=0 are both given"),

@@ -344,7 +344,7 @@ def test_wrong_makers_are_found(maker, message):
 def test_what_cannot_be_right_is_not_registered(kind, error, message):
     with pytest.raises(error, match=message):
         register_trainer(LogisticRegression, maker_of(kind))
-    assert registry._MAKERS[LogisticRegression] is registry.linear_trainers
+    assert registry._MAKERS[LogisticRegression] is registry.logistic_trainers
 
 
 @pytest.mark.parametrize(
