@@ -42,7 +42,7 @@ class ClassRule:
     Examples
     --------
     >>> rule = ClassRule(np.array(["a", "b"]), "predict_proba", np.array([1.0, 3.0]), np.array([0.0, 0.2]))
-    >>> rule.predict(np.array([[0.9, 0.1], [0.7, 0.3]]))
+    >>> rule.predict(np.array([[0.9, 0.1], [0.6, 0.4]]))
     array(['a', 'b'], dtype='<U1')
     """
 
