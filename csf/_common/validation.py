@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import DataConversionWarning
+from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state, column_or_1d, indexable
 from sklearn.utils.multiclass import type_of_target
 
@@ -22,6 +23,7 @@ __all__ = [
     "check_binary_target",
     "check_bool",
     "check_class_totals",
+    "check_grid",
     "check_class_weights",
     "check_count",
     "check_fraction",
@@ -194,6 +196,17 @@ def check_class_weights(sample_weight: ArrayLike | None, is_pos: BoolArray) -> A
     if weight is not None:
         check_class_totals(weight[is_pos].sum(), weight[~is_pos].sum())
     return weight
+
+
+def check_grid(param_grid: Any) -> list[dict[str, Any]]:
+    """Settings of a grid of parameters, at least one."""
+    try:
+        settings = list(ParameterGrid(param_grid))
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"param_grid={param_grid!r} cannot be used: {error}") from None
+    if not settings:
+        raise ValueError(f"param_grid={param_grid!r} cannot be used: it holds no setting; give None")
+    return settings
 
 
 def check_bool(value: Any, name: str) -> bool:

@@ -10,11 +10,18 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.model_selection import ParameterGrid
 
 from csf._common.sklearn import last_step
 from csf._common.typing import Estimator, Label, PathLike, RandomState_
-from csf._common.validation import check_choice, check_fraction, check_n_jobs, check_number, check_path, check_seed
+from csf._common.validation import (
+    check_choice,
+    check_fraction,
+    check_grid,
+    check_n_jobs,
+    check_number,
+    check_path,
+    check_seed,
+)
 from csf.costs.one_vs_rest import WEIGHTINGS
 from csf.costs.weights import NORMALIZATIONS
 from csf.metrics.aim import aim
@@ -134,12 +141,7 @@ class SearchConfig:
         if isinstance(self.param_grid, str):
             check_choice(self.param_grid, "param_grid", (AUTO,))
         elif self.param_grid is not None:
-            try:
-                empty = not len(ParameterGrid(self.param_grid))
-            except (TypeError, ValueError) as error:
-                raise type(error)(f"param_grid={self.param_grid!r} cannot be used: {error}") from None
-            if empty:
-                raise ValueError(f"param_grid={self.param_grid!r} cannot be used: it holds no setting; give None")
+            check_grid(self.param_grid)
 
     def _check_confidence(self) -> None:
         if self.confidence is None:

@@ -19,6 +19,12 @@ __all__ = ["Failures", "nothing_worked"]
 
 # A user who reads of missing values is told how to fill them in.
 _MISSING = re.compile(r"contains NaN|missing value", re.IGNORECASE)
+# So is who reads of texts.
+_TEXTS = re.compile(r"could not convert string to float", re.IGNORECASE)
+_ENCODE = (
+    "X holds texts. Encode them inside the base, make_pipeline(OneHotEncoder(handle_unknown='ignore'), ...), or take "
+    "one that accepts them"
+)
 _FILL_IN = (
     "Fill in missing values inside the base, make_pipeline(SimpleImputer(), ...), or take one that accepts them, such "
     "as HistGradientBoostingClassifier"
@@ -105,7 +111,8 @@ def nothing_worked(trials: Sequence[Any], *, ended: bool = False) -> Exception:
     errors = [trial.error for trial in trials if trial.error]
     causes = list(dict.fromkeys(map(first_line, errors))) or ["no trial was made"]
     more = "".join(f"\nothers: {cause}" for cause in causes[1:])
-    hint = f"\n{_FILL_IN}" if any(map(_MISSING.search, causes)) else ""
+    ways = {_FILL_IN: _MISSING, _ENCODE: _TEXTS}
+    hint = "".join(f"\n{way}" for way, kind in ways.items() if any(map(kind.search, causes)))
     first = "".join(f"\nThe first error was:\n{error}" for error in errors[:1] if error.rstrip() != causes[0])
     kind = TypeError if causes[0].startswith("TypeError: ") else ValueError
     if ended:

@@ -94,6 +94,7 @@ class GainRule:
         if not (isinstance(self.min_gain, Real) and 0.0 <= self.min_gain < np.inf):
             raise ValueError(f"min_gain must be a number of standard errors >= 0, got {self.min_gain!r}")
         check_count(self.n_draws, "n_draws", minimum=2)
+        check_count(self.random_state, "random_state", minimum=0)
 
     def choose(self, store: ScoreStore, metric: str | Metric) -> Choice:
         """The winner among the trials of a store.

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.model_selection import ParameterGrid
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.sklearn import clone
 from csf._common.typing import Array, Estimator, IntArray, Label, RandomState_, Samples, Values
-from csf._common.validation import check_binary_target, check_choice, check_labels
+from csf._common.validation import check_binary_target, check_choice, check_grid, check_labels
 from csf._common.warn import warn
 from csf.metrics import ConfusionMetric, Metric, get_confusion_metric, get_constraint, get_metric
 from csf.metrics.ranking import rank
@@ -299,7 +298,7 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
         self.best_params_ = {}
         if self.param_grid is None:
             return super()._pool(X, y, target, weight, fit_params, split_params)
-        settings = self._settings()
+        settings = check_grid(self.param_grid)
         # Made once, so that all settings are judged by the same folds, whatever is left to chance in them.
         splits = resolve_splits(self.cv, X, y, random_state=self.random_state, split_params=split_params)
         ones = [self._with(setting, splits) for setting in settings]
@@ -307,12 +306,6 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
         best = min(range(len(pooled)), key=lambda at: target.rank(self, pooled[at]))
         self.best_params_ = settings[best]
         return pooled[best]
-
-    def _settings(self) -> list[dict[str, Any]]:
-        settings = list(ParameterGrid(self.param_grid))
-        if not settings:
-            raise ValueError(f"param_grid={self.param_grid!r} holds no setting; give None for the base as it is")
-        return settings
 
     def _with(self, setting: dict[str, Any], splits: list[tuple[IntArray, IntArray]]) -> PlugInClassifier:
         """The same classifier with one setting and folds."""

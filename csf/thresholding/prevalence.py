@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from csf._common.validation import check_count, check_fraction, check_number, check_weights, floats
+from csf._common.validation import check_class_totals, check_count, check_fraction, check_number, check_weights, floats
 from csf.thresholding.curve import ThresholdCurve
 from csf.thresholding.oracle import check_probabilities
 
@@ -97,6 +97,7 @@ def estimate_prevalence(
     0.398
     """
     pos = check_fraction(pos, "pos")
+    check_class_totals(pos, 1.0 - pos, "pos")
     check_number(tol, "tol", positive=True)
     check_count(max_iter, "max_iter")
     proba = floats(y_score, "y_score")

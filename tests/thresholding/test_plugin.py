@@ -559,7 +559,7 @@ def test_settings_may_be_steps_of_pipelines_and_are_not_fitted(data):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"param_grid": []}, ValueError, r"param_grid=\[\] holds no setting; give None"),
+        ({"param_grid": []}, ValueError, r"param_grid=\[\] cannot be used: it holds no setting; give None"),
         ({"param_grid": {"D": [1]}}, ValueError, "Invalid parameter 'D'"),
         ({"param_grid": 3}, TypeError, "Parameter grid"),
         ({"param_grid": GRID, "cv": "prefit"}, ValueError, "leave out param_grid, or give folds as cv"),
