@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -108,13 +108,15 @@ class _Choice:
         held = partition_counts(units.kinds, units.copies, _PARTS, repeats, seed)
         # What two thirds say has so much larger an error.
         errors, total = self.errors * np.sqrt(_PARTS / (_PARTS - 1.0)), 0.0
+        # Calibration takes its time, and the same few trials win again and again.
+        proba_of = cache(self._proba)
         for counts in held.T:
             counts = counts.astype(np.int64)
             inside, outside = self._weight(counts), self._weight(units.copies - counts)
             place = self.best(self._values(inside), errors)
             decided = self._decided[place]
             if self.candidates[place].ruled:
-                proba = self._proba(self.candidates[place].key)
+                proba = proba_of(self.candidates[place].key)
                 decided = tune_rule(proba, units.truth, self.metric, weight=inside).decide(proba)
             total = total + outside.sum() * confusion_of(units.truth, decided, self.store.n_classes, outside)
         return float(self.metric.value(total / np.sum(total)))

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from csf._common.validation import check_labels, check_weights, floats
+from csf.resampling import seed_of
 from csf.search.class_choice import Candidate, ClassQuestion, choose_class
 from csf.search.failures import nothing_worked
-from csf.search.outcome import warn_of_open_gap
+from csf.search.outcome import reason_of, warn_of_open_gap
 from csf.search.results import setting_columns, split_columns, trial_columns
 from csf.thresholding.class_rule import RuleOfClasses, no_threshold
 from csf.thresholding.linear_rule import LinearRule, confusion_of, tune_rule
@@ -67,8 +68,7 @@ class ClassOutcome:
     @property
     def question(self) -> ClassQuestion:
         """What is asked about the held-out scores."""
-        seed = self.config.random_state
-        return ClassQuestion(self.metric, self.candidate, seed if isinstance(seed, int) else 0)
+        return ClassQuestion(self.metric, self.candidate, seed_of(self.config.random_state))
 
     def published(self) -> dict[str, Any]:
         """Attributes of the fitted search."""
@@ -158,7 +158,7 @@ def conclude_classes(
         settings=settings,
         n_splits=n_splits,
         store=store,
-        stop_reason=stopped or "; ".join(dict.fromkeys(study.stop_reason for study in studies if study.stop_reason)),
+        stop_reason=stopped or reason_of(studies),
         candidate=choose_class(store, studies[0].metric),
     )
     warn_of_open_gap(found.winner)

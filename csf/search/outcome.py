@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from csf.search.guarantee import Guarantee
     from csf.study.study import Study
 
-__all__ = ["SearchOutcome", "conclude", "curve_of", "moved_to", "warn_of_open_gap"]
+__all__ = ["SearchOutcome", "conclude", "curve_of", "moved_to", "reason_of", "warn_of_open_gap"]
 
 # Relative duality gap of the winner from which on the user is told.
 _OPEN = 0.05
@@ -181,7 +181,7 @@ def conclude(
         settings=settings,
         n_splits=n_splits,
         store=store,
-        stop_reason=stopped or "; ".join(dict.fromkeys(study.stop_reason for study in studies if study.stop_reason)),
+        stop_reason=stopped or reason_of(studies),
         winner=won.trial,
         threshold=won.threshold,
         score=won.score,
@@ -193,6 +193,11 @@ def conclude(
         gain=won.gain,
         counted=counted,
     )
+
+
+def reason_of(studies: Sequence[Any]) -> str:
+    """Why studies asked for no more trials."""
+    return "; ".join(dict.fromkeys(study.stop_reason for study in studies if study.stop_reason))
 
 
 def warn_of_open_gap(winner: Any) -> None:

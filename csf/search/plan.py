@@ -75,7 +75,7 @@ def make_plan(
     # One generator for the base and then the splits: the order of the two decides what a seed means.
     random_state = None if config.random_state is None else check_random_state(config.random_state)
     base = seeded(config.base, random_state)
-    check_class_weight(base, task.user_labels.classes.size)
+    check_class_weight(base, task.user_labels.classes.size, alike=task.n_alike is not None)
     settings = problem.settings(config, base)
     bases = [with_setting(base, setting) for setting in settings]
     y = task.strata

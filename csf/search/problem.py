@@ -13,7 +13,7 @@ from csf.metrics import get_confusion_metric
 from csf.resampling import MAX_BYTES
 from csf.samples.folds import Fold, bound_share
 from csf.samples.labels import read_classes, read_labels
-from csf.scores.responses import PROBABILITIES_FIRST, answer_of_classes, class_scores, response_method
+from csf.scores.responses import PROBABILITIES_FIRST, response_method
 from csf.search.class_judge import ClassJudge
 from csf.search.class_outcome import ClassOutcome, conclude_classes
 from csf.search.defaults import CLASS_MULTIPLES, class_splits, cv_of, margin_of, settings_of
@@ -23,7 +23,7 @@ from csf.search.pooling import ThresholdJudge, warn_of_one_side
 from csf.search.prefit import judge_prefit
 from csf.search.studies import make_studies
 from csf.study.classes import ClassStudy
-from csf.thresholding.class_rule import RuleOfClasses, codes_of
+from csf.thresholding.class_rule import RuleOfClasses, aligned_scores, codes_of
 from csf.thresholding.rule import ThresholdRule
 
 if TYPE_CHECKING:
@@ -194,14 +194,12 @@ class ClassProblem:
         base = config.base
         check_is_fitted(base)
         codes = codes_of(np.asarray(base.classes_), self.labels.classes)
-        scores = class_scores(base, task.X, PROBABILITIES_FIRST)
-        probabilities = response_method(base, PROBABILITIES_FIRST) == "predict_proba"
-        answer = answer_of_classes(scores, codes, self._n_classes, probabilities=probabilities)
+        scores = aligned_scores(base, task.X, codes, self._n_classes, PROBABILITIES_FIRST)
         everything, judge = np.arange(task.n_samples), self.judge(config)
         store = judge.store(task.codes, task.weight, samples=everything, max_bytes=MAX_BYTES)
         (study,) = self.studies(replace(config, n_trials=1), [Fold(task, everything, everything)], 1, fast=True)
         (trial,) = study.ask_batch()
-        result = FoldResult(decided=answer.decided, score=answer.score)
+        result = FoldResult(decided=scores.argmax(axis=1), score=scores)
         fields, said = judge.judge([Fold(task, everything, everything)], [result], trial.costs)
         assert said is not None, "nothing was trained that could fail"
         store.hear((0, trial.number), study.record(trial, **fields), *said)
