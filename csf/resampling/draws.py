@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -22,12 +22,12 @@ def draws_at_once(n_entries: int, itemsize: int = 1) -> int:
     return min(max(_BYTES // max(n_entries * itemsize, 1), _FEWEST), _MOST_DRAWS)
 
 
-def bootstrap_counts(copies: IntArray, n_draws: int, random_state: int) -> Iterator[Array]:
+def bootstrap_counts(copies: IntArray, n_draws: int, random_state: int | Sequence[int]) -> Iterator[Array]:
     """How often each unit is drawn by bootstrap draws of as many samples as there are, some draws at a time.
 
     A draw is the same whatever number of them follows.
     """
-    rng = np.random.default_rng([random_state, 0])
+    rng = np.random.default_rng([*np.atleast_1d(random_state), 0])
     size, unit, n_samples = draws_at_once(copies.size), _units(copies), int(copies.sum())
     for start in range(0, n_draws, size):
         # A draw after the other in memory: writing them side by side would take longer than drawing.
