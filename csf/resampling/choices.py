@@ -55,11 +55,6 @@ class Chooser:
     margin: float | None = None
     min_gain: float | None = None
 
-    @property
-    def draws(self) -> bool:
-        """Whether draws have a say."""
-        return self.margin is not None or self.min_gain is not None
-
     def kept(self, own: Array, violation: Array, values: Array, neutral: Array) -> int | None:
         """Row that the demanded gain decides for, ``None`` where it leaves the choice open."""
         if self.min_gain is None or not neutral.any():

@@ -36,10 +36,12 @@ def choose_on_parts(
     ``counts``, of shape (n_units, n_parts), says how many samples of each unit a part holds.
     """
     own = retune(units, rows, metric, counts, middle=True)
+    # The mean of cuts that satisfy a constraint on draws need not do so: there the best cut is taken.
+    drawn = chooser.min_gain is not None or (chooser.margin is not None and metric.constraint is None)
     places, cuts = (np.full(counts.shape[1], -1) for _ in range(2))
     for part in np.flatnonzero(~np.isnan(own.value).all(axis=0)):
         at, cut = _best(own, np.arange(len(rows)), part)
-        if chooser.draws:
+        if drawn:
             at, cut = _steady(units, rows, metric, chooser, neutral, counts[:, part], own, part, seed)
         places[part], cuts[part] = at, cut
     return places, cuts

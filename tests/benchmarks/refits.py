@@ -41,7 +41,7 @@ class Population:
     metric: str = "f1"
     constraint: str | None = None
     share: float = 0.2
-    # Of the parameters of the base: "auto" is the plain call, None searches costs alone and takes a seventh of the time.
+    # "auto" is the plain call; None searches costs alone, in a seventh of the time.
     param_grid: str | None = "auto"
 
     @property
@@ -112,22 +112,75 @@ POPULATIONS = [
     Population("bank", "logistic", 80, "recall", "precision >= 0.3", param_grid=None),
     Population("mammography", "svc", 40, "gmean", param_grid=None),
     Population("letter", "svc", 20),
+    Population("gaussian", "svc", 20, "gmean", param_grid=None),
+    Population("mixture", "logistic", 40, param_grid=None),
+    Population("letter", "logistic", 40, param_grid=None),
 ]
 
 
 def fitted(population, seed):
-    """The fitted search of a draw, and the value of its model on the population."""
+    """The fitted search of a draw, with the value and the best threshold of its model on the population."""
     (X, y), (X_all, y_all) = population.draw(seed)
     search = population.search(seed).fit(X, y)
-    return search, search.score(X_all, y_all)
+    aim = search.studies_[0].metric
+    best = search.threshold_curve(X_all, y_all).best(aim, aim.constraint)
+    return search, search.score(X_all, y_all), best.threshold
 
 
-def record(search, truth):
+def record(search, truth, best):
     """What is kept of a draw."""
     return {
         "truth": truth,
         "best": search.best_score_,
         "corrected": search.corrected_score_,
-        "low": search.score_interval_[0],
-        "high": search.score_interval_[1],
+        "interval": search.score_interval_,
+        "error": search.assess().monte_carlo_error,
+        "threshold": best,
+        "threshold interval": search.threshold_interval_,
+    }
+
+
+def refits(n_draws, path=None):
+    """Rows of the topic; draws that ``path`` holds already are not made again."""
+    known = json.loads(Path(path).read_text()) if path is not None and Path(path).exists() else {}
+    tables = []
+    for population in POPULATIONS:
+        draws = known.setdefault(population.name, {})
+        for seed in range(n_draws):
+            if str(seed) not in draws:
+                draws[str(seed)] = record(*fitted(population, seed))
+                if path is not None:
+                    with replaced(path) as file:
+                        json.dump(known, file)
+        tables.append(list(draws.values()))
+        yield _row(population.name, tables[-1])
+    rows = [_numbers(table) for table in tables]
+    yield _shown("mean", sum(map(len, tables)), *np.mean(rows, axis=0))
+
+
+def _numbers(draws):
+    truth, best, corrected = (np.array([each[name] for each in draws]) for name in ("truth", "best", "corrected"))
+    low, high = np.array([each["interval"] for each in draws]).T
+    inside = (low <= truth) & (truth <= high)
+    cuts = [(each["threshold"], *each["threshold interval"]) for each in draws if "threshold" in each]
+    cut_inside = np.mean([low <= cut <= high for cut, low, high in cuts]) if cuts else np.nan
+    bias = corrected - truth
+    error, by_chance = bias.std() / np.sqrt(truth.size), np.mean([each["error"] for each in draws])
+    return inside.mean(), (high - low).mean(), bias.mean(), error, (best - truth).mean(), by_chance, cut_inside
+
+
+def _row(name, draws):
+    return _shown(name, len(draws), *_numbers(draws))
+
+
+def _shown(name, n, inside, width, bias, error, optimism, by_chance, cut_inside):
+    return {
+        "population": name,
+        "draws": n,
+        "covered": f"{inside:.0%}",
+        "width": f"{100 * width:.1f}",
+        "corrected - truth": f"{100 * bias:+.2f} ± {100 * error:.2f}",
+        "best - truth": f"{100 * optimism:+.2f}",
+        "Monte Carlo": f"{100 * by_chance:.2f}",
+        "best threshold inside": "-" if np.isnan(cut_inside) else f"{cut_inside:.0%}",
     }
