@@ -254,5 +254,8 @@ class AssessedMixin:
 
     @property
     def threshold_interval_(self) -> tuple[float, float]:
-        """90 % interval of the best threshold: bootstrap percentiles of the winner's, NaN where none is tuned."""
+        """90 % interval of the best threshold of the winner's held-out scores if other samples had been drawn.
+
+        Percentiles of the best thresholds of bootstrap draws; NaN where none is tuned.
+        """
         return self.assess().threshold_interval

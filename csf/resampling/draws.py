@@ -9,8 +9,10 @@ import numpy as np
 from csf._common.typing import Array, IntArray
 from csf.resampling._kernels import count_drawn
 
-__all__ = ["bootstrap_counts", "draws_at_once", "partition_counts"]
+__all__ = ["LARGE", "bootstrap_counts", "draws_at_once", "partition_counts"]
 
+# So many samples leave chance little say: fewer partitions and draws do.
+LARGE = 10_000
 # Bytes of the draws that are held at once, and the fewest and most of these: compiled loops go through a row of them.
 _BYTES, _FEWEST, _MOST_DRAWS = 1 << 24, 4, 32
 # Counts of so many samples in draws of all fit a byte but for one draw in 1e50.

@@ -8,7 +8,7 @@ import numpy as np
 
 from csf.resampling._kernels import sums_at
 from csf.resampling.choices import mean_share, steadiest
-from csf.resampling.draws import bootstrap_counts
+from csf.resampling.draws import LARGE, bootstrap_counts
 from csf.resampling.retuning import class_weights, draw_weights, retune, retune_all
 from csf.resampling.shares import shares
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["choose_on_parts"]
 
-# Draws of each part: the parts are many, so that few of each do.
-_N_DRAWS = 16
+# Draws of each part: the parts are many, so that few of each do; fewer where samples are many and chance says little.
+_N_DRAWS, _N_DRAWS_OF_MANY = 16, 6
 # Rows that are the best ones of a part at their best cuts, of which draws say which is best on average; and as many of
 # equal costs.
 _CLOSE = 4
@@ -66,7 +66,8 @@ def _steady(
 ) -> tuple[int, int]:
     """The row and the cut that draws of a part speak for."""
     among = _close(own.value[:, part], neutral) if chooser.min_gain is None else np.arange(len(rows))
-    draws = bootstrap_counts(counts.astype(np.int64), _N_DRAWS, [seed, int(part)])
+    n_draws = _N_DRAWS if units.copies.sum() <= LARGE else _N_DRAWS_OF_MANY
+    draws = bootstrap_counts(counts.astype(np.int64), n_draws, [seed, int(part)])
     drawn = retune_all(units, [rows[at] for at in among], metric, draws)
     told = ~np.isnan(drawn.value).all(axis=0)
     if not told.any():

@@ -13,7 +13,7 @@ from csf._common.validation import check_count, check_fraction
 from csf.metrics import get_metric
 from csf.resampling._kernels import count_found
 from csf.resampling.choices import BEST, Chooser
-from csf.resampling.draws import bootstrap_counts, draws_at_once, partition_counts
+from csf.resampling.draws import LARGE, bootstrap_counts, draws_at_once, partition_counts
 from csf.resampling.nested import choose_on_parts
 from csf.resampling.outcomes import Judged, influence, outcomes
 from csf.resampling.retuning import CodedRow, Retuned, class_weights, draw_weights, retune_all
@@ -32,8 +32,8 @@ Rule: TypeAlias = Callable[[Array, Array], IntArray]
 N_DRAWS = 200
 # Partitions into three parts, a third of the samples left out each time.
 _PARTS, _REPEATS = 3, 33
-# So many samples leave chance little say: fewer partitions and draws do, as many as fill blocks of 32.
-LARGE, N_DRAWS_OF_MANY, _REPEATS_OF_MANY = 10_000, 96, 10
+# Those of more than `LARGE` samples: as many draws as fill blocks of 32.
+N_DRAWS_OF_MANY, _REPEATS_OF_MANY = 96, 10
 # Bytes up to which draws are kept for the next question; larger ones are made again.
 _KEPT = 1 << 23
 # So many standard errors of the difference behind the best one a row cannot win.
