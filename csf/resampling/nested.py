@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["choose_on_parts"]
 
 # Draws of each part: the parts are many, so that few of each do; fewer where samples are many and chance says little.
-_N_DRAWS, _N_DRAWS_OF_MANY = 16, 6
+_N_DRAWS, _N_DRAWS_OF_MANY = 16, 4
 # Rows that are the best ones of a part at their best cuts, of which draws say which is best on average; and as many of
 # equal costs.
 _CLOSE = 4
