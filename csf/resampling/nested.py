@@ -39,7 +39,7 @@ def choose_on_parts(
     # The mean of cuts that satisfy a constraint on draws need not do so: there the best cut is taken.
     drawn = chooser.min_gain is not None or (chooser.margin is not None and metric.constraint is None)
     places, cuts = (np.full(counts.shape[1], -1) for _ in range(2))
-    for part in np.flatnonzero(~np.isnan(own.value).all(axis=0)):
+    for part in np.flatnonzero(~np.isnan(own.value).all(axis=0)).tolist():
         at, cut = _best(own, np.arange(len(rows)), part)
         if drawn:
             at, cut = _steady(units, rows, metric, chooser, neutral, counts[:, part], own, part, seed)
@@ -67,7 +67,7 @@ def _steady(
     """The row and the cut that draws of a part speak for."""
     among = _close(own.value[:, part], neutral) if chooser.min_gain is None else np.arange(len(rows))
     n_draws = _N_DRAWS if units.copies.sum() <= LARGE else _N_DRAWS_OF_MANY
-    draws = bootstrap_counts(counts.astype(np.int64), n_draws, [seed, int(part)])
+    draws = bootstrap_counts(counts.astype(np.int64), n_draws, [seed, part])
     drawn = retune_all(units, [rows[at] for at in among], metric, draws)
     told = ~np.isnan(drawn.value).all(axis=0)
     if not told.any():
@@ -76,7 +76,7 @@ def _steady(
     kept = chooser.kept(own.value[among, part], own.violation[among, part], values, neutral[among])
     if chooser.margin is None or metric.constraint is not None:
         return _best(own, among if kept is None else among[[kept]], part)
-    place = steadiest(values, neutral[among], chooser.margin) if kept is None else kept
+    place = steadiest(values, neutral[among].tolist(), chooser.margin) if kept is None else kept
     at, error = int(among[place]), float(np.nanstd(values[place]))
     return at, _averaged(units, rows[at], metric, counts, drawn.cuts[place, told], int(own.cuts[at, part]), error)
 
