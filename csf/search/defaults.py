@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import ParameterGrid, RepeatedStratifiedKFold
@@ -18,8 +18,10 @@ from csf.trainers.linear import linear_kind
 
 __all__ = [
     "AUTO",
+    "BEYOND",
     "CLASS_MULTIPLES",
     "MULTIPLES",
+    "Step",
     "class_splits",
     "cv_of",
     "has_fast_solver",
@@ -27,6 +29,7 @@ __all__ = [
     "open_cv",
     "settings_of",
     "split_seed",
+    "steps_of",
     "strategy_of",
 ]
 
@@ -34,6 +37,8 @@ AUTO = "auto"
 
 # Multiples of the base's own C. It comes first: a search that has to stop early has tried it, and it wins ties.
 MULTIPLES = [4.0**power for power in (0, 1, 2, 3, -1, -2, -3)]
+# Those that a race goes on to where the grid ends in its best one.
+BEYOND = [4.0**power for power in (4, 5, -4, -5)]
 # Those where several classes are alike: three powers of the shares take the place of a ladder each.
 CLASS_MULTIPLES = [1.0, 16.0, 1 / 16]
 # Folds, and their repeats where the rarest class has fewer samples than this.
@@ -109,6 +114,45 @@ def settings_of(
         found = _solved(base) if has_fast_solver(base, engine) else None
         return [{}] if found is None else [{f"{found[0]}C": found[1].C * multiple} for multiple in multiples]
     return list(ParameterGrid(param_grid)) if param_grid is not None else [{}]
+
+
+class Step(NamedTuple):
+    """The setting that has to gain before another one is tried (``None``: none), or to lead (``beyond`` the grid)."""
+
+    before: int | None = None
+    beyond: bool = False
+
+
+def steps_of(param_grid: Any, settings: list[dict[str, Any]]) -> list[Step]:
+    """What has to be known before each of the settings of `settings_of` is tried.
+
+    Parameters
+    ----------
+    param_grid : dict, list of dict, "auto" or None
+        What the search was given.
+    settings : list of dict
+        Its settings.
+
+    Returns
+    -------
+    list of Step
+        One for each setting.
+
+    Examples
+    --------
+    >>> from sklearn.svm import LinearSVC
+    >>> [step.before for step in steps_of("auto", settings_of("auto", LinearSVC()))]
+    [None, 0, 1, 2, 0, 4, 5]
+    """
+    if not isinstance(param_grid, str):
+        return [Step() for _ in settings]
+    # Of each multiple the one next to it on the way to 1.
+    multiples = [*MULTIPLES, *BEYOND][: len(settings)]
+    inner = [multiple / 4.0 ** np.sign(multiple - 1.0) for multiple in multiples]
+    return [
+        Step() if one == 1.0 else Step(multiples.index(other), beyond=one in BEYOND)
+        for one, other in zip(multiples, inner)
+    ]
 
 
 def strategy_of(strategy: Any, *, fast: bool) -> Strategy:

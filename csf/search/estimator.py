@@ -474,6 +474,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
             deadline=deadline,
             # Multiples of its own C decide nothing about whether a base can be trained.
             n_settings=1 if config.param_grid == AUTO else None,
+            race=problem.race(config, plan, trainer.store),
         )
         stopped = loop.run()
         found = problem.conclude(config, plan, loop.store, stopped)

@@ -123,6 +123,10 @@ class RowMeans(AllLabels):
     n_labels: int
     aim: LabelMetric
 
+    def _races(self, config: SearchConfig) -> bool:
+        """Never: held-out values are those of pairs."""
+        return False
+
     def conclude(self, config: SearchConfig, plan: Planned, store: Any, stopped: str | None) -> SearchOutcome:
         """Outcome of a search that is over."""
         return conclude_rows(
