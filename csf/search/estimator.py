@@ -82,7 +82,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     param_grid : dict, list of dict, "auto" or None, default="auto"
         Parameters of the base to search together with the costs, e.g. ``{"C": [0.1, 1, 10]}``. ``"auto"`` searches the
         C of `LinearSVC` and `LogisticRegression` (in pipelines and OneVsRestClassifier too) over multiples of the
-        base's own, and nothing of other bases; ``None`` keeps the base as it is.
+        base's own, and nothing of other bases; ``None`` keeps the base as it is. With a ladder and ``threshold="stable"``
+        settings race, see Notes.
     constraint : str or Constraint, default=None
         What the classifier must satisfy, e.g. ``"precision >= 0.8, fpr <= 0.01"``: on the held-out predictions, and so
         on new data about every second time.
@@ -211,7 +212,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     studies_ : list of Study
         One for each setting of ``param_grid``.
     cv_results_ : dict of ndarray
-        The trials as a table.
+        The trials as a table; ``dropped`` tells whether the setting of a trial was left behind in the race.
     n_trials_, n_splits_ : int
         Number of trials and of splits.
     refit_time_ : float
@@ -239,6 +240,12 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
 
     Notes
     -----
+    Settings of ``param_grid`` race where each of them begins with equal costs (the ladder) and the winner is to be
+    stable: those that, by their paired held-out scores and three standard errors, cannot gain 0.005 on the best one
+    are trained at no other costs, and if none can gain that on the base's own setting, it alone goes on. With
+    ``"auto"`` the values of C are tried from the base's own outwards, as long as they gain, and beyond 4^-3 and 4^3
+    times where these are best. In memory only: on clusters all settings are trained.
+
     The costs change what the base's probabilities mean. ``predict_proba`` takes them out again (odds times
     ``c_fp / c_fn``). It is not thresholded at ``best_threshold_``, so use ``predict``.
 

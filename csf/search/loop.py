@@ -86,9 +86,8 @@ class SearchLoop:
 
     def run(self) -> str | None:
         """Run all studies to their ends; why the search ended where that is not what the studies say."""
-        total = sum(study.most_trials for study in self.studies)
         done = sum(trial.state != "pending" for study in self.studies for trial in study.trials)
-        progress = Progress(total=total, done=done, shown=bool(self.verbose))
+        progress = Progress(total=self._most_trials(), done=done, shown=bool(self.verbose))
         resumed = False
         try:
             with progress, self.trainer:
@@ -97,6 +96,7 @@ class SearchLoop:
                 if self.deadline is not None:
                     self.deadline.begin()
                 while batch := self._next_batch():
+                    progress.expect(self._most_trials())
                     for wave in self.trainer.waves(batch):
                         if reason := self._run_wave(wave, progress):
                             return reason
@@ -224,6 +224,9 @@ class SearchLoop:
     def _keep(self, setting: int, trial: Trial, trained: TrainedTrial) -> None:
         if self.store is not None and trained.said is not None:
             self.store.hear((setting, trial.number), trial, *trained.said)
+
+    def _most_trials(self) -> int:
+        return sum(len(study.trials) if study.dropped else study.most_trials for study in self.studies)
 
     def _n_complete(self) -> int:
         return sum(trial.state == "complete" for study in self.studies for trial in study.trials)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DROPPED", "Race"]
 
-DROPPED = "settings that were behind with equal costs were trained no further"
+DROPPED = "settings that were behind, or failed, with equal costs were trained no further"
 # Standard errors of a difference that are left to chance, and the gain in the metric that is worth trainings.
 _DOUBT, _WORTH = 3.0, 0.005
 
@@ -53,6 +53,8 @@ class Race:
 
     def __init__(self, studies: Sequence[Study], steps: Sequence[Step], store: ScoreStore, metric: Metric) -> None:
         self.studies, self.steps, self.store, self.metric = studies, steps, store, metric
+        for study, step in zip(studies, steps):
+            study.dropped = step.beyond
 
     def ask(self) -> list[tuple[int, Trial]]:
         """Settings and trials to train next; none when nothing is in doubt any more."""

@@ -18,7 +18,7 @@ T = TypeVar("T", bound=Any)
 class History(ABC, Generic[T]):
     """Trials in the order in which they were asked for, and why no more are."""
 
-    # Whether a race between settings ended it.
+    # Whether a race between settings leaves it out.
     dropped = False
 
     def __init__(self) -> None:

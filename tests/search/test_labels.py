@@ -316,7 +316,7 @@ def test_bases_that_train_one_model_a_label_themselves(wrapped, name, data):
     one = search("micro", wrapped, param_grid={name: [0.1, 1.0]}, n_trials=2).fit(*data)
     other = search("micro", plain, param_grid={own: [0.1, 1.0]}, n_trials=2).fit(*data)
     np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-3)
-    auto = search("micro", wrapped, param_grid="auto", n_trials=1).fit(X, Y)
+    auto = search("micro", wrapped, param_grid="auto", n_trials=1, threshold="tune").fit(X, Y)
     assert auto.n_trials_ == 7
 
 

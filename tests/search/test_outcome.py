@@ -144,7 +144,7 @@ def test_a_rule_knows_which_score_it_cuts(method, natural):
 def test_min_gain_leaves_the_ladder_its_rungs():
     search = CostSearch(LinearSVC(), cv=3, min_gain=1.5).fit(X, Y)
     ratios = {round(trial.c_fn / trial.c_fp, 6) for trial in search.trials_}
-    assert (search.n_trials_, len(ratios)) == (42, 6)
+    assert len(ratios) == 6
 
 
 def test_another_share_keeps_the_constraint():
