@@ -76,7 +76,7 @@ def trees():
 def exported():
     """Names in the `__all__` of any module."""
     texts = (path.read_text(encoding="utf-8") for path in (ROOT / "csf").rglob("*.py"))
-    lists = [found for text in texts for found in re.findall(r"^__all__ = [\[(](.*?)[\])]", text, re.DOTALL | re.MULTILINE)]
+    lists = (found.group() for text in texts if (found := re.search(r"^__all__ = [^\])]*", text, re.MULTILINE)))
     return {name for found in lists for name in re.findall(r"\w+", found)}
 
 
