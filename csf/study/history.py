@@ -1,4 +1,4 @@
-"""Trials that were asked for and told, whatever they were trained for."""
+"""Trials that were asked for and answered, whatever they were trained for."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class History(ABC, Generic[T]):
         return self.trials[at]
 
     def forget_pending(self) -> None:
-        """Drop trials that were asked for and never told, e.g. after an interruption."""
+        """Drop trials that were asked for and never answered, e.g. after an interruption."""
         self.trials = [trial for trial in self.trials if trial.state != "pending"]
 
     @property

@@ -88,16 +88,16 @@ def check_trainer(maker: Maker, base: Estimator, *, n_classes: int = 2, random_s
     Raises
     ------
     AssertionError
-        If a law is broken, or the maker declines the base; the message says which one.
+        If a check fails, or the maker declines the base; the message says which one.
 
     Notes
     -----
-    The measure is the base itself, trained with the same weights. The laws: costs reach the objective as they are, not
-    swapped, left out, squared or scaled, and with ``normalize="mean"`` scaled as told; the user's weights multiply
-    them, and count rows where they do so for the base; a start changes nothing but the time, and the gap says how far
-    off a training may be; predictions are those of the estimator, which is a fitted object of the base's class with
-    its parameters, its classes and coefficients of their shape, and stays as it is when others are trained; the same
-    training gives the same model; data and base stay as they are; only the training part is learnt from; a pickled
+    The measure is the base itself, trained with the same weights. The checks: costs reach the objective as they are,
+    not swapped, left out, squared or scaled, and with ``normalize="mean"`` scaled as it says; the user's weights
+    multiply them, and count rows where they do so for the base; a start changes nothing but the time, and the gap says
+    how far off a training may be; predictions are those of the estimator, which is a fitted object of the base's class
+    with its parameters, its classes and coefficients of their shape, and stays as it is when others are trained; the
+    same training gives the same model; data and base stay as they are; only the training part is learnt from; a pickled
     trainer goes on.
 
     Scores count as right if they are three times as near to the right ones as to any wrong ones.

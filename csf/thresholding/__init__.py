@@ -1,4 +1,4 @@
-"""Thresholds on a score: the error profile at every cut, and classifiers that choose the best one."""
+"""Thresholds on a score: the error profile at every threshold, and classifiers that choose the best one."""
 
 from csf.thresholding.bisection import Bisection, BisectionPlugIn, bisection
 from csf.thresholding.curve import Cut, ThresholdCurve, sweep, threshold_curve

@@ -1,4 +1,4 @@
-"""Another share of positives: what cuts are worth there, and what the share is where labels are missing."""
+"""Another share of positives: what thresholds are worth there, and what the share is where labels are missing."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _EDGE = 1e-12
 
 
 def curve_at_prevalence(curve: ThresholdCurve, pos: float) -> ThresholdCurve:
-    """The same cuts where the classes have other shares, and the rates within them do not change.
+    """The same thresholds where the classes have other shares, and the rates within them do not change.
 
     Parameters
     ----------
     curve : ThresholdCurve
-        Cuts and their errors.
+        Thresholds and their errors.
     pos : float
         Share of positives, in (0, 1).
 

@@ -144,7 +144,7 @@ def test_the_plain_call_is_drawn_over_the_ratio_of_costs_with_its_other_settings
     assert f"winner: costs {winner.c_fn / winner.c_fp:.3g} : 1" in text
     # the stable cut is not the best one of these samples: words and a line say why the mark is below its trial
     assert winner.attained - search.best_score_ > 0.0005
-    assert text.endswith(" at its stable cut")
+    assert text.endswith(" at its stable threshold")
     own = ConeDisplay.from_estimator(search, setting=0)
     assert own.others_ == []
     assert own.best_possible == search.studies_[0].upper_bound
