@@ -92,10 +92,6 @@ def _range(search):
 def _constraint(search):
     if search.feasible_:
         return
-    if (promise := getattr(search, "guarantee_", None)) is not None:
-        text = str(promise)
-        yield f"{text[0].upper()}{text[1:]}."
-        return
     constraint = get_constraint(search.constraint)
     yield (
         f"No trial satisfies {constraint} on held-out folds; the closest one has {search.constraint_value_:.3f}. "
@@ -156,20 +152,18 @@ def _held(search, judged):
     if fair:
         rival = max(fair, key=lambda other: other.value)
         low, high = rival.difference_interval
-        promise = getattr(search, "guarantee_", None)
-        # Beside what promises the constraint, what does not may well find more.
-        terms = (
-            f" if it promises {promise.constraint} too, with confidence {promise.confidence:g}"
-            if promise is not None and promise.holds
-            else ""
-        )
         if low <= 0 <= high:
             yield (
                 f"The difference to “{short(rival.name)}” is {rival.difference:+.3f} ({spread((low, high), '+.3f')}) "
-                f"and may be chance: where simplicity counts, take the simpler one{terms}."
+                "and may be chance: where simplicity counts, take the simpler one."
             )
         elif high < 0:
-            yield f"“{short(rival.name)}” is better on these data by {-rival.difference:.3f}: take it{terms}."
+            promise = getattr(search, "guarantee_", None)
+            yield f"“{short(rival.name)}” is better on these data by {-rival.difference:.3f}: " + (
+                "take it."
+                if promise is None or not promise.holds
+                else f"take it if it promises {promise.constraint} too, with confidence {promise.confidence:g}."
+            )
 
 
 def _edges(search):

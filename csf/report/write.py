@@ -82,8 +82,8 @@ def write_report(
         raise TypeError(f"search must be a fitted csf.CostSearch or csf.MacroCostSearch, got {search!r}")
     if hasattr(search, "label_names_"):
         raise ValueError(
-            "the search has several labels a sample, and a report is of one; write searches_[k].report(path, X, "
-            "y[:, k]), which metric='f1_macro' has for each label, or fit and report a column of y by itself"
+            "the search has several labels a sample, and a report is of one; fit and report a column of y by itself, "
+            "or report searches_[k], which metric='f1_macro' gives"
         )
     check_is_fitted(search, "best_score_")
     held = held_out(search, X, y, sample_weight, rivals)

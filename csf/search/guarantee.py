@@ -4,7 +4,8 @@ With probability ``confidence`` over the samples, no threshold is signed that vi
 either true or not: the level says how often a false one is signed among all samples that might have come, not how many
 of those that were signed are false. Where no threshold reaches the level, all that are signed are false, in
 ``1 - confidence`` of the cases at most; and who tries seeds, metrics or bases until one passes signs a false one more
-often than was promised (in 44 % of the cases for 10 seeds, see ``python -m tests.benchmarks certificates``).
+often than was promised (where none is true, in 18 % of the cases for 10 seeds and in 3 % for one; see
+``python -m tests.benchmarks certificates``).
 
 The samples have to be independent of each other and like the new data. Their weights are taken as given: the weighted
 rate is promised, for data in which no sample of a class weighs more than the heaviest one that was given. A weight of 2
