@@ -25,7 +25,7 @@ from csf.metrics import confusion, rates
 from csf.resampling import Assessment
 from csf.resampling.assessment import ThresholdQuestion
 from csf.search import CostSearch
-from csf.search.class_choice import Candidate, ClassQuestion
+from csf.thresholding.class_choice import Candidate, ClassQuestion
 from csf.search.class_outcome import ClassOutcome
 from csf.search.config import SearchConfig
 from csf.search.gain_rule import Choice

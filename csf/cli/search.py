@@ -177,7 +177,11 @@ def _winner_text(search, problem):
         f"  estimated bound for these parameters and folds: {search.upper_bound_:.4f} ({problem.options.bound}), "
         f"gap {format_number(search.gap_)}",
     ]
-    if problem.constraint is not None:
+    promise = getattr(search, "guarantee_", None)
+    if promise is not None:
+        rates = ", ".join(f"{name} {rate:.4f}" for name, rate in promise.rates.items())
+        lines.append(f"  {promise}\n  on these samples: {rates}")
+    elif problem.constraint is not None:
         rate = problem.constraint.quantity.name
         verdict = "holds" if search.feasible_ else "does NOT hold; the bound is that of models where it does"
         lines.append(f"  out-of-fold {rate} {search.constraint_value_:.4f}: {problem.constraint} {verdict}")
@@ -194,7 +198,7 @@ def _judged_own(problem, search, seconds, test):
     """Record of the search, and the labels that it predicts."""
     labels = search.predict(test.X)
     decided = problem.data.labels.encode(labels)
-    return _record(problem, f"csf, {problem.options.strategy}", test, decided, seconds), labels
+    return _record(problem, f"csf, {problem.options.strategy}", test, decided, seconds, search), labels
 
 
 def _judge_rivals(problem, setup, train, test, expected, budget, interrupted):
@@ -227,7 +231,7 @@ def _judged_rival(problem, setup, name, train, test):
     start = time.perf_counter()
     model = problem.rivals[name](setup, train.X, train.codes, train.weight)
     decided, seconds = model.predict(test.X), time.perf_counter() - start
-    return _record(problem, name, test, decided, seconds), problem.data.labels.decode(decided)
+    return _record(problem, name, test, decided, seconds, model), problem.data.labels.decode(decided)
 
 
 def _expected_seconds(problem, setup, search, seconds):
@@ -240,20 +244,26 @@ def _expected_seconds(problem, setup, search, seconds):
     return {name: searched.get(name, plain) for name in _rivals(problem)}
 
 
-def _record(problem, method, test, decided, seconds):
+def _record(problem, method, test, decided, seconds, model):
     value, rate = problem.value_and_rate(test, decided)
-    return {"method": method, "value": value, "rate": rate, "seconds": seconds}
+    record = {"method": method, "value": value, "rate": rate, "seconds": seconds}
+    if problem.options.confidence is not None:
+        # Beside what promises the constraint, what does not may find more.
+        record["promised"] = hasattr(model, "guarantee_") and model.guarantee_.holds
+    return record
 
 
 def _results_table(results, problem):
-    constrained = problem.constraint is not None
-    header = ["method", problem.metric.name, *([problem.constraint.quantity.name] if constrained else []), "seconds"]
+    constrained, confidence = problem.constraint is not None, problem.options.confidence
+    header = ["method", problem.metric.name, *([problem.constraint.quantity.name] if constrained else [])]
+    header += ["seconds"] if confidence is None else [f"promised with {confidence:g}", "seconds"]
     rows, notes = [], []
     for result in results:
         if "skipped" in result:
             notes.append(f"{result['method']}: left out, {result['skipped']}")
             continue
         rate = [format_number(result["rate"])] if constrained else []
+        rate += ["yes" if result["promised"] else "no"] if "promised" in result else []
         rows.append([result["method"], format_number(result["value"]), *rate, format_number(result["seconds"], ".2f")])
     return "\n".join([format_table(header, rows), *notes])
 
@@ -331,7 +341,8 @@ def _cut(trial):
 
 
 def _winner_record(search):
-    return {
+    promise = {"guarantee": asdict(search.guarantee_)} if hasattr(search, "guarantee_") else {}
+    return promise | {
         "trial": search.best_index_,
         "t": search.best_t_,
         "c_fn": search.best_cost_weights_[0],

@@ -25,7 +25,7 @@ from csf.search.config import SearchConfig
 from csf.search.deadline import Deadline
 from csf.search.defaults import AUTO
 from csf.search.fitted import FittedSearch
-from csf.search.labels import LabelSearch, value_of_labels
+from csf.search.labels import LabelSearch, move_labels, value_of_labels
 from csf.search.local import LocalTrainer
 from csf.search.loop import SearchLoop
 from csf.search.plan import Plan, make_plan, open_checkpoint
@@ -88,8 +88,10 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         What the classifier must satisfy, e.g. ``"precision >= 0.8, fpr <= 0.01"``: on the held-out predictions, and so
         on new data about every second time.
     confidence : float, default=None
-        Probability with which the constraint shall hold on new data. A ``calibration`` share of the samples is then
-        never trained on, and decides which thresholds pass, see `csf.search.guarantee`.
+        Probability with which nothing is signed that violates the constraint on new data. A ``calibration`` share of
+        the samples is then never trained on, and decides which thresholds pass, see `csf.search.guarantee`: for one
+        search. Who tries seeds until one passes has no such promise, and where no threshold reaches the level all that
+        pass are false.
     calibration : float, default=0.3
         That share, stratified.
     threshold : {"stable", "tune", None}, default="stable"
@@ -585,6 +587,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         if isinstance(self._outcome, ClassOutcome):
             return self._outcome.value_of(y, predicted, self.classes_, sample_weight)
         return super()._value(y, predicted, sample_weight)
+
+    def _move_labels(self, shares: Any) -> None:
+        move_labels(self, shares)
 
     def _errors(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> ErrorProfile:
         return ErrorProfile.from_classes(y, predicted, null_class=self.null_class_, sample_weight=sample_weight)

@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -511,6 +511,10 @@ def test_what_a_search_promises_the_threshold_beside_it_promises(ok, tmp_path, m
     assert own.holds
     assert rival.holds
     assert "difference to the exact pooled threshold: " in text
+    assert str(own) in text
+    assert "out-of-fold precision" not in text
+    promises = {name: cells[2] for name, cells in methods_of(text).items()}
+    assert promises == {"csf, ladder": "yes", **dict.fromkeys(_RIVALS, "no"), POOLED: "yes"}
 
     def failed(self, *args, **kwargs):
         fit(self, *args, **kwargs)
@@ -526,10 +530,13 @@ def test_what_a_search_promises_the_threshold_beside_it_promises(ok, tmp_path, m
 
 def test_a_constraint_with_confidence(ok, tmp_path):
     options = ["--metric", "recall", "--constraint", "precision >= 0.7", "--confidence", 0.8]
-    ok("search", "digits:3", *QUICK, *options, "--save", tmp_path / "m.skops")
+    ok("search", "digits:3", *QUICK, *options, "--save", tmp_path / "m.skops", "--json", tmp_path / "all.json")
     search, _ = load_model(tmp_path / "m.skops")
     assert search.confidence == 0.8
     assert search.guarantee_.holds
+    told = json.loads((tmp_path / "all.json").read_text())
+    assert told["winner"]["guarantee"] == asdict(search.guarantee_)
+    assert {each["method"]: each["promised"] for each in told["held_out"]}["base as it is"] is False
 
 
 def test_rules_of_features_without_names_are_those_of_their_numbers(ok, tmp_path):
