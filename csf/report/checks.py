@@ -291,16 +291,16 @@ def _rivals(search, held):
     if fair:
         rival = max(fair, key=lambda other: other.value)
         (low, high), promise = rival.difference_interval, getattr(search, "guarantee_", None)
+        too = ""
+        if promise is not None and promise.holds:
+            too = f" if it promises {promise.constraint} too, with confidence {promise.confidence:g}"
         if low <= 0 <= high:
             said.append(
                 f"The difference to “{short(rival.name)}” is {rival.difference:+.3f} ({spread((low, high), '+.3f')}) "
-                "and may be chance: where simplicity counts, take the simpler one."
+                f"and may be chance: where simplicity counts, take the simpler one{too}."
             )
         elif high < 0:
-            held_to = ""
-            if promise is not None and promise.holds:
-                held_to = f" if it promises {promise.constraint} too, with confidence {promise.confidence:g}"
-            said.append(f"“{short(rival.name)}” is better on these data by {-rival.difference:.3f}: take it{held_to}.")
+            said.append(f"“{short(rival.name)}” is better on these data by {-rival.difference:.3f}: take it{too}.")
     return " ".join(said)
 
 
