@@ -118,7 +118,7 @@ class Problem:
         """What is searched, for the lines above the tables."""
         options = self.options
         demand = "" if self.constraint is None else f" with {self.constraint}"
-        settings, trials = len(self.kind.settings(self.config, self.base)), options.trials
+        settings, trials = len(self.kind.settings(self.config, self.base, self.data.y.shape[0])), options.trials
         if "strategy" in options:  # of several strategies each has its own number
             trials = self._most_trials(options.strategy)
         return f"{self.metric.name}{demand} of {options.base}, up to {trials} trials" + (

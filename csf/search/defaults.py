@@ -15,11 +15,13 @@ from csf._common.typing import Array, Estimator
 from csf._common.warn import warn
 from csf.strategies import Ladder, Strategy, get_strategy
 from csf.trainers.linear import linear_kind
+from csf.trainers.rounds import rounds_of
 
 __all__ = [
     "AUTO",
     "CLASS_MULTIPLES",
     "MULTIPLES",
+    "ROUNDS",
     "class_splits",
     "cv_of",
     "has_fast_solver",
@@ -36,6 +38,8 @@ AUTO = "auto"
 MULTIPLES = [4.0**power for power in (0, 1, 2, 3, -1, -2, -3)]
 # Those where several classes are alike: three powers of the shares take the place of a ladder each.
 CLASS_MULTIPLES = [1.0, 16.0, 1 / 16]
+# Shares of a booster's own rounds; those of fewer are read off the trainings of its own.
+ROUNDS = [1.0, 0.5, 0.25]
 # Folds, and their repeats where the rarest class has fewer samples than this.
 _FOLDS, _REPEATS, _FEW = 5, 3, 1000
 # More samples than this are trained on once in each fold, where trainings are not cheap.
@@ -79,20 +83,28 @@ def has_fast_solver(base: Estimator, engine: str = "auto") -> bool:
 
 
 def settings_of(
-    param_grid: Any, base: Estimator, engine: str = "auto", *, multiples: Sequence[float] = MULTIPLES
+    param_grid: Any,
+    base: Estimator,
+    engine: str = "auto",
+    *,
+    multiples: Sequence[float] = MULTIPLES,
+    n_samples: int | None = None,
 ) -> list[dict[str, Any]]:
     """Settings of a base's parameters that a search tries.
 
     Parameters
     ----------
     param_grid : dict, list of dict, "auto" or None
-        ``"auto"`` means C times 4^-3, ..., 4^3 for bases with a fast solver, and nothing for others.
+        ``"auto"`` means C times 4^-3, ..., 4^3 for bases with a fast solver, fewer rounds of boosters where they can be
+        read off the trainings of all (`csf.trainers.rounds`), and nothing for others.
     base : estimator
         Classifier or pipeline.
     engine : {"auto", "generic"}, default="auto"
         See `csf.trainers.make_trainers`.
     multiples : sequence of float, default=MULTIPLES
         Multiples of the base's own C.
+    n_samples : int, default=None
+        Samples, where fewer rounds of boosters can be read off trainings on them.
 
     Returns
     -------
@@ -104,11 +116,26 @@ def settings_of(
     >>> from sklearn.svm import LinearSVC
     >>> [setting["C"] for setting in settings_of("auto", LinearSVC(C=2.0))]
     [2.0, 8.0, 32.0, 128.0, 0.5, 0.125, 0.03125]
+    >>> from sklearn.ensemble import GradientBoostingClassifier
+    >>> settings_of("auto", GradientBoostingClassifier(), n_samples=500)
+    [{'n_estimators': 100}, {'n_estimators': 50}, {'n_estimators': 25}]
     """
     if isinstance(param_grid, str):
         found = _solved(base) if has_fast_solver(base, engine) else None
-        return [{}] if found is None else [{f"{found[0]}C": found[1].C * multiple} for multiple in multiples]
+        if found is not None:
+            return [{f"{found[0]}C": found[1].C * multiple} for multiple in multiples]
+        return [{}] if n_samples is None or engine != AUTO else _rounds(base, n_samples)
     return list(ParameterGrid(param_grid)) if param_grid is not None else [{}]
+
+
+def _rounds(base: Estimator, n_samples: int) -> list[dict[str, Any]]:
+    """Numbers of rounds of a booster, its own first; nothing of another base."""
+    prefix, last = last_step(base)
+    known = None if routing_enabled() else rounds_of(last, n_samples)
+    if known is None:
+        return [{}]
+    numbers = dict.fromkeys(max(1, round(share * known.own)) for share in ROUNDS)
+    return [{f"{prefix}{known.name}": number} for number in numbers]
 
 
 def strategy_of(strategy: Any, *, fast: bool) -> Strategy:

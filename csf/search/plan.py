@@ -76,7 +76,8 @@ def make_plan(
     random_state = None if config.random_state is None else check_random_state(config.random_state)
     base = seeded(config.base, random_state)
     check_class_weight(base, task.user_labels.classes.size, alike=task.n_alike is not None)
-    settings = problem.settings(config, base)
+    # Arguments of fit may stop boosters early, or keep the steps of a pipeline together.
+    settings = problem.settings(config, base, None if task.fit_params else task.n_samples)
     bases = [with_setting(base, setting) for setting in settings]
     y = task.strata
     fast = has_fast_solver(base, config.engine)

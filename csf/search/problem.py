@@ -73,9 +73,9 @@ class ThresholdProblem:
         """The user's weights, checked."""
         return check_class_weights(sample_weight, codes > 0)
 
-    def settings(self, config: SearchConfig, base: Estimator) -> list[dict[str, Any]]:
-        """Settings of the base's parameters."""
-        return settings_of(config.param_grid, base, config.engine)
+    def settings(self, config: SearchConfig, base: Estimator, n_samples: int | None) -> list[dict[str, Any]]:
+        """Settings of the base's parameters, see `settings_of`."""
+        return settings_of(config.param_grid, base, config.engine, n_samples=n_samples)
 
     def cv(self, config: SearchConfig, y: Array, *, fast: bool, random_state: Any) -> Any:
         """Splitter, or the splits."""
@@ -167,8 +167,8 @@ class ClassProblem:
             raise ValueError(f"sample_weight is zero for every sample of the classes {empty}; drop them, or weigh some")
         return weight
 
-    def settings(self, config: SearchConfig, base: Estimator) -> list[dict[str, Any]]:
-        """Settings of the base's parameters."""
+    def settings(self, config: SearchConfig, base: Estimator, n_samples: int | None) -> list[dict[str, Any]]:
+        """Settings of the base's parameters; of boosters none."""
         return settings_of(config.param_grid, base, config.engine, multiples=CLASS_MULTIPLES)
 
     def cv(self, config: SearchConfig, y: Array, *, fast: bool, random_state: Any) -> Any:
