@@ -24,6 +24,7 @@ __all__ = [
     "ROUNDS",
     "class_splits",
     "cv_of",
+    "are_rounds",
     "has_fast_solver",
     "margin_of",
     "open_cv",
@@ -47,6 +48,9 @@ _MANY = 20_000
 # Rungs of the ladder for bases without a fast solver. Costs hardly turn what flexible models learn: there they have to
 # gain a standard deviation over equal ones.
 _RUNGS, _MARGIN = 3, 1.0
+# Where rounds of boosters are chosen, costs of flexible models are left alone, and one repeat less keeps the price below
+# two of what a cross-validated threshold costs.
+_RUNGS_OF_ROUNDS, _REPEATS_OF_ROUNDS = 1, 2
 
 
 def _solved(base: Estimator) -> tuple[str, Estimator] | None:
@@ -138,7 +142,12 @@ def _rounds(base: Estimator, n_samples: int) -> list[dict[str, Any]]:
     return [{f"{prefix}{known.name}": number} for number in numbers]
 
 
-def strategy_of(strategy: Any, *, fast: bool) -> Strategy:
+def are_rounds(settings: Sequence[dict[str, Any]], param_grid: Any, *, fast: bool) -> bool:
+    """Whether the settings of a search are numbers of rounds that were chosen for it."""
+    return isinstance(param_grid, str) and not fast and len(settings) > 1
+
+
+def strategy_of(strategy: Any, *, fast: bool, rounds: bool = False) -> Strategy:
     """Strategy of a search; a ladder that is given by its name is shorter where trainings are not cheap.
 
     Parameters
@@ -147,6 +156,8 @@ def strategy_of(strategy: Any, *, fast: bool) -> Strategy:
         What the search was given.
     fast : bool
         Whether trainings are cheap.
+    rounds : bool, default=False
+        Whether numbers of rounds are chosen too.
 
     Returns
     -------
@@ -158,7 +169,9 @@ def strategy_of(strategy: Any, *, fast: bool) -> Strategy:
     >>> strategy_of("ladder", fast=True), strategy_of("ladder", fast=False)
     (Ladder(size=6), Ladder(size=3))
     """
-    return Ladder(_RUNGS) if isinstance(strategy, str) and strategy == "ladder" and not fast else get_strategy(strategy)
+    if fast or not isinstance(strategy, str) or strategy != "ladder":
+        return get_strategy(strategy)
+    return Ladder(_RUNGS_OF_ROUNDS if rounds else _RUNGS)
 
 
 def margin_of(threshold: str | None, *, fast: bool) -> float | None:
@@ -168,9 +181,11 @@ def margin_of(threshold: str | None, *, fast: bool) -> float | None:
     return 0.0 if fast else _MARGIN
 
 
-def cv_of(cv: Any, y: Array, *, fast: bool, random_state: np.random.RandomState | None) -> Any:
+def cv_of(
+    cv: Any, y: Array, *, fast: bool, random_state: np.random.RandomState | None, rounds: bool = False
+) -> Any:
     """The ``cv`` of a search, or what `open_cv` chooses where it was given none."""
-    return open_cv(y, fast=fast, random_state=random_state) if cv is None else cv
+    return open_cv(y, fast=fast, random_state=random_state, rounds=rounds) if cv is None else cv
 
 
 def split_seed(random_state: Any) -> Any:
@@ -178,7 +193,9 @@ def split_seed(random_state: Any) -> Any:
     return 0 if random_state is None else random_state
 
 
-def open_cv(y: Array, *, fast: bool, random_state: np.random.RandomState | None) -> RepeatedStratifiedKFold:
+def open_cv(
+    y: Array, *, fast: bool, random_state: np.random.RandomState | None, rounds: bool = False
+) -> RepeatedStratifiedKFold:
     """Splitter of a search that was given none.
 
     Parameters
@@ -189,13 +206,15 @@ def open_cv(y: Array, *, fast: bool, random_state: np.random.RandomState | None)
         Whether trainings are cheap.
     random_state : RandomState or None
         Seed of the shuffling; ``None`` shuffles in one fixed way (that of no other seed), see `split_seed`.
+    rounds : bool, default=False
+        Whether numbers of rounds of boosters are chosen.
 
     Returns
     -------
     RepeatedStratifiedKFold
         Five folds, fewer where a class has fewer samples. Three repeats where the rarest class has less than 1000
         samples, as with few positives one partition says little; only where trainings are cheap if there are more than
-        20 000 samples.
+        20 000 samples. Two where numbers of rounds are chosen.
 
     Raises
     ------
@@ -217,7 +236,8 @@ def open_cv(y: Array, *, fast: bool, random_state: np.random.RandomState | None)
             f"the rarer class has {rarest} samples only: scores, threshold, intervals and bound rest on these few, and "
             f"each of {rarest} folds holds out a single one. Nothing of it is reliable; get more samples of that class"
         )
-    repeats = _REPEATS if rarest < _FEW and (fast or y.shape[0] <= _MANY) else 1
+    most = _REPEATS_OF_ROUNDS if rounds else _REPEATS
+    repeats = most if rarest < _FEW and (fast or y.shape[0] <= _MANY) else 1
     seed = None if random_state is None else random_state.randint(np.iinfo(np.int32).max)
     return RepeatedStratifiedKFold(n_splits=min(_FOLDS, rarest), n_repeats=repeats, random_state=split_seed(seed))
 

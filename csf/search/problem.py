@@ -77,14 +77,16 @@ class ThresholdProblem:
         """Settings of the base's parameters, see `settings_of`."""
         return settings_of(config.param_grid, base, config.engine, n_samples=n_samples)
 
-    def cv(self, config: SearchConfig, y: Array, *, fast: bool, random_state: Any) -> Any:
+    def cv(self, config: SearchConfig, y: Array, *, fast: bool, random_state: Any, rounds: bool = False) -> Any:
         """Splitter, or the splits."""
-        return cv_of(config.cv, y, fast=fast, random_state=random_state)
+        return cv_of(config.cv, y, fast=fast, random_state=random_state, rounds=rounds)
 
-    def studies(self, config: SearchConfig, folds: list[Fold], n_settings: int, *, fast: bool) -> list[Any]:
+    def studies(
+        self, config: SearchConfig, folds: list[Fold], n_settings: int, *, fast: bool, rounds: bool = False
+    ) -> list[Any]:
         """One study for each setting, without trials."""
         pos = bound_share(folds, on_train=config.bound_on == "train")
-        return make_studies(config, n_settings, pos=pos, fast=fast)
+        return make_studies(config, n_settings, pos=pos, fast=fast, rounds=rounds)
 
     def judge(self, config: SearchConfig) -> Judge:
         """What says what trainings come to."""
@@ -171,11 +173,13 @@ class ClassProblem:
         """Settings of the base's parameters; of boosters none."""
         return settings_of(config.param_grid, base, config.engine, multiples=CLASS_MULTIPLES)
 
-    def cv(self, config: SearchConfig, y: Array, *, fast: bool, random_state: Any) -> Any:
+    def cv(self, config: SearchConfig, y: Array, *, fast: bool, random_state: Any, rounds: bool = False) -> Any:
         """Splitter, or the splits."""
         return class_splits(y, fast=fast, random_state=random_state) if config.cv is None else config.cv
 
-    def studies(self, config: SearchConfig, folds: list[Fold], n_settings: int, *, fast: bool) -> list[Any]:
+    def studies(
+        self, config: SearchConfig, folds: list[Fold], n_settings: int, *, fast: bool, rounds: bool = False
+    ) -> list[Any]:
         """One study for each setting, without trials."""
         task = folds[0].task
         totals = np.bincount(task.codes, task.weight, self._n_classes)
