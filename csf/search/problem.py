@@ -75,19 +75,21 @@ class ThresholdProblem:
         """The user's weights, checked."""
         return check_class_weights(sample_weight, codes > 0)
 
-    def settings(self, config: SearchConfig, base: Estimator) -> list[dict[str, Any]]:
-        """Settings of the base's parameters."""
+    def settings(self, config: SearchConfig, base: Estimator, n_samples: int | None) -> list[dict[str, Any]]:
+        """Settings of the base's parameters, see `settings_of`."""
         multiples = [*MULTIPLES, *BEYOND] if self._races(config) else MULTIPLES
-        return settings_of(config.param_grid, base, config.engine, multiples=multiples)
+        return settings_of(config.param_grid, base, config.engine, multiples=multiples, n_samples=n_samples)
 
-    def cv(self, config: SearchConfig, y: Array, *, fast: bool, random_state: Any) -> Any:
+    def cv(self, config: SearchConfig, y: Array, *, fast: bool, random_state: Any, rounds: bool = False) -> Any:
         """Splitter, or the splits."""
-        return cv_of(config.cv, y, fast=fast, random_state=random_state)
+        return cv_of(config.cv, y, fast=fast, random_state=random_state, rounds=rounds)
 
-    def studies(self, config: SearchConfig, folds: list[Fold], n_settings: int, *, fast: bool) -> list[Any]:
+    def studies(
+        self, config: SearchConfig, folds: list[Fold], n_settings: int, *, fast: bool, rounds: bool = False
+    ) -> list[Any]:
         """One study for each setting, without trials."""
         pos = bound_share(folds, on_train=config.bound_on == "train")
-        return make_studies(config, n_settings, pos=pos, fast=fast)
+        return make_studies(config, n_settings, pos=pos, fast=fast, rounds=rounds)
 
     def _races(self, config: SearchConfig) -> bool:
         """Whether settings drop out: where all begin with equal costs, and the winner is chosen by what is stable."""
@@ -99,7 +101,7 @@ class ThresholdProblem:
         """What decides which settings are trained at further costs; ``None`` for all of them."""
         if not self._races(config) or len(plan.studies) == 1:
             return None
-        return Race(plan.studies, steps_of(config.param_grid, plan.settings), store, config.aim)
+        return Race(plan.studies, steps_of(config.param_grid, plan.settings, fast=plan.fast), store, config.aim)
 
     def judge(self, config: SearchConfig) -> Judge:
         """What says what trainings come to."""
@@ -182,15 +184,17 @@ class ClassProblem:
             raise ValueError(f"sample_weight is zero for every sample of the classes {empty}; drop them, or weigh some")
         return weight
 
-    def settings(self, config: SearchConfig, base: Estimator) -> list[dict[str, Any]]:
-        """Settings of the base's parameters."""
+    def settings(self, config: SearchConfig, base: Estimator, n_samples: int | None) -> list[dict[str, Any]]:
+        """Settings of the base's parameters; of boosters none."""
         return settings_of(config.param_grid, base, config.engine, multiples=CLASS_MULTIPLES)
 
-    def cv(self, config: SearchConfig, y: Array, *, fast: bool, random_state: Any) -> Any:
+    def cv(self, config: SearchConfig, y: Array, *, fast: bool, random_state: Any, rounds: bool = False) -> Any:
         """Splitter, or the splits."""
         return class_splits(y, fast=fast, random_state=random_state) if config.cv is None else config.cv
 
-    def studies(self, config: SearchConfig, folds: list[Fold], n_settings: int, *, fast: bool) -> list[Any]:
+    def studies(
+        self, config: SearchConfig, folds: list[Fold], n_settings: int, *, fast: bool, rounds: bool = False
+    ) -> list[Any]:
         """One study for each setting, without trials."""
         task = folds[0].task
         totals = np.bincount(task.codes, task.weight, self._n_classes)

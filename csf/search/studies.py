@@ -19,10 +19,10 @@ __all__ = ["make_studies", "warn_of_trivial"]
 _WAYS_OUT = {"positive": "precision >= 0.8", "negative": "recall >= 0.8"}
 
 
-def make_studies(config: SearchConfig, n_settings: int, *, pos: float, fast: bool) -> list[Study]:
+def make_studies(config: SearchConfig, n_settings: int, *, pos: float, fast: bool, rounds: bool = False) -> list[Study]:
     """One study for each setting, without trials."""
     warn_of_trivial(config.aim, pos)
-    strategy = strategy_of(config.strategy, fast=fast)
+    strategy = strategy_of(config.strategy, fast=fast, rounds=rounds)
     # The gain rule compares with equal costs, so these have to be among the trials.
     strategy = strategy if config.min_gain is None else NeutralFirst(strategy)
     options = {"pos": pos, "n_trials": config.n_trials, "tol": config.tol, "bound": config.bound}
