@@ -47,14 +47,14 @@ CLASS_MULTIPLES = [1.0, 16.0, 1 / 16]
 # Shares of a booster's own rounds; those of fewer are read off the trainings of its own.
 ROUNDS = [1.0, 0.5, 0.25]
 # Folds, and their repeats where the rarest class has fewer samples than this.
-_FOLDS, _REPEATS, _FEW = 5, 3, 1000
+_FOLDS, _REPEATS, _FEW = 5, 3, 500
 # More samples than this are trained on once in each fold, where trainings are not cheap.
 _MANY = 20_000
 # Rungs of the ladder for bases without a fast solver. Costs hardly turn what flexible models learn: there they have to
 # gain a standard deviation over equal ones.
 _RUNGS, _MARGIN = 3, 1.0
-# Where rounds of boosters are chosen, costs of flexible models are left alone, and one repeat less keeps the price below
-# two of what a cross-validated threshold costs.
+# Where rounds of boosters are chosen, costs of flexible models are left alone, and one repeat less keeps the price
+# below two times that of a cross-validated threshold.
 _RUNGS_OF_ROUNDS, _REPEATS_OF_ROUNDS = 1, 2
 
 
@@ -227,9 +227,7 @@ def margin_of(threshold: str | None, *, fast: bool) -> float | None:
     return 0.0 if fast else _MARGIN
 
 
-def cv_of(
-    cv: Any, y: Array, *, fast: bool, random_state: np.random.RandomState | None, rounds: bool = False
-) -> Any:
+def cv_of(cv: Any, y: Array, *, fast: bool, random_state: np.random.RandomState | None, rounds: bool = False) -> Any:
     """The ``cv`` of a search, or what `open_cv` chooses where it was given none."""
     return open_cv(y, fast=fast, random_state=random_state, rounds=rounds) if cv is None else cv
 
@@ -258,7 +256,7 @@ def open_cv(
     Returns
     -------
     RepeatedStratifiedKFold
-        Five folds, fewer where a class has fewer samples. Three repeats where the rarest class has less than 1000
+        Five folds, fewer where a class has fewer samples. Three repeats where the rarest class has less than 500
         samples, as with few positives one partition says little; only where trainings are cheap if there are more than
         20 000 samples. Two where numbers of rounds are chosen.
 

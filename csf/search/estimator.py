@@ -82,8 +82,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     param_grid : dict, list of dict, "auto" or None, default="auto"
         Parameters of the base to search together with the costs, e.g. ``{"C": [0.1, 1, 10]}``. ``"auto"`` searches the
         C of `LinearSVC` and `LogisticRegression` (in pipelines and OneVsRestClassifier too) over multiples of the
-        base's own, and nothing of other bases; ``None`` keeps the base as it is. With a ladder and ``threshold="stable"``
-        settings race, see Notes.
+        base's own, and nothing of other bases; ``None`` keeps the base as it is. Settings race, see Notes.
     constraint : str or Constraint, default=None
         What the classifier must satisfy, e.g. ``"precision >= 0.8, fpr <= 0.01"``: on the held-out predictions, and so
         on new data about every second time.
@@ -102,7 +101,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     cv : int, float, splitter, iterable, "prefit" or None, default=None
         Stratified folds, a held-out share in (0, 1), a splitter, or the splits. Predictions of all folds are pooled
         before the metric is computed. ``None`` means 5 shuffled folds, three times over where the rarest class has less
-        than 1000 samples (beyond 20 000 samples only for bases with a fast solver). ``"prefit"`` takes the base as it
+        than 500 samples (beyond 20 000 samples only for bases with a fast solver). ``"prefit"`` takes the base as it
         is and only tunes the threshold on the data.
     refit : bool, default=True
         Train the winner on all data; needed to predict.

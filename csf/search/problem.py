@@ -16,7 +16,16 @@ from csf.samples.labels import read_classes, read_labels
 from csf.scores.responses import PROBABILITIES_FIRST, response_method
 from csf.search.class_judge import ClassJudge
 from csf.search.class_outcome import ClassOutcome, conclude_classes
-from csf.search.defaults import BEYOND, CLASS_MULTIPLES, MULTIPLES, class_splits, cv_of, margin_of, settings_of, steps_of
+from csf.search.defaults import (
+    BEYOND,
+    CLASS_MULTIPLES,
+    MULTIPLES,
+    class_splits,
+    cv_of,
+    margin_of,
+    settings_of,
+    steps_of,
+)
 from csf.search.fold_training import FoldResult
 from csf.search.outcome import SearchOutcome, conclude
 from csf.search.pooling import ThresholdJudge, warn_of_one_side

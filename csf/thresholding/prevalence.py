@@ -169,7 +169,9 @@ def estimate_prevalence(
         return Prevalence(share, _interval_of_new(proba, pos, share, weight, z), confidence)
     is_pos, own = _known(known)
     _warn_of_calibration(is_pos, own)
-    value, interval = _between(*(_posterior(each, pos, share) for each in (proba, own[is_pos], own[~is_pos])), weight, z)
+    value, interval = _between(
+        *(_posterior(each, pos, share) for each in (proba, own[is_pos], own[~is_pos])), weight, z
+    )
     return Prevalence(value, interval, confidence)
 
 
@@ -190,7 +192,9 @@ def _known(known: tuple[ArrayLike, ArrayLike]) -> tuple[BoolArray, Array]:
         raise ValueError(f"known must hold a label, 0 or 1, for each of {own.size} probabilities; write y == positive")
     is_pos = y > 0.0
     if min(is_pos.sum(), (~is_pos).sum()) < 2:
-        raise ValueError(f"known must hold two samples of each class at least, got {is_pos.sum()} positives of {y.size}")
+        raise ValueError(
+            f"known must hold two samples of each class at least, got {is_pos.sum()} positives of {y.size}"
+        )
     return is_pos, own
 
 

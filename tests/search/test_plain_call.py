@@ -257,7 +257,11 @@ def test_boosters_are_trained_once_a_fold_for_all_numbers_of_rounds(base, monkey
 
 @pytest.mark.parametrize(
     ("options", "n_trials", "n_splits"),
-    [({"strategy": Ladder(2)}, 6, 10), ({"param_grid": None}, 3, 15), ({"engine": "generic", "cv": 2}, 3, 2)],
+    [
+        ({"strategy": Ladder(2), "threshold": "tune"}, 6, 10),
+        ({"param_grid": None}, 3, 15),
+        ({"engine": "generic", "cv": 2}, 3, 2),
+    ],
     ids=str,
 )
 def test_costs_of_boosters_are_searched_where_they_are_asked_for(options, n_trials, n_splits):

@@ -121,10 +121,9 @@ def test_the_table_tells_what_dropped_out(search):
 def test_a_race_goes_on_after_a_pause_as_without_it(search, tmp_path):
     for n in (1, 4, search.n_trials_ - 2):
         file = tmp_path / f"{n}.json"
-        seen = []
-        stop = [lambda study, trial: seen.append(trial) or len(seen) == n]
+        left = iter([False] * (n - 1) + [True])
         options = {"random_state": 0, "cv": 3, "checkpoint": file}
-        CostSearch(LogisticRegression(), callbacks=stop, **options).fit(X, Y)
+        CostSearch(LogisticRegression(), callbacks=[lambda study, trial, left=left: next(left)], **options).fit(X, Y)
         resumed = CostSearch(LogisticRegression(), **options).fit(X, Y)
         assert resumed.trials_ == search.trials_
         assert resumed.best_threshold_ == search.best_threshold_
