@@ -80,8 +80,8 @@ def test_without_the_engine_trainings_are_not_cheap():
         ((80, 20), False, 15),
         ((20_000, 20), False, 5),
         ((20_000, 20), True, 15),
-        ((2000, 999), True, 15),
-        ((2000, 1000), True, 5),
+        ((2000, 499), True, 15),
+        ((2000, 500), True, 5),
         ((9, 5), True, 15),
     ],
 )
