@@ -20,12 +20,29 @@ from csf.report.page import check_page, templates
 from csf.report.search import _estimates
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_page_holds_all_that_it_shows_and_loads_nothing(kind, tmp_path):
+def write(kind, path):
+    """All that a page can hold."""
     search, X, y = fitted(kind)
-    path = tmp_path / "report.html"
     search.report(path, X, y, rivals={EVIL: y}, title=EVIL, facts={"Data": f'"{EVIL}".csv'})
-    text, words, reader = page_of(path)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """Function that gives the page of a kind of search, written once."""
+    folder = tmp_path_factory.mktemp("pages")
+
+    def path_of(kind):
+        path = folder / f"{kind}.html"
+        if not path.exists():
+            write(kind, path)
+        return path
+
+    return path_of
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_page_holds_all_that_it_shows_and_loads_nothing(kind, written):
+    text, words, reader = page_of(written(kind))
     assert len(text) < 3_000_000
     assert (reader.loaded, reader.handlers, reader.scripts) == ([], [], 1)
     assert len(set(reader.ids)) == len(reader.ids)
@@ -36,13 +53,9 @@ def test_a_page_holds_all_that_it_shows_and_loads_nothing(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_same_search_writes_the_same_page(kind, tmp_path):
-    search, X, y = fitted(kind)
-    pages = []
-    for name in ("a.html", "b.html"):
-        search.report(tmp_path / name, X, y)
-        pages.append((tmp_path / name).read_bytes())
-    assert pages[0] == pages[1]
+def test_the_same_search_writes_the_same_page(kind, written, tmp_path):
+    write(kind, tmp_path / "again.html")
+    assert (tmp_path / "again.html").read_bytes() == written(kind).read_bytes()
 
 
 def test_the_winner_is_told_with_its_numbers(tmp_path):
