@@ -165,7 +165,7 @@ def _add_problem_options(command):
         "--threshold",
         **_one_of(("stable", "tune", "none")),
         default=SearchConfig.threshold,
-        help="cut of the score: mean of the best ones of bootstrap draws, the best one, or the base's own (stable)",
+        help="threshold: mean of the best ones of bootstrap draws, the best one, or the base's own (stable)",
     )
     group.add_argument(
         "--cv",

@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"[+-]?[$€£]? ?[+-]?(\d[\d,.' ]*|\.\d+)(e[+-]?\d+)? ?[%$
 
 
 def warn_of_columns(frame: Any, categorical: Sequence[str]) -> None:
-    """Warn of dates and numbers that are texts, of names and keys, and of columns that say nothing."""
+    """Warn of dates and numbers that are texts, of names and keys, and of columns without information."""
     for name in categorical:
         said = _suspicion(frame[name].dropna().astype(str), frame.shape[0])
         if said:
@@ -29,7 +29,7 @@ def warn_of_columns(frame: Any, categorical: Sequence[str]) -> None:
     same = [name for name in frame.columns if frame[name].nunique(dropna=False) <= 1] if frame.shape[0] > 1 else []
     if same:
         tell = "holds" if len(same) == 1 else "hold"
-        warn(f"{listed(same)} {tell} the same in every row, which says nothing; leave it out with --drop")
+        warn(f"{listed(same)} {tell} the same in every row, which carries no information; leave it out with --drop")
 
 
 def _suspicion(texts, n_rows):
