@@ -1,4 +1,4 @@
-"""What a fitted search tells: attributes set by name in one place, from one outcome."""
+"""What a fitted search publishes: attributes set by name in one place, from one outcome."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class FittedSearch(ReportMixin, AssessedMixin):
         pos : float or array-like of shape (n_classes,)
             Share of positives where it is to be used, in (0, 1), known or estimated by
             `csf.thresholding.estimate_prevalence`; of several classes the share of each, in the order of ``classes_``:
-            ``rule_`` is then tuned anew.
+            ``rule_`` is then tuned again.
 
         Returns
         -------
@@ -136,7 +136,7 @@ class FittedSearch(ReportMixin, AssessedMixin):
         return moved
 
     def held_out_curve(self) -> ThresholdCurve:
-        """All cuts of the winner's held-out scores, those that ``best_threshold_`` was chosen among.
+        """All thresholds on the winner's held-out scores, those that ``best_threshold_`` was chosen among.
 
         Returns
         -------

@@ -32,7 +32,7 @@ _LARGEST_STAKE = 0.95
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What the calibration samples say of a constraint.
+    """What the calibration samples show about a constraint.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Guarantee:
         if self.holds:
             return f"{self.constraint} holds with confidence {self.confidence:g} ({known}, p = {self.error:.2g})"
         way = (
-            "the held-out scores say that no threshold reaches the level, however many samples there are: loosen the "
+            "the held-out scores show that no threshold reaches the level, however many samples there are: loosen the "
             "constraint, or improve the base"
             if self.needed is None
             else f"about {self.needed} positives would be needed to show it"
@@ -163,7 +163,7 @@ def violation_probability(
     In [0, 1]: if the constraint is violated, it is at most p with probability p. 1 where nothing is counted. Truth and
     prediction are those of samples that neither the classifier nor the threshold was chosen on. Of several demands the
     largest p-value counts: all have to hold. Weights are >= 0; ``known`` is what was known of them before (``None``:
-    what these samples say, counted or not).
+    what these samples show, counted or not).
 
     A rate is a share of ones among the samples that it counts (precision: true positives among those predicted
     positive), so its tail is binomial and exact. It stays so where the ones weigh the same and the zeros do: the level
