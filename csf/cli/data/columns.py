@@ -46,7 +46,7 @@ def _suspicion(texts, n_rows):
     if len(known) > _MANY and len(numbers) >= 0.5 * len(known):
         odd = next(text for text in known if not is_numeral(text))
         return (
-            f"looks like numbers, but {odd!r} is none, and each of the {len(known)} texts becomes a category; mend "
+            f"looks like numbers, but {odd!r} is none, and each of the {len(known)} texts becomes a category; correct "
             "such entries (missing ones are empty or ?, points are decimal), or leave it out with"
         )
     if len(known) > max(_MANY, n_rows / 2):
