@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from csf.cli.rivals import POOLED
 from csf.report.facts import other_costs
-from csf.report.held_out import Judged, judge, judge_classes, one_problem
+from csf.report.held_out import Judged
 
 if TYPE_CHECKING:
-    from csf._common.typing import Array
-    from csf.cli.problem import Part, Problem
     from csf.search import CostSearch
 
-__all__ = ["OWN", "held_out_intervals", "verdict"]
+__all__ = ["OWN", "verdict"]
 
 # Name of the search among what is compared.
 OWN = "csf"
-
-
-def held_out_intervals(problem: Problem, search: CostSearch, test: Part, answers: Mapping[str, Array]) -> list[Judged]:
-    """The search and its rivals on the held-out rows, with what those rows leave open."""
-    if problem.several:
-        return judge_classes(problem.metric, search.classes_, test.y, answers, test.weight)
-    problems = one_problem(search.null_class_)
-    return judge(problem.metric, problems, test.y, answers, test.weight, problem.constraint)
 
 
 def verdict(metric_name: str, search: CostSearch, judged: list[Judged], reference: str = POOLED) -> str:

@@ -13,7 +13,7 @@ from csf._common.validation import check_count, check_fraction
 from csf.metrics import get_metric
 from csf.resampling._kernels import count_found
 from csf.resampling.draws import bootstrap_counts, draws_at_once, partition_counts
-from csf.resampling.outcomes import Judged, influence, outcomes
+from csf.resampling.outcomes import Judged, differences
 from csf.resampling.retuning import CodedRow, Retuned, class_weights, draw_weights, retune, retune_all
 from csf.resampling.shares import shares
 from csf.resampling.units import Units, units_of
@@ -287,11 +287,9 @@ def _contenders(store: ScoreStore, metric: Metric, keep: Collection[TrialKey]) -
     # Where a constraint decides, thresholds move by more than decisions at fixed ones can tell.
     if len(rows) <= _FEW or metric.constraint is not None:
         return rows
-    moves = [influence(metric, outcomes(store, row), store.copies) for row in rows]
-    value, kept = np.array([row.value for row in rows]), np.zeros(len(rows), dtype=bool)
-    for among in (np.ones(len(rows), dtype=bool), np.array([row.neutral for row in rows])):
-        if among.any():
-            best = np.flatnonzero(among)[value[among].argmax()]
-            spread = np.sqrt([store.copies @ (move - moves[best]) ** 2 for move in moves])
-            kept |= among & (value[best] - value <= _HOPELESS * spread + 1e-12)
+    value, neutral = (np.array([getattr(row, name) for row in rows]) for name in ("value", "neutral"))
+    groups = [among for among in (np.ones(len(rows), dtype=bool), neutral) if among.any()]
+    best = [np.flatnonzero(among)[value[among].argmax()] for among in groups]
+    gain, error = differences(store, metric, rows, best)
+    kept = (groups & (gain + _HOPELESS * error >= -1e-12)).any(axis=0)
     return [row for row, stays in zip(rows, kept) if stays or row.key in keep]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from csf.search.class_store import ClassStore
+from csf.thresholding.class_store import ClassStore
 from csf.search.pooling import failed_fields, pooled, times_of
 from csf.search.waves import Said
 from csf.study.classes import judged_fields

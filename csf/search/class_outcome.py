@@ -10,7 +10,7 @@ import numpy as np
 
 from csf._common.validation import check_labels, check_weights, floats
 from csf.resampling import seed_of
-from csf.search.class_choice import Candidate, ClassQuestion, choose_class
+from csf.thresholding.class_choice import Candidate, ClassQuestion, choose_class
 from csf.search.failures import nothing_worked
 from csf.search.outcome import reason_of, warn_of_open_gap
 from csf.search.results import setting_columns, split_columns, trial_columns
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from csf._common.typing import Array, Estimator
     from csf.metrics.confusion import ConfusionMetric
     from csf.samples.labels import Labels
-    from csf.search.class_store import ClassStore
+    from csf.thresholding.class_store import ClassStore
     from csf.search.config import SearchConfig
     from csf.study.classes import ClassStudy, ClassTrial
 

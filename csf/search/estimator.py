@@ -25,7 +25,7 @@ from csf.search.config import SearchConfig
 from csf.search.deadline import Deadline
 from csf.search.defaults import AUTO
 from csf.search.fitted import FittedSearch
-from csf.search.labels import LabelSearch, value_of_labels
+from csf.search.labels import LabelSearch, move_labels, value_of_labels
 from csf.search.local import LocalTrainer
 from csf.search.loop import SearchLoop
 from csf.search.plan import Plan, make_plan, open_checkpoint
@@ -82,13 +82,16 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     param_grid : dict, list of dict, "auto" or None, default="auto"
         Parameters of the base to search together with the costs, e.g. ``{"C": [0.1, 1, 10]}``. ``"auto"`` searches the
         C of `LinearSVC` and `LogisticRegression` (in pipelines and OneVsRestClassifier too) over multiples of the
-        base's own, and nothing of other bases; ``None`` keeps the base as it is.
+        base's own, and nothing of other bases; ``None`` keeps the base as it is. With a ladder and ``threshold="stable"``
+        settings race, see Notes.
     constraint : str or Constraint, default=None
         What the classifier must satisfy, e.g. ``"precision >= 0.8, fpr <= 0.01"``: on the held-out predictions, and so
         on new data about every second time.
     confidence : float, default=None
-        Probability with which the constraint shall hold on new data. A ``calibration`` share of the samples is then
-        never trained on, and decides which thresholds pass, see `csf.search.guarantee`.
+        Probability with which nothing is signed that violates the constraint on new data. A ``calibration`` share of
+        the samples is then never trained on, and decides which thresholds pass, see `csf.search.guarantee`: for one
+        search. Who tries seeds until one passes has no such promise, and where no threshold reaches the level all that
+        pass are false.
     calibration : float, default=0.3
         That share, stratified.
     threshold : {"stable", "tune", None}, default="stable"
@@ -212,7 +215,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     studies_ : list of Study
         One for each setting of ``param_grid``.
     cv_results_ : dict of ndarray
-        The trials as a table.
+        The trials as a table; ``dropped`` tells whether the setting of a trial was left behind in the race.
     n_trials_, n_splits_ : int
         Number of trials and of splits.
     refit_time_ : float
@@ -240,6 +243,12 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
 
     Notes
     -----
+    Settings of ``param_grid`` race where each of them begins with equal costs (the ladder) and the winner is to be
+    stable: those that, by their paired held-out scores and three standard errors, cannot gain 0.005 on the best one
+    are trained at no other costs, and if none can gain that on the base's own setting, it alone goes on. With
+    ``"auto"`` the values of C are tried from the base's own outwards, as long as they gain, and beyond 4^-3 and 4^3
+    times where these are best. In memory only: on clusters all settings are trained.
+
     The costs change what the base's probabilities mean. ``predict_proba`` takes them out again (odds times
     ``c_fp / c_fn``). It is not thresholded at ``best_threshold_``, so use ``predict``.
 
@@ -475,6 +484,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
             deadline=deadline,
             # Multiples of its own C decide nothing about whether a base can be trained.
             n_settings=1 if config.param_grid == AUTO else None,
+            race=problem.race(config, plan, trainer.store),
         )
         stopped = loop.run()
         found = problem.conclude(config, plan, loop.store, stopped)
@@ -578,6 +588,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         if isinstance(self._outcome, ClassOutcome):
             return self._outcome.value_of(y, predicted, self.classes_, sample_weight)
         return super()._value(y, predicted, sample_weight)
+
+    def _move_labels(self, shares: Any) -> None:
+        move_labels(self, shares)
 
     def _errors(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> ErrorProfile:
         return ErrorProfile.from_classes(y, predicted, null_class=self.null_class_, sample_weight=sample_weight)

@@ -95,7 +95,8 @@ class SearchOutcome:
     @cached_property
     def table(self) -> dict[str, Array]:
         """See `cv_results`."""
-        return cv_results(self.trials, self.settings, self.n_splits)
+        dropped = np.array([self.studies[trial.setting].dropped for trial in self.trials])
+        return cv_results(self.trials, self.settings, self.n_splits) | {"dropped": dropped}
 
     def published(self) -> dict[str, Any]:
         """Attributes of the fitted search."""

@@ -18,7 +18,7 @@ from csf.metrics import get_constraint, get_metric
 from csf.samples.folds import make_folds
 from csf.samples.splits import resolve_splits
 from csf.search.checkpoint import Checkpoint
-from csf.search.defaults import has_fast_solver, split_seed
+from csf.search.defaults import are_rounds, has_fast_solver, split_seed
 from csf.strategies import get_strategy
 from csf.trainers import make_trainers, seeded
 
@@ -76,14 +76,16 @@ def make_plan(
     random_state = None if config.random_state is None else check_random_state(config.random_state)
     base = seeded(config.base, random_state)
     check_class_weight(base, task.user_labels.classes.size, alike=task.n_alike is not None)
-    settings = problem.settings(config, base)
+    # Arguments of fit may stop boosters early, or keep the steps of a pipeline together.
+    settings = problem.settings(config, base, None if task.fit_params else task.n_samples)
     bases = [with_setting(base, setting) for setting in settings]
     y = task.strata
     fast = has_fast_solver(base, config.engine)
-    cv = problem.cv(config, y, fast=fast, random_state=random_state)
+    rounds = are_rounds(settings, config.param_grid, fast=fast)
+    cv = problem.cv(config, y, fast=fast, rounds=rounds, random_state=random_state)
     splits = resolve_splits(cv, task.X, y, random_state=split_seed(random_state), split_params=split_params)
     folds = make_folds(task, splits)
-    studies = problem.studies(config, folds, len(settings), fast=fast)
+    studies = problem.studies(config, folds, len(settings), fast=fast, rounds=rounds)
     channel = WEIGHTINGS[config.weighting](
         base, sample_weight_name=config.sample_weight_name, weighted=task.weight is not None
     )

@@ -16,12 +16,14 @@ from csf.samples.labels import read_classes, read_labels
 from csf.scores.responses import PROBABILITIES_FIRST, response_method
 from csf.search.class_judge import ClassJudge
 from csf.search.class_outcome import ClassOutcome, conclude_classes
-from csf.search.defaults import CLASS_MULTIPLES, class_splits, cv_of, margin_of, settings_of
+from csf.search.defaults import BEYOND, CLASS_MULTIPLES, MULTIPLES, class_splits, cv_of, margin_of, settings_of, steps_of
 from csf.search.fold_training import FoldResult
 from csf.search.outcome import SearchOutcome, conclude
 from csf.search.pooling import ThresholdJudge, warn_of_one_side
 from csf.search.prefit import judge_prefit
+from csf.search.race import Race
 from csf.search.studies import make_studies
+from csf.strategies import Ladder, NeutralFirst, get_strategy
 from csf.study.classes import ClassStudy
 from csf.thresholding.class_rule import RuleOfClasses, aligned_scores, codes_of
 from csf.thresholding.rule import ThresholdRule
@@ -73,18 +75,33 @@ class ThresholdProblem:
         """The user's weights, checked."""
         return check_class_weights(sample_weight, codes > 0)
 
-    def settings(self, config: SearchConfig, base: Estimator) -> list[dict[str, Any]]:
-        """Settings of the base's parameters."""
-        return settings_of(config.param_grid, base, config.engine)
+    def settings(self, config: SearchConfig, base: Estimator, n_samples: int | None) -> list[dict[str, Any]]:
+        """Settings of the base's parameters, see `settings_of`."""
+        multiples = [*MULTIPLES, *BEYOND] if self._races(config) else MULTIPLES
+        return settings_of(config.param_grid, base, config.engine, multiples=multiples, n_samples=n_samples)
 
-    def cv(self, config: SearchConfig, y: Array, *, fast: bool, random_state: Any) -> Any:
+    def cv(self, config: SearchConfig, y: Array, *, fast: bool, random_state: Any, rounds: bool = False) -> Any:
         """Splitter, or the splits."""
-        return cv_of(config.cv, y, fast=fast, random_state=random_state)
+        return cv_of(config.cv, y, fast=fast, random_state=random_state, rounds=rounds)
 
-    def studies(self, config: SearchConfig, folds: list[Fold], n_settings: int, *, fast: bool) -> list[Any]:
+    def studies(
+        self, config: SearchConfig, folds: list[Fold], n_settings: int, *, fast: bool, rounds: bool = False
+    ) -> list[Any]:
         """One study for each setting, without trials."""
         pos = bound_share(folds, on_train=config.bound_on == "train")
-        return make_studies(config, n_settings, pos=pos, fast=fast)
+        return make_studies(config, n_settings, pos=pos, fast=fast, rounds=rounds)
+
+    def _races(self, config: SearchConfig) -> bool:
+        """Whether settings drop out: where all begin with equal costs, and the winner is chosen by what is stable."""
+        strategy = get_strategy(config.strategy)
+        first = strategy.strategy if isinstance(strategy, NeutralFirst) else strategy
+        return config.threshold == "stable" and isinstance(first, Ladder) and config.aim.constraint is None
+
+    def race(self, config: SearchConfig, plan: Planned, store: Any) -> Race | None:
+        """What decides which settings are trained at further costs; ``None`` for all of them."""
+        if not self._races(config) or len(plan.studies) == 1:
+            return None
+        return Race(plan.studies, steps_of(config.param_grid, plan.settings, fast=plan.fast), store, config.aim)
 
     def judge(self, config: SearchConfig) -> Judge:
         """What says what trainings come to."""
@@ -167,15 +184,17 @@ class ClassProblem:
             raise ValueError(f"sample_weight is zero for every sample of the classes {empty}; drop them, or weigh some")
         return weight
 
-    def settings(self, config: SearchConfig, base: Estimator) -> list[dict[str, Any]]:
-        """Settings of the base's parameters."""
+    def settings(self, config: SearchConfig, base: Estimator, n_samples: int | None) -> list[dict[str, Any]]:
+        """Settings of the base's parameters; of boosters none."""
         return settings_of(config.param_grid, base, config.engine, multiples=CLASS_MULTIPLES)
 
-    def cv(self, config: SearchConfig, y: Array, *, fast: bool, random_state: Any) -> Any:
+    def cv(self, config: SearchConfig, y: Array, *, fast: bool, random_state: Any, rounds: bool = False) -> Any:
         """Splitter, or the splits."""
         return class_splits(y, fast=fast, random_state=random_state) if config.cv is None else config.cv
 
-    def studies(self, config: SearchConfig, folds: list[Fold], n_settings: int, *, fast: bool) -> list[Any]:
+    def studies(
+        self, config: SearchConfig, folds: list[Fold], n_settings: int, *, fast: bool, rounds: bool = False
+    ) -> list[Any]:
         """One study for each setting, without trials."""
         task = folds[0].task
         totals = np.bincount(task.codes, task.weight, self._n_classes)
@@ -183,6 +202,9 @@ class ClassProblem:
         return [
             ClassStudy(self.metric, config.strategy, shares=shares, n_trials=config.n_trials) for _ in range(n_settings)
         ]
+
+    def race(self, config: SearchConfig, plan: Planned, store: Any) -> None:
+        """All settings are trained with all weights: their rules are chosen with them."""
 
     def judge(self, config: SearchConfig) -> Judge:
         """What says what trainings come to."""

@@ -18,6 +18,9 @@ T = TypeVar("T", bound=Any)
 class History(ABC, Generic[T]):
     """Trials in the order in which they were asked for, and why no more are."""
 
+    # Whether a race between settings leaves it out.
+    dropped = False
+
     def __init__(self) -> None:
         self.trials: list[T] = []
         self.stop_reason: str | None = None

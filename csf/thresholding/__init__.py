@@ -7,7 +7,7 @@ from csf.thresholding.linear_rule import LinearRule
 from csf.thresholding.multiclass_sweep import sweep_several
 from csf.thresholding.oracle import cost_threshold, probability_curve
 from csf.thresholding.plugin import PlugInClassifier
-from csf.thresholding.prevalence import curve_at_prevalence, estimate_prevalence
+from csf.thresholding.prevalence import Prevalence, curve_at_prevalence, estimate_prevalence
 
 __all__ = [
     "Bisection",
@@ -17,6 +17,7 @@ __all__ = [
     "LinearRule",
     "Mixture",
     "PlugInClassifier",
+    "Prevalence",
     "RandomizedFrankWolfePlugIn",
     "ThresholdCurve",
     "bisection",

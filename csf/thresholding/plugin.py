@@ -100,7 +100,8 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
         Metric of the pooled out-of-fold predictions by the threshold or rule. As the largest of many values on the same
         scores it is optimistic.
     corrected_score_ : float
-        Value of the metric to expect on new data, see `csf.resampling`; computed when it is first asked for.
+        Value of the metric to expect on new data, see `csf.resampling`; computed when it is first asked for. With three
+        or more classes rules are tuned on two thirds of the samples and judged on the others.
     score_interval_, threshold_interval_ : tuple of float
         90 % intervals for that value and for the best threshold.
     profile_ : ErrorProfile

@@ -26,7 +26,7 @@ from csf.scores.responses import Response, response_method
 from csf.trainers.base import Trainer, Training
 from csf.trainers.prepared import Prepared
 
-__all__ = ["LightGBMTrainer", "lightgbm_trainers"]
+__all__ = ["OTHER_NAMES", "LightGBMTrainer", "lightgbm_trainers"]
 
 # What a Dataset does not depend on. min_child_samples is not among them: features that it leaves nothing to split are
 # filtered out, and columns are drawn from those that are left.
@@ -35,7 +35,7 @@ _OF_TRAINING = (
     *("reg_alpha", "reg_lambda", "subsample", "subsample_freq", "colsample_bytree"),
 )
 # Other names of n_estimators and objective, and what stops a training before its last round.
-_OTHER_NAMES = frozenset(
+OTHER_NAMES = frozenset(
     (
         *("n_iter", "num_trees", "num_tree", "max_iter", "num_boost_round", "num_iterations", "num_iteration"),
         *("nrounds", "num_rounds", "num_round", "app", "loss", "objective_type", "application"),
@@ -103,7 +103,7 @@ class LightGBMTrainer(Trainer):
 
     def predict(self, training: Training, part: str, *, tune: bool) -> Response:
         """As the base's class answers; see `Trainer.predict`."""
-        if type(training.model) is type(self.base):
+        if hasattr(training.model, "predict_proba"):
             return super().predict(training, part, tune=tune)
         X = self.fold.X_test if part == "test" else self.fold.X_train
         raw = tune and response_method(self.base) == "decision_function"
@@ -135,7 +135,7 @@ def _serves(base: Estimator, X: Samples) -> bool:
         and (numbers or frame or sparse.issparse(X))
         and params["class_weight"] is None
         and params["objective"] in (None, "binary")
-        and _OTHER_NAMES.isdisjoint(params)
+        and OTHER_NAMES.isdisjoint(params)
     )
 
 

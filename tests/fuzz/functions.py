@@ -271,7 +271,8 @@ def call_estimate_prevalence(**params):
 
 
 def prevalence_arguments(rng):
-    return {"y_score": rng.random(30), "pos": 0.3, "tol": 1e-6, "max_iter": 100}
+    known = np.arange(40) % 2, rng.random(40)
+    return {"y_score": rng.random(30), "pos": 0.3, "known": known, "confidence": 0.8, "tol": 1e-6, "max_iter": 100}
 
 
 def gain_arguments(rng):

@@ -71,6 +71,7 @@ EXEMPT = {
     "csf.metrics.LabelMetric": RECORD,
     "csf.thresholding.LinearRule": RECORD,
     "csf.thresholding.Mixture": RECORD,
+    "csf.thresholding.Prevalence": RECORD,
     "csf.thresholding.ThresholdCurve": RECORD,
     "csf.samples.Task": RECORD,
     "csf.samples.Features": RECORD,

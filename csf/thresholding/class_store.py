@@ -6,7 +6,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from csf.thresholding._calibration import fit_class_calibrator
 from csf.thresholding.class_rule import without_weights
 
 if TYPE_CHECKING:
-    from csf.study.classes import ClassTrial
     from csf.thresholding._calibration import ClassCalibrator
 
 __all__ = ["ClassRow", "ClassStore"]
@@ -102,7 +101,7 @@ class ClassStore(EntryStore[ClassRow]):
         self.odds, self._weight_there = np.ones(n_classes), weight
 
     def hear(
-        self, key: TrialKey, trial: ClassTrial, score: Array | None, decided: IntArray, judged: IntArray | None = None
+        self, key: TrialKey, trial: Any, score: Array | None, decided: IntArray, judged: IntArray | None = None
     ) -> None:
         """Keep what a complete trial predicts."""
         assert trial.score is not None, "a complete trial has a score"

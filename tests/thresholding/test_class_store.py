@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from csf.metrics import get_confusion_metric
-from csf.search.class_store import ClassStore
+from csf.thresholding.class_store import ClassStore
 from csf.study.classes import ClassTrial
 
 RNG = np.random.default_rng(0)
