@@ -98,7 +98,7 @@ def _add_search(commands):
         action="append",
         default=[],
         metavar="CODE",
-        help="leave out a check, such as CSF001 (repeatable); the guide's page Checks tells what each one means",
+        help="leave out a check, such as CSF001 (repeatable); the guide's page Checks explains each one",
     )
     _add_shown(group, "the trials and their bounds, or the confusion matrix of several classes")
 

@@ -215,7 +215,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     studies_ : list of Study
         One for each setting of ``param_grid``.
     cv_results_ : dict of ndarray
-        The trials as a table; ``dropped`` tells whether the setting of a trial was left behind in the race.
+        The trials as a table; ``dropped`` is whether the setting of a trial was left behind in the race.
     n_trials_, n_splits_ : int
         Number of trials and of splits.
     refit_time_ : float
