@@ -23,7 +23,7 @@ WORDS = {
     r"hears?|heard|hearts?": "is given, reads; core",
     r"(?:what )?to mind": "warnings, notes",
     r"neutral": "equal (costs, weights)",
-    r"told|tells|tell apart": "given, reported, distinguished (`tell` of a study in backticks)",
+    r"told|tells|tell apart|cannot tell": "given, reported, distinguished (`tell` of a study in backticks)",
     r"(?:un)?luck(?:y|ily)?": "chance",
     r"price[sd]?|pricing": "cost, class cost",
     r"(?:false )?alarms?": "false positive",

@@ -98,7 +98,7 @@ def _add_search(commands):
         action="append",
         default=[],
         metavar="CODE",
-        help="leave out a check, such as CSF001 (repeatable); the guide's page Checks tells what each one means",
+        help="leave out a check, such as CSF001 (repeatable); the guide's page Checks explains each one",
     )
     _add_shown(group, "the trials and their bounds, or the confusion matrix of several classes")
 
@@ -175,7 +175,7 @@ def _add_problem_options(command):
         "--threshold",
         **_one_of(("stable", "tune", "none")),
         default=SearchConfig.threshold,
-        help="cut of the score: mean of the best ones of bootstrap draws, the best one, or the base's own (stable)",
+        help="threshold: mean of the best ones of bootstrap draws, the best one, or the base's own (stable)",
     )
     group.add_argument(
         "--cv",

@@ -51,7 +51,7 @@ def _words_of_classes(search: CostSearch, low: float, high: float) -> str:
         return "The search helped."
     if high < 0.0:
         return "The search did not help: the base as it is does better here."
-    return "Whether the search helps, these rows cannot tell."
+    return "Whether the search helps, the held-out rows are too few to show."
 
 
 def _words(search: CostSearch, low: float, high: float) -> str:
@@ -64,4 +64,4 @@ def _words(search: CostSearch, low: float, high: float) -> str:
         return f"The search chose {ratio}, and they helped."
     if high < 0.0:
         return f"The search chose {ratio}, and they did not help: without them it is better here."
-    return f"The search chose {ratio}; whether they help, these rows cannot tell."
+    return f"The search chose {ratio}; whether they help, the held-out rows are too few to show."

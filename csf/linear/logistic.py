@@ -74,7 +74,7 @@ class Logistic:
     by Newton's method. With few features the second derivatives of both classes are kept as long as steps with them
     pay, from one problem to the next. A start moves the constant by the logarithm of the ratio of the costs, and the
     rest along a line or a parabola through earlier solutions. With many features the equations are solved by conjugate
-    gradients. The gap is that of the dual variables :math:`c_i \sigma(-y_i \langle w, x_i \rangle)`, evened over the
+    gradients. The gap is that of the dual variables :math:`c_i \sigma(-y_i \langle w, x_i \rangle)`, averaged over the
     classes where the constant feature is free [1]_.
 
     References
@@ -129,7 +129,7 @@ class Logistic:
         Returns
         -------
         Solution
-            The solution; its gap tells whether ``tol`` was reached. Steps that are lost in rounding end the search.
+            The solution; its gap shows whether ``tol`` was reached. Steps that are lost in rounding end the search.
 
         Raises
         ------

@@ -264,7 +264,7 @@ class Rows:
         Returns
         -------
         Block
-            The copy; it numbers the columns that it uses anew.
+            The copy; it numbers the columns that it uses from 0.
         """
         if not self.is_sparse:
             part = np.full((places.shape[0], self.n_coefficients), self.constant)

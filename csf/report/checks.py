@@ -96,7 +96,7 @@ def check_codes(codes: Collection[str]) -> None:
 
 
 def findings(search: Any, held: HeldOut | None = None, mute: Collection[str] = ()) -> list[Finding]:
-    """What the checks of a fitted search say, the gravest first.
+    """Results of the checks of a fitted search, the most serious first.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def _failures(search, held):
     return f"{len(errors)} of {search.n_trials_} trials failed and were left out: {causes}." if errors else None
 
 
-@check("CSF014", "search cut short", several=True)
+@check("CSF014", "search ended early", several=True)
 def _stopped(search, held):
     if not search.stop_reason_.startswith(("interrupted", "the time limit")):
         return None
@@ -198,7 +198,7 @@ def _infinite(search, held):
     if threshold is None or not np.isinf(threshold):
         return None
     what = "nothing" if threshold > 0 else "everything"
-    return f"The best threshold predicts {what} positive: the score says too little. Look at features and base."
+    return f"The best threshold predicts {what} positive: the score separates little. Look at features and base."
 
 
 @check("CSF013", "training not converged", several=True)
@@ -217,7 +217,7 @@ def _few(search, held):
         rare = search.classes_[counts < FEW_OF_CLASS].tolist()
         names = ", ".join(f"“{short(label, 40)}”" for label in rare[:MOST_NAMED])
         more = f" and {len(rare) - MOST_NAMED} more" if len(rare) > MOST_NAMED else ""
-        said = f"Fewer than {FEW_OF_CLASS} samples of {names}{more}: rule and value can be luck. Collect more of these."
+        said = f"Fewer than {FEW_OF_CLASS} samples of {names}{more}: rule and value are noisy. Collect more of these."
         return said if rare else None
     null = counts[search.classes_.tolist().index(search.null_class_)]
     rarest = int(min(null, counts.sum() - null))
@@ -330,13 +330,13 @@ def _is_number(value):
     return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
-@check("CSF015", "room below the upper bound")
+@check("CSF015", "gap to the upper bound")
 def _room(search, held):
     study = search.studies_[0]
     low, high = study.metric.range(study.pos)
     room = search.gap_ / (high - low)
     if room >= OPEN:
-        return f"Trials leave room of {search.gap_:.3f} below the upper bound: more of them (n_trials) may find some."
+        return f"The best value is {search.gap_:.3f} below the upper bound: more trials (n_trials) may find some of it."
     spent = "Other class weights have little left to find: look for other features, another base or its parameters."
     return spent if room <= CLOSED and search.n_splits_ else None
 

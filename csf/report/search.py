@@ -124,9 +124,9 @@ def _threshold_lead(search: FittedSearch) -> str:
     if c_fn == c_fp:
         trained = f"equal class weights ({other_costs(search)})"
     elif c_fn > c_fp:
-        trained = f"class weights {ratio} : 1 (a missed {target} costs as much as {ratio} false alarms)"
+        trained = f"class weights {ratio} : 1 (a missed {target} costs as much as {ratio} false positives)"
     else:
-        trained = f"class weights 1 : {ratio} (a false alarm costs {ratio} times as much as a missed {target})"
+        trained = f"class weights 1 : {ratio} (a false positive costs {ratio} times as much as a missed {target})"
     decides = "predicts by its own decision"
     if search.best_threshold_ is not None and search.threshold is not None:
         found = f"a class other than “{short(search.null_class_, 40)}”" if search.pos_label_ is None else target

@@ -1,4 +1,4 @@
-"""What held-out scores of many trials say besides the largest value: its optimism, its error, and other winners."""
+"""What held-out scores of many trials show besides the largest value: its optimism, its error, and other winners."""
 
 from csf.resampling.assessment import AssessedMixin, Assessment, ThresholdQuestion, assess, mean_assessment, seed_of
 from csf.resampling.outcomes import differences, standard_error

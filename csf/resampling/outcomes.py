@@ -107,7 +107,7 @@ def differences(store: ScoreStore, metric: Metric, rows: Sequence[ScoreRow], to:
     Returns
     -------
     gain, error : ndarray of shape (n_to, n_rows)
-        In units of the metric. All rows speak of the same samples, so that what is hard for both cancels out.
+        In units of the metric. All rows are about the same samples, so that what is hard for both cancels out.
     """
     moves = [influence(metric, outcomes(store, row), store.copies) for row in rows]
     value = np.array([row.value for row in rows])

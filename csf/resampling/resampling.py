@@ -135,7 +135,7 @@ class Resampling:
 
     @property
     def coded(self) -> list[CodedRow]:
-        """The rows as places on their lists of cuts, of the entries of `units`."""
+        """The rows as places on their lists of thresholds, of the entries of `units`."""
         return self._units[1]
 
     def draws(self) -> Iterator[Array]:
@@ -151,7 +151,7 @@ class Resampling:
 
     @cached_property
     def retuned(self) -> Retuned:
-        """Best cut of each row on each bootstrap draw, with its value there."""
+        """Best threshold of each row on each bootstrap draw, with its value there."""
         return retune_all(self.units, self.coded, self.metric, self.draws())
 
     @cached_property
@@ -188,7 +188,7 @@ class Resampling:
         return row.thresholds[found.cuts[alone][0, told]]
 
     def threshold_interval(self, key: TrialKey, level: float = 0.9) -> tuple[float, float]:
-        """Percentile interval of `thresholds`: where the best cut is by these data.
+        """Percentile interval of `thresholds`: where the best threshold is by these data.
 
         Parameters
         ----------

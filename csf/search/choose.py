@@ -38,7 +38,7 @@ def choose(
     """Choose among trials.
 
     The gain rule (``min_gain``) decides first whether equal costs are kept. Then the choice is by what is stable, where
-    a ``margin`` for that is given; else the best trial wins. Without a store there is nothing that luck could be
+    a ``margin`` for that is given; else the best trial wins. Without a store there is nothing that chance could be
     measured by, and the best trial wins.
     """
     best = best_trial(trials)

@@ -1,4 +1,4 @@
-"""What a search of several classes, none of which is special, found: one record from which everything is told."""
+"""What a search of several classes, none of which is special, found: one record from which everything else follows."""
 
 from __future__ import annotations
 

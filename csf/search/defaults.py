@@ -79,7 +79,7 @@ def has_fast_solver(base: Estimator, engine: str = "auto") -> bool:
     Returns
     -------
     bool
-        As far as the base alone tells.
+        As far as the base alone shows.
 
     Examples
     --------
@@ -257,7 +257,7 @@ def open_cv(
     -------
     RepeatedStratifiedKFold
         Five folds, fewer where a class has fewer samples. Three repeats where the rarest class has less than 500
-        samples, as with few positives one partition says little; only where trainings are cheap if there are more than
+        samples, as with few positives one partition is noisy; only where trainings are cheap if there are more than
         20 000 samples. Two where numbers of rounds are chosen.
 
     Raises

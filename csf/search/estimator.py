@@ -49,11 +49,11 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     """Search the class costs, and with them the threshold, that maximise a metric.
 
     Metrics such as F-beta, Jaccard or the G-mean cannot be summed over examples, so no classifier optimises them
-    directly. For each level t that such a metric can take there are class costs a(t) for which plain weighted
-    training aims at that level. ``CostSearch`` trains the base classifier at a few of these costs, chosen by a
-    strategy, tunes the threshold of each model on pooled out-of-fold scores, and trains the winner once more on
-    everything. Without further arguments it also searches the C of linear models, and repeats the folds where positives
-    are few.
+    directly. For each level t that such a metric can take there are class costs ``(c_fn, c_fp)``, of a false negative
+    and of a false positive, for which ordinary weighted training aims at that level. ``CostSearch`` trains the base
+    classifier at a few of these costs, chosen by a strategy, tunes the threshold of each model on pooled out-of-fold
+    scores, and trains the winner once more on everything. Without further arguments it also searches the C of linear
+    models, and repeats the folds where positives are few.
 
     Three and more classes that are all alike have a weight each, and a rule of their probabilities takes the place of
     the threshold; several labels a sample (``y`` of 0 and 1, a column each) have a threshold each, or share one. See
@@ -94,10 +94,11 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     calibration : float, default=0.3
         That share, stratified.
     threshold : {"stable", "tune", None}, default="stable"
-        ``"tune"`` chooses the cut of the score that maximises the metric. ``"stable"`` takes the mean of the best cuts
-        of bootstrap draws (of the shares found there: the ranking alone decides), and as the winner the trial that is
-        best on average over them (for bases without a fast solver by a standard deviation better than the best one of
-        equal costs); under a constraint it is the same as ``"tune"``. ``None`` keeps the base's own decision.
+        ``"tune"`` chooses the threshold of the score that maximises the metric. ``"stable"`` takes the mean of the best
+        thresholds on bootstrap draws (of the shares found there: the ranking alone decides), and as the winner the
+        trial that is best on average over them (for bases without a fast solver by a standard deviation better than the
+        best one of equal costs); under a constraint it is the same as ``"tune"``. ``None`` keeps the base's own
+        decision.
     cv : int, float, splitter, iterable, "prefit" or None, default=None
         Stratified folds, a held-out share in (0, 1), a splitter, or the splits. Predictions of all folds are pooled
         before the metric is computed. ``None`` means 5 shuffled folds, three times over where the rarest class has less
@@ -127,8 +128,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         Argument of the base's ``fit`` for the weights, such as ``"clf__sample_weight"``; found by itself otherwise.
     min_gain : float, default=None
         Train with equal costs first, and keep them unless the best trial gains this many standard errors more than
-        the best of equally good trials would by luck: at 1.5 they stay in 5 of 6 cases where nothing is better, however
-        many trials there are. See `csf.search.gain_rule`. ``None`` takes the best trial.
+        the best of equally good trials would by chance: at 1.5 they stay in 5 of 6 cases where nothing is better,
+        however many trials there are. See `csf.search.gain_rule`. ``None`` takes the best trial.
     bound : {"support", "diagonal", "envelope", "parambath"} or type, default="support"
         How ``upper_bound_`` is computed: from the support lines of all trials, with a margin where
         ``bound_on="validation"``; or as in the papers, without one. See `csf.bounds` for what is proven.
@@ -144,7 +145,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     random_state : int, RandomState or None, default=None
         Seed of a ``cv`` that is a float or ``None``, of the ``calibration`` share, and of every ``random_state`` that
         the base leaves unset. ``None`` draws folds and share in one fixed way (not that of seed 0), so that the same
-        call gives the same result; a base that draws random numbers itself then does so anew each time.
+        call gives the same result; a base that draws random numbers itself then does so again each time.
     verbose : int, default=0
         1 shows a progress bar.
     error_score : "raise" or nan, default=nan
@@ -164,8 +165,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     best_cost_weights_ : tuple of float
         Its costs ``(c_fn, c_fp)``.
     best_threshold_ : float
-        Predict positive when the score of ``best_estimator_`` is at least this. ``trials_`` have the cut that is best
-        on the held-out samples as they are.
+        Predict positive when the score of ``best_estimator_`` is at least this. ``trials_`` have the threshold that is
+        best on the held-out samples as they are.
     best_score_ : float
         Metric of the winner on the pooled held-out predictions; optimistic, as the largest of many.
     corrected_score_ : float
@@ -190,7 +191,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     upper_bound_, gap_ : float
         Estimate of the best value that other levels could reach with these parameters on these folds (no proof: it
         covers the best of a dense grid of levels in 19 of 20 searches, see `csf.bounds.ceiling`), and its distance from
-        the best value attained. Under a constraint both speak of classifiers that satisfy it: where none does the gap
+        the best value attained. Under a constraint both hold for classifiers that satisfy it: where none does the gap
         is NaN.
     bound_margin_ : float
         What ``upper_bound_`` holds for the noise of few positives: 2.4 k^(-1/4) standard errors after k trials; the
@@ -213,7 +214,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     studies_ : list of Study
         One for each setting of ``param_grid``.
     cv_results_ : dict of ndarray
-        The trials as a table; ``dropped`` tells whether the setting of a trial was left behind in the race.
+        The trials as a table; ``dropped`` is whether the setting of a trial was left behind in the race.
     n_trials_, n_splits_ : int
         Number of trials and of splits.
     refit_time_ : float
@@ -225,13 +226,13 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     pos_label_, null_class_ : label
         Positive class (``None`` where there are several) and the other one.
     n_features_in_, feature_names_in_ : int, ndarray of str
-        Number and names of the features, where the base tells them.
+        Number and names of the features, where the base has them.
     label_names_ : ndarray of shape (n_labels,)
         With several labels a sample: names of the columns of a frame, else their places, which ``classes_`` has.
     searches_, best_scores_ : list of CostSearch, ndarray of shape (n_labels,)
         With the mean of a metric over labels: the search of each label, and its value there. ``best_threshold_``,
         ``best_t_``, ``best_params_`` and ``best_cost_weights_`` then have an entry for each label, ``trials_`` are
-        those of all searches, and what tells more of these is asked of each.
+        those of all searches, and more about each is found in it.
 
     See Also
     --------
@@ -263,9 +264,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     of the metric at the rule's own confusion matrix [3]_, found by a damped fixed point on the held-out samples. The
     base's own decision with equal weights is kept unless another candidate gains more than half a standard deviation
     of the gain over draws of the samples (two with other weights), where rules decide about samples that they were not
-    tuned on. ``corrected_score_`` makes the choice and the rule anew on two thirds of the samples and judges the rest.
+    tuned on. ``corrected_score_`` makes the choice and the rule again on two thirds of the samples and judges the rest.
     ``upper_bound_`` is NaN: bounds of each class against the rest bound nothing here, as decisions of several classes
-    are none of the classifiers that they speak of.
+    are none of the classifiers that they hold for.
 
     With several labels a sample, ``y`` is 0 and 1 of shape (n_samples, n_labels), and the metric says how it averages.
     ``"f1_macro"``, a mean over labels (of any metric: ``"gmean_macro"``), is searched for each label by itself.
@@ -538,7 +539,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
 
     @available_if(base_has("decision_function", "predict_proba"))
     def threshold_curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ThresholdCurve:
-        """All cuts of the score that ``best_threshold_`` cuts, on new data.
+        """All thresholds on the score that ``best_threshold_`` is for, on new data.
 
         Parameters
         ----------
@@ -575,8 +576,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         ndarray of shape (n_samples, n_classes)
             Probabilities in the order of ``classes_``: those of the winner, divided by the cost that their class was
             trained with (with ``weighting="one-vs-rest"`` the odds of each problem, divided by the ratio of its own
-            costs), and scaled to sum 1. They estimate how likely each class is; ``predict`` cuts the score where the
-            metric is best, which is not where the most likely class changes.
+            costs), and scaled to sum 1. They estimate how likely each class is; ``predict`` puts its threshold where
+            the metric is best, which is not where the most likely class changes.
         """
         return self._predicting.predict_proba(X)
 

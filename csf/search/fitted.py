@@ -1,4 +1,4 @@
-"""What a fitted search tells: attributes set by name in one place, from one outcome."""
+"""What a fitted search publishes: attributes set by name in one place, from one outcome."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class FittedSearch(ReportMixin, AssessedMixin):
         pos : float, array-like of shape (n_classes,) or dict
             Share of positives where it is to be used, in (0, 1), known or estimated by
             `csf.thresholding.estimate_prevalence`; of several classes the share of each, in the order of ``classes_``
-            or as a dict by their names: ``rule_`` is then tuned anew. Of several labels a sample the share of each, in
+            or as a dict by their names: ``rule_`` is then tuned again. Of several labels a sample the share of each, in
             the order of the columns or by ``label_names_``, where each label has a search of its own.
 
         Returns
@@ -161,7 +161,7 @@ class FittedSearch(ReportMixin, AssessedMixin):
         raise ValueError(f"{type(self).__name__} has no labels")
 
     def held_out_curve(self) -> ThresholdCurve:
-        """All cuts of the winner's held-out scores, those that ``best_threshold_`` was chosen among.
+        """All thresholds on the winner's held-out scores, those that ``best_threshold_`` was chosen among.
 
         Returns
         -------

@@ -44,7 +44,7 @@ _LARGEST_STAKE = 0.95
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What the calibration samples say of a constraint.
+    """What the calibration samples show about a constraint.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Guarantee:
         Thresholds that were tested, in an order that was fixed before.
     needed : int or None
         Where none passed: calibration positives with which the first one would probably pass by the held-out scores
-        (as many as there are, where luck was against it); ``None`` where no number of them would do.
+        (as many as there are, where chance was against it); ``None`` where no number of them would do.
     """
 
     constraint: str
@@ -87,7 +87,7 @@ class Guarantee:
             return f"{self.constraint} holds with confidence {self.confidence:g} ({known}, p = {self.error:.2g})"
         if self.needed is None:
             way = (
-                "the held-out scores say that no threshold reaches the level, however many samples there are: loosen "
+                "the held-out scores show that no threshold reaches the level, however many samples there are: loosen "
                 "the constraint, or improve the base"
             )
         elif self.needed <= self.n_positives:
@@ -178,7 +178,7 @@ def violation_probability(
     In [0, 1]: if the constraint is violated, it is at most p with probability p. 1 where nothing is counted. Truth and
     prediction are those of samples that neither the classifier nor the threshold was chosen on. Of several demands the
     largest p-value counts: all have to hold. Weights are >= 0; ``known`` is what was known of them before (``None``:
-    what these samples say, counted or not).
+    what these samples show, counted or not).
 
     A rate is a share of ones among the samples that it counts (precision: true positives among those predicted
     positive), so its tail is binomial and exact. It stays so where the ones weigh the same and the zeros do: the level

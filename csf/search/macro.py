@@ -85,7 +85,7 @@ class MacroCostSearch(ReportMixin, DocLinkMixin, ClassifierMixin, MetaEstimatorM
     classes_ : ndarray of shape (n_classes,)
         Labels.
     n_features_in_, feature_names_in_ : int, ndarray of str
-        Number and names of the features, where the base tells them.
+        Number and names of the features, where the base has them.
 
     Warns
     -----

@@ -1,4 +1,4 @@
-"""What a search found, as one record from which everything is told; and the same at another share of positives."""
+"""What a search found, as one record from which everything else follows; and the same at another share of positives."""
 
 from __future__ import annotations
 

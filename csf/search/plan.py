@@ -113,7 +113,7 @@ def with_setting(base: Estimator, setting: dict[str, Any]) -> Estimator:
 def open_checkpoint(
     config: SearchConfig, bases: list[Estimator], data: tuple[Any, ...], studies: Sequence[Any]
 ) -> Checkpoint | None:
-    """The file of a search, with the trials in it told to the studies; ``None`` where none is kept.
+    """The file of a search, with the trials in it given to the studies; ``None`` where none is kept.
 
     ``data`` identifies the samples, their splits and what else trainings are given.
     """

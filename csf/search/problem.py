@@ -76,7 +76,7 @@ class Planned(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ThresholdProblem:
-    """Two classes, or several beside one that means nothing to find: their score is cut by a threshold."""
+    """Two classes, or several beside one that means nothing to find: their score has a threshold."""
 
     labels: Labels
 

@@ -47,7 +47,7 @@ class ReportMixin:
         facts : dict of str to str, default=None
             Further facts to name, such as ``{"Data": "customers.csv"}``.
         mute : collection of str, default=()
-            Codes of checks to leave out, such as ``["CSF001"]``; the guide's page "Checks" tells what each one means.
+            Codes of checks to leave out, such as ``["CSF001"]``; the guide's page "Checks" explains each one.
 
         Raises
         ------

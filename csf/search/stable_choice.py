@@ -1,4 +1,4 @@
-"""Winner and cut that would not change with a few samples: both by what bootstrap draws of the held-out ones say."""
+"""Winner and threshold that would not change with a few samples: both by bootstrap draws of the held-out ones."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _EPS = np.finfo(float).eps
 
 
 class StableChoice(NamedTuple):
-    """The trial that is best on average over draws, and the average of its best cuts.
+    """The trial that is best on average over draws, and the average of its best thresholds.
 
     Parameters
     ----------
     key : tuple of int
         Setting and number of the trial.
     threshold : float
-        Its cut.
+        Its threshold.
     profile : ErrorProfile
         Errors there, on all held-out samples.
     """
@@ -46,10 +46,11 @@ class StableChoice(NamedTuple):
 def stable_choice(
     store: ScoreStore, metric: Metric, *, among: TrialKey | None = None, margin: float = 0.0, random_state: int = 0
 ) -> StableChoice | None:
-    """Choose a trial by the mean of its best values over bootstrap draws, and cut it at the mean of its best cuts.
+    """Choose a trial by the mean of its best values over bootstrap draws, and take the mean of its best thresholds.
 
-    The largest of many values, and the cut at which it is reached, follow the noise of a few held-out positives. Draws
-    of the samples, with every trial's cut tuned again on each, say which trial is good however that noise falls.
+    The largest of many values, and the threshold at which it is reached, follow the noise of a few held-out positives.
+    Draws of the samples, with every trial's threshold tuned again on each, show which trial is good however that noise
+    falls.
 
     Parameters
     ----------
@@ -67,14 +68,14 @@ def stable_choice(
     Returns
     -------
     StableChoice or None
-        ``None`` where no draw holds both classes, and under a constraint: the mean of cuts that satisfy it on draws
-        need not do so on all samples.
+        ``None`` where no draw holds both classes, and under a constraint: the mean of thresholds that satisfy it on
+        draws need not do so on all samples.
 
     Notes
     -----
-    Cuts are averaged as the shares of samples that they find, in log-odds, and not as scores: what is found depends on
-    the ranking alone. Between two distant cuts that are equally good, their mean may be a bad one. Where it loses more
-    than a standard error of the value on all samples, the cut is the best one of these.
+    Thresholds are averaged as the shares of samples that they find, in log-odds, and not as scores: what is found
+    depends on the ranking alone. Between two distant thresholds that are equally good, their mean may be a bad one.
+    Where it loses more than a standard error of the value on all samples, the threshold is the best one of these.
 
     Examples
     --------

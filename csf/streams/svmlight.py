@@ -47,7 +47,7 @@ def iter_svmlight(
     chunk_size : int
         Rows in a chunk; the last one of a pass may be smaller.
     n_features : int
-        Number of columns; a file that is read in pieces cannot tell.
+        Number of columns; a file that is read in pieces does not show it.
     zero_based : bool, default=False
         Whether the first feature has number 0; most files begin with 1.
     passes : int, default=1

@@ -32,7 +32,7 @@ _MIX = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB], dt
 
 @dataclass(frozen=True, eq=False)
 class ClassRow:
-    """What one trial says about the held-out entries.
+    """What one trial predicts for the held-out entries.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class ClassStore(EntryStore[ClassRow]):
     def hear(
         self, key: TrialKey, trial: Any, score: Array | None, decided: IntArray, judged: IntArray | None = None
     ) -> None:
-        """Keep what a complete trial says."""
+        """Keep what a complete trial predicts."""
         assert trial.score is not None, "a complete trial has a score"
         small = np.min_scalar_type(self.n_classes - 1)
         self.put(
@@ -167,7 +167,7 @@ class ClassStore(EntryStore[ClassRow]):
 
     @cached_property
     def drawn(self) -> tuple[Units, IntArray]:
-        """What is drawn, samples of which all trials say the same as one, and the entries of these."""
+        """What is drawn, samples for which all trials predict the same as one, and the entries of these."""
         said = [self.content(row.score) if row.score is not None else row.decided.astype(np.uint64) for row in self]
         return grouped(self, [_mixed(said)])
 

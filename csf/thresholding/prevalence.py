@@ -118,7 +118,7 @@ def estimate_prevalence(
     -------
     Prevalence
         The share, a float in [0, 1], with the attribute ``interval``. Without ``known`` it is that of the largest
-        likelihood, and the interval tells how far off so few new samples may be, and nothing of the classifier.
+        likelihood, and the interval shows how far off so few new samples may be, not how far off the classifier is.
 
     Raises
     ------

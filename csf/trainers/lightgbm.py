@@ -1,8 +1,9 @@
 """LightGBM: the binned samples of a fold are made once, each training puts its own weights on them.
 
 Bins of LightGBM come from the values of the features alone, so that trainings with other weights can share them. That
-is not so for XGBoost, whose cuts are weighted quantiles, nor for scikit-learn 1.9's `HistGradientBoostingClassifier`,
-which bins by the weights too: kept bins would change their models, so both are cloned and fitted each time.
+is not so for XGBoost, whose bin edges are weighted quantiles, nor for scikit-learn 1.9's
+`HistGradientBoostingClassifier`, which bins by the weights too: kept bins would change their models, so both are cloned
+and fitted each time.
 """
 
 from __future__ import annotations

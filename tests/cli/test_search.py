@@ -454,7 +454,7 @@ def test_an_interrupted_rival_is_the_last_one(run, monkeypatch, tmp_path):
         ((1.0, 1.0), 0.1, 0.2, "Equal costs are kept; on the training rows 2 other ratios of costs were tried."),
         ((1.5, 0.5), 0.1, 0.2, "costs 3 : 1, and they helped"),
         ((0.5, 1.5), -0.2, -0.1, "costs 1 : 3, and they did not help"),
-        ((1.5, 0.5), -0.2, 0.1, "whether they help, these rows cannot tell"),
+        ((1.5, 0.5), -0.2, 0.1, "whether they help, the held-out rows are too few to show"),
     ],
 )
 def test_whether_costs_helped_is_said_in_words(costs, low, high, words):

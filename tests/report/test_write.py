@@ -65,7 +65,7 @@ def test_the_winner_is_told_with_its_numbers(tmp_path):
     assert f"{search.score(X, y):.3f}  f1, held-out" in words
     assert f"{search.best_score_:.3f}" in words
     assert "this search is ahead by" in words
-    assert "leave room for f1 up to" in words
+    assert "trials leave f1 up to" in words
     assert "at most" not in words
 
 
