@@ -25,7 +25,6 @@ from csf.metrics import confusion, rates
 from csf.resampling import Assessment
 from csf.resampling.assessment import ThresholdQuestion
 from csf.search import CostSearch
-from csf.thresholding.class_choice import Candidate, ClassQuestion
 from csf.search.class_outcome import ClassOutcome
 from csf.search.config import SearchConfig
 from csf.search.gain_rule import Choice
@@ -34,6 +33,7 @@ from csf.search.outcome import SearchOutcome
 from csf.study import Study
 from csf.study.classes import ClassStudy, ClassTrial
 from csf.thresholding._calibration import ClassCalibrator, _Sigmoid
+from csf.thresholding.class_choice import Candidate, ClassQuestion
 from csf.thresholding.class_rule import RuleOfClasses
 from csf.thresholding.linear_rule import LinearRule
 from csf.thresholding.rule import ThresholdRule

@@ -285,7 +285,9 @@ def _predictions_of_classes_are_the_estimators_own(case: _Case) -> None:
                 require(shape == own.score.shape, f"scores of {part} must be those of all classes, got shape {shape}")
                 _same(own.score, np.asarray(answer.score), f"scores of the {part} part are not the estimator's", 0.02)
             wrong = np.asarray(answer.decided) != np.asarray(own.decided)
-            require(wrong.mean() <= 0.02, f"predict and the estimator disagree on {wrong.sum()} rows of the {part} part")
+            require(
+                wrong.mean() <= 0.02, f"predict and the estimator disagree on {wrong.sum()} rows of the {part} part"
+            )
 
 
 def _estimators_are_fitted_bases(case: _Case) -> None:
@@ -315,7 +317,11 @@ def _the_same_training_gives_the_same_model(case: _Case) -> None:
     for trainer in case.trainers():
         first = scores_of(trainer, _trained(case, trainer, COSTS), "test")
         _trained(case, trainer, (1.0, 4.0))
-        _same(first, scores_of(trainer, _trained(case, trainer, COSTS), "test"), "two trainings with the same costs differ")
+        _same(
+            first,
+            scores_of(trainer, _trained(case, trainer, COSTS), "test"),
+            "two trainings with the same costs differ",
+        )
 
 
 def _nothing_given_is_changed(case: _Case) -> None:

@@ -59,7 +59,9 @@ class SeveralClasses:
         """Find the rule."""
         model.rule_, model.calibrator_, model.confusion_ = self._tuned(model, pooled)
         model.best_score_ = float(self.metric.value(model.confusion_))
-        model._keep_scores(self._store(model, pooled), ClassQuestion(self.metric, _RULE, seed_of(model.random_state), False))
+        model._keep_scores(
+            self._store(model, pooled), ClassQuestion(self.metric, _RULE, seed_of(model.random_state), False)
+        )
 
     def _store(self, model: Any, pooled: Pooled) -> ClassStore:
         """Held-out scores, and what rules decide about samples that they were not tuned on."""

@@ -92,7 +92,7 @@ class OthersScores(GenericTrainer):
 def test_trainers_that_are_wrong_about_classes_are_caught():
     with pytest.raises(AssertionError, match="_costs_reach_the_objective"):
         check_trainer(maker_of(FirstCostsAlone), GaussianNB(), n_classes=4, alike=True)
-    with pytest.raises((AssertionError, ValueError), match="_costs_reach_the_objective|scores"):
+    with pytest.raises((AssertionError, ValueError), match=r"_costs_reach_the_objective|scores"):
         check_trainer(maker_of(OthersScores), GaussianNB(), n_classes=3, alike=True)
     with pytest.raises(ValueError, match="alike=True is for three and more classes, got n_classes=2"):
         check_trainer(make_trainers, GaussianNB(), alike=True)
