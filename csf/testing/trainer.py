@@ -281,9 +281,10 @@ def _predictions_of_classes_are_the_estimators_own(case: _Case) -> None:
             assert n_alike is not None, "classes are alike"
             own, answer = respond_classes(model, X, n_alike, tune=tune), trainer.predict(training, part, tune=tune)
             if own.score is not None:
-                shape = np.shape(answer.score)
-                require(shape == own.score.shape, f"scores of {part} must be those of all classes, got shape {shape}")
-                _same(own.score, np.asarray(answer.score), f"scores of the {part} part are not the estimator's", 0.02)
+                score = np.asarray(answer.score)
+                fits = score.shape == own.score.shape
+                require(fits, f"scores of {part} must be those of all classes, got shape {score.shape}")
+                _same(own.score, score, f"scores of the {part} part are not the estimator's", 0.02)
             wrong = np.asarray(answer.decided) != np.asarray(own.decided)
             require(
                 wrong.mean() <= 0.02, f"predict and the estimator disagree on {wrong.sum()} rows of the {part} part"

@@ -169,9 +169,8 @@ def estimate_prevalence(
         return Prevalence(share, _interval_of_new(proba, pos, share, weight, z), confidence)
     is_pos, own = _known(known)
     _warn_of_calibration(is_pos, own)
-    value, interval = _between(
-        *(_posterior(each, pos, share) for each in (proba, own[is_pos], own[~is_pos])), weight, z
-    )
+    new, ones, zeros = (_posterior(each, pos, share) for each in (proba, own[is_pos], own[~is_pos]))
+    value, interval = _between(new, ones, zeros, weight, z)
     return Prevalence(value, interval, confidence)
 
 
@@ -226,7 +225,10 @@ def _interval_of_new(proba: Array, pos: float, share: float, weight: Array, z: f
         if excess(edge, side) <= 0.0:
             return float(round(edge))
         # At the end of the range even the likeliest share may be more than chance leaves room for.
-        return share if excess(share, side) > 0.0 else float(brentq(excess, edge, share, args=(side,), xtol=1e-9))
+        if excess(share, side) > 0.0:
+            return share
+        root: Any = brentq(excess, edge, share, args=(side,), xtol=1e-9)
+        return float(root)
 
     return end(_EDGE, 1.0), end(1.0 - _EDGE, -1.0)
 
