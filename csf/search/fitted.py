@@ -135,7 +135,7 @@ class FittedSearch(ReportMixin, AssessedMixin):
         """
         check_is_fitted(self, "trials_")
         names = getattr(self, "label_names_", self.classes_)
-        shares = in_order(pos, names.tolist()) if isinstance(pos, Mapping) else pos
+        shares: Any = in_order(pos, names.tolist()) if isinstance(pos, Mapping) else pos
         moved = copy.copy(self)
         for name in ("guarantee_", "held_out_", "_question", "_assessment"):
             vars(moved).pop(name, None)

@@ -159,8 +159,8 @@ def move_labels(search: Estimator, shares: Any) -> None:
     if not hasattr(search, "searches_"):
         raise ValueError(
             f"with metric={get_label_metric(search.metric).name!r} all labels share a threshold, and y has several "
-            "labels a sample, each with a share of its own; search a mean over labels, such as metric='f1_macro', where "
-            "each has its threshold"
+            "labels a sample, each with a share of its own; search a mean over labels, such as metric='f1_macro', "
+            "where each has its threshold"
         )
     new = floats(shares, "pos")
     if new.shape != (n_labels,):

@@ -34,7 +34,7 @@ def warn_of_trivial(metric: Metric, pos: float) -> None:
     answer = metric.trivial_answer(pos=pos)
     if answer is not None:
         warn(
-            f"{metric.name} is largest where every sample is predicted {answer}, whatever the base has learnt, and that "
-            f"is what a search for it finds; add a constraint that this violates, such as constraint={_WAYS_OUT[answer]!r}, or maximise a "
-            "metric that counts both errors, such as 'f1'"
+            f"{metric.name} is largest where every sample is predicted {answer}, whatever the base has learnt, and "
+            "that is what a search for it finds; add a constraint that this violates, such as "
+            f"constraint={_WAYS_OUT[answer]!r}, or maximise a metric that counts both errors, such as 'f1'"
         )

