@@ -51,7 +51,13 @@ class _Tuned:
 
 @dataclass(frozen=True)
 class TunedScorer(_Tuned):
-    """Scorer that `tuned_scorer` makes."""
+    """Scorer that `tuned_scorer` makes.
+
+    Examples
+    --------
+    >>> tuned_scorer("f1").value([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.8
+    """
 
     def __call__(self, estimator: Estimator, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Value of a fitted classifier at the threshold that is best on these samples.
@@ -72,14 +78,20 @@ class TunedScorer(_Tuned):
         float
             The value; larger is better.
         """
-        labels, _, pos_label = check_binary_target(y, self.pos_label)
+        pos_label = check_binary_target(y, self.pos_label)[2]
         score = positive_score(estimator, X, pos_label, DECISION_FIRST)
         return self.value(np.asarray(y), score, sample_weight)
 
 
 @dataclass(frozen=True)
 class EvalMetric(_Tuned):
-    """Evaluation function that `lightgbm_metric` and `xgboost_metric` make."""
+    """Evaluation function that `lightgbm_metric` and `xgboost_metric` make.
+
+    Examples
+    --------
+    >>> lightgbm_metric("gmean").__name__
+    'tuned_gmean'
+    """
 
     says_larger: bool = True
 
@@ -108,7 +120,7 @@ class EvalMetric(_Tuned):
         whole = hasattr(second, "get_label")
         y, score = (second.get_label(), first) if whole else (first, second)
         weight = second.get_weight() if whole else sample_weight
-        value = self.value(y, score, None if weight is None or not len(weight) else weight)
+        value = self.value(y, score, None if weight is None or np.size(weight) == 0 else weight)
         if self.says_larger:
             return self.__name__, value, True
         return (self.__name__, value) if whole else value
@@ -191,8 +203,8 @@ def xgboost_metric(metric: str | Metric = "f1", constraint: str | Constraint | N
     -------
     EvalMetric
         For ``xgboost.train(custom_metric=..., maximize=True)`` and ``XGBClassifier(eval_metric=...)`` with the callback
-        ``xgboost.callback.EarlyStopping(rounds=10, maximize=True)``: without ``maximize`` XGBoost looks for the smallest
-        value. Labels are 0 and 1.
+        ``xgboost.callback.EarlyStopping(rounds=10, maximize=True)``: without ``maximize`` XGBoost looks for the
+        smallest value. Labels are 0 and 1.
 
     Examples
     --------

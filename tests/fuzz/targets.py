@@ -100,7 +100,7 @@ EXEMPT = {
     "csf.structural.StructuralLoss": BASE,
     "csf.thresholding.EvalMetric": RECORD,
     "csf.thresholding.TunedScorer": RECORD,
-    "csf.thresholding.tuned_scorer": "the same as lightgbm_metric on the scores of a classifier; its own tests give it bad ones",
+    "csf.thresholding.tuned_scorer": "lightgbm_metric of the scores of a classifier",
     "csf.thresholding.xgboost_metric": "lightgbm_metric in another form",
     "csf.report.Finding": RECORD,
     "csf.report.findings": "takes a fitted search; its own tests give it bad codes",
