@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import sklearn
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from sklearn.tree._tree import Tree
 
 from csf import metrics, strategies
 from csf._common.files import replaced
+from csf._common.sklearn import tree_type
 from csf._common.typing import Array, PathLike
 from csf._common.version import __version__
 from csf._common.warn import warn
@@ -98,7 +98,7 @@ class PlainTree:
         )
         if not sound:
             raise ValueError(_UNSOUND)
-        tree = Tree(self.n_features, n_classes, self.n_outputs)
+        tree = tree_type()(self.n_features, n_classes, self.n_outputs)
         tree.__setstate__(self.state)  # which checks the kinds and shapes of the arrays
         return tree
 
@@ -122,11 +122,11 @@ def _depth(left: Array, right: Array) -> int:
 
 def _with_plain_trees(search: CostSearch) -> CostSearch:
     """A copy whose compiled trees are their arrays, where there are some."""
-    if not any(isinstance(getattr(part, "__dict__", {}).get("tree_"), Tree) for part in _parts_of(search)):
+    if not any(isinstance(getattr(part, "__dict__", {}).get("tree_"), tree_type()) for part in _parts_of(search)):
         return search
     search = copy.deepcopy(search)
     for part in _parts_of(search):
-        if isinstance(tree := getattr(part, "__dict__", {}).get("tree_"), Tree):
+        if isinstance(tree := getattr(part, "__dict__", {}).get("tree_"), tree_type()):
             arguments, state = tree.__reduce__()[1:]  # pyright: ignore[reportAssignmentType]
             part.tree_ = PlainTree(*arguments, state)  # pyright: ignore[reportCallIssue, reportArgumentType]
     return search

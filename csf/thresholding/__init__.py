@@ -8,11 +8,13 @@ from csf.thresholding.multiclass_sweep import sweep_several
 from csf.thresholding.oracle import cost_threshold, probability_curve
 from csf.thresholding.plugin import PlugInClassifier
 from csf.thresholding.prevalence import Prevalence, curve_at_prevalence, estimate_prevalence
+from csf.thresholding.tuned import EvalMetric, TunedScorer, lightgbm_metric, tuned_scorer, xgboost_metric
 
 __all__ = [
     "Bisection",
     "BisectionPlugIn",
     "Cut",
+    "EvalMetric",
     "FrankWolfePlugIn",
     "LinearRule",
     "Mixture",
@@ -20,13 +22,17 @@ __all__ = [
     "Prevalence",
     "RandomizedFrankWolfePlugIn",
     "ThresholdCurve",
+    "TunedScorer",
     "bisection",
     "cost_threshold",
     "curve_at_prevalence",
     "estimate_prevalence",
     "frank_wolfe",
+    "lightgbm_metric",
     "probability_curve",
     "sweep",
     "sweep_several",
     "threshold_curve",
+    "tuned_scorer",
+    "xgboost_metric",
 ]
