@@ -48,8 +48,8 @@ _MANY = 20_000
 # Rungs of the ladder for bases without a fast solver. Costs hardly turn what flexible models learn: there they have to
 # gain a standard deviation over equal ones.
 _RUNGS, _MARGIN = 3, 1.0
-# Where rounds of boosters are chosen, costs of flexible models are left alone, and one repeat less keeps the price below
-# two of what a cross-validated threshold costs.
+# Where rounds of boosters are searched, costs of these flexible models are left alone. With one repeat less the price
+# stays below twice that of a cross-validated threshold.
 _RUNGS_OF_ROUNDS, _REPEATS_OF_ROUNDS = 1, 2
 
 
@@ -181,9 +181,7 @@ def margin_of(threshold: str | None, *, fast: bool) -> float | None:
     return 0.0 if fast else _MARGIN
 
 
-def cv_of(
-    cv: Any, y: Array, *, fast: bool, random_state: np.random.RandomState | None, rounds: bool = False
-) -> Any:
+def cv_of(cv: Any, y: Array, *, fast: bool, random_state: np.random.RandomState | None, rounds: bool = False) -> Any:
     """The ``cv`` of a search, or what `open_cv` chooses where it was given none."""
     return open_cv(y, fast=fast, random_state=random_state, rounds=rounds) if cv is None else cv
 

@@ -25,12 +25,13 @@ from csf.search.config import SearchConfig
 from csf.search.deadline import Deadline
 from csf.search.defaults import AUTO
 from csf.search.fitted import FittedSearch
+from csf.search.fold_mean import fold_mean
 from csf.search.labels import LabelSearch, value_of_labels
 from csf.search.local import LocalTrainer
 from csf.search.loop import SearchLoop
 from csf.search.plan import Plan, make_plan, open_checkpoint
 from csf.search.prefit import is_prefit
-from csf.search.problem import Problem, read_problem, serves_classes
+from csf.search.problem import Problem, ThresholdProblem, read_problem, serves_classes
 from csf.thresholding.classifier import ThresholdClassifier, base_has
 from csf.trainers import Prepared
 
@@ -101,8 +102,10 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         before the metric is computed. ``None`` means 5 shuffled folds, three times over where the rarest class has less
         than 1000 samples (beyond 20 000 samples only for bases with a fast solver). ``"prefit"`` takes the base as it
         is and only tunes the threshold on the data.
-    refit : bool, default=True
-        Train the winner on all data; needed to predict.
+    refit : bool or "folds", default=True
+        Train the winner on all data; needed to predict. ``"folds"`` trains it on each fold once more instead (two
+        classes, bases with ``predict_proba``): the mean of these models predicts, with the threshold that is best for
+        its own out-of-fold means, and predicting takes as many times as long as there are folds.
     n_jobs : int, default=None
         Workers for folds and proposals (-1: all cores); the result does not depend on it.
     engine : {"auto", "generic", "liblinear"}, default="auto"
@@ -184,7 +187,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     best_index_ : int
         Place of the winner in ``trials_`` and ``cv_results_``.
     best_estimator_ : estimator
-        The winner, trained on all data (coded 0 and 1); absent with ``refit=False``.
+        The winner, trained on all data (coded 0 and 1); absent with ``refit=False``. With ``refit="folds"`` a
+        `sklearn.ensemble.VotingClassifier` of the models of all folds.
     upper_bound_, gap_ : float
         Estimate of the best value that other levels could reach with these parameters on these folds (no proof: it
         covers the best of a dense grid of levels in 19 of 20 searches, see `csf.bounds.ceiling`), and its distance from
@@ -316,7 +320,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         calibration: float = SearchConfig.calibration,
         threshold: Literal["stable", "tune"] | None = SearchConfig.threshold,
         cv: Any = SearchConfig.cv,
-        refit: bool = SearchConfig.refit,
+        refit: bool | Literal["folds"] = SearchConfig.refit,
         n_jobs: int | None = SearchConfig.n_jobs,
         engine: Literal["auto", "generic", "liblinear"] = SearchConfig.engine,
         pos_label: Label = SearchConfig.pos_label,
@@ -477,6 +481,11 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         )
         stopped = loop.run()
         found = problem.conclude(config, plan, loop.store, stopped)
+        if config.averages_folds:
+            del loop, trainer
+            result = _averaged(plan, problem, found)
+            context.end()
+            return result
         # The last training is the largest: what the folds and their trainers hold is let go before it.
         plan = replace(plan, folds=[])
         del loop, trainer
@@ -586,6 +595,14 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         tags.classifier_tags.multi_class = self.null_class is not None or serves_classes(self.metric)
         tags.classifier_tags.multi_label = is_label_metric(self.metric)
         return tags
+
+
+def _averaged(plan: Plan, problem: Problem, found: Any) -> tuple[Any, Any, float]:
+    """Outcome and rule of the mean of the models of all folds, and the seconds that their trainings took."""
+    assert isinstance(problem, ThresholdProblem), "others are refused"
+    start = time.perf_counter()
+    found, mean = fold_mean(found, plan)
+    return found, problem.rule_of_mean(found, mean), time.perf_counter() - start
 
 
 def _refitted(plan: Plan, problem: Problem, found: Any) -> tuple[Any, float]:

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from csf._common.sklearn import clone, routing_enabled, safe_indexing
-from csf._common.typing import Costs, Estimator, IntArray, Samples
+from csf._common.typing import Costs, Estimator, IntArray
 from csf.costs.channel import CostChannel
 from csf.samples.folds import Fold
 from csf.samples.task import Task
@@ -73,8 +73,7 @@ def pipeline_trainers(
     if steps is None:
         return None
     made = [
-        trainers(last, [_transformed(fold, each)], own, normalize, each.prepared)[0]
-        for fold, each in zip(folds, steps)
+        trainers(last, [_transformed(fold, each)], own, normalize, each.prepared)[0] for fold, each in zip(folds, steps)
     ]
     return [PipelineTrainer(base, each.fitted, trainer) for each, trainer in zip(steps, made)]
 

@@ -164,7 +164,9 @@ def test_nor_has_lightgbm_that_stops_early_or_changes_its_trees(params):
 
 
 @pytest.mark.parametrize(
-    "params", [{"booster": "dart"}, {"early_stopping_rounds": 3}, {"callbacks": []}, {"process_type": "update"}], ids=str
+    "params",
+    [{"booster": "dart"}, {"early_stopping_rounds": 3}, {"callbacks": []}, {"process_type": "update"}],
+    ids=str,
 )
 def test_nor_has_xgboost_that_does(params):
     assert rounds_of(xgboost(**params)) is None
