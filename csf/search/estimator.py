@@ -79,11 +79,12 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         ``f(trials, *, metric, pos)``. Of several classes the ladder or a grid of powers of their shares.
     n_trials : int, default=10
         Largest number of levels to train at, for each setting of ``param_grid``; the ladder has 6 (3 for bases
-        without a fast solver).
+        without a fast solver, equal costs alone where it searches rounds of boosters by itself).
     param_grid : dict, list of dict, "auto" or None, default="auto"
         Parameters of the base to search together with the costs, e.g. ``{"C": [0.1, 1, 10]}``. ``"auto"`` searches the
         C of `LinearSVC` and `LogisticRegression` (in pipelines and OneVsRestClassifier too) over multiples of the
-        base's own, and nothing of other bases; ``None`` keeps the base as it is.
+        base's own, fewer rounds of boosters (all, half and a quarter of the base's own, read off the same trainings,
+        see `csf.trainers`), and nothing of other bases; ``None`` keeps the base as it is.
     constraint : str or Constraint, default=None
         What the classifier must satisfy, e.g. ``"precision >= 0.8, fpr <= 0.01"``: on the held-out predictions, and so
         on new data about every second time.
@@ -96,12 +97,12 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         ``"tune"`` chooses the cut of the score that maximises the metric. ``"stable"`` takes the mean of the best cuts
         of bootstrap draws (of the shares found there: the ranking alone decides), and as the winner the trial that is
         best on average over them (for bases without a fast solver by a standard deviation better than the best one of
-        equal costs); under a constraint it is the same as ``"tune"``. ``None`` keeps the base's own decision.
+        equal costs, or than the base's own rounds); under a constraint it is the same as ``"tune"``. ``None`` keeps the base's own decision.
     cv : int, float, splitter, iterable, "prefit" or None, default=None
         Stratified folds, a held-out share in (0, 1), a splitter, or the splits. Predictions of all folds are pooled
         before the metric is computed. ``None`` means 5 shuffled folds, three times over where the rarest class has less
-        than 1000 samples (beyond 20 000 samples only for bases with a fast solver). ``"prefit"`` takes the base as it
-        is and only tunes the threshold on the data.
+        than 1000 samples (beyond 20 000 samples only for bases with a fast solver; twice where rounds of boosters are
+        searched). ``"prefit"`` takes the base as it is and only tunes the threshold on the data.
     refit : bool or "folds", default=True
         Train the winner on all data; needed to predict. ``"folds"`` trains it on each fold once more instead (two
         classes, bases with ``predict_proba``): the mean of these models predicts, with the threshold that is best for
