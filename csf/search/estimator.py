@@ -97,7 +97,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         ``"tune"`` chooses the cut of the score that maximises the metric. ``"stable"`` takes the mean of the best cuts
         of bootstrap draws (of the shares found there: the ranking alone decides), and as the winner the trial that is
         best on average over them (for bases without a fast solver by a standard deviation better than the best one of
-        equal costs, or than the base's own rounds); under a constraint it is the same as ``"tune"``. ``None`` keeps the base's own decision.
+        equal costs, or than the base's own rounds); under a constraint it is the same as ``"tune"``. ``None`` keeps the
+        base's own decision.
     cv : int, float, splitter, iterable, "prefit" or None, default=None
         Stratified folds, a held-out share in (0, 1), a splitter, or the splits. Predictions of all folds are pooled
         before the metric is computed. ``None`` means 5 shuffled folds, three times over where the rarest class has less
