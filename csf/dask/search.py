@@ -173,7 +173,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         constraint: str | Constraint | None = SearchConfig.constraint,
         threshold: Literal["stable", "tune"] | None = SearchConfig.threshold,
         cv: int | float = 5,
-        refit: bool = SearchConfig.refit,
+        refit: bool | Literal["folds"] = SearchConfig.refit,  # as everywhere; "folds" is refused
         pos_label: Label = SearchConfig.pos_label,
         normalize: Literal["none", "mean"] = SearchConfig.normalize,
         min_gain: float | None = SearchConfig.min_gain,
@@ -238,6 +238,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         self._forget()
         require_dask()
         config = SearchConfig.of(self)
+        config.refuse_mean_of_folds("these are spread over a cluster")
         kind = base_kind(config.base)
         kind.check(config.base)  # before it is cloned, which some bases cannot be
         random_state = None if config.random_state is None else check_random_state(config.random_state)

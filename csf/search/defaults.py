@@ -53,8 +53,8 @@ _MANY = 20_000
 # Rungs of the ladder for bases without a fast solver. Costs hardly turn what flexible models learn: there they have to
 # gain a standard deviation over equal ones.
 _RUNGS, _MARGIN = 3, 1.0
-# Where rounds of boosters are chosen, costs of flexible models are left alone, and one repeat less keeps the price
-# below two times that of a cross-validated threshold.
+# Where rounds of boosters are searched, costs of these flexible models are left alone. With one repeat less the price
+# stays below twice that of a cross-validated threshold.
 _RUNGS_OF_ROUNDS, _REPEATS_OF_ROUNDS = 1, 2
 
 

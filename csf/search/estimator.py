@@ -25,12 +25,13 @@ from csf.search.config import SearchConfig
 from csf.search.deadline import Deadline
 from csf.search.defaults import AUTO
 from csf.search.fitted import FittedSearch
+from csf.search.fold_mean import fold_mean
 from csf.search.labels import LabelSearch, move_labels, value_of_labels
 from csf.search.local import LocalTrainer
 from csf.search.loop import SearchLoop
 from csf.search.plan import Plan, make_plan, open_checkpoint
 from csf.search.prefit import is_prefit
-from csf.search.problem import Problem, read_problem, serves_classes
+from csf.search.problem import Problem, ThresholdProblem, read_problem, serves_classes
 from csf.thresholding.classifier import ThresholdClassifier, base_has
 from csf.trainers import Prepared
 
@@ -78,11 +79,12 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         ``f(trials, *, metric, pos)``. Of several classes the ladder or a grid of powers of their shares.
     n_trials : int, default=10
         Largest number of levels to train at, for each setting of ``param_grid``; the ladder has 6 (3 for bases
-        without a fast solver).
+        without a fast solver, equal costs alone where it searches rounds of boosters by itself).
     param_grid : dict, list of dict, "auto" or None, default="auto"
         Parameters of the base to search together with the costs, e.g. ``{"C": [0.1, 1, 10]}``. ``"auto"`` searches the
         C of `LinearSVC` and `LogisticRegression` (in pipelines and OneVsRestClassifier too) over multiples of the
-        base's own, and nothing of other bases; ``None`` keeps the base as it is. Settings race, see Notes.
+        base's own, fewer rounds of boosters (all, half and a quarter of the base's own, read off the same trainings,
+        see `csf.trainers`), and nothing of other bases; ``None`` keeps the base as it is. Settings race, see Notes.
     constraint : str or Constraint, default=None
         What the classifier must satisfy, e.g. ``"precision >= 0.8, fpr <= 0.01"``: on the held-out predictions, and so
         on new data about every second time.
@@ -97,15 +99,17 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         ``"tune"`` chooses the threshold of the score that maximises the metric. ``"stable"`` takes the mean of the best
         thresholds on bootstrap draws (of the shares found there: the ranking alone decides), and as the winner the
         trial that is best on average over them (for bases without a fast solver by a standard deviation better than the
-        best one of equal costs); under a constraint it is the same as ``"tune"``. ``None`` keeps the base's own
-        decision.
+        best one of equal costs, or than the base's own rounds); under a constraint it is the same as ``"tune"``.
+        ``None`` keeps the base's own decision.
     cv : int, float, splitter, iterable, "prefit" or None, default=None
         Stratified folds, a held-out share in (0, 1), a splitter, or the splits. Predictions of all folds are pooled
         before the metric is computed. ``None`` means 5 shuffled folds, three times over where the rarest class has less
-        than 500 samples (beyond 20 000 samples only for bases with a fast solver). ``"prefit"`` takes the base as it
-        is and only tunes the threshold on the data.
-    refit : bool, default=True
-        Train the winner on all data; needed to predict.
+        than 500 samples (beyond 20 000 samples only for bases with a fast solver; twice where rounds of boosters are
+        searched). ``"prefit"`` takes the base as it is and only tunes the threshold on the data.
+    refit : bool or "folds", default=True
+        Train the winner on all data; needed to predict. ``"folds"`` trains it on each fold once more instead (two
+        classes, bases with ``predict_proba``): the mean of these models predicts, with the threshold that is best for
+        its own out-of-fold means, and predicting takes as many times as long as there are folds.
     n_jobs : int, default=None
         Workers for folds and proposals (-1: all cores); the result does not depend on it.
     engine : {"auto", "generic", "liblinear"}, default="auto"
@@ -187,7 +191,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     best_index_ : int
         Place of the winner in ``trials_`` and ``cv_results_``.
     best_estimator_ : estimator
-        The winner, trained on all data (coded 0 and 1); absent with ``refit=False``.
+        The winner, trained on all data (coded 0 and 1); absent with ``refit=False``. With ``refit="folds"`` a
+        `sklearn.ensemble.VotingClassifier` of the models of all folds.
     upper_bound_, gap_ : float
         Estimate of the best value that other levels could reach with these parameters on these folds (no proof: it
         covers the best of a dense grid of levels in 19 of 20 searches, see `csf.bounds.ceiling`), and its distance from
@@ -325,7 +330,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         calibration: float = SearchConfig.calibration,
         threshold: Literal["stable", "tune"] | None = SearchConfig.threshold,
         cv: Any = SearchConfig.cv,
-        refit: bool = SearchConfig.refit,
+        refit: bool | Literal["folds"] = SearchConfig.refit,
         n_jobs: int | None = SearchConfig.n_jobs,
         engine: Literal["auto", "generic", "liblinear"] = SearchConfig.engine,
         pos_label: Label = SearchConfig.pos_label,
@@ -487,6 +492,11 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         )
         stopped = loop.run()
         found = problem.conclude(config, plan, loop.store, stopped)
+        if config.averages_folds:
+            del loop, trainer
+            result = _averaged(plan, problem, found)
+            context.end()
+            return result
         # The last training is the largest: what the folds and their trainers hold is let go before it.
         plan = replace(plan, folds=[])
         del loop, trainer
@@ -599,6 +609,14 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         tags.classifier_tags.multi_class = self.null_class is not None or serves_classes(self.metric)
         tags.classifier_tags.multi_label = is_label_metric(self.metric)
         return tags
+
+
+def _averaged(plan: Plan, problem: Problem, found: Any) -> tuple[Any, Any, float]:
+    """Outcome and rule of the mean of the models of all folds, and the seconds that their trainings took."""
+    assert isinstance(problem, ThresholdProblem), "others are refused"
+    start = time.perf_counter()
+    found, mean = fold_mean(found, plan)
+    return found, problem.rule_of_mean(found, mean), time.perf_counter() - start
 
 
 def _refitted(plan: Plan, problem: Problem, found: Any) -> tuple[Any, float]:

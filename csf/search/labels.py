@@ -205,6 +205,7 @@ def _check(config: SearchConfig, aim: LabelMetric) -> None:
                 f"{name}={getattr(config, name)!r} is for one label a sample, and y has several; leave it out, or "
                 "search each column of y by itself"
             )
+    config.refuse_mean_of_folds("y has several labels a sample")
     if config.weighting != "class":
         raise ValueError(
             f"weighting={config.weighting!r} is for classes of one label a sample, and y has several; use 'class'"

@@ -159,13 +159,17 @@ def conclude(
     store: ScoreStore | None,
     *,
     margin: float | None,
+    own: int | None = None,
     stopped: str | None = None,
     counted: Sequence[Any] = (),
 ) -> SearchOutcome:
-    """Outcome of a search that is over; ``margin`` as for `choose`. A TypeError or ValueError where no trial worked."""
+    """Outcome of a search that is over, ``margin`` and ``own`` as for `choose`.
+
+    A TypeError or ValueError where no trial worked.
+    """
     first, trials = studies[0], [trial for study in studies for trial in study.trials]
     metric = first.metric
-    won = choose(trials, metric, store, min_gain=config.min_gain, margin=margin)
+    won = choose(trials, metric, store, min_gain=config.min_gain, margin=margin, own=own)
     _warn_of(won.trial, metric)
     if store is not None:
         key = won.trial.setting, won.trial.number

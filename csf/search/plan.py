@@ -50,7 +50,10 @@ class TrainingSetup:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What a search is going to do; ``fast`` says whether its base has a fast solver."""
+    """What a search is going to do.
+
+    ``fast`` says whether its base has a fast solver, ``rounds`` whether numbers of rounds were chosen to be searched.
+    """
 
     task: Task
     settings: list[dict[str, Any]]
@@ -60,6 +63,7 @@ class Plan:
     studies: list[Any]
     setup: TrainingSetup
     fast: bool
+    rounds: bool = False
 
     def final_trainer(self, setting: int) -> Trainer:
         """Trains a base on everything, and predicts what it has learnt from."""
@@ -90,7 +94,7 @@ def make_plan(
         base, sample_weight_name=config.sample_weight_name, weighted=task.weight is not None
     )
     setup = TrainingSetup(channel, config.normalize, config.engine, prepared)
-    return Plan(task, settings, bases, splits, folds, studies, setup, fast)
+    return Plan(task, settings, bases, splits, folds, studies, setup, fast, rounds)
 
 
 def with_setting(base: Estimator, setting: dict[str, Any]) -> Estimator:

@@ -73,6 +73,9 @@ class Planned(Protocol):
     @property
     def fast(self) -> bool: ...
 
+    @property
+    def rounds(self) -> bool: ...
+
 
 @dataclass(frozen=True, eq=False)
 class ThresholdProblem:
@@ -123,8 +126,9 @@ class ThresholdProblem:
 
     def conclude(self, config: SearchConfig, plan: Planned, store: Any, stopped: str | None) -> SearchOutcome:
         """Outcome of a search that is over."""
-        margin = margin_of(config.threshold, fast=plan.fast)
-        return conclude(config, plan.studies, plan.settings, len(plan.splits), store, margin=margin, stopped=stopped)
+        # Fewer rounds have to gain over the base's own as costs have to over equal ones: the first setting is that one.
+        rules = {"margin": margin_of(config.threshold, fast=plan.fast), "own": 0 if plan.rounds else None}
+        return conclude(config, plan.studies, plan.settings, len(plan.splits), store, stopped=stopped, **rules)
 
     def rule(self, found: SearchOutcome, trainer: Trainer, training: Training) -> ThresholdRule:
         """What predicts with the winner, trained on everything."""
@@ -133,6 +137,10 @@ class ThresholdProblem:
         answer = trainer.predict(training, "train", tune=found.config.tunes)
         warn_of_one_side(found.metric, replace(found.winner, threshold=found.threshold, score=found.score), answer)
         return self._rule(found, estimator, known, self.labels.decode(known))
+
+    def rule_of_mean(self, found: SearchOutcome, mean: Estimator) -> ThresholdRule:
+        """What predicts with the mean of the models of all folds."""
+        return self._rule(found, mean, mean.classes_, self.labels.decode(mean.classes_))
 
     def _rule(self, found: SearchOutcome, estimator: Estimator, known: Array, names: Array) -> ThresholdRule:
         config = found.config
@@ -254,8 +262,11 @@ def read_problem(config: SearchConfig, y: ArrayLike) -> tuple[Problem, IntArray]
     """The kind of problem that a target poses, and its codes."""
     if config.null_class is None and config.pos_label is None and check_labels(y)[1].size > 2:
         labels, codes = read_classes(y)
+        config.refuse_mean_of_folds(f"y has {labels.classes.size}")
         return ClassProblem.of(config, labels), codes
     labels, codes = read_labels(y, pos_label=config.pos_label, null_class=config.null_class)
+    if labels.classes.size > 2:
+        config.refuse_mean_of_folds(f"y has {labels.classes.size}")
     return ThresholdProblem(labels), codes
 
 

@@ -44,7 +44,13 @@ class StableChoice(NamedTuple):
 
 
 def stable_choice(
-    store: ScoreStore, metric: Metric, *, among: TrialKey | None = None, margin: float = 0.0, random_state: int = 0
+    store: ScoreStore,
+    metric: Metric,
+    *,
+    among: TrialKey | None = None,
+    margin: float = 0.0,
+    own: int | None = None,
+    random_state: int = 0,
 ) -> StableChoice | None:
     """Choose a trial by the mean of its best values over bootstrap draws, and take the mean of its best thresholds.
 
@@ -62,6 +68,8 @@ def stable_choice(
         The trial, where it is chosen already.
     margin : float, default=0.0
         Standard deviations over draws by which a trial has to be better than the best one of equal costs on average.
+    own : int, default=None
+        The setting whose equal costs these are; ``None`` for any.
     random_state : int, default=0
         Seed of the draws.
 
@@ -94,18 +102,19 @@ def stable_choice(
     if not told.any():
         return None
     values = sampled.retuned.value[:, told]
-    at = _winner(values, [row.neutral for row in sampled.rows], margin) if among is None else sampled.keys.index(among)
+    kept = [row.neutral and own in (None, row.key[0]) for row in sampled.rows]
+    at = _winner(values, kept, margin) if among is None else sampled.keys.index(among)
     key = sampled.keys[at]
     return _cut(store, store[key], metric, sampled.thresholds(key), float(np.nanstd(values[at])))
 
 
-def _winner(values: Array, neutral: list[bool], margin: float) -> int:
-    """Row that is best on average over draws, unless it is not by a margin better than one of equal costs."""
+def _winner(values: Array, kept: list[bool], margin: float) -> int:
+    """Row that is best on average over draws, unless it is not by a margin better than one of those to keep."""
     means = np.nanmean(values, axis=1)
     best = int(np.argmax(means))
-    if not margin or neutral[best] or not any(neutral):
+    if not margin or kept[best] or not any(kept):
         return best
-    equal = int(np.argmax(np.where(neutral, means, -np.inf)))
+    equal = int(np.argmax(np.where(kept, means, -np.inf)))
     gain = values[best] - values[equal]
     return best if np.nanmean(gain) > margin * np.nanstd(gain) else equal
 

@@ -53,8 +53,9 @@ def rounds_of(base: Estimator, n_samples: int = 0) -> Rounds | None:
     (name, ask, keeps_first), params = known, base.get_params(deep=False)
     # XGBoost has its default in another place.
     own = 100 if params[name] is None else params[name]
-    is_count = isinstance(own, Integral) and not isinstance(own, bool) and own > 0
-    return Rounds(name, int(own), ask) if is_count and keeps_first(params, n_samples) else None
+    if not isinstance(own, Integral) or isinstance(own, bool) or int(own) < 1:
+        return None
+    return Rounds(name, int(own), ask) if keeps_first(params, n_samples) else None
 
 
 def _of_lightgbm(params: dict[str, Any], n_samples: int) -> bool:
