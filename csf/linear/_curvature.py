@@ -17,7 +17,7 @@ __all__ = ["Curvatures", "inverse_of"]
 
 Inverse: TypeAlias = Callable[[Array], Array]
 # Rows of a class that its matrix is made of, at least, and as many for each coefficient.
-_ENOUGH, _ENOUGH_PER_FEATURE = 10_000, 100
+_ENOUGH, _ENOUGH_PER_FEATURE = 3_000, 50
 _potrf, _potrs = get_lapack_funcs(("potrf", "potrs"), dtype=np.float64)
 
 

@@ -23,6 +23,8 @@ _LAST_LOOKS = 2.0
 _FORCING = 0.3
 # Logarithms of the weights of both classes to that of their ratio.
 _RATIO = np.array([1.0, -1.0])
+# Lengths of a step that are tried in memory.
+_LENGTHS = 20
 # Samples that are looked at at once: as many as stay in the cache.
 _CHUNK = 16384
 
@@ -238,8 +240,25 @@ class Logistic:
             value = found.objective
             if value <= point.objective + 1e-4 * length * descent and value < point.objective:
                 return found
-            length *= 0.5
+            length = self._shorter(point, step, found.margins - point.margins, weight) if length == 1.0 else 0.5 * length
         return None
+
+    def _shorter(self, point: _Point, step: Array, along: Array, weight: Array) -> float:
+        """About the best length of a step that goes too far; margins are linear along it, so that no row is read."""
+        ridge_step = self._ridge * step
+        first, second, low, high, length = point.w @ ridge_step, step @ ridge_step, 0.0, 1.0, 0.5
+        for _ in range(_LENGTHS):
+            odds = 1.0 / (1.0 + np.exp(point.margins + length * along))
+            pull = weight * odds * along
+            slope = first + length * second - pull.sum()
+            low, high = (length, high) if slope < 0.0 else (low, length)
+            before, length = length, length - slope / (second + pull @ (along - odds * along))
+            # Newton's method within a bracket, as far as a search that goes on elsewhere needs.
+            if not low < length < high:
+                length = 0.5 * (low + high)
+            if abs(length - before) <= 0.1 * length:
+                break
+        return length
 
     def _is_stale(self, left: Scalar, wanted: Scalar) -> bool:
         """Whether new second derivatives take less than more steps with old ones, which leave a share of the slope."""
