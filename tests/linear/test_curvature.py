@@ -55,7 +55,8 @@ def test_costs_that_change_are_foretold():
 def test_few_terms_stand_for_the_whole_sum():
     sizes = np.random.default_rng(1).exponential(size=5000) ** 3
     taken, factor = thinned(sizes, 500)
-    assert abs(taken.size - 500) <= 2 and (factor >= 1.0).all()
+    assert abs(taken.size - 500) <= 2
+    assert (factor >= 1.0).all()
     assert factor @ sizes[taken] == pytest.approx(sizes.sum(), rel=1e-2)
     # The largest are all among them, as they are.
     largest = np.argsort(sizes)[-20:]
@@ -65,7 +66,8 @@ def test_few_terms_stand_for_the_whole_sum():
 
 def test_no_more_terms_are_taken_than_there_are():
     taken, factor = thinned(np.array([0.0, 2.0, 0.0, 1.0]), 3)
-    assert taken.tolist() == [1, 3] and factor.tolist() == [1.0, 1.0]
+    assert taken.tolist() == [1, 3]
+    assert factor.tolist() == [1.0, 1.0]
 
 
 def test_thinned_second_derivatives_lead_to_the_same_optimum(monkeypatch):
