@@ -85,7 +85,8 @@ class SearchConfig:
     @classmethod
     def of(cls, search: Estimator) -> Self:
         """Arguments of a search, checked; what it does not let choose is as everywhere."""
-        given = {each.name: getattr(search, each.name) for each in fields(cls) if each.name in search.get_params(False)}
+        known = search.get_params(False)
+        given = {each.name: known[each.name] for each in fields(cls) if each.name in known}
         config = cls(**given)
         config.check()
         return config
