@@ -25,7 +25,7 @@ from csf.cli.errors import CliError, require
 from csf.errors import ErrorProfile
 from csf.errors.hull import Hull
 from csf.metrics import confusion, rates
-from csf.resampling import Assessment
+from csf.resampling import Assessment, Chooser
 from csf.resampling.assessment import ThresholdQuestion
 from csf.search import CostSearch
 from csf.search.class_outcome import ClassOutcome
@@ -61,7 +61,7 @@ _PLAIN = (
 
 def _trusted_types():
     """Full names of all types that a file may hold."""
-    parts = [Assessment, Choice, CostSearch, ErrorProfile, Study, Trial, Guarantee, Hull, SearchConfig]
+    parts = [Assessment, Choice, Chooser, CostSearch, ErrorProfile, Study, Trial, Guarantee, Hull, SearchConfig]
     parts += [PlainTree, SearchOutcome, ThresholdQuestion, ThresholdRule]
     # Of several classes that are all alike.
     parts += [Candidate, ClassCalibrator, ClassOutcome, ClassQuestion, ClassStudy, ClassTrial, _Sigmoid]

@@ -1,6 +1,7 @@
 """What held-out scores of many trials show besides the largest value: its optimism, its error, and other winners."""
 
 from csf.resampling.assessment import AssessedMixin, Assessment, ThresholdQuestion, assess, mean_assessment, seed_of
+from csf.resampling.choices import Chooser
 from csf.resampling.outcomes import differences, standard_error
 from csf.resampling.resampling import Resampling, Rule, best_rows
 from csf.resampling.retuning import CodedRow, Retuned, retune
@@ -10,6 +11,7 @@ __all__ = [
     "MAX_BYTES",
     "AssessedMixin",
     "Assessment",
+    "Chooser",
     "CodedRow",
     "EntryStore",
     "Resampling",

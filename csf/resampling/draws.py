@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from csf._common.typing import Array, IntArray
 from csf.resampling._kernels import count_drawn
 
-__all__ = ["bootstrap_counts", "draws_at_once", "partition_counts"]
+__all__ = ["LARGE", "bootstrap_counts", "draws_at_once", "partition_counts"]
 
+# So many samples leave chance little say: fewer partitions and draws do.
+LARGE = 10_000
 # Bytes of the draws that are held at once, and the fewest and most of these: compiled loops go through a row of them.
 _BYTES, _FEWEST, _MOST_DRAWS = 1 << 24, 4, 32
 # Counts of so many samples in draws of all fit a byte but for one draw in 1e50.
@@ -22,12 +24,12 @@ def draws_at_once(n_entries: int, itemsize: int = 1) -> int:
     return min(max(_BYTES // max(n_entries * itemsize, 1), _FEWEST), _MOST_DRAWS)
 
 
-def bootstrap_counts(copies: IntArray, n_draws: int, random_state: int) -> Iterator[Array]:
+def bootstrap_counts(copies: IntArray, n_draws: int, random_state: int | Sequence[int]) -> Iterator[Array]:
     """How often each unit is drawn by bootstrap draws of as many samples as there are, some draws at a time.
 
     A draw is the same whatever number of them follows.
     """
-    rng = np.random.default_rng([random_state, 0])
+    rng = np.random.default_rng([*np.atleast_1d(random_state), 0])
     size, unit, n_samples = draws_at_once(copies.size), _units(copies), int(copies.sum())
     for start in range(0, n_draws, size):
         # A draw after the other in memory: writing them side by side would take longer than drawing.

@@ -12,9 +12,11 @@ from csf._common.typing import Array, IntArray
 from csf._common.validation import check_count, check_fraction
 from csf.metrics import get_metric
 from csf.resampling._kernels import count_found
-from csf.resampling.draws import bootstrap_counts, draws_at_once, partition_counts
+from csf.resampling.choices import BEST, Chooser
+from csf.resampling.draws import LARGE, bootstrap_counts, draws_at_once, partition_counts
+from csf.resampling.nested import choose_on_parts
 from csf.resampling.outcomes import Judged, differences
-from csf.resampling.retuning import CodedRow, Retuned, class_weights, draw_weights, retune, retune_all
+from csf.resampling.retuning import CodedRow, Retuned, class_weights, draw_weights, retune_all
 from csf.resampling.shares import shares
 from csf.resampling.units import Units, units_of
 
@@ -30,8 +32,8 @@ Rule: TypeAlias = Callable[[Array, Array], IntArray]
 N_DRAWS = 200
 # Partitions into three parts, a third of the samples left out each time.
 _PARTS, _REPEATS = 3, 33
-# So many samples leave chance little say: fewer partitions and draws do, as many as fill blocks of 32.
-LARGE, N_DRAWS_OF_MANY, _REPEATS_OF_MANY = 10_000, 96, 10
+# Those of more than `LARGE` samples: as many draws as fill blocks of 32.
+N_DRAWS_OF_MANY, _REPEATS_OF_MANY = 96, 10
 # Bytes up to which draws are kept for the next question; larger ones are made again.
 _KEPT = 1 << 23
 # So many standard errors of the difference behind the best one a row cannot win.
@@ -84,6 +86,8 @@ class Resampling:
         Number of bootstrap draws.
     random_state : int, default=0
         Seed; results depend on nothing else.
+    chooser : Chooser, optional
+        How the search chooses, for `corrected_score`; the best trial at its best cut if not given.
 
     Attributes
     ----------
@@ -116,8 +120,9 @@ class Resampling:
         keep: Collection[TrialKey] = (),
         n_draws: int = N_DRAWS,
         random_state: int = 0,
+        chooser: Chooser = BEST,
     ) -> None:
-        self.store, self.metric, self.rule = store, get_metric(metric), rule
+        self.store, self.metric, self.rule, self.chooser = store, get_metric(metric), rule, chooser
         self.n_draws, self.random_state = check_count(n_draws, "n_draws"), random_state
         self.rows = _contenders(store, self.metric, keep)
         self.keys = [row.key for row in self.rows]
@@ -219,26 +224,37 @@ class Resampling:
         the errors of all left-out parts are pooled before the metric is computed. NaN where no draw holds both
         classes.
         """
-        chosen = retune(self.units, self.coded, self.metric, self.partitions, middle=True)
-        told = np.flatnonzero(~np.isnan(chosen.value).all(axis=0))
-        if told.size == 0:
-            return np.nan
-        winners = self.rule(chosen.value[:, told], chosen.violation[:, told])
-        sums = np.zeros(4)
-        for row in np.unique(winners):
-            draws = told[winners == row]
-            sums += self._left_out(self.coded[row], chosen.cuts[row, draws], draws)
-        return _value(self.metric, *sums)
+        return _value(self.metric, *self._judged_parts.sum(axis=(0, 1)))
+
+    @property
+    def monte_carlo_error(self) -> float:
+        """Standard error that `corrected_score` has because its partitions are a few of all there could be."""
+        values = [_value(self.metric, *sums) for sums in self._judged_parts.sum(axis=1)]
+        told = np.array(values)[~np.isnan(values)]
+        return float(told.std(ddof=1) / np.sqrt(told.size)) if told.size > 1 else np.nan
+
+    @cached_property
+    def _judged_parts(self) -> Array:
+        """Weights of found and of all positives and negatives in each left-out part, (n_partitions, n_parts, 4)."""
+        neutral = np.array([row.neutral for row in self.rows])
+        places, cuts = choose_on_parts(
+            self.units, self.coded, self.metric, self.chooser, neutral, self.partitions, self.random_state
+        )
+        sums = np.zeros((places.size, 4))
+        for row in np.unique(places[places >= 0]):
+            draws = np.flatnonzero(places == row)
+            sums[draws] = self._left_out(self.coded[row], cuts[draws], draws)
+        return sums.reshape(-1, _PARTS, 4)
 
     def _left_out(self, row: CodedRow, cuts: IntArray, draws: IntArray) -> Array:
         """Weights of found and of all positives and negatives in the left-out parts of some draws."""
-        units, sums = self.units, np.zeros(4)
+        units, sums = self.units, np.zeros((draws.size, 4))
         size, copies = draws_at_once(units.is_pos.size), units.copies.astype(self.partitions.dtype)[:, None]
         for start in range(0, draws.size, size):
             block = slice(start, start + size)
             weight = draw_weights(units, copies - self.partitions[:, draws[block]])
             found = count_found(row.codes, units.is_pos, weight, cuts[block])
-            sums += [*found.sum(axis=1), *(part.sum() for part in class_weights(units, weight))]
+            sums[block] = np.stack([*found, *class_weights(units, weight)], axis=1)
         return sums
 
     def score_errors(self, winner: TrialKey) -> Array:

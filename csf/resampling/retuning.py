@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -198,6 +198,7 @@ class _Tuner:
         self.metric, self.pos, self.neg = metric, pos, neg
         self.told = np.flatnonzero((pos > 0.0) & (neg > 0.0))
         # Ratios of affine functions are compared in a compiled loop; any other metric speaks for itself.
+        self.together: bool | None = None
         self.ratio = type(metric).value is LinearFractional.value and metric.constraint is None
         if self.ratio:
             self.numbers = np.zeros((pos.size, 6))
@@ -208,20 +209,39 @@ class _Tuner:
         if self.ratio:
             best_ratios(sums, n_cuts, self.pos, self.neg, self.numbers, TIE, cuts, value)
             return
-        for draw in self.told:
-            pos, neg = self.pos[draw], self.neg[draw]
-            fn, fp = np.maximum(pos - sums[1, :n_cuts, draw], 0.0), np.minimum(sums[0, :n_cuts, draw], neg)
-            cuts[draw], value[draw], violation[draw] = _best_cut(self.metric, *shares(fn, fp, pos, neg))
+        told = self.told
+        if not told.size:
+            return
+        at = np.ascontiguousarray(sums[:, :n_cuts, told])
+        pos, neg = self.pos[told], self.neg[told]
+        fn, fp, share = shares(np.maximum(pos - at[1], 0.0), np.minimum(at[0], neg), pos, neg)
+        values, missing = self._judged(fn, fp, share)
+        allowed = missing <= missing.min(axis=0) + TIE
+        values = np.where(allowed, values, -np.inf)
+        best = (values >= np.nanmax(values, axis=0) - TIE).argmax(axis=0)
+        draws = np.arange(told.size)
+        cuts[told], value[told], violation[told] = best, values[best, draws], missing[best, draws]
 
+    def _judged(self, fn: Array, fp: Array, pos: Array) -> tuple[Array, Array]:
+        """Values and violations at all cuts of all draws, of shape (n_cuts, n_draws)."""
+        if self.together is None:
+            self.together = self._reads_all_at_once(fn, fp, pos)
+        if self.together:
+            return self._at(fn, fp, pos)
+        columns = [self._at(fn[:, draw], fp[:, draw], float(pos[draw])) for draw in range(pos.size)]
+        values, missing = (np.stack(parts, axis=1) for parts in zip(*columns))
+        return values, missing
 
-def _best_cut(metric: Metric, fn: Array, fp: Array, pos: float) -> tuple[int, float, float]:
-    """Best cut, its value and its violation."""
-    value = metric.value(fn, fp, pos=pos)
-    if metric.constraint is None:
-        best = int(np.argmax(value >= np.nanmax(value) - TIE))
-        return best, float(value[best]), 0.0
-    violation = metric.constraint.violation(fn, fp, pos=pos)
-    allowed = np.flatnonzero(violation <= violation.min() + TIE)
-    values = value[allowed]
-    best = int(allowed[np.argmax(values >= np.nanmax(values) - TIE)])
-    return best, float(value[best]), float(violation[best])
+    def _at(self, fn: Array, fp: Array, pos: Any) -> tuple[Array, Array]:
+        value, constraint = self.metric.value(fn, fp, pos=pos), self.metric.constraint
+        return value, np.zeros(fn.shape) if constraint is None else constraint.violation(fn, fp, pos=pos)
+
+    def _reads_all_at_once(self, fn: Array, fp: Array, pos: Array) -> bool:
+        """Whether the metric reads several shares of positives at once; one of somebody's own need not."""
+        ends = [0, pos.size - 1]
+        alone = [self._at(fn[:, draw], fp[:, draw], float(pos[draw])) for draw in ends]
+        try:
+            together = self._at(fn[:, ends], fp[:, ends], pos[ends])
+            return all(np.array_equal(each, np.stack(parts, axis=1)) for each, parts in zip(together, zip(*alone)))
+        except Exception:
+            return False

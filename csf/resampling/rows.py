@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from csf.resampling._kernels import add_gains, row_gains
-from csf.resampling.assessment import LEVEL, Assessment
+from csf.resampling.assessment import LEVEL, SPREAD, Assessment
 from csf.resampling.draws import bootstrap_counts
 from csf.resampling.resampling import LARGE, N_DRAWS, N_DRAWS_OF_MANY, interval, thirds_left_out
 from csf.resampling.retuning import CodedRow
@@ -165,6 +165,5 @@ def assess_rows(store: ScoreStore, n_labels: int, beta: float, winner: TrialKey,
     n_draws = N_DRAWS if store.copies.sum() <= LARGE else N_DRAWS_OF_MANY
     draws = RowDraws(store, n_labels, beta, n_draws, random_state)
     at = [row.key for row in draws.rows].index(winner)
-    return Assessment(
-        draws.corrected_score, draws.errors(at), interval(draws.thresholds(at), LEVEL), (0.0, 1.0), None, random_state
-    )
+    errors, thresholds = SPREAD * draws.errors(at), interval(draws.thresholds(at), LEVEL)
+    return Assessment(draws.corrected_score, errors, thresholds, (0.0, 1.0), None, random_state)

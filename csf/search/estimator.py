@@ -174,10 +174,12 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     best_score_ : float
         Metric of the winner on the pooled held-out predictions; optimistic, as the largest of many.
     corrected_score_ : float
-        Value to expect on new data, by choosing trial and threshold again on two thirds of the held-out samples and
-        judging on the others. Computed, like the intervals, when first asked for. See `csf.resampling`.
+        Value to expect on new data, by choosing trial and threshold again, as this search chooses, on two thirds of the
+        held-out samples and judging on the others. Computed, like the intervals, when first asked for. See
+        `csf.resampling`; ``assess().monte_carlo_error`` says by how much chance moves it.
     score_interval_, threshold_interval_ : tuple of float
-        90 % intervals for that value and for the best threshold of the winner.
+        90 % intervals: for the value of the returned model on new data, and for the best threshold of the winner's
+        held-out scores if other samples had been drawn.
     rule_ : LinearRule
         Of several classes: what decides on their probabilities, see `csf.thresholding.LinearRule`; ``rule_.kind`` is
         ``"argmax"`` where the base's own decision won. There is no ``best_t_`` and no ``best_threshold_`` then.

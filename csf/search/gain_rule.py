@@ -11,6 +11,7 @@ import numpy as np
 from csf._common.validation import check_count
 from csf.metrics import get_metric
 from csf.resampling import Resampling
+from csf.resampling.choices import gains_of_luck
 
 if TYPE_CHECKING:
     from csf._common.typing import Array
@@ -141,9 +142,7 @@ class GainRule:
         told = [at for at, row in enumerate(sampled.rows) if row.violation <= violation]
         own = np.array([sampled.rows[at].value for at in told])
         neutral = np.array([sampled.rows[at].neutral for at in told])
-        noise = sampled.retuned.value[told] - own[:, None]
-        noise = noise[:, ~np.isnan(noise).any(axis=0)]
-        return noise[~neutral].max(axis=0) - noise[neutral].max(axis=0)
+        return gains_of_luck(own, sampled.retuned.value[told], neutral)
 
 
 def _best(rows: list[ScoreRow]) -> ScoreRow | None:

@@ -16,7 +16,8 @@ from csf.bounds.ceiling import ceiling
 from csf.errors.hull import Hull
 from csf.errors.profile import ErrorProfile
 from csf.metrics.ranking import rank
-from csf.resampling import ScoreRow, ScoreStore, ThresholdQuestion, TrialKey
+from csf.resampling import Chooser, ScoreRow, ScoreStore, ThresholdQuestion, TrialKey
+from csf.resampling.choices import BEST
 from csf.search.choose import choose
 from csf.search.results import cv_results
 from csf.strategies.base import level_of_costs
@@ -62,6 +63,8 @@ class SearchOutcome:
     # Place of the trial that would be best at another share of positives, and its score there.
     moved_best: tuple[int, float] | None = None
     counted: Sequence[Any] = field(default=())
+    # How the winner was chosen.
+    chooser: Chooser = BEST
 
     @property
     def metric(self) -> Metric:
@@ -141,7 +144,10 @@ class SearchOutcome:
     @property
     def question(self) -> ThresholdQuestion:
         """What is asked about the held-out scores."""
-        return ThresholdQuestion(self.metric, self.key, self.config.random_state, self.decided)
+        # Without splits nothing was trained: the model is the user's own.
+        return ThresholdQuestion(
+            self.metric, self.key, self.config.random_state, self.decided, self.chooser, trained=self.n_splits > 0
+        )
 
     @property
     def row(self) -> ScoreRow:
@@ -197,6 +203,7 @@ def conclude(
         bound_margin=bound.margin,
         gain=won.gain,
         counted=counted,
+        chooser=Chooser(margin, config.min_gain),
     )
 
 
@@ -262,6 +269,8 @@ def moved_to(found: SearchOutcome, pos: float) -> SearchOutcome:
         # The test was one of data with the share of the calibration samples.
         guarantee=None,
         decided=None,
+        # Its threshold is the best one there.
+        chooser=BEST,
         moved_best=(found.place(best), cuts[best].value),
     )
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit
 
 from csf.resampling import Resampling, ScoreRow, ScoreStore
+from csf.resampling.choices import mean_share, steadiest
 from csf.thresholding import sweep_several
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ __all__ = ["N_DRAWS", "StableChoice", "averaged_cut", "stable_choice"]
 
 # More draws change neither winner nor cut by what matters beside the noise of the data.
 N_DRAWS = 50
-_EPS = np.finfo(float).eps
 
 
 class StableChoice(NamedTuple):
@@ -103,20 +102,9 @@ def stable_choice(
         return None
     values = sampled.retuned.value[:, told]
     kept = [row.neutral and own in (None, row.key[0]) for row in sampled.rows]
-    at = _winner(values, kept, margin) if among is None else sampled.keys.index(among)
+    at = steadiest(values, kept, margin) if among is None else sampled.keys.index(among)
     key = sampled.keys[at]
     return _cut(store, store[key], metric, sampled.thresholds(key), float(np.nanstd(values[at])))
-
-
-def _winner(values: Array, kept: list[bool], margin: float) -> int:
-    """Row that is best on average over draws, unless it is not by a margin better than one of those to keep."""
-    means = np.nanmean(values, axis=1)
-    best = int(np.argmax(means))
-    if not margin or kept[best] or not any(kept):
-        return best
-    equal = int(np.argmax(np.where(kept, means, -np.inf)))
-    gain = values[best] - values[equal]
-    return best if np.nanmean(gain) > margin * np.nanstd(gain) else equal
 
 
 def _cut(store: ScoreStore, row: ScoreRow, metric: Metric, thresholds: Array, error: float) -> StableChoice:
@@ -145,7 +133,7 @@ def averaged_cut(
 def _mean_threshold(curve: ThresholdCurve, cuts: IntArray) -> float:
     """Threshold that finds the mean of the shares that given cuts find, in log-odds: a quantile of the scores."""
     found = (curve.pos - curve.fn + curve.fp) / (curve.pos - curve.fn[-1] + curve.fp[-1])
-    share = expit(logit(np.clip(found[cuts], _EPS, 1.0 - _EPS)).mean())
+    share = mean_share(found[cuts])
     # Each score lies in the middle of the samples that have it.
     middles = 0.5 * (found[1:] + found[:-1])
     at = int(np.clip(np.searchsorted(middles, share), 1, middles.size - 1))

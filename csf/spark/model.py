@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from pyspark.ml import Model
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 
-from csf.resampling import assess
 from csf.search.results import cv_results
 from csf.spark.persistence import ModelReader, ModelWriter
 from csf.trials import Trial
@@ -128,10 +127,9 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
         SparkCostSearchModel
             The model.
         """
-        expected, seed = None, found.config.random_state
-        assert isinstance(seed, int), "Spark's seeds are numbers"
+        expected = None
         if found.store is not None:
-            expected = assess(found.store, found.metric, found.key, random_state=seed)
+            expected = found.question.answer(found.store)
         told = {
             "bestThreshold": bestThreshold,
             "bestScore": found.score,

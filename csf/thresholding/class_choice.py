@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from csf.resampling import Assessment, TrialKey
+from csf.resampling.assessment import SPREAD
 from csf.resampling.draws import bootstrap_counts, partition_counts
 from csf.resampling.resampling import LARGE, N_DRAWS, N_DRAWS_OF_MANY
 from csf.thresholding.linear_rule import confusion_of, tune_rule
@@ -184,7 +185,7 @@ class ClassQuestion:
         ends = float(self.metric.value(wrong)), float(self.metric.value(np.diag(shares)))
         return Assessment(
             choice.corrected_value(self.random_state),
-            choice.value_errors(self.winner, self.random_state),
+            SPREAD * choice.value_errors(self.winner, self.random_state),
             (np.nan, np.nan),
             ends,
         )

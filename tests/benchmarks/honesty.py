@@ -3,6 +3,8 @@
 ``python -m tests.benchmarks honesty TOPIC --draws N`` with one of the topics
 
 - ``score``: bias of the best and the corrected score, and coverage of the 90 % interval, on simulated scores;
+- ``refits``: whether 90 % intervals cover the value of the model that ``fit`` returns, on 16 populations that are known
+  or huge, and the bias of both scores; ``--results FILE`` keeps each draw and goes on from there;
 - ``halves``: mean difference of both to the value on the other half of real sets, for the plain call;
 - ``cost``: the time that the correction takes, on Adult;
 - ``constraints``: how often ``confidence=0.9`` and the point estimate violate a constraint, and what that costs, on
@@ -32,6 +34,7 @@ from csf.thresholding import sweep
 from notebooks.experiments.choices import family
 from tests.benchmarks.bases import paper_search
 from tests.benchmarks.data import all_sets, load_binary
+from tests.benchmarks.refits import refits
 from tests.benchmarks.tables import print_table
 
 __all__ = ["TOPICS"]
@@ -302,7 +305,8 @@ def _row_of_ceiling(metric, base, strategy, k, told):
     }
 
 
-TOPICS = {topic.__name__: topic for topic in (score, halves, cost, constraints, splits, gain, ceiling, plain_ceiling)}
+_ALL = (score, refits, halves, cost, constraints, splits, gain, ceiling, plain_ceiling)
+TOPICS = {topic.__name__: topic for topic in _ALL}
 
 
 def main():
@@ -310,9 +314,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("topic", choices=TOPICS)
     parser.add_argument("--draws", type=int, default=100, help="simulations, splits or levels (100)")
+    parser.add_argument("--results", help="file of the draws of refits, which goes on from it")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    print_table(TOPICS[options.topic](options.draws))
+    more = {"path": options.results} if options.topic == "refits" else {}
+    print_table(TOPICS[options.topic](options.draws, **more))
 
 
 if __name__ == "__main__":

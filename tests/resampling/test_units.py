@@ -8,7 +8,7 @@ import pytest
 from scipy.special import expit
 
 from csf.metrics import get_metric
-from csf.resampling import Resampling, ScoreStore, assess, mean_assessment, standard_error
+from csf.resampling import Chooser, Resampling, ScoreStore, assess, mean_assessment, standard_error
 from csf.search.gain_rule import GainRule
 from csf.search.stable_choice import stable_choice
 from csf.thresholding import sweep
@@ -44,12 +44,13 @@ def told(store, metric="f1"):
     """Every number that is made of draws."""
     sampled, metric = Resampling(store, metric), get_metric(metric)
     stable, gain = stable_choice(store, metric), GainRule().choose(store, metric)
-    found = assess(store, metric, stable.key)
+    found, steady = assess(store, metric, stable.key), assess(store, metric, stable.key, chooser=Chooser(1.0))
     return np.array(
         [
             *(sampled.corrected_score, *sampled.win_shares.values(), *sampled.score_errors((0, 3))),
             *(*stable.key, *astuple(stable.profile), gain.gain, gain.luck, gain.error, *gain.key),
             *(found.corrected_score, *found.score_interval, standard_error(store, store[0, 3], metric)),
+            *(steady.corrected_score, steady.monte_carlo_error),
         ]
     )
 

@@ -1,0 +1,119 @@
+"""The choice of a search made again on parts: the rows and cuts that draws of a part speak for."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from csf.metrics import FBeta, get_metric
+from csf.resampling import Assessment, Chooser, Resampling, ScoreStore, assess, mean_assessment
+from csf.resampling.choices import steadiest
+from csf.resampling.nested import choose_on_parts
+from csf.search.stable_choice import stable_choice
+from csf.thresholding import sweep
+
+IS_POS = np.arange(300) < 60
+
+
+def store_of(distances, *, neutral=(0,), seed=0):
+    rng, store = np.random.default_rng(seed), ScoreStore(IS_POS)
+    for number, distance in enumerate(distances):
+        score = rng.normal(size=IS_POS.size) + distance * IS_POS
+        best = sweep(IS_POS, score).best("f1")
+        store.add((0, number), score=score, threshold=best.threshold, value=best.value, neutral=number in neutral)
+    return store
+
+
+def chosen(store, chooser, metric="f1", counts=None):
+    sampled = Resampling(store, metric)
+    counts = sampled.units.copies[:, None].astype(np.uint8) if counts is None else counts
+    neutral = np.array([row.neutral for row in sampled.rows])
+    rows, cuts = choose_on_parts(sampled.units, sampled.coded, sampled.metric, chooser, neutral, counts, 0)
+    thresholds = [np.nan if row < 0 else sampled.coded[row].thresholds[cut] for row, cut in zip(rows, cuts)]
+    return rows.tolist(), thresholds
+
+
+@pytest.mark.parametrize("metric", ["f1", "gmean"])
+def test_on_all_samples_it_is_the_choice_of_the_search(metric):
+    store = store_of([1.0, 2.5, 1.5])
+    found = stable_choice(store, get_metric(metric))
+    (row,), (threshold,) = chosen(store, Chooser(0.0), metric)
+    assert row == found.key[1] == 1
+    # Other draws, and cuts at candidates alone: nearly the same samples are found.
+    score = store[0, 1].score
+    assert np.count_nonzero((score >= threshold) != (score >= found.threshold)) <= 9
+
+
+def test_a_margin_keeps_equal_costs():
+    store = store_of([1.5, 1.6])
+    best = max(store, key=lambda row: row.value).key[1]
+    assert chosen(store, Chooser(5.0))[0] == [0]
+    assert chosen(store, Chooser())[0] == [best]
+    assert steadiest(np.array([[0.4, 0.5], [0.5, 0.7]]), [True, False], 1.0) == 1
+
+
+def test_a_gain_that_luck_would_give_keeps_equal_costs():
+    assert chosen(store_of([1.5] * 6), Chooser(None, 3.0))[0] == [0]
+    assert chosen(store_of([0.2, 3.0]), Chooser(None, 1.5))[0] == [1]
+    assert chosen(store_of([1.5] * 6), Chooser(0.0, 3.0))[0] == [0]
+    assert chosen(store_of([1.5, 2.5], neutral=()), Chooser(0.0, 3.0))[0] == [1]
+
+
+def test_a_part_without_a_class_has_no_choice():
+    counts = np.column_stack([IS_POS, ~IS_POS, np.ones(300)]).astype(np.uint8)
+    order = np.zeros((300, 3), dtype=np.uint8)
+    store = store_of([1.5])
+    units = Resampling(store, "f1").units
+    order[:] = counts[np.argsort(~IS_POS, kind="stable")] if units.is_pos[0] else counts[np.argsort(IS_POS)]
+    rows, _ = chosen(store, Chooser(0.0), counts=order)
+    assert rows[:2] == [-1, -1]
+    assert rows[2] == 0
+
+
+def test_decisions_have_no_cuts_to_average():
+    store = ScoreStore(IS_POS)
+    store.add((0, 0), decided=IS_POS | (np.arange(300) % 7 == 0), value=0.8)
+    assert Resampling(store, "f1", chooser=Chooser(0.0)).corrected_score == Resampling(store, "f1").corrected_score
+
+
+def test_more_partitions_than_these_would_move_the_score_by_its_error():
+    store = store_of([1.5, 1.6, 1.4])
+    found = [assess(store, "f1", (0, 0), random_state=seed, chooser=Chooser(0.0)) for seed in range(12)]
+    spread = np.std([each.corrected_score for each in found], ddof=1)
+    error = np.mean([each.monte_carlo_error for each in found])
+    assert 0.0005 < error < 0.01
+    assert 0.4 < spread / error < 2.0
+    assert mean_assessment(found[:1]).monte_carlo_error == found[0].monte_carlo_error
+
+
+def test_the_stable_choice_is_judged_no_worse_than_it_is():
+    told = []
+    for seed in range(20):
+        store = store_of([1.5] * 4, seed=seed)
+        choice = stable_choice(store, FBeta())
+        rng = np.random.default_rng([seed, 1])
+        y = np.arange(10_000) < 2000
+        truth = FBeta().of(sweep(y, rng.normal(size=y.size) + 1.5 * y).at(choice.threshold))
+        told.append(assess(store, "f1", choice.key, chooser=Chooser(0.0)).corrected_score - truth)
+    assert abs(np.mean(told)) < 3 * np.std(told) / np.sqrt(len(told))
+
+
+def test_a_model_that_was_fitted_to_other_samples_has_a_smaller_error():
+    store = store_of([1.5])
+    trained, fixed = (assess(store, "f1", (0, 0), trained=trained) for trained in (True, False))
+    assert trained.errors == pytest.approx(trained.spread * fixed.errors)
+    assert trained.spread > fixed.spread == 1.0
+    assert mean_assessment([trained]).score_interval == trained.score_interval
+    assert mean_assessment([fixed]).score_interval == fixed.score_interval
+
+
+@given(
+    middle=st.floats(0.0, 1.0),
+    errors=st.lists(st.floats(-0.7, 0.7), min_size=1, max_size=30),
+    ends=st.tuples(st.floats(0.0, 0.4), st.floats(0.6, 1.0)),
+)
+def test_an_interval_holds_the_score_and_nothing_impossible(middle, errors, ends):
+    low, high = Assessment(middle, np.array(errors), (np.nan, np.nan), ends).score_interval
+    assert low <= middle <= high
+    assert min(ends[0], middle) <= low
+    assert high <= max(ends[1], middle)
