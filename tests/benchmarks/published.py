@@ -5,16 +5,17 @@
 beside a MANIFEST.md with the study's F1 of logistic regression. They are for reporting only: no default was chosen by
 them. The base is the last step of a pipeline that fills in means, standardises, and makes columns of categories.
 
-- ``published``: mean F1 of the study's tuned threshold (on a tenth of the training part, in steps from 0.05 to 0.5),
-  over all thirty sets. The study gives it for each set with logistic regression alone.
-- ``tuned``: ``TunedThresholdClassifierCV(base, scoring="f1")`` in the same folds; ``plain``: the base by itself.
-- ``csf - ...``: mean difference over sets with its 95 % interval (Student's t; F1 of a set is the mean of its folds),
-  and the sets won and lost by more than 0.0005.
-- ``corrected``: mean of ``corrected_score_``, what the search expects of new data.
-- ``seconds``: processor time of the fits of one fold, on average.
+- ``csf``: ``CostSearch(base)``; ``corrected`` is the mean of its ``corrected_score_``, what it expects of new data.
+- ``plain``: the base by itself; ``tuned``: ``TunedThresholdClassifierCV(base, scoring="f1")``.
+- ``published``: the study's threshold, tuned on a tenth of the training part in steps from 0.05 to 0.5. The study gives
+  it for each set with logistic regression; over all thirty sets also with an SVM (0.591) and LightGBM (0.650).
+- ``csf - method``: mean difference over sets with its 95 % interval (Student's t; F1 of a set is the mean of its folds),
+  and how many sets are won and lost by more than 0.0005.
+- ``seconds``: processor time of one fit, on average.
 """
 
 import argparse
+import itertools
 import json
 import re
 import time
@@ -38,12 +39,10 @@ from csf import CostSearch
 from tests.benchmarks.data import data_folder
 from tests.benchmarks.tables import print_table
 
-__all__ = ["PUBLISHED", "bases", "difference", "main", "measure", "published_by_set", "sets", "summary"]
+__all__ = ["bases", "difference", "main", "measure", "model_of", "published_by_set", "sets", "summary"]
 
-# Mean F1 of the study's tuned thresholds: of logistic regression, SVM and LightGBM (the last two in a table of eleven
-# models).
-PUBLISHED = {"logistic": 0.563, "LinearSVC": 0.591, "LightGBM": 0.650}
 FOLDS = range(5)
+METHODS = ("csf", "plain", "tuned")
 
 
 def bases():
@@ -91,20 +90,21 @@ def pipeline(base):
     return make_pipeline(columns, base)
 
 
-def measure(make, X, y, fold, at):
-    """F1 and processor seconds of one outer fold."""
-    train, test, row = np.flatnonzero(fold != at), np.flatnonzero(fold == at), {}
-    methods = {
-        "plain": pipeline(make()),
-        "tuned": TunedThresholdClassifierCV(pipeline(make()), scoring="f1"),
-        "csf": CostSearch(pipeline(make()), random_state=0),
-    }
-    for name, model in methods.items():
-        start = time.process_time()
-        model.fit(X.iloc[train], y[train])
-        row[f"{name} s"] = time.process_time() - start
-        row[name] = float(f1_score(y[test], model.predict(X.iloc[test]), zero_division=0.0))
-    return row | {"corrected": float(methods["csf"].corrected_score_)}
+def model_of(method, make):
+    """An unfitted classifier."""
+    if method == "tuned":
+        return TunedThresholdClassifierCV(pipeline(make()), scoring="f1")
+    return CostSearch(pipeline(make()), random_state=0) if method == "csf" else pipeline(make())
+
+
+def measure(model, X, y, fold, at):
+    """F1 and processor seconds of one outer fold; of a search what it expected as well."""
+    train, test = np.flatnonzero(fold != at), np.flatnonzero(fold == at)
+    start = time.process_time()
+    model.fit(X.iloc[train], y[train])
+    row = {"seconds": time.process_time() - start}
+    row["f1"] = float(f1_score(y[test], model.predict(X.iloc[test]), zero_division=0.0))
+    return row | ({"corrected": float(model.corrected_score_)} if isinstance(model, CostSearch) else {})
 
 
 def difference(values):
@@ -114,31 +114,32 @@ def difference(values):
     if values.size > 1:
         half = student.ppf(0.975, values.size - 1) * values.std(ddof=1) / np.sqrt(values.size)
         text += f" [{values.mean() - half:+.3f}, {values.mean() + half:+.3f}]"
-    return f"{text} {np.sum(values > 5e-4)} : {np.sum(values < -5e-4)}"
+    return f"{text}, {np.sum(values > 5e-4)} : {np.sum(values < -5e-4)}"
 
 
-def summary(cells, published=None):
-    """Lines of the table; sets of which folds are missing are left out."""
-    for base in dict.fromkeys(cell["base"] for cell in cells):
-        of_base = pd.DataFrame([cell for cell in cells if cell["base"] == base])
-        whole = of_base.groupby("set").filter(lambda rows: len(rows) == len(FOLDS))
-        if whole.empty:
+def summary(cells, published):
+    """Lines of the table: each method on the sets of which all folds are there, beside the search on these."""
+    cells = pd.DataFrame(cells, columns=["base", "method", "set", "fold", "f1", "corrected", "seconds"])
+    for base, of_base in cells.groupby("base", sort=False):
+        whole = of_base.groupby(["method", "set"]).filter(lambda rows: len(rows) == len(FOLDS))
+        f1 = whole.pivot_table(index="set", columns="method", values="f1")
+        if "csf" not in f1:
             continue
-        means = whole.groupby("set").mean(numeric_only=True)
-        theirs = means.index.map(published or {}) if base == "logistic" and published else None
-        yield {
-            "base": base,
-            "sets": len(means),
-            "published": f"{PUBLISHED[base]:.3f}",
-            "plain": f"{means['plain'].mean():.3f}",
-            "tuned": f"{means['tuned'].mean():.3f}",
-            "csf": f"{means['csf'].mean():.3f}",
-            "corrected": f"{means['corrected'].mean():.3f}",
-            "csf - tuned": difference(means["csf"] - means["tuned"]),
-            "csf - published": "-" if theirs is None else difference(means["csf"] - theirs),
-            "seconds": f"{means['csf s'].mean():.2f}",
-            "tuned s": f"{means['tuned s'].mean():.2f}",
-        }
+        if base == "logistic":
+            f1["published"] = f1.index.map(published)
+        for method in f1.columns[f1.columns != "csf"].insert(0, "csf"):
+            own = f1[method].dropna().index
+            rows = whole[(whole["method"] == method) & whole["set"].isin(own)]
+            both = f1.loc[own, ["csf", method]].dropna()
+            yield {
+                "base": base,
+                "method": method,
+                "sets": len(own),
+                "mean F1": f"{f1.loc[own, method].mean():.3f}",
+                "csf - method": "-" if method == "csf" else difference(both["csf"] - both[method]),
+                "corrected": f"{rows['corrected'].mean():.3f}" if method == "csf" else "-",
+                "seconds": "-" if rows.empty else f"{rows['seconds'].mean():.2f}",
+            }
 
 
 def main(arguments=None):
@@ -149,25 +150,26 @@ def main(arguments=None):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--bases", nargs="*", default=list(bases()), choices=list(bases()), help="classifiers (all)")
+    parser.add_argument("--methods", nargs="*", default=METHODS, choices=METHODS, help="what is fitted (all)")
     parser.add_argument("--sets", nargs="*", help="names of sets (all)")
     parser.add_argument("--out", type=Path, help="file of figures; what it has is not measured again")
     parser.add_argument("--seconds", type=float, default=np.inf, help="processor time after which no set is begun")
     options = parser.parse_args(arguments)
     cells = json.loads(options.out.read_text()) if options.out and options.out.exists() else []
-    done = {(cell["base"], cell["set"], cell["fold"]) for cell in cells}
+    done = {(cell["base"], cell["method"], cell["set"], cell["fold"]) for cell in cells}
     warnings.simplefilter("ignore")
     start = time.process_time()
-    with threadpool_limits(1):
-        for base in options.bases:
-            for name, X, y, fold in sets(options.sets):
-                missing = [at for at in FOLDS if (base, name, at) not in done]
-                if missing and time.process_time() - start > options.seconds:
-                    break
-                for at in missing:
-                    key = {"base": base, "set": name, "fold": at}
-                    cells.append(key | measure(bases()[base], X, y, fold, at))
-                    if options.out:
-                        options.out.write_text(json.dumps(cells))
+    for base, method in itertools.product(options.bases, options.methods):
+        for name, X, y, fold in sets(options.sets):
+            missing = [at for at in FOLDS if (base, method, name, at) not in done]
+            if missing and time.process_time() - start > options.seconds:
+                break
+            for at in missing:
+                with threadpool_limits(1):
+                    row = measure(model_of(method, bases()[base]), X, y, fold, at)
+                cells.append({"base": base, "method": method, "set": name, "fold": at} | row)
+                if options.out:
+                    options.out.write_text(json.dumps(cells))
     print_table(summary(cells, published_by_set()))
 
 

@@ -26,36 +26,45 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_the_table(folder, monkeypatch, capsys):
-    calls = []
+    monkeypatch.setattr(published, "model_of", lambda method, make: method)
+    figures, calls = {"plain": 0.25, "tuned": 0.5, "csf": 0.75}, []
 
-    def measure(make, X, y, fold, at):
-        calls.append(at)
-        return {"plain": 0.25, "tuned": 0.5, "csf": 0.75, "corrected": 0.7, "plain s": 0, "tuned s": 1, "csf s": 2}
+    def measure(method, X, y, fold, at):
+        calls.append((method, at))
+        return {"f1": figures[method], "corrected": 0.7, "seconds": 2.0}
 
     monkeypatch.setattr(published, "measure", measure)
     options = ["--bases", "logistic", "--out", str(folder / "out.json")]
     published.main([*options, "--sets", "one"])
     published.main(options)
-    assert calls == [0, 1, 2, 3, 4] * 2
-    assert len(json.loads((folder / "out.json").read_text())) == 10
-    cells = [cell.strip() for cell in capsys.readouterr().out.strip().splitlines()[-1].split("|")[1:-1]]
-    assert cells[:7] == ["logistic", "2", "0.563", "0.250", "0.500", "0.750", "0.700"]
-    assert cells[7] == "+0.250 [+0.250, +0.250] 2 : 0"
-    assert cells[8] == "+0.125 [-1.463, +1.713] 1 : 0"
-    assert cells[9:] == ["2.00", "1.00"]
+    assert calls == [(method, at) for method in published.METHODS for at in range(5)] * 2
+    assert len(json.loads((folder / "out.json").read_text())) == 30
+    published.main([*options, "--methods", "csf"])
+    assert len(calls) == 30
+    assert capsys.readouterr().out.strip().splitlines()[-4:] == [
+        "| logistic | csf | 2 | 0.750 | - | 0.700 | 2.00 |",
+        "| logistic | plain | 2 | 0.250 | +0.500 [+0.500, +0.500], 2 : 0 | - | 2.00 |",
+        "| logistic | tuned | 2 | 0.500 | +0.250 [+0.250, +0.250], 2 : 0 | - | 2.00 |",
+        "| logistic | published | 2 | 0.625 | +0.125 [-1.463, +1.713], 1 : 0 | - | - |",
+    ]
 
 
 def test_one_fold(folder):
     assert published.published_by_set() == {"one": 0.5, "two": 0.75}
     name, X, y, fold = next(published.sets())
     assert (name, X.shape, X["b"].isna().sum()) == ("one", (100, 3), 1)
-    row = published.measure(published.bases()["LinearSVC"], X, y, fold, 0)
-    assert row["csf"] > 0.5
-    assert min(row["csf s"], row["tuned s"], row["plain s"]) > 0
+    for method in ("csf", "plain"):
+        row = published.measure(published.model_of(method, published.bases()["LinearSVC"]), X, y, fold, 0)
+        assert row["f1"] > 0.5
+        assert row["seconds"] > 0
+        assert ("corrected" in row) == (method == "csf")
+    assert published.model_of("tuned", published.bases()["logistic"]).scoring == "f1"
 
 
 def test_sets_of_which_folds_are_missing_are_left_out():
-    assert not list(published.summary([{"base": "logistic", "set": "one", "fold": 0}]))
+    cells = [{"base": "logistic", "method": "csf", "set": "one", "fold": 0, "f1": 0.5, "corrected": 0.5, "seconds": 1.0}]
+    assert not list(published.summary(cells, {"one": 0.5}))
+    assert not list(published.summary([], {}))
 
 
 def test_unknown_sets_and_missing_data_are_named(folder, monkeypatch):
