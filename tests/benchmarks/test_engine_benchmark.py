@@ -23,7 +23,19 @@ TOPICS = [
     "online",
     "overhead",
 ]
-TOPICS += ["prevalence", "price", "scale", "several_classes", "spade", "strategies", "structural", "thresholding"]
+TOPICS += [
+    "plain_price",
+    "prevalence",
+    "price",
+    "published",
+    "refits",
+    "scale",
+    "several_classes",
+    "spade",
+    "strategies",
+    "structural",
+    "thresholding",
+]
 SMALL = ("small", *make_classification(200, 5, weights=[0.8], flip_y=0.1, random_state=0))
 
 
