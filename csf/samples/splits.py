@@ -82,8 +82,8 @@ def resolve_splits(
         n_folds: Any = 5 if cv is None else cv
         if isinstance(n_folds, (int, np.integer)) and n_folds > counts.min():
             raise ValueError(
-                f"cv={n_folds} needs at least {n_folds} samples of each class, {_rarest(classes, counts, n_folds)}; "
-                "use fewer folds, or a float such as cv=0.3"
+                f"cv={n_folds} needs at least {n_folds} samples of each class, "
+                f"{_rarest(classes, counts, int(n_folds))}; use fewer folds, or a float such as cv=0.3"
             )
         splitter = _splitter(n_folds, y)
     splits = [_places(split, y.shape[0]) for split in splitter.split(X, y, **(split_params or {}))]

@@ -154,7 +154,7 @@ def estimate_prevalence(
     >>> proba = 1 / (1 + np.exp(2.0 - 2.0 * x) * 9)  # right where there are 10 %
     >>> share = estimate_prevalence(proba, 0.1)
     >>> share, share.interval
-    (0.398, (0.385, 0.411))
+    (0.398, (0.383, 0.414))
     """
     pos = check_fraction(pos, "pos")
     check_class_totals(pos, 1.0 - pos, "pos")
