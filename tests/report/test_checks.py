@@ -152,8 +152,8 @@ def test_edges_of_the_grid():
     assert look("CSF002", best_params_={"C": 0.1}) == ""
 
 
-def test_room_below_the_bound():
-    assert "room of 0.100" in look("CSF015", gap_=0.1)
+def test_gap_to_the_bound():
+    assert "is 0.100 below the upper bound" in look("CSF015", gap_=0.1)
     assert "little left" in look("CSF015", gap_=0.001)
     assert look("CSF015", gap_=0.01) == look("CSF015", gap_=float("nan")) == ""
 
