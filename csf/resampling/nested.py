@@ -39,7 +39,7 @@ def choose_on_parts(
     # The mean of cuts that satisfy a constraint on draws need not do so: there the best cut is taken.
     drawn = chooser.min_gain is not None or (chooser.margin is not None and metric.constraint is None)
     places, cuts = (np.full(counts.shape[1], -1) for _ in range(2))
-    for part in np.flatnonzero(~np.isnan(own.value).all(axis=0)):
+    for part in np.flatnonzero(~np.isnan(own.value).all(axis=0)).tolist():
         at, cut = _best(own, np.arange(len(rows)), part)
         if drawn:
             at, cut = _steady(units, rows, metric, chooser, neutral, counts[:, part], own, part, seed)
