@@ -1,4 +1,4 @@
-"""Who wins among rows by what draws say, on all samples or on a part of them: the same decisions for both."""
+"""Who wins among rows by draws, on all samples or on a part of them: the same decisions for both."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Chooser:
     Parameters
     ----------
     margin : float, default=None
-        As for `csf.search.stable_choice.stable_choice`; ``None`` takes the best trial at its best cut.
+        As for `csf.search.stable_choice.stable_choice`; ``None`` takes the best trial at its best threshold.
     min_gain : float, default=None
         As for `csf.search.gain_rule.GainRule`; ``None`` asks for no gain.
     """

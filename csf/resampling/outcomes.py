@@ -106,8 +106,10 @@ def differences(store: ScoreStore, metric: Metric, rows: Sequence[ScoreRow], to:
 
     Returns
     -------
-    gain, error : ndarray of shape (n_to, n_rows)
-        In units of the metric. All rows are about the same samples, so that what is hard for both cancels out.
+    gain : ndarray of shape (n_to, n_rows)
+        In units of the metric.
+    error : ndarray of shape (n_to, n_rows)
+        Standard errors of it. All rows are about the same samples, so that what is hard for both cancels out.
     """
     moves = [influence(metric, outcomes(store, row), store.copies) for row in rows]
     value = np.array([row.value for row in rows])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from csf._common.typing import Array, BoolArray, IntArray
+from csf._common.typing import Array, IntArray
 from csf._common.validation import check_count, check_fraction
 from csf.metrics import get_metric
 from csf.resampling._kernels import count_found
@@ -87,7 +87,7 @@ class Resampling:
     random_state : int, default=0
         Seed; results depend on nothing else.
     chooser : Chooser, optional
-        How the search chooses, for `corrected_score`; the best trial at its best cut if not given.
+        How the search chooses, for `corrected_score`; the best trial at its best threshold if not given.
 
     Attributes
     ----------
@@ -307,5 +307,5 @@ def _contenders(store: ScoreStore, metric: Metric, keep: Collection[TrialKey]) -
     groups = [among for among in (np.ones(len(rows), dtype=bool), neutral) if among.any()]
     best = [np.flatnonzero(among)[value[among].argmax()] for among in groups]
     gain, error = differences(store, metric, rows, best)
-    kept: BoolArray = (np.array(groups) & (gain + _HOPELESS * error >= -1e-12)).any(axis=0)
-    return [row for row, stays in zip(rows, kept.tolist()) if stays or row.key in keep]
+    kept = np.any(np.array(groups) & (gain + _HOPELESS * error >= -1e-12), axis=0).tolist()
+    return [row for row, stays in zip(rows, kept) if stays or row.key in keep]

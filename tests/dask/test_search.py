@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import dask
 import dask.array as da
@@ -29,6 +30,7 @@ from csf.dask import DaskCostSearch, DaskEngine
 from csf.dask.collections import DaskData
 from csf.dask.linear import LinearBase
 from csf.export import fixed_threshold, linear_rule
+from csf.search.problem import ThresholdProblem
 from csf.testing import check_engine
 from csf.trials import best_trial
 
@@ -147,7 +149,9 @@ def both():
     with dask.config.set(scheduler="synchronous"):
         dX, dy, dfold = pieces(3, X, y, fold)
         search = DaskCostSearch(base, random_state=0).fit(dX, dy, folds=dfold)
-    return search, CostSearch(base, cv=splits, random_state=0).fit(X, y), X, y
+    # On collections settings do not race: all of them are trained.
+    with mock.patch.object(ThresholdProblem, "_races", return_value=False):
+        return search, CostSearch(base, cv=splits, random_state=0).fit(X, y), X, y
 
 
 def check_same_outcome(search, whole):

@@ -120,7 +120,7 @@ def test_equal_costs_of_all_settings_come_first():
 def test_the_call_without_arguments():
     search = CostSearch(LogisticRegression()).fit(X, Y)
     # The C of the base and the two next to it; only settings that may still win climb the ladder.
-    assert (search.n_trials_, search.n_splits_) == (30, 15)
+    assert (search.n_trials_, search.n_splits_) == (36, 15)
     again = CostSearch(LogisticRegression()).fit(X, Y)
     assert again.trials_ == search.trials_
     assert again.best_threshold_ == search.best_threshold_
