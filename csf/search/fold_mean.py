@@ -30,7 +30,7 @@ def fold_mean(found: SearchOutcome, plan: Plan) -> tuple[SearchOutcome, VotingCl
     """The outcome with the threshold of the winner's mean over folds, and that mean.
 
     A held-out sample is scored by the models that have not seen it, one for each repeat of the folds: the mean of these
-    takes the place of the winner's scores, so that threshold, value and all that is computed from them later are its own.
+    takes the place of the winner's scores, so that threshold, value and what is computed from them are its own.
     """
     # Nothing is read off earlier trainings here, so each is of the winner's own parameters.
     trainers = replace(plan.setup, prepared=Prepared()).trainers(plan.bases[found.winner.setting], plan.folds)

@@ -28,7 +28,6 @@ TOPICS += [
     "prevalence",
     "price",
     "published",
-    "refits",
     "scale",
     "several_classes",
     "spade",
