@@ -127,7 +127,7 @@ def assess(
     >>> store.add((0, 0), score=rng.normal(size=500) + is_pos, threshold=0.5, value=0.48)
     >>> found = assess(store, "f1", (0, 0))
     >>> found.corrected_score, found.score_interval, found.threshold_interval
-    (0.461, (0.408, 0.513), (0.241, 1.24))
+    (0.461, (0.398, 0.524), (0.241, 1.24))
     """
     # Chance has little say in percentiles of many samples, and draws of them take their time.
     n_draws = N_DRAWS if store.copies.sum() <= LARGE else N_DRAWS_OF_MANY
