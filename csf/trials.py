@@ -71,16 +71,16 @@ class Trial:
     c_fn, c_fp : float
         Costs of a false negative and of a false positive.
     state : {"pending", "complete", "failed"}, default="pending"
-        Asked for, told, or told to have failed.
+        Asked for, answered, or failed.
     profile : ErrorProfile, default=None
         Errors of the classifier's own decision. Strategies and bounds read it.
     value : float, default=None
         Metric of ``profile``.
     attained : float, default=None
-        Best metric value that this trial shows on the data of ``profile``, over all known cuts; what a bound is
+        Best metric value that this trial shows on the data of ``profile``, over all known thresholds; what a bound is
         compared with.
     threshold : float, default=None
-        Cut of the score that was best for the metric; ``None`` where only the own decision is known.
+        Threshold on the score that was best for the metric; ``None`` where only the own decision is known.
     score : float, default=None
         Metric at ``threshold`` (``value`` without one); the trial with the largest score wins.
     rate : float, default=None
@@ -88,7 +88,7 @@ class Trial:
     violation : float, default=0.0
         By how much the constraint is missed there; 0 where it holds.
     hull : Hull, default=None
-        Known profiles on the data of ``profile``: those of all cuts of the score, or the own decision alone.
+        Known profiles on the data of ``profile``: those of all thresholds on the score, or the own decision alone.
     chosen : ErrorProfile, default=None
         Errors at ``threshold``, on held-out data (those of the own decision without one); ``score`` is their metric.
     fold_scores : tuple of float, default=()
@@ -349,7 +349,7 @@ def check_share(profile: ErrorProfile, pos: float) -> None:
     """Raise a ValueError for a profile of data with another share of positives."""
     if abs(profile.pos - pos) > 1e-5 * min(pos, 1.0 - pos):
         raise ValueError(
-            f"the told data has a share of positives of {profile.pos:.6g}, the study pos={pos:.6g}; bounds need one "
+            f"the given data have a share of positives of {profile.pos:.6g}, the study pos={pos:.6g}; bounds need one "
             "share: give Study the share of the data that the trials are evaluated on"
         )
 
@@ -364,9 +364,9 @@ def outcome(metric: Metric, profile: ErrorProfile, *, hull: Hull | None = None, 
     profile : ErrorProfile
         Errors of the model's own decision.
     hull : Hull, default=None
-        Known profiles of all its cuts; ``None`` knows only the own decision.
+        Known profiles of all its thresholds; ``None`` knows only the own decision.
     cut : Cut, default=None
-        The best of all cuts; ``None`` keeps the own decision.
+        The best of all thresholds; ``None`` keeps the own decision.
 
     Returns
     -------
@@ -398,7 +398,7 @@ def outcome(metric: Metric, profile: ErrorProfile, *, hull: Hull | None = None, 
 
 
 def known_hull(profile: ErrorProfile, curve: _Curve | None) -> Hull:
-    """Hull of a model's own decision and all cuts of its score (``None`` for no score)."""
+    """Hull of a model's own decision and all thresholds on its score (``None`` for no score)."""
     points = [[(profile.fn, profile.fp)]]
     return Hull(np.concatenate(points if curve is None else [*points, curve.lower_hull()]))
 

@@ -42,6 +42,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "csf"
 html_static_path = ["_static"]
 html_css_files = ["csf.css"]
+html_favicon = "_static/favicon.svg"  # browsers ask for one
 html_show_sourcelink = False
 html_copy_source = False
 html_last_updated_fmt = None

@@ -5,6 +5,7 @@ map that ``__getattr__`` reads): what is loaded late is as much an arrow as what
 """
 
 import ast
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -22,7 +23,10 @@ def name_of(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-MODULES = {name_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))}
+@cache
+def modules():
+    """Trees of all files of csf; they are read by the tests alone, not by every process that collects them."""
+    return {name_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))}
 
 
 def imports(tree):
@@ -36,19 +40,22 @@ def imports(tree):
 
 def arrows(module):
     """Modules of csf that a file imports; names of a package count as its modules where they are some."""
-    tree = MODULES[module]
+    known = modules()
+    tree = known[module]
     for other, names in imports(tree):
         if other.split(".")[0] == "csf":
-            below = [f"{other}.{name}" for name in names if f"{other}.{name}" in MODULES]
+            below = [f"{other}.{name}" for name in names if f"{other}.{name}" in known]
             yield from below or [other]
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     # A file may name the package that it lies in, to open what lies beside it.
-    yield from (text for text in texts if text in MODULES and "." in text and not f"{module}.".startswith(f"{text}."))
+    yield from (text for text in texts if text in known and "." in text and not f"{module}.".startswith(f"{text}."))
     if module == "csf":
         yield from (f"csf.{room}" for room in csf._ROOMS)
 
 
-ARROWS = {module: set(arrows(module)) for module in MODULES}
+@cache
+def all_arrows():
+    return {module: set(arrows(module)) for module in modules()}
 
 
 def room_of(module):
@@ -58,14 +65,14 @@ def room_of(module):
 
 def rooms():
     """Rooms that each room imports from."""
-    graph = {room_of(module): set() for module in MODULES}
-    for module, others in ARROWS.items():
+    graph = {room_of(module): set() for module in modules()}
+    for module, others in all_arrows().items():
         graph[room_of(module)] |= {room_of(other) for other in others} - {room_of(module)}
     return graph
 
 
 def test_no_file_imports_itself_through_others():
-    TopologicalSorter(ARROWS).prepare()
+    TopologicalSorter(all_arrows()).prepare()
 
 
 def test_rooms_import_one_way_over_few_floors():
@@ -86,7 +93,7 @@ def test_strings_are_arrows():
 
 def test_private_names_of_scikit_learn_stay_in_one_file():
     faults = []
-    for module, tree in MODULES.items():
+    for module, tree in modules().items():
         if module == "csf._common.sklearn":
             continue
         for other, names in imports(tree):

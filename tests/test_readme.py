@@ -59,3 +59,12 @@ def test_the_distribution_is_called_by_its_name_everywhere():
     wrong = [path for path in files if re.search(r"\bcsf\[|pip install csf\b(?!-)", path.read_text(encoding="utf-8"))]
     assert not wrong
     assert f"version: {project['version']}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_figures_of_the_start_page_stand_in_the_results():
+    page = (ROOT / "notebooks/index.md").read_text(encoding="utf-8")
+    section = page.split("## In figures\n")[1].split("\n## ")[0]
+    known = TEXT + (ROOT / "notebooks/results.md").read_text(encoding="utf-8")
+    figures = re.findall(r"(?<![\w.])[+−]?\d+(?:\.\d+)?", section.replace("F1", ""))
+    assert len(figures) > 5
+    assert not [figure for figure in figures if not re.search(rf"(?<![\d.]){re.escape(figure)}(?![\d.]*\d)", known)]

@@ -188,7 +188,7 @@ def read_record(path: PathLike, kind: str, version: int) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ValueError(
             f"{path} is damaged or not a {kind} file ({error}); it was left as it is. Give another path, or remove it "
-            "to start anew"
+            "to start again"
         ) from error
     if not isinstance(content, dict) or content.get("format") != kind:
         raise ValueError(f"{path} is not a {kind} file; it was left as it is. Give another path")
@@ -200,7 +200,7 @@ def read_record(path: PathLike, kind: str, version: int) -> dict[str, Any]:
     if not intact:
         raise ValueError(
             f"{path} is damaged: its content and its checksum differ; it was left as it is. Give another path, or "
-            "remove it to start anew"
+            "remove it to start again"
         )
     return content
 

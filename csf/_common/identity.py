@@ -41,7 +41,7 @@ def describe(content: object) -> list[Any]:
     try:
         return _Describer().of(content)
     except RecursionError:
-        raise TypeError("this cannot be told from others: it is nested too deeply") from None
+        raise TypeError("this cannot be distinguished from others: it is nested too deeply") from None
 
 
 class _Describer:
@@ -174,9 +174,9 @@ class _Describer:
         held = {name: getattr(part, name) for name in names if hasattr(part, name)} | getattr(part, "__dict__", {})
         if not held:
             raise TypeError(
-                f"{part!r} cannot be told from others of its kind, and so a file of another search could be taken for "
-                "this one's: it has no content to compare. Keep it out of the metric, the strategy and the base, or of "
-                "what their functions enclose; or give the object that holds it a __getstate__ that leaves it out"
+                f"{part!r} cannot be distinguished from others of its kind, and so a file of another search could be "
+                "taken for this one's: it has no content to compare. Keep it out of metric, strategy and base and "
+                "of what their functions enclose; or give the object that holds it a __getstate__ that leaves it out"
             ) from error
         return held
 

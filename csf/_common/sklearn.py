@@ -57,6 +57,7 @@ __all__ = [
     "routing_enabled",
     "safe_indexing",
     "slice_params",
+    "tree_type",
     "with_callbacks",
 ]
 
@@ -83,6 +84,13 @@ class DocLinkMixin:
         places = (".".join(parts[:depth]) for depth in range(1, len(parts) + 1))
         public = (place for place in places if kind.__name__ in getattr(sys.modules.get(place), "__all__", ()))
         return {"name": f"{next(public, kind.__module__)}.{kind.__name__}"}
+
+
+def tree_type() -> Any:
+    """Class of the compiled trees of forests."""
+    from sklearn.tree._tree import Tree
+
+    return Tree
 
 
 def last_step(base: Estimator) -> tuple[str, Estimator]:

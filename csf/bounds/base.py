@@ -85,7 +85,7 @@ class Bound(ABC):
     eps : float, callable or "evidence", default="evidence"
         Excess of each trained model over the cheapest model of its class, in units of the weighted error
         ``c_fn fn + c_fp fp``: a number, a function of a `Trial`, or ``"evidence"``, the excess over the cheapest
-        profile known from all trials and all their cuts.
+        profile known from all trials and all their thresholds.
 
     Attributes
     ----------

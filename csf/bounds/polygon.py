@@ -12,7 +12,7 @@ __all__ = ["clip_chain", "best_on_chain", "support_chain"]
 
 
 def support_chain(c_fn: Array, c_fp: Array, rhs: Array, *, pos: float) -> Array:
-    """Lower-left edge of the box cut by support lines."""
+    """Lower-left edge of the box bounded by support lines."""
     neg = 1.0 - pos
     upright = c_fp <= 1e-15 * (c_fn + c_fp)
     left = float(np.max(rhs[upright] / c_fn[upright], initial=0.0))
@@ -84,7 +84,7 @@ def best_on_chain(chain: Array, value: Callable[[Array, Array], Array], *, tol: 
     Notes
     -----
     On a piece of the chain the metric is at most its value at the corner that takes the smaller error of both
-    ends. Pieces that may still hold more than the best point so far are cut into eight.
+    ends. Pieces that may still hold more than the best point so far are split into eight.
     """
     left, right = chain[:-1], chain[1:]
     best = ceiling = float(np.max(value(chain[:, 0], chain[:, 1])))

@@ -34,5 +34,5 @@ class Budget:
 
 
 def shows_progress(options: Namespace) -> bool:
-    """Whether a command shows bars: where it is told to, and on a terminal unless it is told to be quiet."""
+    """Whether a command shows bars: where it is asked to, and on a terminal unless it is asked to be quiet."""
     return options.verbose or (not options.quiet and sys.stderr.isatty())

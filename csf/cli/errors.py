@@ -1,4 +1,4 @@
-"""Errors that a user of the command line can mend, and packages that only the command line needs."""
+"""Errors that a user of the command line can correct, and packages that only the command line needs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["CliError", "require"]
 
 
 class CliError(Exception):
-    """Something in the command or the data that the user can mend; shown as one line."""
+    """Something in the command or the data that the user can correct; shown as one line."""
 
 
 def require(module: str, purpose: str) -> ModuleType:

@@ -16,6 +16,7 @@ from csf.cli.data.table import SUFFIXES
 from csf.cli.models import BASES
 from csf.costs.weights import NORMALIZATIONS
 from csf.metrics import CONFUSION_METRICS, METRICS
+from csf.report import CHECKS
 from csf.search.config import SearchConfig
 from csf.strategies import STRATEGIES
 
@@ -90,6 +91,15 @@ def _add_search(commands):
     group.add_argument("--save", metavar="FILE", help="write the model (.skops), for csf predict")
     group.add_argument("--rule", metavar="FILE", help="write the rule of a linear model (.json), for use without csf")
     group.add_argument("--json", metavar="FILE", help='write all results (infinite numbers as "inf", NaN as null)')
+    group.add_argument("--no-rivals", action="store_true", help="train no simpler methods beside the search")
+    group.add_argument(
+        "--mute",
+        **_one_of(CHECKS),
+        action="append",
+        default=[],
+        metavar="CODE",
+        help="leave out a check, such as CSF001 (repeatable); the guide's page Checks explains each one",
+    )
     _add_shown(group, "the trials and their bounds, or the confusion matrix of several classes")
 
 
@@ -165,7 +175,7 @@ def _add_problem_options(command):
         "--threshold",
         **_one_of(("stable", "tune", "none")),
         default=SearchConfig.threshold,
-        help="cut of the score: mean of the best ones of bootstrap draws, the best one, or the base's own (stable)",
+        help="threshold: mean of the best ones of bootstrap draws, the best one, or the base's own (stable)",
     )
     group.add_argument(
         "--cv",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import zipfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -14,7 +16,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 from csf import metrics, strategies
 from csf._common.files import replaced
-from csf._common.typing import PathLike
+from csf._common.sklearn import tree_type
+from csf._common.typing import Array, PathLike
 from csf._common.version import __version__
 from csf._common.warn import warn
 from csf.cli.data import Features
@@ -25,7 +28,6 @@ from csf.metrics import confusion, rates
 from csf.resampling import Assessment, Chooser
 from csf.resampling.assessment import ThresholdQuestion
 from csf.search import CostSearch
-from csf.search.class_choice import Candidate, ClassQuestion
 from csf.search.class_outcome import ClassOutcome
 from csf.search.config import SearchConfig
 from csf.search.gain_rule import Choice
@@ -34,6 +36,7 @@ from csf.search.outcome import SearchOutcome
 from csf.study import Study
 from csf.study.classes import ClassStudy, ClassTrial
 from csf.thresholding._calibration import ClassCalibrator, _Sigmoid
+from csf.thresholding.class_choice import Candidate, ClassQuestion
 from csf.thresholding.class_rule import RuleOfClasses
 from csf.thresholding.linear_rule import LinearRule
 from csf.thresholding.rule import ThresholdRule
@@ -47,8 +50,8 @@ _PARTS = {"version", "sklearn", "features", "search"}
 
 # What models hold besides the types that skops trusts by itself: scikit-learn's estimators, numpy, scipy. Whole
 # packages are not trusted, as their functions can run code and write files. The trees of gradient boosting are arrays,
-# which are checked when they have been read; those of forests are compiled objects, which a crafted file can crash
-# while it is read.
+# which are checked when they have been read. Those of forests are compiled objects, which a crafted file could crash:
+# they are written as their arrays (`PlainTree`) and made again from these once they are checked.
 _PLAIN = (
     "numpy.dtype",
     "collections.OrderedDict",
@@ -59,7 +62,7 @@ _PLAIN = (
 def _trusted_types():
     """Full names of all types that a file may hold."""
     parts = [Assessment, Choice, Chooser, CostSearch, ErrorProfile, Study, Trial, Guarantee, Hull, SearchConfig]
-    parts += [SearchOutcome, ThresholdQuestion, ThresholdRule]
+    parts += [PlainTree, SearchOutcome, ThresholdQuestion, ThresholdRule]
     # Of several classes that are all alike.
     parts += [Candidate, ClassCalibrator, ClassOutcome, ClassQuestion, ClassStudy, ClassTrial, _Sigmoid]
     parts += [LinearRule, RuleOfClasses]
@@ -67,6 +70,66 @@ def _trusted_types():
         parts += [part for _, part in inspect.getmembers(module, inspect.isclass)]
     parts += strategies.STRATEGIES.values()
     return {f"{part.__module__}.{part.__qualname__}" for part in parts} | set(_PLAIN)
+
+
+@dataclass(frozen=True, eq=False)
+class PlainTree:
+    """What a compiled tree is made from: its constructor's arguments and its state."""
+
+    n_features: int
+    n_classes: Array
+    n_outputs: int
+    state: dict[str, Any]
+
+    def compiled(self, n_features: int) -> Any:
+        """The tree, if no way through it leads out of its arrays."""
+        nodes, n_classes, count = self.state["nodes"], self.n_classes, self.state["node_count"]
+        left, right, feature = (nodes[name] for name in ("left_child", "right_child", "feature"))
+        inner = np.flatnonzero(left != -1)
+        sound = (
+            nodes.ndim == 1
+            and nodes.size == count > 0
+            and _leads_on(inner, left[inner], right[inner], count)
+            and ((feature[inner] >= 0) & (feature[inner] < n_features)).all()
+            and self.n_features == n_features
+            and n_classes.shape == (self.n_outputs,)
+            and (n_classes > 0).all()
+            and self.state["max_depth"] == _depth(left, right)
+        )
+        if not sound:
+            raise ValueError(_UNSOUND)
+        tree = tree_type()(self.n_features, n_classes, self.n_outputs)
+        tree.__setstate__(self.state)  # which checks the kinds and shapes of the arrays
+        return tree
+
+
+_UNSOUND = "the links of its trees lead out of their arrays; the file is damaged or crafted"
+
+
+def _leads_on(inner: Array, left: Array, right: Array, count: int) -> bool:
+    """Whether every way through a tree ends within it: children come after their parents."""
+    return bool((left > inner).all() and (right > inner).all() and (np.maximum(left, right) < count).all())
+
+
+def _depth(left: Array, right: Array) -> int:
+    """Number of steps of the longest way, of links that lead on."""
+    depth, level = -1, np.zeros(1, dtype=int)
+    while level.size:
+        depth, inner = depth + 1, level[left[level] != -1]
+        level = np.unique([left[inner], right[inner]])
+    return depth
+
+
+def _with_plain_trees(search: CostSearch) -> CostSearch:
+    """A copy whose compiled trees are their arrays, where there are some."""
+    if not any(isinstance(getattr(part, "__dict__", {}).get("tree_"), tree_type()) for part in _parts_of(search)):
+        return search
+    search = copy.deepcopy(search)
+    for part in _parts_of(search):
+        if isinstance(tree := getattr(part, "__dict__", {}).get("tree_"), tree_type()):
+            arguments, state = tree.__reduce__()[1:]  # pyright: ignore[reportAssignmentType]
+            part.tree_ = PlainTree(*arguments, state)  # pyright: ignore[reportCallIssue, reportArgumentType]
+    return search
 
 
 def save_model(path: PathLike, search: CostSearch, features: Features) -> None:
@@ -78,7 +141,7 @@ def save_model(path: PathLike, search: CostSearch, features: Features) -> None:
         "csf": __version__,
         "sklearn": sklearn.__version__,
         "features": features.to_dict(),
-        "search": search._without_scores(),
+        "search": _with_plain_trees(search._without_scores()),
     }
     try:
         with replaced(path, "wb") as file:
@@ -113,6 +176,8 @@ def load_model(path: PathLike, trust: Sequence[str] = ()) -> tuple[CostSearch, F
         for part in _parts_of(content):
             if isinstance(part, (HistGradientBoostingClassifier, HistGradientBoostingRegressor)):
                 _check_trees(part)
+            elif isinstance(tree := getattr(part, "__dict__", {}).get("tree_"), PlainTree):
+                part.tree_ = tree.compiled(part.n_features_in_)
     except Exception as error:  # a damaged file, or one of other versions, can fail anywhere
         raise CliError(f"cannot read {path}: {error}") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT or not content.keys() >= _PARTS:
@@ -158,9 +223,7 @@ def _check_trees(model: Any) -> None:
         sound = (
             nodes.ndim == 1
             and nodes.size > 0
-            and (left > inner).all()  # so that every way ends
-            and (right > inner).all()
-            and (np.maximum(left, right) < nodes.size).all()
+            and _leads_on(inner, left, right, nodes.size)
             and (feature >= 0).all()
             and (feature < model.n_features_in_).all()
             and np.isin(feature[by_category], categorical).all()
@@ -168,4 +231,4 @@ def _check_trees(model: Any) -> None:
             and bitsets.shape[1:] == (8,)
         )
         if not sound:
-            raise ValueError("the links of its trees lead out of their arrays; the file is damaged or crafted")
+            raise ValueError(_UNSOUND)

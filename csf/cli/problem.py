@@ -23,7 +23,7 @@ from csf.metrics import ConfusionMetric, get_constraint, get_metric
 from csf.samples.splits import resolve_splits
 from csf.search import CostSearch
 from csf.search.config import SearchConfig
-from csf.search.defaults import AUTO, has_fast_solver, strategy_of
+from csf.search.defaults import AUTO, are_rounds, has_fast_solver, strategy_of
 from csf.search.problem import ClassProblem, ThresholdProblem, serves_classes
 from csf.study.classes import ClassStudy
 from csf.trainers import seeded
@@ -98,7 +98,8 @@ class Problem:
         """What all methods share that are trained on a part; the inner splits are made once."""
         seed = self.options.seed
         state, fast = check_random_state(seed), has_fast_solver(self.base)
-        cv = self.kind.cv(self.config, train.y, fast=fast, random_state=state)
+        rounds = are_rounds(self._settings(train.y), self.config.param_grid, fast=fast)
+        cv = self.kind.cv(self.config, train.y, fast=fast, rounds=rounds, random_state=state)
         splits = resolve_splits(cv, train.X, train.y, random_state=seed)
         confidence = vars(self.options).get("confidence")
         return Setup(
@@ -118,7 +119,7 @@ class Problem:
         """What is searched, for the lines above the tables."""
         options = self.options
         demand = "" if self.constraint is None else f" with {self.constraint}"
-        settings, trials = len(self.kind.settings(self.config, self.base)), options.trials
+        settings, trials = len(self._settings(self.data.y)), options.trials
         if "strategy" in options:  # of several strategies each has its own number
             trials = self._most_trials(options.strategy)
         return f"{self.metric.name}{demand} of {options.base}, up to {trials} trials" + (
@@ -128,7 +129,12 @@ class Problem:
     def _most_trials(self, strategy):
         if self.several:
             return self.study(strategy).most_trials
-        return strategy_of(strategy, fast=has_fast_solver(self.base)).most_trials(self.options.trials)
+        fast = has_fast_solver(self.base)
+        rounds = are_rounds(self._settings(self.data.y), self.config.param_grid, fast=fast)
+        return strategy_of(strategy, fast=fast, rounds=rounds).most_trials(self.options.trials)
+
+    def _settings(self, y):
+        return self.kind.settings(self.config, self.base, y.shape[0])
 
     def study(self, strategy: str) -> ClassStudy:
         """Trials of several classes; a ValueError where a strategy has none."""

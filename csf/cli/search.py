@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+import textwrap
 import time
 from argparse import Namespace
 from collections.abc import Callable
@@ -25,9 +26,10 @@ from csf.cli.persistence import required_trust, save_model
 from csf.cli.problem import check_output, load_problem, make_search
 from csf.cli.rivals import EQUAL, POOLED, NotApplicable
 from csf.cli.tables import format_number, format_table
-from csf.cli.verdict import OWN, held_out_intervals, verdict
+from csf.cli.verdict import OWN, verdict
 from csf.export import linear_rule, table_rule
-from csf.report import write_report
+from csf.report import findings, write_report
+from csf.report.held_out import held_out
 from csf.report.page import check_page
 
 __all__ = ["run"]
@@ -57,11 +59,13 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     train, test, origin = _split(problem)
     setup = problem.setup(train)
     say(f"{problem.describe()}\n{_plan(problem, train, test, origin, setup)}\n")
-    search, seconds = _search(problem, setup, train, budget.share(1.0 if test is None else _SEARCH))
+    search, seconds = _search(
+        problem, setup, train, budget.share(1.0 if test is None or options.no_rivals else _SEARCH)
+    )
     interrupted = search.stop_reason_ == "interrupted"
     winner = class_winner if problem.several else _winner_text
     say(f"{_trials_table(search, problem)}\n\n{winner(search, problem)}\n")
-    results, answers, judged = [], {}, []
+    results, answers, held = [], {}, None
     if test is not None:
         own, labels = _judged_own(problem, search, seconds, test)
         expected = dict.fromkeys(_rivals(problem), 0.0)
@@ -72,14 +76,22 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
         say(f"On the {test.y.shape[0]} rows held out:\n\n{_results_table(results, problem)}\n")
         if problem.several:
             say(f"{confusion_table(search.classes_, test, labels)}\n")
-        judged = held_out_intervals(problem, search, test, answers)
-        say(f"{verdict(problem.metric.name, search, judged, problem.reference)}\n")
-    _write(options, problem, search, results, judged, say)
+        held = held_out(search, test.X, test.y, test.weight, others, own=OWN)
+        assert held is not None, "there are data"
+        say(f"{verdict(problem.metric.name, search, held.judged, problem.reference)}\n")
+    found = findings(search, held, options.mute)
+    say("".join(f"{_wrapped(*each)}\n" for each in found))
+    _write(options, problem, search, results, held, found, say)
     if options.report:
         _write_report(options, problem, search, test, answers)
         say(f"report: {options.report}")
     if interrupted:
         raise KeyboardInterrupt  # all that there is has been said and written: the exit code tells the rest
+
+
+def _wrapped(code, title, text):
+    """A finding in lines."""
+    return textwrap.fill(f"{code} {title}: {text}", 100, subsequent_indent="  ")
 
 
 def _split(problem):
@@ -142,12 +154,15 @@ def _rows(search, problem, shown):
     table = search.cv_results_
     rows = []
     for at in shown:
-        trial = search.trials_[at]
-        row = ["*" if at == search.best_index_ else "", format_number(trial.t), format_number(trial.c_fn, ".4g")]
+        trial, won = search.trials_[at], at == search.best_index_
+        # Of the winner what is in use: a stable threshold is not the best one of these samples.
+        used = (search.best_score_, search.constraint_value_, search.best_threshold_)
+        score, rate, threshold = used if won else (trial.score, trial.rate, trial.threshold)
+        row = ["*" if won else "", format_number(trial.t), format_number(trial.c_fn, ".4g")]
         row += [format_number(trial.c_fp, ".4g"), *(str(table[f"param_{name}"][at]) for name in varied)]
-        row += ["failed" if trial.state == "failed" else format_number(trial.value), format_number(trial.score)]
-        row += [format_number(trial.rate)] if constrained else []
-        rows.append([*row, format_number(trial.threshold, ".4g"), format_number(trial.fit_time, ".2f")])
+        row += ["failed" if trial.state == "failed" else format_number(trial.value), format_number(score)]
+        row += [format_number(rate)] if constrained else []
+        rows.append([*row, format_number(threshold, ".4g"), format_number(trial.fit_time, ".2f")])
     return header, rows
 
 
@@ -177,7 +192,11 @@ def _winner_text(search, problem):
         f"  estimated bound for these parameters and folds: {search.upper_bound_:.4f} ({problem.options.bound}), "
         f"gap {format_number(search.gap_)}",
     ]
-    if problem.constraint is not None:
+    promise = getattr(search, "guarantee_", None)
+    if promise is not None:
+        rates = ", ".join(f"{name} {rate:.4f}" for name, rate in promise.rates.items())
+        lines.append(f"  {promise}\n  on these samples: {rates}")
+    elif problem.constraint is not None:
         rate = problem.constraint.quantity.name
         verdict = "holds" if search.feasible_ else "does NOT hold; the bound is that of models where it does"
         lines.append(f"  out-of-fold {rate} {search.constraint_value_:.4f}: {problem.constraint} {verdict}")
@@ -194,7 +213,7 @@ def _judged_own(problem, search, seconds, test):
     """Record of the search, and the labels that it predicts."""
     labels = search.predict(test.X)
     decided = problem.data.labels.encode(labels)
-    return _record(problem, f"csf, {problem.options.strategy}", test, decided, seconds), labels
+    return _record(problem, f"csf, {problem.options.strategy}", test, decided, seconds, search), labels
 
 
 def _judge_rivals(problem, setup, train, test, expected, budget, interrupted):
@@ -219,7 +238,7 @@ def _judge_rivals(problem, setup, train, test, expected, budget, interrupted):
 
 
 def _rivals(problem):
-    return [name for name in problem.rivals if name != _SLOW]
+    return [] if problem.options.no_rivals else [name for name in problem.rivals if name != _SLOW]
 
 
 def _judged_rival(problem, setup, name, train, test):
@@ -227,7 +246,7 @@ def _judged_rival(problem, setup, name, train, test):
     start = time.perf_counter()
     model = problem.rivals[name](setup, train.X, train.codes, train.weight)
     decided, seconds = model.predict(test.X), time.perf_counter() - start
-    return _record(problem, name, test, decided, seconds), problem.data.labels.decode(decided)
+    return _record(problem, name, test, decided, seconds, model), problem.data.labels.decode(decided)
 
 
 def _expected_seconds(problem, setup, search, seconds):
@@ -240,28 +259,34 @@ def _expected_seconds(problem, setup, search, seconds):
     return {name: searched.get(name, plain) for name in _rivals(problem)}
 
 
-def _record(problem, method, test, decided, seconds):
+def _record(problem, method, test, decided, seconds, model):
     value, rate = problem.value_and_rate(test, decided)
-    return {"method": method, "value": value, "rate": rate, "seconds": seconds}
+    record = {"method": method, "value": value, "rate": rate, "seconds": seconds}
+    if problem.options.confidence is not None:
+        # Beside what promises the constraint, what does not may find more.
+        record["promised"] = hasattr(model, "guarantee_") and model.guarantee_.holds
+    return record
 
 
 def _results_table(results, problem):
-    constrained = problem.constraint is not None
-    header = ["method", problem.metric.name, *([problem.constraint.quantity.name] if constrained else []), "seconds"]
+    constrained, confidence = problem.constraint is not None, problem.options.confidence
+    header = ["method", problem.metric.name, *([problem.constraint.quantity.name] if constrained else [])]
+    header += ["seconds"] if confidence is None else [f"promised with {confidence:g}", "seconds"]
     rows, notes = [], []
     for result in results:
         if "skipped" in result:
             notes.append(f"{result['method']}: left out, {result['skipped']}")
             continue
         rate = [format_number(result["rate"])] if constrained else []
+        rate += ["yes" if result["promised"] else "no"] if "promised" in result else []
         rows.append([result["method"], format_number(result["value"]), *rate, format_number(result["seconds"], ".2f")])
     return "\n".join([format_table(header, rows), *notes])
 
 
-def _write(options, problem, search, results, judged, say):
+def _write(options, problem, search, results, held, found, say):
     """Files that were asked for."""
     if options.json:
-        write_json(options.json, _valid(_report(options, problem, search, results, judged)))
+        write_json(options.json, _valid(_report(options, problem, search, results, held, found)))
         say(f"all results: {options.json}")
     if options.save:
         save_model(options.save, search, problem.data.features)
@@ -282,7 +307,7 @@ def _write_report(options, problem, search, test, answers):
     rivals = {name: labels for name, labels in answers.items() if name != OWN}
     held = {} if test is None else {"X": test.X, "y": test.y, "sample_weight": test.weight, "rivals": rivals}
     title = f"{problem.metric.name} of {problem.data.name}"
-    write_report(search, options.report, title=title, facts=facts, **held)
+    write_report(search, options.report, title=title, facts=facts, mute=options.mute, **held)
 
 
 def _valid(value):
@@ -297,7 +322,7 @@ def _valid(value):
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 
-def _report(options, problem, search, results, judged):
+def _report(options, problem, search, results, held, found):
     """Everything as plain numbers, strings and lists."""
     data = problem.data
     plain = {name: value for name, value in vars(options).items() if name != "run"}
@@ -316,7 +341,8 @@ def _report(options, problem, search, results, judged):
         ],
         "winner": class_record(search) if problem.several else _winner_record(search),
         "held_out": results,
-        "held_out_intervals": [asdict(each) for each in judged],
+        "held_out_intervals": [] if held is None else [asdict(each) for each in held.judged],
+        "checks": [each._asdict() for each in found],
     }
 
 
@@ -331,7 +357,8 @@ def _cut(trial):
 
 
 def _winner_record(search):
-    return {
+    promise = {"guarantee": asdict(search.guarantee_)} if hasattr(search, "guarantee_") else {}
+    return promise | {
         "trial": search.best_index_,
         "t": search.best_t_,
         "c_fn": search.best_cost_weights_[0],

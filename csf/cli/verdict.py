@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from csf.cli.rivals import POOLED
 from csf.report.facts import other_costs
-from csf.report.held_out import Judged, judge, judge_classes, one_problem
+from csf.report.held_out import Judged
 
 if TYPE_CHECKING:
-    from csf._common.typing import Array
-    from csf.cli.problem import Part, Problem
     from csf.search import CostSearch
 
-__all__ = ["OWN", "held_out_intervals", "verdict"]
+__all__ = ["OWN", "verdict"]
 
 # Name of the search among what is compared.
 OWN = "csf"
-
-
-def held_out_intervals(problem: Problem, search: CostSearch, test: Part, answers: Mapping[str, Array]) -> list[Judged]:
-    """The search and its rivals on the held-out rows, with what those rows leave open."""
-    if problem.several:
-        return judge_classes(problem.metric, search.classes_, test.y, answers, test.weight)
-    problems = one_problem(search.null_class_)
-    return judge(problem.metric, problems, test.y, answers, test.weight, problem.constraint)
 
 
 def verdict(metric_name: str, search: CostSearch, judged: list[Judged], reference: str = POOLED) -> str:
@@ -62,7 +51,7 @@ def _words_of_classes(search: CostSearch, low: float, high: float) -> str:
         return "The search helped."
     if high < 0.0:
         return "The search did not help: the base as it is does better here."
-    return "Whether the search helps, these rows cannot tell."
+    return "Whether the search helps, the held-out rows are too few to show."
 
 
 def _words(search: CostSearch, low: float, high: float) -> str:
@@ -75,4 +64,4 @@ def _words(search: CostSearch, low: float, high: float) -> str:
         return f"The search chose {ratio}, and they helped."
     if high < 0.0:
         return f"The search chose {ratio}, and they did not help: without them it is better here."
-    return f"The search chose {ratio}; whether they help, these rows cannot tell."
+    return f"The search chose {ratio}; whether they help, the held-out rows are too few to show."

@@ -1,4 +1,4 @@
-"""Cost search where the data are: the search over an engine that trains and counts, and the exact cut by counts."""
+"""Cost search where the data are: an engine trains and counts, and exact thresholds come from its counts."""
 
 from csf.cluster.bins import Bins, Quantiles
 from csf.cluster.cut import CountedCut, counted_cut, own_decision

@@ -1,4 +1,4 @@
-"""The exact best cut of scores that nobody collects: counts in bins, and a closer look where it could still lie."""
+"""The exact best threshold on scores that are not collected: counts in bins, and a closer look where it can lie."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ _LISTED = 1 << 17
 
 @dataclass(frozen=True, eq=False)
 class CountedCut:
-    """The best cut of scores that were counted, and what else the counts say.
+    """The best threshold on scores that were counted, and what else the counts show.
 
     Parameters
     ----------
     cut : Cut or None
-        The best cut; ``None`` where only the model's own decision was asked for.
+        The best threshold; ``None`` where only the model's own decision was asked for.
     upper : float
-        No cut is worth more: the value of ``cut`` where it is exact. NaN without a cut.
+        No threshold is worth more: the value of ``cut`` where it is exact. NaN without a threshold.
     own : ErrorProfile
         Errors of the model's own decision.
     curve : ThresholdCurve or None
-        All cuts between bins, whose profiles are exact.
+        All thresholds between bins, whose profiles are exact.
     fold_profiles : list of ErrorProfile or None
-        Errors within each fold at the cut; ``None`` for a fold without one of the classes.
+        Errors within each fold at the threshold; ``None`` for a fold without one of the classes.
     n_passes : int
         How often the scores were gone through.
     n_listed : int
@@ -68,7 +68,7 @@ def own_decision(scored: Scored) -> CountedCut:
     Returns
     -------
     CountedCut
-        Without a cut.
+        Without a threshold.
     """
     bins = _filled(scored.counts(np.array([scored.own_cut])))
     curve = _curve(bins)
@@ -79,7 +79,7 @@ def own_decision(scored: Scored) -> CountedCut:
 def counted_cut(
     scored: Scored, metric: Metric, *, n_edges: int = _EDGES, n_listed: int = _LISTED, tol: float = 0.0
 ) -> CountedCut:
-    r"""Find the cut that maximises a metric, from counts alone.
+    r"""Find the threshold that maximises a metric, from counts alone.
 
     Parameters
     ----------
@@ -92,12 +92,12 @@ def counted_cut(
     n_listed : int, default=131072
         So many samples at most are listed score by score.
     tol : float, default=0.0
-        Stop where no cut can be better by more than this, in units of the metric; 0 finds the exact cut.
+        Stop where no threshold can be better by more than this, in units of the metric; 0 finds the exact threshold.
 
     Returns
     -------
     CountedCut
-        The cut that `ThresholdCurve.best` finds on all scores.
+        The threshold that `ThresholdCurve.best` finds on all scores.
 
     Raises
     ------
@@ -109,8 +109,8 @@ def counted_cut(
     The first pass takes approximate quantiles, the second counts exactly between them. Along the scores ``fn`` and
     ``fp`` are monotone, so a metric that falls with both cannot be larger inside a bin than at the ``fn`` of its
     lower end and the ``fp`` of its upper end. Bins where that is less than the best value known are done with. The
-    others are a small share of the samples: near the best cut the metric is flat, and a bin that holds a share s of
-    them is in doubt only within about :math:`\sqrt s` of it. A third pass lists their scores if these are few
+    others are a small share of the samples: near the best threshold the metric is flat, and a bin that holds a share s
+    of them is in doubt only within about :math:`\sqrt s` of it. A third pass lists their scores if these are few
     enough; else it counts in narrower bins, and a fourth one lists.
 
     Examples

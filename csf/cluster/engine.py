@@ -121,9 +121,9 @@ class Engine(ABC):
 
     What an engine implements:
 
-    - **Folds.** Each row has a number in 0, ..., n_folds - 1, from a column or from a seeded hash of what tells rows
-      apart (`csf.cluster.hash_folds`), the same in every pass; rows with -1 are trained on and never held out.
-      `totals` tells what the folds weigh, so that the share of positives is known and each part has both classes.
+    - **Folds.** Each row has a number in 0, ..., n_folds - 1, from a column or from a seeded hash of what distinguishes
+      rows (`csf.cluster.hash_folds`), the same in every pass; rows with -1 are trained on and never held out.
+      `totals` gives the weights of the folds, so that the share of positives is known and each part has both classes.
     - **Train.** `train` runs some jobs, those of all folds of a trial together, at once or one after the other.
     - **Counts.** `scores` gives the handle of the held-out scores, each row scored by the model of its fold. They are
       counted where they are: write the three methods of `csf.cluster.Scored` in the engine's own language, or
@@ -134,8 +134,8 @@ class Engine(ABC):
     Attributes
     ----------
     identity : object
-        What tells these data and folds from others, for checkpoints: plain values such as checksums or the names of
-        files and columns, the same in every process.
+        What distinguishes these data and folds from others, for checkpoints: plain values such as checksums or the
+        names of files and columns, the same in every process.
     """
 
     identity: Any = None
@@ -208,5 +208,5 @@ class Engine(ABC):
         Returns
         -------
         Scored
-            Scores of the rows in folds; they may be computed anew in each pass.
+            Scores of the rows in folds; they may be computed again in each pass.
         """

@@ -1,4 +1,4 @@
-"""Fold numbers from a hash of what tells rows apart: the same in every pass, without an index of the data."""
+"""Fold numbers from a hash of what distinguishes rows: the same in every pass, without an index of the data."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class EngineSearch:
             warn(
                 f"the folds hold {int(self.totals.rows[:-1].sum())} rows, too many for their scores to be collected: "
                 f"{' and '.join(told)}, and there are no corrected scores and no margin of the bound, as nothing is "
-                "drawn again. Of so many rows luck decides little; to say that you mean it, give threshold='tune'"
+                "drawn again. Of so many rows chance decides little; to say that you mean it, give threshold='tune'"
                 + (" and no min_gain" if config.min_gain is not None else "")
             )
 

@@ -111,7 +111,7 @@ class Question:
 
 
 def answers(part: Part, questions: Sequence[Question]) -> list[Answer]:
-    """What one part of the data says to some questions."""
+    """What one part of the data answers to some questions."""
     with np.errstate(over="ignore", invalid="ignore"):
         views: dict[float, Rows] = {}
         for question in questions:

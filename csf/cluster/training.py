@@ -36,7 +36,7 @@ class _Family(NamedTuple):
 class EngineTrainer(WaveTrainer):
     """Trains on the data of an engine.
 
-    ``counted`` has what the counts of each complete trial say, in their order. Held-out scores are collected where the
+    ``counted`` has what the counts of each complete trial give, in their order. Held-out scores are collected where the
     engine says that they are few enough for that: one pass then, and winner and threshold are chosen as in memory.
     """
 

@@ -103,7 +103,7 @@ class OneVsRestChannel(CostChannel):
     Parameters
     ----------
     kind : {"one-vs-rest"}
-        Tells it from other channels.
+        Distinguishes it from other channels.
     name : str
         Where the wrapped classifier is in the base, e.g. ``"estimator"`` or ``"clf__estimator"``.
     inner : CostChannel

@@ -23,7 +23,7 @@ Scorer: TypeAlias = Callable[[Samples], Array]
 
 
 class DaskBase(ABC):
-    """How one kind of base is trained on Dask collections; ``method`` of its models gives the scores that are cut."""
+    """How one kind of base is trained on Dask collections; ``method`` of its models gives the scores."""
 
     method: Literal["decision_function", "predict_proba"]
 

@@ -54,7 +54,7 @@ class DaskEngine(Engine):
     pos_label : label, default=None
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
     checksum : bool, default=False
-        Whether the data are to be told from others, see ``identity`` of `Engine`.
+        Whether the data are to be distinguished from others, see ``identity`` of `Engine`.
 
     Examples
     --------

@@ -84,7 +84,8 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     normalize : {"mean", "none"}, default="mean"
         ``"mean"`` scales the weights of each training to the mean of the given sample weights.
     min_gain : float, default=None
-        Keep equal costs unless the best trial gains this many standard errors more than luck, see `csf.CostSearch`.
+        Keep equal costs unless the best trial gains this many standard errors more than chance gives, see
+        `csf.CostSearch`.
     bound : {"support", "diagonal", "envelope", "parambath"} or type, default="support"
         How ``upper_bound_`` is computed, see `csf.bounds`.
     tol : float, default=None
@@ -99,7 +100,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         What a failing training does: end the search, or be left out as failed.
     checkpoint : path-like, default=None
         File that keeps finished trials; the same search on the same data resumes from it after the client was lost.
-        A checksum of all partitions tells the data from others, which makes the first pass read them all.
+        A checksum of all partitions distinguishes the data from others, which makes the first pass read them all.
     callbacks : list of callable, default=None
         ``callback(study, trial)`` after each trial; a true result ends the search.
 
@@ -107,13 +108,13 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     ----------
     best_estimator_ : estimator
         The winner, trained on all data (coded 0 and 1): an ordinary LinearSVC or LogisticRegression, or the fitted
-        Dask classifier. ``best_threshold_`` cuts ``decision_function`` of linear bases and probabilities of boosting.
+        Dask classifier. ``best_threshold_`` is for ``decision_function`` of linear bases and probabilities of boosting.
     best_t_, best_cost_weights_, best_threshold_, best_score_, best_params_, best_index_ : object
         The winner, as in `csf.CostSearch`.
     corrected_score_, score_interval_, threshold_interval_, held_out_ : object
         As in `csf.CostSearch`, where scores were collected.
     upper_bound_, gap_, bound_margin_, stop_reason_, feasible_, constraint_value_ : object
-        As in `csf.CostSearch`. Bounds read the cuts between the bins that were counted, some thousand of them.
+        As in `csf.CostSearch`. Bounds read the thresholds between the bins that were counted, some thousand of them.
     gain_, gain_by_luck_, gain_error_ : float
         As in `csf.CostSearch`, with ``min_gain`` and where scores were collected.
     trials_, studies_, cv_results_, n_trials_, n_splits_, refit_time_ : object
@@ -132,14 +133,14 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     Notes
     -----
     Weights, labels and fold numbers must have the partitions of the samples; arrays with known chunks are aligned. A
-    pass reads each partition anew, unless the collections were persisted. Workers may be lost: Dask computes their
+    pass reads each partition again, unless the collections were persisted. Workers may be lost: Dask computes their
     part again. The boosting libraries need all workers until the end of a training: where one leaves, the training is
-    begun anew with those that are there, five times at most, then it is a RuntimeError.
+    begun again with those that are there, five times at most, then it is a RuntimeError.
 
-    Where the folds hold more than 2^20 rows, their scores stay in the partitions, and the exact best cut of each trial
-    comes from counts (`csf.cluster.counted_cut`). What draws samples again cannot be had of counts: ``"stable"`` is
-    ``"tune"`` then, ``min_gain`` is not asked, ``bound_margin_`` is 0, and there are no corrected scores and no
-    `at_prevalence`. With so many rows luck decides little.
+    Where the folds hold more than 2^20 rows, their scores stay in the partitions, and the exact best threshold of each
+    trial comes from counts (`csf.cluster.counted_cut`). What draws samples again cannot be had of counts: ``"stable"``
+    is ``"tune"`` then, ``min_gain`` is not asked, ``bound_margin_`` is 0, and there are no corrected scores and no
+    `at_prevalence`. With so many rows chance matters little.
 
     What `csf.CostSearch` has and this search has not: ``confidence`` (its stratified calibration part is drawn by
     shuffling rows in memory), ``null_class`` and ``weighting`` (partitions are trained on two classes),
@@ -172,7 +173,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         constraint: str | Constraint | None = SearchConfig.constraint,
         threshold: Literal["stable", "tune"] | None = SearchConfig.threshold,
         cv: int | float = 5,
-        refit: bool = SearchConfig.refit,
+        refit: bool | Literal["folds"] = SearchConfig.refit,  # as everywhere; "folds" is refused
         pos_label: Label = SearchConfig.pos_label,
         normalize: Literal["none", "mean"] = SearchConfig.normalize,
         min_gain: float | None = SearchConfig.min_gain,
@@ -237,6 +238,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         self._forget()
         require_dask()
         config = SearchConfig.of(self)
+        config.refuse_mean_of_folds("these are spread over a cluster")
         kind = base_kind(config.base)
         kind.check(config.base)  # before it is cloned, which some bases cannot be
         random_state = None if config.random_state is None else check_random_state(config.random_state)

@@ -61,7 +61,7 @@ class Survey:
 
 
 def survey(data: DaskData, *, checksum: bool) -> Survey:
-    """Make the first pass; with ``checksum`` it reads all features too, so that other data can be told from these."""
+    """Make the first pass; with ``checksum`` it reads all features too, so that other data are recognised."""
     return data.reduced(partial(_of_part, checksum=checksum), _merged)
 
 

@@ -1,4 +1,4 @@
-"""Trainings that need all of their workers until the end, begun anew with those that are there where one was lost."""
+"""Trainings that need all of their workers until the end, begun again with those that are there where one was lost."""
 
 from __future__ import annotations
 

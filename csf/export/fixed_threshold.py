@@ -18,7 +18,7 @@ __all__ = ["fixed_threshold"]
 
 
 def fixed_threshold(search: CostSearch) -> FixedThresholdClassifier:
-    """The winner and its cut as a classifier of scikit-learn, which predicts what the search does.
+    """The winner and its threshold as a classifier of scikit-learn, which predicts what the search does.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Linear winners as coefficients, an intercept and a cut of the features themselves."""
+"""Linear winners as coefficients, an intercept and a threshold of the features themselves."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LinearRule:
     intercept : float
         What is added to each score.
     threshold : float
-        The cut, maybe infinite.
+        The threshold, maybe infinite.
     negative, positive : label
         The classes.
     features : list of str or None
@@ -116,7 +116,7 @@ def linear_rule(search: CostSearch) -> LinearRule:
     Returns
     -------
     LinearRule
-        It predicts what the search does, but for scores that rounding moves over the cut.
+        It predicts what the search does, but for scores that rounding moves over the threshold.
 
     Raises
     ------

@@ -27,15 +27,15 @@ def to_onnx(search: CostSearch) -> Any:
     -------
     onnx.ModelProto
         Its input ``X`` holds doubles of shape (n_samples, n_features), its outputs are ``label`` and ``score``, the
-        score minus the cut.
+        score minus the threshold.
 
     Raises
     ------
     ImportError
         If onnx is not installed.
     TypeError
-        If the winner is not linear in the features: convert ``best_estimator_`` with skl2onnx then, and cut its score
-        at ``best_threshold_``.
+        If the winner is not linear in the features: convert ``best_estimator_`` with skl2onnx then, and apply
+        ``best_threshold_`` to its score.
     ValueError
         If the search has several classes, or no fitted winner.
     """

@@ -127,7 +127,7 @@ class TableRule:
     intercept : float
         What is added to each score.
     threshold : float
-        The cut, maybe infinite.
+        The threshold, maybe infinite.
     negative, positive : label
         The classes.
 
@@ -216,7 +216,7 @@ def table_rule(search: CostSearch) -> TableRule:
     Returns
     -------
     TableRule
-        It predicts what the search does, but for scores that rounding moves over the cut.
+        It predicts what the search does, but for scores that rounding moves over the threshold.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The winner of a search: its estimator, its cut, and what the user calls its two classes."""
+"""The winner of a search: its estimator, its threshold, and what the user calls its two classes."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ def winner_of(search: CostSearch) -> Winner:
         )
     if hasattr(search, "class_costs_"):
         raise ValueError(
-            f"the search knows {len(search.classes_)} classes; a single cut tells two apart. Export best_estimator_ "
-            "with csf.export.class_rule(search), a table that decides by its probabilities"
+            f"the search knows {len(search.classes_)} classes; a single threshold separates two. Export "
+            "best_estimator_ with csf.export.class_rule(search), a table that decides by its probabilities"
         )
     if search.pos_label_ is None:
         raise ValueError(
-            f"the search knows {len(search.classes_)} classes; a single cut tells two apart. Export best_estimator_ "
-            "itself, whose score of the null class is to be moved by best_threshold_"
+            f"the search knows {len(search.classes_)} classes; a single threshold separates two. Export "
+            "best_estimator_ itself, whose score of the null class is to be moved by best_threshold_"
         )
     rule = search._predicting
     names, known = rule.names.tolist(), rule.known.tolist()

@@ -90,7 +90,7 @@ class AMP(LinearAlternation):
 
     The largest valuation :math:`f(v) = \max_w n(w) - v\, d(w) - \frac{\lambda}{2} \|w\|^2` falls with the level v and
     is convex; its root is the maximum, and the alternation is Newton's method for it (Dinkelbach's). For
-    Gower-Legendre metrics both costs are equal at each level: they are accuracy in disguise.
+    Gower-Legendre metrics both costs are equal at each level: they are accuracy in another form.
 
     References
     ----------

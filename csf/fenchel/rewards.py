@@ -68,7 +68,7 @@ class RewardProblem:
         return float(self._of_pos @ (margins <= 0.0)), float(self._of_neg @ (margins < 0.0))
 
     def balanced(self, alpha: float = 0.5, beta: float = 0.5) -> tuple[float, float]:
-        """Class costs that price the two rates."""
+        """Class costs of the two rates."""
         return alpha / self.pos, beta / (1.0 - self.pos)
 
     def margins(self, w: Array) -> Array:

@@ -71,7 +71,7 @@ class FenchelSVM(LinearAlternation):
     pos_label_ : label
         The positive class.
     dual_ : tuple of float
-        Last ``(alpha, beta)``, the prices of the two rates.
+        Last ``(alpha, beta)``, the costs of the two rates.
     gap_ : float
         The objective is at most this far from its maximum; NaN with ``base``.
     n_iter_ : int

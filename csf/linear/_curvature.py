@@ -13,11 +13,13 @@ from csf._common.typing import Array, IntArray
 from csf.linear.losses import LOGISTIC
 from csf.linear.matrix import Rows
 
-__all__ = ["Curvatures", "inverse_of"]
+__all__ = ["Curvatures", "inverse_of", "thinned"]
 
 Inverse: TypeAlias = Callable[[Array], Array]
 # Rows of a class that its matrix is made of, at least, and as many for each coefficient.
-_ENOUGH, _ENOUGH_PER_FEATURE = 10_000, 100
+_ENOUGH, _ENOUGH_PER_FEATURE = 3_000, 50
+# Times that the limit of `thinned` is set anew.
+_ROUNDS = 10
 _potrf, _potrs = get_lapack_funcs(("potrf", "potrs"), dtype=np.float64)
 
 
@@ -48,6 +50,11 @@ class Curvatures:
         """Share of the rows that matrices are made of."""
         return sum(places.size for _, places in self._taken) / max(1, self._rows.n_rows)
 
+    @property
+    def price(self) -> float:
+        """What new matrices take, in looks at all rows."""
+        return self.share * self._rows.stored / (4.0 if self._rows.is_sparse else 8.0)
+
     def totals(self, weight: Array | None) -> Array:
         """Weights of the classes, the positive one first; of ``None``, their numbers of samples."""
         of_pos = self._sign > 0.0
@@ -63,9 +70,8 @@ class Curvatures:
         factor = np.divide(totals, self._per_share, out=np.zeros(2), where=self._per_share > 0)
         return inverse_of(factor[0] * self._matrices[0] + factor[1] * self._matrices[1], self._ridge)
 
-    def inverse_at(self, w: Array, margins: Array, weight: Array) -> tuple[Inverse, Array | None]:
+    def inverse_at(self, w: Array, margins: Array, weight: Array, totals: Array) -> tuple[Inverse, Array | None]:
         """The same for any weights, at coefficients whose margins are known."""
-        totals = self.totals(weight)
         if self._are_shared(weight, totals):
             self._keep(w, margins)
             return self.inverse(w, totals), w
@@ -111,3 +117,22 @@ def inverse_of(matrix: Array, ridge: Array) -> Inverse:
         if not failed:
             return lambda slope: _potrs(factor, slope, lower=True)[0]
         growth = max(10.0 * growth, 1e-14)
+
+
+def thinned(sizes: Array, count: float) -> tuple[IntArray, Array]:
+    """About ``count`` places that stand for the whole of a sum, and what each is multiplied with.
+
+    The largest terms stand for themselves, the others for as much of the sum as lies between them: so a sum of outer
+    products loses little in any direction.
+    """
+    known = np.flatnonzero(sizes)
+    if known.size <= count:
+        return known, np.ones(known.size)
+    limit = sizes.sum() / count
+    # Terms above the limit are not cut into several: the limit falls until the others make up the number.
+    for _ in range(_ROUNDS):
+        chances = np.minimum(sizes / limit, 1.0)
+        limit *= chances.sum() / count
+    reached = np.cumsum(chances)
+    taken = np.flatnonzero(np.floor(reached) > np.floor(reached - chances))
+    return taken, 1.0 / chances[taken]

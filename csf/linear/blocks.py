@@ -32,7 +32,7 @@ class DenseBlock:
 
 
 class CsrBlock:
-    """A few rows of a CSR matrix, whose columns are numbered anew: what is multiplied stays in the cache."""
+    """A few rows of a CSR matrix, whose columns are numbered from 0: what is multiplied stays in the cache."""
 
     def __init__(self, columns: IntArray, parts: tuple[Array, IntArray, IntArray], bias: Array) -> None:
         # The constant feature differs from row to row, since rows are multiplied with factors.

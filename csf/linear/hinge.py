@@ -164,7 +164,7 @@ class Hinge:
         Returns
         -------
         HingeSolution
-            The solution; its gap tells whether ``tol`` was reached. A gap below 1e-12 of the objective, and steps
+            The solution; its gap shows whether ``tol`` was reached. A gap below 1e-12 of the objective, and steps
             that are lost in rounding, end the search as well.
 
         Raises

@@ -35,7 +35,7 @@ class HingeDescent:
 
     Notes
     -----
-    See `csf.linear.turns`. The start is the nearest solution, cut to the new weights.
+    See `csf.linear.turns`. The start is the nearest solution, clipped to the new weights.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class HingeDescent:
         Returns
         -------
         HingeSolution
-            The solution, with dual variables; its gap tells whether ``tol`` was reached.
+            The solution, with dual variables; its gap shows whether ``tol`` was reached.
 
         Raises
         ------

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from csf._common.typing import Array
-from csf.linear._curvature import Curvatures
+from csf.linear._curvature import Curvatures, thinned
 from csf.linear._solve import DIRECT, NOISE, Scalar, check_finite, conjugate_gradients, quietly
 from csf.linear.losses import LOGISTIC, least_gap
 from csf.linear.matrix import Rows
@@ -19,10 +19,18 @@ __all__ = ["Logistic"]
 
 # Looks at all samples that steps with new second derivatives take to the end.
 _LAST_LOOKS = 2.0
+# New second derivatives that take fewer looks than these are always made: old ones mislead first steps.
+_CHEAP = 2.0
 # Share of the slope that inexact Newton steps leave.
 _FORCING = 0.3
+# Rows that such steps make second derivatives of: one of so many, and so many at least.
+_THINNED, _FEWEST = 8, 2000
+# Steps after which it is twice as many.
+_PATIENCE = 5
 # Logarithms of the weights of both classes to that of their ratio.
 _RATIO = np.array([1.0, -1.0])
+# Lengths of a step that are tried in memory.
+_LENGTHS = 20
 # Samples that are looked at at once: as many as stay in the cache.
 _CHUNK = 16384
 
@@ -74,7 +82,7 @@ class Logistic:
     by Newton's method. With few features the second derivatives of both classes are kept as long as steps with them
     pay, from one problem to the next. A start moves the constant by the logarithm of the ratio of the costs, and the
     rest along a line or a parabola through earlier solutions. With many features the equations are solved by conjugate
-    gradients. The gap is that of the dual variables :math:`c_i \sigma(-y_i \langle w, x_i \rangle)`, evened over the
+    gradients. The gap is that of the dual variables :math:`c_i \sigma(-y_i \langle w, x_i \rangle)`, averaged over the
     classes where the constant feature is free [1]_.
 
     References
@@ -129,7 +137,7 @@ class Logistic:
         Returns
         -------
         Solution
-            The solution; its gap tells whether ``tol`` was reached. Steps that are lost in rounding end the search.
+            The solution; its gap shows whether ``tol`` was reached. Steps that are lost in rounding end the search.
 
         Raises
         ------
@@ -139,7 +147,8 @@ class Logistic:
         direct, curvatures = self.rows.n_coefficients <= DIRECT, self._curvatures
         totals = curvatures.totals(weight)
         w, anchor = self._start(totals, starts) if starts else (np.zeros(self.rows.n_coefficients), None)
-        inverse = None if anchor is None else curvatures.inverse(anchor, totals)
+        is_cheap = direct and curvatures.price < _CHEAP
+        inverse = None if anchor is None or is_cheap else curvatures.inverse(anchor, totals)
         point, count, gap = self._look(w, weight), 0, np.inf
         while True:
             goal = max(atol, tol * point.objective)
@@ -149,9 +158,9 @@ class Logistic:
                     break
             fresh = inverse is None
             if inverse is None and direct:
-                inverse, anchor = curvatures.inverse_at(point.w, point.margins, weight)
+                inverse, anchor = curvatures.inverse_at(point.w, point.margins, weight, totals)
             elif inverse is None:
-                inverse = self._conjugate(LOGISTIC.curvature(point.margins, weight))
+                inverse = self._conjugate(LOGISTIC.curvature(point.margins, weight), count)
             # A step with old second derivatives that goes too far says that they are too old.
             found = self._search(point, -inverse(point.slope), weight, shortest=1e-10 if fresh else 0.25)
             if found is None and not fresh:
@@ -238,18 +247,38 @@ class Logistic:
             value = found.objective
             if value <= point.objective + 1e-4 * length * descent and value < point.objective:
                 return found
-            length *= 0.5
+            whole, along = length == 1.0, found.margins - point.margins
+            length = self._shorter(point, step, along, weight) if whole else 0.5 * length
         return None
+
+    def _shorter(self, point: _Point, step: Array, along: Array, weight: Array) -> float:
+        """About the best length of a step that goes too far; margins are linear along it, so that no row is read."""
+        ridge_step = self._ridge * step
+        first, second, low, high, length = point.w @ ridge_step, step @ ridge_step, 0.0, 1.0, 0.5
+        for _ in range(_LENGTHS):
+            odds = 1.0 / (1.0 + np.exp(point.margins + length * along))
+            pull = weight * odds * along
+            slope = first + length * second - pull.sum()
+            low, high = (length, high) if slope < 0.0 else (low, length)
+            before, length = length, length - slope / (second + pull @ (along - odds * along))
+            # Newton's method within a bracket, as far as a search that goes on elsewhere needs.
+            if not low < length < high:
+                length = 0.5 * (low + high)
+            if abs(length - before) <= 0.1 * length:
+                break
+        return length
 
     def _is_stale(self, left: Scalar, wanted: Scalar) -> bool:
         """Whether new second derivatives take less than more steps with old ones, which leave a share of the slope."""
-        # What the outer products of the rows take, in looks at all of them.
-        price = self._curvatures.share * self.rows.stored / (4.0 if self.rows.is_sparse else 8.0)
-        return bool(left > 0.5 or np.log(wanted) / np.log(left) > _LAST_LOOKS + price)
+        return bool(left > 0.5 or np.log(wanted) / np.log(left) > _LAST_LOOKS + self._curvatures.price)
 
-    def _conjugate(self, curvature: Array) -> Callable[[Array], Array]:
+    def _conjugate(self, curvature: Array, n_steps: int) -> Callable[[Array], Array]:
         """Function that applies about the inverse of the second derivatives, by conjugate gradients."""
+        # What the steps leave anyway hides what an eighth of the rows does not say. A search that takes long gets more.
         rows, ridge = self.rows, self._ridge
+        count = max(_FEWEST, rows.n_rows / _THINNED) * 2.0 ** (n_steps // _PATIENCE)
+        taken, factor = thinned(curvature * rows.squared_norms(), count)
+        rows, curvature = rows.take(rows.at[taken]), factor * curvature[taken]
         diagonal = ridge + rows.combine(curvature, squares=True)
         diagonal[diagonal == 0.0] = 1.0
 

@@ -57,6 +57,8 @@ class Rows:
         else:
             self.X = np.ascontiguousarray(X)
             self._parts = (self.X,)
+        # Squared lengths of all rows, once they are asked for, for all views.
+        self._norms: list[Array] = []
         self.at = small_indices(np.arange(X.shape[0]) if at is None else np.asarray(at), X.shape[0])
 
     def take(self, at: IntArray) -> Rows:
@@ -223,10 +225,12 @@ class Rows:
         ndarray of shape (n_rows,)
             The squares.
         """
-        out = np.empty(self.n_rows)
-        parts = (self.X.data, self.X.indptr) if self.is_sparse else (self.X,)
-        self._kernels.norms(*parts, self.constant, self.at, out)
-        return out
+        if not self._norms:
+            out, everything = np.empty(self.X.shape[0]), np.arange(self.X.shape[0])
+            parts = (self.X.data, self.X.indptr) if self.is_sparse else (self.X,)
+            self._kernels.norms(*parts, self.constant, everything, out)
+            self._norms.append(out)
+        return self._norms[0][self.at]
 
     def add_gram(self, places: IntArray, factor: Array, out: Array) -> None:
         """Add outer products of rows to the upper triangle of a matrix.
@@ -264,7 +268,7 @@ class Rows:
         Returns
         -------
         Block
-            The copy; it numbers the columns that it uses anew.
+            The copy; it numbers the columns that it uses from 0.
         """
         if not self.is_sparse:
             part = np.full((places.shape[0], self.n_coefficients), self.constant)

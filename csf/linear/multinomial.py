@@ -56,8 +56,8 @@ class Multinomial:
     .. math:: \tfrac12 \sum_k \|w_k\|^2 + \sum_i c_i (\log \sum_k e^{f_k(x_i)} - f_{y_i}(x_i))
 
     where the coefficients of the constant feature are not penalised, by Newton's method. The equations are solved by
-    conjugate gradients, each of which takes about a look at the samples. What evens their scales is a guess of the
-    second derivatives: the product of two means over the samples, one of the classes' probabilities and one of the
+    conjugate gradients, each of which takes about a look at the samples. What brings them to one scale is a guess of
+    the second derivatives: the product of two means over the samples, one of the classes' probabilities and one of the
     features. With it 20 looks do from a solution for other weights, and 30 from zero, where plain BFGS takes 70.
 
     Parameters

@@ -52,7 +52,7 @@ class Solver(Protocol):
         Returns
         -------
         solution
-            The solution; its gap tells whether ``tol`` or ``atol`` was reached.
+            The solution; its gap shows whether ``tol`` or ``atol`` was reached.
         """
         ...
 

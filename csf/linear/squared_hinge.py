@@ -98,7 +98,7 @@ class SquaredHinge:
         Returns
         -------
         Solution
-            The solution; its gap tells whether ``tol`` was reached. Steps that are lost in rounding end the search.
+            The solution; its gap shows whether ``tol`` was reached. Steps that are lost in rounding end the search.
 
         Raises
         ------

@@ -30,7 +30,7 @@ class BoxProgram:
     The function is :math:`\tfrac12 \|\sum_i \alpha_i y_i x_i\|^2 + \tfrac12 \sum_i r_i \alpha_i^2 - \sum_i \alpha_i`
     for ridges r. Coordinate descent [1]_ finds out quickly which variables are at their bounds, and is slow to solve
     for the others where features are alike or weights are large. So a few passes take turns with conjugate gradients
-    on the variables that are free, whose step is cut back to the box [2]_.
+    on the variables that are free, whose step is shortened to the box [2]_.
 
     References
     ----------

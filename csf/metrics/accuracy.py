@@ -1,4 +1,4 @@
-"""Accuracy with a price for each kind of error, and balanced accuracy."""
+"""Accuracy with a cost for each kind of error, and balanced accuracy."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class WeightedAccuracy(LinearFractional):
     Parameters
     ----------
     w_fn, w_fp : float, default=1.0
-        Prices of a false negative and of a false positive; positive. Both 1 give accuracy.
+        Costs of a false negative and of a false positive; positive. Both 1 give accuracy.
 
     Raises
     ------
     ValueError
-        If a price is not positive and finite.
+        If a cost is not positive and finite.
 
     Notes
     -----
@@ -45,7 +45,7 @@ class WeightedAccuracy(LinearFractional):
 
     @property
     def name(self) -> str:
-        """``"accuracy"``, or its prices where they differ from 1."""
+        """``"accuracy"``, or its costs where they differ from 1."""
         return "accuracy" if self.w_fn == self.w_fp == 1 else f"accuracy({self.w_fn:g}, {self.w_fp:g})"
 
     def range(self, pos: float) -> tuple[float, float]:

@@ -130,6 +130,33 @@ class Metric(ABC):
         share = (t - lo) / (hi - lo)
         return float((1.0 - share) / pos), float(share / (1.0 - pos))
 
+    def trivial_answer(self, *, pos: float) -> str | None:
+        """Which answer, given to every sample, is worth as much as no errors at all.
+
+        Parameters
+        ----------
+        pos : float
+            Share of positives, in (0, 1).
+
+        Returns
+        -------
+        {"positive", "negative"} or None
+            ``"positive"`` for recall, ``"negative"`` for specificity, ``None`` where errors of both kinds count. Under
+            a constraint, an answer that violates it is none.
+
+        Examples
+        --------
+        >>> from csf.metrics import get_metric
+        >>> get_metric("recall").trivial_answer(pos=0.1), get_metric("f1").trivial_answer(pos=0.1)
+        ('positive', None)
+        """
+        best = self.value(0.0, 0.0, pos=pos)
+        for answer, (fn, fp) in {"positive": (0.0, 1.0 - pos), "negative": (pos, 0.0)}.items():
+            allowed = self.constraint is None or self.constraint.violation(fn, fp, pos=pos) == 0.0
+            if allowed and self.value(fn, fp, pos=pos) >= best:
+                return answer
+        return None
+
     def of(self, profile: ErrorProfile) -> float:
         """Value of the metric on one `ErrorProfile`.
 

@@ -17,7 +17,7 @@ class GowerLegendre(LinearFractional):
     Parameters
     ----------
     sigma : float, default=2.0
-        Price of a disagreement, positive. 1 is accuracy, 2 the Rogers-Tanimoto and 0.5 the Sokal-Sneath index.
+        Cost of a disagreement, positive. 1 is accuracy, 2 the Rogers-Tanimoto and 0.5 the Sokal-Sneath index.
 
     Raises
     ------

@@ -141,7 +141,7 @@ def get_label_metric(metric: Any) -> LabelMetric:
     Raises
     ------
     ValueError
-        If it says nothing about several labels.
+        If it is not defined for several labels.
 
     Examples
     --------

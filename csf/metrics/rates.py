@@ -1,4 +1,4 @@
-"""Rates of an error profile: what constraints speak of, and what can be maximised under a constraint."""
+"""Rates of an error profile: what constraints are about, and what can be maximised under a constraint."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class FalseNegativeRate(Rate):
 
 @dataclass(frozen=True)
 class PredictedPositiveRate(Rate):
-    """Share of all samples predicted positive, in [0, 1]; for constraints such as a limited budget of alarms.
+    """Share of all samples predicted positive, in [0, 1]; for constraints such as a limit on what can be checked.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Tversky index: overlap of true and predicted positives with a price for each kind of error."""
+"""Tversky index: overlap of true and predicted positives with a cost for each kind of error."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Tversky(LinearFractional):
     Parameters
     ----------
     alpha : float, default=0.5
-        Price of a false negative; >= 0.
+        Cost of a false negative; >= 0.
     beta : float, default=0.5
-        Price of a false positive; >= 0. Both 0.5 give F1, both 1 give Jaccard.
+        Cost of a false positive; >= 0. Both 0.5 give F1, both 1 give Jaccard.
 
     Raises
     ------
     ValueError
-        If a price is negative or not finite.
+        If a cost is negative or not finite.
 
     Notes
     -----

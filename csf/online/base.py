@@ -40,7 +40,7 @@ class OnlineClassifier(TwoClassRule):
     - ``decision_function(X)``: above 0 exactly where ``classes_[1]`` is predicted.
 
     The state consists of arrays, numbers and the generator, so that it can be pickled at any time. Rows may come
-    in chunks of any size: cuts between chunks leave no trace.
+    in chunks of any size: how they are divided makes no difference.
     """
 
     passes: int
@@ -113,7 +113,7 @@ class OnlineClassifier(TwoClassRule):
 
     @property
     def history_(self) -> dict[str, Array]:
-        """Dict of arrays: ``n_seen`` (1, 2, 4, 8, ...) and what the learner tells of itself after so many rows."""
+        """Dict of arrays: ``n_seen`` (1, 2, 4, 8, ...) and what the learner records of itself after so many rows."""
         check_is_fitted(self)
         return {name: np.array([row[name] for row in self._records]) for name in ("n_seen", *self._numbers())}
 

@@ -137,7 +137,7 @@ class FOFO(PosteriorThreshold):
     with :math:`\pi` the share of positives. Each stage takes projected gradient steps around the mean of the stage
     before, in an interval half as wide. The blocks for an unknown number of examples are not in the paper.
 
-    With ``step="adaptive"`` and ``posterior=None`` the first rows are kept for a while and scored anew, as in `OFO`.
+    With ``step="adaptive"`` and ``posterior=None`` the first rows are kept for a while and scored again, as in `OFO`.
 
     References
     ----------

@@ -125,7 +125,7 @@ class OFO(PosteriorThreshold):
     learner it tends to :math:`F_\beta^* / (1 + \beta^2)`, the best threshold.
 
     With the learner of ``posterior=None`` and at most 512 features the first 4096 rows are kept, and as long as there
-    are no more, present weights score them anew: what early weights emitted says little about late ones.
+    are no more, present weights score them again: what early weights emitted is of little use for late ones.
 
     References
     ----------

@@ -97,8 +97,8 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
     means, is the share of positives among recent examples with such a posterior, not the posterior itself.
 
     With `OnlineLogistic` as the learner, its own steps without tuning and at most 512 features, the first 4096 rows are
-    kept: the present weights score them again and again, and the threshold goes through them anew, as long as there are
-    no more. Scores from before would say little of weights that have moved since.
+    kept: the present weights score them again and again, and the threshold goes through them again, as long as there
+    are no more. Scores from before would be of little use for weights that have moved since.
 
     The rules by the values of ``step`` are ``_rules``. Parameters in ``_of_paper`` are for ``step="paper"`` alone.
     Learners of csf predict each example before they learn it, in one compiled loop. Any other learner with

@@ -73,8 +73,8 @@ class PrimalDualSteps(AscentSteps):
 class SPADE(AimedLearner):
     r"""Linear classifier for G-, H-, Q-mean and the smaller rate, one step an example.
 
-    Each example moves the weights up its reward, at the current price of its class, and the prices of the two
-    classes down: the prices are the dual variables of the metric.
+    Each example moves the weights up its reward, at the current cost of its class, and the costs of the two
+    classes down: the costs are the dual variables of the metric.
 
     Parameters
     ----------
@@ -82,18 +82,18 @@ class SPADE(AimedLearner):
         ``"qmean"``, ``"hmean"``, ``"gmean"`` or ``"min_rate"``.
     step : {"adaptive", "paper"}, default="adaptive"
         ``"adaptive"`` needs no tuning: weights as in `OnlineLogistic`, where each class has its
-        price at the best value of the metric among recent examples, and the cut is that of this value.
+        cost at the best value of the metric among recent examples, and the threshold is that of this value.
         ``"paper"`` takes the published steps, and alone has the parameters that say so.
     prior : float, default=1.0
         For ``step="adaptive"``: precision of the belief about the weights at first, as in `OnlineLogistic`.
     window : int, default=None
-        For ``step="adaptive"``: examples to look back upon, about. ``None``: all; the cut weighs late ones more.
+        For ``step="adaptive"``: examples to look back upon, about. ``None``: all; the threshold weighs late ones more.
     eta0 : float, default=400.0
         For ``step="paper"``: first step size of the weights, positive; it falls as ``1 / sqrt(t)``. The useful
         range is wide, up to 16 times ``radius``: larger steps find good predictions sooner, smaller ones come
         nearer to the best rewards.
     dual_eta0 : float, default=0.2
-        For ``step="paper"``: first step size of the prices, positive; ``2 ** -6`` to 1 is useful. Not used with
+        For ``step="paper"``: first step size of the costs, positive; ``2 ** -6`` to 1 is useful. Not used with
         ``dual="closed"``.
     radius : float, default=100.0
         For ``step="paper"``: largest length of the weights, positive. Rows have length at most 1.
@@ -104,14 +104,14 @@ class SPADE(AimedLearner):
         For ``step="paper"``: ``"balanced"`` leaves out examples of the larger class at random, so that both
         classes come equally often. A pass makes fewer steps and costs less.
     dual : {"gradient", "closed"}, default="gradient"
-        For ``step="paper"``: ``"closed"`` takes the best prices for running averages of the rewards instead of
+        For ``step="paper"``: ``"closed"`` takes the best costs for running averages of the rewards instead of
         gradient steps.
     memory : float, default=0.99
         For ``step="paper"`` with ``dual="closed"``: the weight of the average before a new reward, in (0, 1]; 1
         averages all alike.
     eps : {"schedule", "fixed"}, default="schedule"
         For ``step="paper"``: for the G-mean, whose slope has no bound: ``"schedule"`` adds ``t ** -0.25`` to
-        the rewards and lets the prices go as far as that allows, ``"fixed"`` solves the extension with the
+        the rewards and lets the costs go as far as that allows, ``"fixed"`` solves the extension with the
         ``eps`` of the metric.
     gain : float, default=3.0
         For ``step="paper"``: how much more late steps count in the averaged weights: the newest has the share
@@ -145,7 +145,7 @@ class SPADE(AimedLearner):
     coef_last_ : ndarray of shape (1, n_features)
         Coefficients after the last step.
     dual_ : tuple of float
-        Last ``(alpha, beta)``, the prices of the two rates.
+        Last ``(alpha, beta)``, the costs of the two rates.
     threshold_ : float
         Score from which on the positive class is predicted: log-odds with ``step="adaptive"``, 0 with the other.
     classes_ : ndarray of shape (2,)
@@ -157,7 +157,7 @@ class SPADE(AimedLearner):
     n_updates_ : int
         Steps made; fewer with balanced sampling.
     history_ : dict of ndarray
-        ``n_seen`` = 1, 2, 4, 8, ... and the prices ``alpha`` and ``beta`` then.
+        ``n_seen`` = 1, 2, 4, 8, ... and the costs ``alpha`` and ``beta`` then.
     validation_scores_ : ndarray of shape (n_passes,)
         With ``patience``, the metric of what was held out, after each pass of `fit`; else empty.
     n_features_in_ : int
@@ -177,14 +177,14 @@ class SPADE(AimedLearner):
 
     where P and N are average rewards of the positive and the negative class, not above the true rates, and the
     inner minimum is the metric of them. The averaged weights are within :math:`O(1/\sqrt{T})` of the maximum after T
-    steps, :math:`\tilde O(T^{-1/4})` for the G-mean. Until both classes have been met the prices stay as they are.
+    steps, :math:`\tilde O(T^{-1/4})` for the G-mean. Until both classes have been met the costs stay as they are.
 
     With ``step="adaptive"`` each example is predicted before it is learnt, and posteriors are counted by class in
-    bins of their log-odds, late ones more. Now and then the best cut for the metric in these counts gives the prices
-    of the two classes (the dual of the metric there), and the steps go on with a logistic loss of weighted classes.
-    The weights have the fourth root of the ratio of the prices, the cut does the rest: weights in full proportion
-    follow a few examples of the rare class, and rank worse. With at most 512 features the first 4096 rows are kept,
-    and as long as there are no more, present weights score them anew.
+    bins of their log-odds, late ones more. Now and then the best threshold for the metric in these counts gives the
+    costs of the two classes (the dual of the metric there), and the steps go on with a logistic loss of weighted
+    classes. The weights have the fourth root of the ratio of the costs, the threshold does the rest: weights in full
+    proportion follow a few examples of the rare class, and rank worse. With at most 512 features the first 4096 rows
+    are kept, and as long as there are no more, present weights score them again.
 
     With ``step="paper"`` the threshold is 0, where the rewards put it. `csf.thresholding.PlugInClassifier` around it
     tunes the threshold.
@@ -258,7 +258,7 @@ class SPADE(AimedLearner):
 
     @property
     def dual_(self) -> tuple[float, float]:
-        """Last prices of the two rates, ``(alpha, beta)``."""
+        """Last costs of the two rates, ``(alpha, beta)``."""
         check_is_fitted(self)
         alpha, beta = self._rule.prices
         return float(alpha), float(beta)

@@ -170,12 +170,12 @@ class STAMP(AimedLearner):
         with both errors.
     step : {"adaptive", "paper"}, default="adaptive"
         ``"adaptive"`` needs no tuning: weights as in `OnlineLogistic`, where each class has its
-        price at the best value of the metric among recent examples, and the cut is that of this value.
+        cost at the best value of the metric among recent examples, and the threshold is that of this value.
         ``"paper"`` takes the published steps, and alone has the parameters that say so.
     prior : float, default=1.0
         For ``step="adaptive"``: precision of the belief about the weights at first, as in `OnlineLogistic`.
     window : int, default=None
-        For ``step="adaptive"``: examples to look back upon, about. ``None``: all; the cut weighs late ones more.
+        For ``step="adaptive"``: examples to look back upon, about. ``None``: all; the threshold weighs late ones more.
     eta0 : float, default=50.0
         For ``step="paper"``: first step size of each model stage, positive; it falls as ``1 / sqrt(k)`` with
         the steps of the stage. The useful range is wide: ``radius * 2 ** -8`` to ``radius * 2 ** 4``.
@@ -243,16 +243,16 @@ class STAMP(AimedLearner):
     Notes
     -----
     The class weights of a model stage are the costs :math:`a(v)` of the level v: :math:`(1 + \beta^2 - v, v)` for
-    F-beta and :math:`(1, v)` for Jaccard. Neither needs the share of positives. Gower-Legendre metrics price both
-    classes alike at every level: they are accuracy in disguise. The level stays as it is where a challenge stage
+    F-beta and :math:`(1, v)` for Jaccard. Neither needs the share of positives. Gower-Legendre metrics weigh both
+    classes alike at every level: they are accuracy in another form. The level stays as it is where a challenge stage
     lacks a class. Where average rewards make the denominator of the metric vanish, the predictions count instead.
 
     With ``step="adaptive"`` each example is predicted before it is learnt, and posteriors are counted by class in
-    bins of their log-odds, late ones more. Now and then the best cut for the metric in these counts gives the prices
-    of the two classes (its level and costs), and the steps go on with a logistic loss of weighted classes. The
-    weights have the fourth root of the ratio of the prices, the cut does the rest: weights in full proportion follow
-    a few examples of the rare class, and rank worse. With at most 512 features the first 4096 rows are kept, and as
-    long as there are no more, present weights score them anew.
+    bins of their log-odds, late ones more. Now and then the best threshold for the metric in these counts gives the
+    costs of the two classes (its level and costs), and the steps go on with a logistic loss of weighted classes. The
+    weights have the fourth root of the ratio of the costs, the threshold does the rest: weights in full proportion
+    follow a few examples of the rare class, and rank worse. With at most 512 features the first 4096 rows are kept, and
+    as long as there are no more, present weights score them again.
 
     With ``step="paper"`` the threshold is 0, where the rewards put it. `csf.thresholding.PlugInClassifier` around it
     tunes the threshold.

@@ -65,7 +65,7 @@ def _models_and_parts(cv_results: Mapping[str, Any], n_samples: int) -> tuple[li
     last = max(int(test.max()) for test in tests)
     if last >= n_samples:
         raise ValueError(
-            f"X has {n_samples} samples, cv_results speaks of sample {last}; give the X and y that were cross-validated"
+            f"X has {n_samples} samples, cv_results refers to sample {last}; give the X and y that were cross-validated"
         )
     return list(cv_results["estimator"]), tests
 

@@ -88,7 +88,7 @@ class BoundComparisonDisplay:
         Parameters
         ----------
         study : Study
-            A study with told trials.
+            A study with complete trials.
         bounds : sequence of str or type, default=None
             Names in `csf.bounds.BOUNDS`. ``None`` means ``"parambath"``, ``"envelope"`` and ``"support"``, and the
             last one alone for metrics without levels.

@@ -1,4 +1,4 @@
-"""Trials in the plane of levels and metric values, with what they speak against."""
+"""Trials in the plane of levels and metric values, with what they rule out."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = ["ConeDisplay"]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ConeDisplay(Display):
-    """Trials in the plane of levels and metric values, and what they speak against.
+    """Trials in the plane of levels and metric values, and what they rule out.
 
     It is recommended to use `from_estimator`, `from_study` or `from_trials` to create a display. All parameters are
     stored as attributes. By default nothing that is shown lies in a shaded area; with a ``bound`` of its own the area
@@ -53,8 +53,8 @@ class ConeDisplay(Display):
     value : ndarray of shape (n_trials,)
         Metric of their own decisions; NaN where these miss the constraint.
     attained : ndarray of shape (n_trials,)
-        Best metric that each trial shows over all cuts of its score; equal to ``value`` without scores, NaN where no
-        cut satisfies the constraint.
+        Best metric that each trial shows over all thresholds on its score; equal to ``value`` without scores, NaN where
+        no threshold satisfies the constraint.
     cones : list of ndarray of shape (n_corners, 2)
         Corners ``(level, metric)`` of the shaded region of each trial, or of all trials together where the
         bound has no cones.
@@ -71,7 +71,7 @@ class ConeDisplay(Display):
     winner : int, default=None
         Index of the winner in ``t``.
     winner_value : float, default=None
-        Metric of the winner at the cut that was chosen; ``None`` means its ``attained``.
+        Metric of the winner at the threshold that was chosen; ``None`` means its ``attained``.
     feasible : bool, default=True
         Whether the winner satisfies the constraint, if there is one.
     span : tuple of float, default=(0.0, 1.0)
@@ -96,13 +96,13 @@ class ConeDisplay(Display):
     union_ : matplotlib PolyCollection or None
         Everything above the envelope.
     cones_ : matplotlib PolyCollection
-        The shaded regions: the darker a place, the more trials speak against it.
+        The shaded regions: the darker a place, the more trials rule it out.
     points_, tops_ : matplotlib Line2D
-        Own decisions of the trials, and their best cuts.
+        Own decisions of the trials, and their best thresholds.
     others_ : list of matplotlib Line2D
         Trials of other settings, a line each.
     cuts_ : matplotlib LineCollection
-        What the best cut of each trial adds to it.
+        What the best threshold of each trial adds to it.
     envelope_line_, bound_line_ : matplotlib Line2D or None
         Upper envelope and bound; where no trial satisfies the constraint ``None`` and the demand.
     diagonal_line_, winner_, failed_ : matplotlib Line2D or None
@@ -171,8 +171,8 @@ class ConeDisplay(Display):
             Share of positives, in (0, 1).
         bound : str or type, default=None
             A name in `csf.bounds.BOUNDS`: what it rules out for exact learners, with own decisions. ``None`` draws
-            cones of the best cuts, raised until no trial lies in one, below the bound by support lines; over the ratios
-            of costs, and for metrics without levels, the bound alone.
+            cones of the best thresholds, raised until no trial lies in one, below the bound by support lines; over the
+            ratios of costs, and for metrics without levels, the bound alone.
         eps : float, callable or "evidence", default="evidence"
             Excess of the trained models, see `csf.bounds.Bound`. With the paper's 0 the best value possible may lie
             below values that are already there.
@@ -216,7 +216,7 @@ class ConeDisplay(Display):
         Parameters
         ----------
         study : Study
-            A study with told trials.
+            A study with complete trials.
         bound, eps, ax, **plot_kwargs
             As for `from_trials`; a ladder of costs is drawn over their ratio.
 
@@ -299,7 +299,7 @@ class ConeDisplay(Display):
         ax : matplotlib Axes, default=None
             Where to draw; ``None`` makes a figure.
         top, bottom : float, default=None
-            Ends of the metric's axis; ``None`` gives the trials the room that they need.
+            Ends of the metric's axis; ``None`` gives the trials the space that they need.
         labels : bool, default=True
             Whether names are written next to what they name.
         point_kwargs, cone_kwargs, envelope_kwargs : dict, default=None
@@ -327,7 +327,7 @@ class ConeDisplay(Display):
 
     @property
     def top(self) -> float:
-        """Upper end of the metric's axis: room above the bound for what is not expected."""
+        """Upper end of the metric's axis: space above the bound for what is not expected."""
         (low, high), (lo, hi) = self._shown, self.span
         return min(high + max(0.6 * (high - low), 0.02 * (hi - lo)), hi)
 
@@ -476,7 +476,7 @@ class ConeDisplay(Display):
         at = f"costs {t:.3g} : 1" if self.ratio else f"t = {t:.3g}"
         text = f"{name}: {at}\n{self.metric_name} = {value:.3f}"
         if self.attained[self.winner] - value >= 0.0005:
-            text += " at its stable cut"
+            text += " at its stable threshold"
         return place(ax, text, (t, value), points=points[np.isfinite(points).all(axis=1)], others=others)
 
 

@@ -42,7 +42,7 @@ class Ranked(Protocol):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CriticalDifferenceDisplay(Display):
-    """Critical-difference diagram: the best method stands at the left, bars join what cannot be told apart.
+    """Critical-difference diagram: the best method stands at the left, bars join those that do not differ.
 
     Parameters
     ----------

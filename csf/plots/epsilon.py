@@ -50,7 +50,7 @@ class BoundEpsilonDisplay(Display):
     names : list of str
         Names of the bounds.
     evidence : float
-        Largest excess that the trials themselves show: of one model over a cheaper cut of it or another model.
+        Largest excess that the trials themselves show: of one model over a cheaper threshold on it or another model.
     attained : float
         Best value that the trials show.
     n_samples : int, default=None
@@ -107,7 +107,7 @@ class BoundEpsilonDisplay(Display):
         Parameters
         ----------
         study : Study
-            A study with told trials.
+            A study with complete trials.
         eps : array-like of shape (n_eps,), default=None
             Excesses >= 0, as shares of all samples (not in samples). ``None`` means 41 of them, up to the largest
             excess that the trials show, and at least a twentieth of the positives.

@@ -56,7 +56,7 @@ class ErrorProfileDisplay(Display):
     lines : ndarray of shape (n_trials, 2, 2)
         Ends of the support lines, where they leave the box of all profiles.
     known : ndarray of shape (n_known, 2)
-        Lower-left hull of all profiles that some cut of some model attains.
+        Lower-left hull of all profiles that some threshold of some model attains.
     possible : ndarray of shape (n_corners, 2)
         Lower-left edge of the profiles that are still possible.
     grid_fn, grid_fp : ndarray of shape (n_grid,)
@@ -68,7 +68,7 @@ class ErrorProfileDisplay(Display):
     pos : float
         Share of positives.
     winner : tuple of float, default=None
-        ``(fn, fp)`` of the winner at its best cut.
+        ``(fn, fp)`` of the winner at its best threshold.
     feasible : bool, default=True
         Whether the winner satisfies the constraint, if there is one.
     demands : ndarray of shape (n_demands, 2, 2), default=()
@@ -141,7 +141,7 @@ class ErrorProfileDisplay(Display):
         Parameters
         ----------
         study : Study
-            A study with told trials; any metric.
+            A study with complete trials; any metric.
         eps : float, callable or "evidence", default="evidence"
             Excess of the trained models, see `csf.bounds.SupportLineBound`.
         ax : matplotlib Axes, default=None

@@ -115,7 +115,7 @@ class ProgressDisplay(Display):
         Parameters
         ----------
         study : Study
-            A study with told trials.
+            A study with complete trials.
         bounds : sequence of str or type, default=None
             Names in `csf.bounds.BOUNDS`. ``None`` means that of the study.
         eps : float, callable or "evidence", default="evidence"

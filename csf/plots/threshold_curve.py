@@ -137,7 +137,7 @@ class ThresholdCurveDisplay(Display):
         Parameters
         ----------
         curve : ThresholdCurve
-            All cuts of a score.
+            All thresholds on a score.
         metric : str or Metric, default="f1"
             What to draw besides precision, recall and the share predicted positive.
         threshold : float, default=None
@@ -183,7 +183,7 @@ class ThresholdCurveDisplay(Display):
         ax: Axes | None = None,
         **plot_kwargs: Any,
     ) -> Self:
-        """Draw the cuts of given scores.
+        """Draw the thresholds of given scores.
 
         Parameters
         ----------
@@ -229,13 +229,13 @@ class ThresholdCurveDisplay(Display):
         ax: Axes | None = None,
         **plot_kwargs: Any,
     ) -> Self:
-        """Draw the cuts of a fitted classifier's score.
+        """Draw the thresholds on a fitted classifier's score.
 
         Parameters
         ----------
         estimator : estimator
-            Fitted classifier; of `CostSearch`, `PlugInClassifier` and relatives of that the score that they cut, with
-            their metric, constraint and threshold.
+            Fitted classifier; of `CostSearch`, `PlugInClassifier` and the like the score that their threshold is for,
+            with their metric, constraint and threshold.
         X : array-like of shape (n_samples, n_features), default=None
             Data. ``None`` shows the pooled out-of-fold scores that the classifier was tuned on: of a `CostSearch` those
             of the winner with the 90 % interval of its threshold, of a `PlugInClassifier` with its folds.
@@ -323,10 +323,11 @@ class ThresholdCurveDisplay(Display):
         ax: Axes | None = None,
         **plot_kwargs: Any,
     ) -> Self:
-        """Draw how the cuts of cross-validated classifiers do on data that they have not seen.
+        """Draw how the thresholds of cross-validated classifiers do on data that they have not seen.
 
-        Scores of `CostSearch`, `PlugInClassifier` and relatives of that, alone or at the end of pipelines, count from
-        the cut of each model: 0 is what they chose. The marks at the foot say where each fold had its best cut.
+        Scores of `CostSearch`, `PlugInClassifier` and the like, alone or at the end of pipelines, count from
+        the threshold of each model: 0 is what they chose. The marks at the bottom show where each fold had its best
+        threshold.
 
         Parameters
         ----------
@@ -374,7 +375,7 @@ class ThresholdCurveDisplay(Display):
             metric = aim_of(model)
         options["threshold"] = 0.0 if threshold is None else threshold
         display = cls.from_curves(found.curve, metric, **options)
-        display.axis_name = "threshold, counted from the cut of each model"
+        display.axis_name = "threshold, minus that of each model"
         display.ax_.set_xlabel(display.axis_name)
         return display
 

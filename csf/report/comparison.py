@@ -71,7 +71,7 @@ def write_comparison(
     facts : dict of str to str
         What was asked, of which data.
     notes : sequence of str, default=()
-        What to mind.
+        Notes below the table.
 
     Raises
     ------

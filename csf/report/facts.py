@@ -1,4 +1,4 @@
-"""What a fitted search was asked, what it found, and how sure that is, in words."""
+"""What a fitted search was asked and what it found, in words and as rows of tables."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from csf._common.typing import Estimator
-from csf.metrics import get_constraint, get_metric
+from csf._common.typing import Estimator, IntArray
+from csf.metrics import get_metric
 
 if TYPE_CHECKING:
     from csf.plots._searched import FittedAnySearch, FittedSearch
 
 __all__ = [
     "base_name",
-    "estimates",
-    "gain_of",
+    "class_order",
+    "digits",
+    "metric_name",
     "other_costs",
     "parameter_names",
     "parameters_of",
@@ -25,8 +26,14 @@ __all__ = [
     "spread",
     "strategy_name",
     "target_name",
-    "winner_sentence",
 ]
+
+
+def digits(value: float | None, spec: str = ".3f") -> str:
+    """A number as text; a dash where there is none."""
+    if value is None or value != value:
+        return "–"
+    return format(value, spec).replace(",", "\u202f").replace("inf", "∞")
 
 
 def short(value: Any, length: int = 80) -> str:
@@ -76,26 +83,18 @@ def strategy_name(search: FittedAnySearch) -> str:
     return strategy if isinstance(strategy, str) else getattr(strategy, "__name__", type(strategy).__name__)
 
 
-def estimates(search: FittedAnySearch) -> list[tuple[str, str | None]]:
-    """What the search says of its own score: the selected value, and what is left of it without the selection."""
-    # Here alone: searches of some configurations, and older ones read from files, know fewer of these.
-    corrected = getattr(search, "corrected_score_", None)
-    interval = spread(getattr(search, "score_interval_", None))
-    name = get_metric(search.metric).name
-    return [
-        (f"{name} out of fold", f"{search.best_score_:.3f}"),
-        (f"{name}, selection taken out", None if corrected is None or np.isnan(corrected) else f"{corrected:.3f}"),
-        ("90 % interval of it", interval or None),
-        ("90 % interval of the cut", spread(getattr(search, "threshold_interval_", None), ".4g") or None),
-    ]
+def class_order(search: Any) -> IntArray:
+    """Places of the classes as tables show them: the negative (or null) class first, so that the positive one is last.
+
+    Every confusion matrix has this order, with true classes as rows and predicted ones as columns.
+    """
+    null = getattr(search, "null_class_", None)
+    return np.array(sorted(range(search.classes_.size), key=lambda at: search.classes_[at] != null))
 
 
-def gain_of(search: FittedSearch) -> str | None:
-    """The gain that a gain rule looked at, where there is one."""
-    gain, error = getattr(search, "gain_", None), getattr(search, "gain_error_", None)
-    if gain is None or np.isnan(gain):
-        return None
-    return f"{gain:+.3f}" + ("" if error is None or np.isnan(error) else f" ± {error:.3f}")
+def metric_name(search: Any) -> str:
+    """Name of what a search maximises."""
+    return get_metric(search.metric).name
 
 
 def other_costs(search: FittedSearch) -> str:
@@ -104,24 +103,3 @@ def other_costs(search: FittedSearch) -> str:
     if not tried:
         return f"no other costs were tried ({search.stop_reason_})"
     return f"{len(tried)} other ratios of costs were tried" if len(tried) > 1 else "1 other ratio of costs was tried"
-
-
-def winner_sentence(search: FittedSearch) -> str:
-    """The winner in one sentence."""
-    c_fn, c_fp = search.best_cost_weights_
-    name, target = get_metric(search.metric).name, target_name(search)
-    if c_fn == c_fp:
-        trained = f"trained with the same cost for both errors ({other_costs(search)})"
-    else:
-        more, who = (c_fn / c_fp, "missing") if c_fn > c_fp else (c_fp / c_fn, "falsely reporting")
-        trained = f"trained as if {who} a {target} cost {more:.3g} times as much as the other error"
-    if search.threshold is None:
-        cut = "with its own decision"
-    else:
-        cut = f"positive from a score of {search.best_threshold_:.4g} on"
-    base = ", ".join(filter(None, [base_name(search.base), parameters_of(search)]))
-    miss = "" if search.feasible_ else f" It does not satisfy {get_constraint(search.constraint)}."
-    return (
-        f"The winner is {base}, {trained}, {cut}: {name} {search.best_score_:.3f} on "
-        f"samples that its {'folds' if search.n_splits_ else 'base'} had not learnt from.{miss}"
-    )

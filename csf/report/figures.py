@@ -31,7 +31,7 @@ _STYLE: dict[Any, Any] = {
 
 
 class Drawn(NamedTuple):
-    """Markup of a graphic, parted where its title belongs, or why there is none."""
+    """Markup of a graphic, split where its title belongs, or why there is none."""
 
     opening: str = ""
     content: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,21 +11,23 @@ from numpy.typing import ArrayLike
 
 from csf._common.typing import Array, BoolArray, Estimator, Label, Samples
 from csf._common.validation import check_labels, check_samples, check_weights
+from csf.metrics import get_confusion_metric, get_constraint, get_metric
 from csf.metrics.base import Metric
 from csf.metrics.confusion import ConfusionMetric
 from csf.metrics.constraint import Constraint
-from csf.report.facts import short
+from csf.plots._searched import is_class_search, is_macro_search
+from csf.report.facts import class_order, short
+from csf.thresholding.linear_rule import counts_of
 
 __all__ = [
     "HeldOut",
     "Judged",
     "confusion",
-    "count_classes",
     "held_out",
     "judge",
     "judge_classes",
     "macro_problems",
-    "matrix_rows",
+    "matrix_of",
     "one_problem",
 ]
 
@@ -44,12 +46,13 @@ _Values = Callable[[Array], Array]
 
 
 class HeldOut(NamedTuple):
-    """Data that a search has not seen, and the labels that the search, which comes first, and its rivals predict."""
+    """Data that a search has not seen, and what the search, which comes first, and its rivals do there."""
 
     X: Samples
     y: Array
     weight: Array | None
     answers: dict[str, Array]
+    judged: list[Judged]
 
 
 def held_out(
@@ -58,6 +61,7 @@ def held_out(
     y: ArrayLike | None,
     sample_weight: ArrayLike | None,
     rivals: Mapping[str, ArrayLike] | None,
+    own: str = "this search",
 ) -> HeldOut | None:
     """Checked data of a report, ``None`` without any."""
     if X is None and y is None:
@@ -71,7 +75,7 @@ def held_out(
     if not np.isin(classes, search.classes_).all():
         raise ValueError(f"y holds the labels {classes.tolist()}, the search knows {search.classes_.tolist()}")
     weight = check_weights(sample_weight, labels.shape[0])
-    answers = {"this search": search.predict(X)}
+    answers = {own: search.predict(X)}
     for name, predicted in (rivals or {}).items():
         predicted = np.asarray(predicted)
         if predicted.shape != labels.shape:
@@ -80,42 +84,45 @@ def held_out(
                 f"got shape {predicted.shape}"
             )
         answers[str(name)] = predicted
-    return HeldOut(X, labels, weight, answers)
+    return HeldOut(X, labels, weight, answers, _judge(search, labels, answers, weight))
 
 
-def count_classes(classes: Array, counts: Array, held: HeldOut | None, roles: Mapping[Any, str]) -> dict[str, Any]:
-    """How many samples of each class were learnt from and held out, and what the class is to the search."""
-    rows = []
-    for label, learnt in zip(classes.tolist(), counts.tolist()):
-        found = None if held is None else int(np.sum(held.y == label))
-        rows.append((short(label), roles.get(label, "to be found"), learnt, found))
-    return {"rows": rows, "n_learnt": int(counts.sum()), "n_held": None if held is None else held.y.shape[0]}
+def _judge(search: Any, truth: Array, answers: Mapping[str, Array], weight: Array | None) -> list[Judged]:
+    """By the metric and the constraint of the search."""
+    if is_class_search(search):
+        return judge_classes(get_confusion_metric(search.metric), search.classes_, truth, answers, weight)
+    if is_macro_search(search):
+        return judge(get_metric(search.search.metric), macro_problems(np.unique(truth)), truth, answers, weight)
+    demand = get_constraint(search.constraint)
+    return judge(get_metric(search.metric), one_problem(search.null_class_), truth, answers, weight, demand)
 
 
-def confusion(classes: Array, held: HeldOut) -> dict[str, Any]:
-    """Confusion matrix of the search: a row of (count, share of the true class, whether right) for each true class.
+def confusion(search: Any, held: HeldOut) -> dict[str, Any]:
+    """`matrix_of` what the search decides on held-out data, in samples or their weights."""
+    true, predicted = (np.searchsorted(search.classes_, each) for each in (held.y, next(iter(held.answers.values()))))
+    return matrix_of(search, counts_of(true, predicted, search.classes_.size, held.weight).astype(float))
 
-    Counts are weights where there are some; of more classes than make a table there are no rows.
+
+def matrix_of(search: Any, counts: Array) -> dict[str, Any]:
+    """A confusion matrix and what it says of each class, in the order of `class_order`.
+
+    ``rows`` have for each true class (count, share of the class, whether right) for each predicted one; more classes
+    than make a table have none. ``scores`` have samples, predictions, recall, precision and F1.
     """
-    labels = [short(label, 40) for label in classes.tolist()]
-    shown = {"labels": labels, "rows": None, "weighted": held.weight is not None}
-    if classes.shape[0] > MOST_CLASSES:
-        return shown
-    predicted = next(iter(held.answers.values()))
-    weight = np.ones(held.y.shape[0]) if held.weight is None else held.weight
-    counts = [[float(weight[(held.y == true) & (predicted == k)].sum()) for k in classes] for true in classes]
-    return shown | {"rows": matrix_rows(labels, np.array(counts))}
-
-
-def matrix_rows(labels: Sequence[str], counts: Array) -> list[tuple[str, list[tuple[float, float, bool]]]] | None:
-    """For each true class a row of (count, share of it, whether right); ``None`` of more than make a table."""
-    if len(labels) > MOST_CLASSES:
-        return None
-    rows = []
-    for at, (name, row) in enumerate(zip(labels, counts.tolist())):
-        total = sum(row) or 1.0
-        rows.append((name, [(count, count / total, at == column) for column, count in enumerate(row)]))
-    return rows
+    order = class_order(search)
+    labels, counts = [short(label, 40) for label in search.classes_[order].tolist()], counts[np.ix_(order, order)]
+    true, predicted, right = counts.sum(axis=1), counts.sum(axis=0), np.diag(counts)
+    with np.errstate(invalid="ignore"):  # a class that is nowhere has no recall
+        values = np.column_stack([right / true, right / predicted, 2 * right / (true + predicted)])
+    rows = [
+        (name, [(count, count / (sum(row) or 1.0), at == column) for column, count in enumerate(row)])
+        for at, (name, row) in enumerate(zip(labels, counts.tolist()))
+    ]
+    return {
+        "labels": labels,
+        "rows": rows if len(labels) <= MOST_CLASSES else None,
+        "scores": list(zip(labels, true.tolist(), predicted.tolist(), values.tolist())),
+    }
 
 
 @dataclass(frozen=True)

@@ -12,22 +12,18 @@ from typing import Any
 from csf._common.files import replaced
 from csf._common.typing import PathLike
 from csf._common.version import __version__
-from csf.report.facts import short, spread
+from csf.report.facts import base_name, digits, parameters_of, short, spread, strategy_name, target_name
 
-__all__ = ["check_page", "digits", "templates", "write_page"]
-
-
-def digits(value: float | None, spec: str = ".3f") -> str:
-    """A number as text; a dash where there is none."""
-    if value is None or value != value:
-        return "–"
-    return format(value, spec).replace(",", "\u202f").replace("inf", "∞")
+__all__ = ["check_page", "templates", "write_page"]
 
 
 @cache
 def templates() -> Any:
     """The pages of ``templates/``; what they are given is escaped, and what they are not given is an error."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:
+        raise ImportError("reports are made with jinja2, which is not installed: pip install jinja2") from error
 
     made = Environment(
         loader=PackageLoader("csf.report"),
@@ -37,7 +33,8 @@ def templates() -> Any:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters |= {"digits": digits, "short": short, "spread": spread}
+    made.filters |= {"digits": digits, "short": short, "spread": spread, "base_name": base_name}
+    made.filters |= {"strategy_name": strategy_name, "parameters_of": parameters_of, "target_name": target_name}
     return made
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import PathLike, Samples
 from csf.plots._searched import FittedMacroSearch, FittedSearch, is_class_search, is_macro_search, is_search
-from csf.report.classes import class_data
+from csf.report.checks import check_codes
 from csf.report.held_out import held_out
-from csf.report.macro import macro_data
 from csf.report.page import check_page, write_page
-from csf.report.search import search_data
+from csf.report.search import class_data, macro_data, search_data
 
 __all__ = ["write_report"]
 
@@ -28,6 +27,7 @@ def write_report(
     rivals: Mapping[str, ArrayLike] | None = None,
     title: str | None = None,
     facts: Mapping[str, str] | None = None,
+    mute: Collection[str] = (),
 ) -> None:
     """Write what a fitted search found as one page for a browser.
 
@@ -51,6 +51,8 @@ def write_report(
         Heading; ``None`` names the metric and the base.
     facts : dict of str to str, default=None
         Further facts to name, such as ``{"Data": "customers.csv"}``.
+    mute : collection of str, default=()
+        Codes of checks to leave out, such as ``["CSF001"]``; the guide's page "Checks" explains each one.
 
     Raises
     ------
@@ -59,7 +61,8 @@ def write_report(
     TypeError
         If ``search`` is no search.
     ValueError
-        If data or rivals do not fit the search, or the file is called like one of another format.
+        If data or rivals do not fit the search, ``mute`` holds an unknown code, or the file is called like one of
+        another format.
 
     Examples
     --------
@@ -75,6 +78,7 @@ def write_report(
     True
     """
     check_page(path)  # before all that is drawn
+    check_codes(mute)
     # A search on a cluster is shown as the one in memory that it can become.
     to_local = getattr(search, "to_local", None)
     search = search if to_local is None else to_local()
@@ -87,10 +91,7 @@ def write_report(
         )
     check_is_fitted(search, "best_score_")
     held = held_out(search, X, y, sample_weight, rivals)
-    facts = {str(name): str(value) for name, value in (facts or {}).items()}
-    if is_class_search(search):
-        write_page(path, "classes.html.j2", title=title or "Search of classes", **class_data(search, held, facts))
-    elif is_macro_search(search):
-        write_page(path, "macro.html.j2", title=title or "Cost search of each class", **macro_data(search, held, facts))
-    else:
-        write_page(path, "search.html.j2", title=title or "Cost search", **search_data(search, held, facts))
+    kinds = {"classes": class_data, "macro": macro_data, "search": search_data}
+    kind = "classes" if is_class_search(search) else "macro" if is_macro_search(search) else "search"
+    about = {"facts": [(str(name), str(value)) for name, value in (facts or {}).items()], "muted": sorted(mute)}
+    write_page(path, f"{kind}.html.j2", title=title or "Cost search", **kinds[kind](search, held, mute), **about)

@@ -1,8 +1,8 @@
-"""What held-out scores of many trials say besides the largest value: its optimism, its error, and other winners."""
+"""What held-out scores of many trials show besides the largest value: its optimism, its error, and other winners."""
 
 from csf.resampling.assessment import AssessedMixin, Assessment, ThresholdQuestion, assess, mean_assessment, seed_of
 from csf.resampling.choices import Chooser
-from csf.resampling.outcomes import standard_error
+from csf.resampling.outcomes import differences, standard_error
 from csf.resampling.resampling import Resampling, Rule, best_rows
 from csf.resampling.retuning import CodedRow, Retuned, retune
 from csf.resampling.store import MAX_BYTES, EntryStore, ScoreRow, ScoreStore, TrialKey
@@ -23,6 +23,7 @@ __all__ = [
     "TrialKey",
     "assess",
     "best_rows",
+    "differences",
     "mean_assessment",
     "retune",
     "seed_of",

@@ -109,7 +109,7 @@ def assess(
     random_state : int, default=0
         Seed.
     chooser : Chooser, optional
-        How it was chosen; the best trial at its best cut if not given.
+        How it was chosen; the best trial at its best threshold if not given.
     trained : bool, default=True
         Whether the scores are those of models trained on parts of the same samples, in whose place another one is
         used; ``False`` for a model that was fitted to other samples.

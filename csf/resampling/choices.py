@@ -1,4 +1,4 @@
-"""Who wins among rows by what draws say, on all samples or on a part of them: the same decisions for both."""
+"""Who wins among rows by draws, on all samples or on a part of them: the same decisions for both."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from scipy.special import expit, logit
 
 if TYPE_CHECKING:
-    from csf._common.typing import Array
+    from csf._common.typing import Array, BoolArray
 
 __all__ = ["BEST", "Chooser", "gains_of_luck", "mean_share", "steadiest"]
 
 _EPS = np.finfo(float).eps
 
 
-def steadiest(values: Array, neutral: Sequence[bool], margin: float) -> int:
+def steadiest(values: Array, neutral: Sequence[bool] | BoolArray, margin: float) -> int:
     """Row that is best on average over draws, unless it is not by a margin better than one of equal costs."""
     means = np.nanmean(values, axis=1)
     best = int(np.argmax(means))
@@ -47,7 +47,7 @@ class Chooser:
     Parameters
     ----------
     margin : float, default=None
-        As for `csf.search.stable_choice.stable_choice`; ``None`` takes the best trial at its best cut.
+        As for `csf.search.stable_choice.stable_choice`; ``None`` takes the best trial at its best threshold.
     min_gain : float, default=None
         As for `csf.search.gain_rule.GainRule`; ``None`` asks for no gain.
     """

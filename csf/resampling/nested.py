@@ -31,7 +31,7 @@ _CLOSE = 4
 def choose_on_parts(
     units: Units, rows: list[CodedRow], metric: Metric, chooser: Chooser, neutral: BoolArray, counts: Array, seed: int
 ) -> tuple[IntArray, IntArray]:
-    """Row and cut that are chosen on each part of the samples, both -1 where it lacks a class.
+    """Row and threshold that are chosen on each part of the samples, both -1 where it lacks a class.
 
     ``counts``, of shape (n_units, n_parts), says how many samples of each unit a part holds.
     """

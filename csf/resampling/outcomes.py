@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.resampling.store import ScoreRow, ScoreStore
 
-__all__ = ["Judged", "decisions", "influence", "outcomes", "standard_error"]
+__all__ = ["Judged", "decisions", "differences", "influence", "outcomes", "standard_error"]
 
 # Relative step of the derivatives.
 _STEP = 1e-4
@@ -88,6 +88,33 @@ def standard_error(store: ScoreStore, row: ScoreRow, metric: Metric) -> float:
     0.057
     """
     return float(np.sqrt(store.copies @ influence(metric, outcomes(store, row), store.copies) ** 2))
+
+
+def differences(store: ScoreStore, metric: Metric, rows: Sequence[ScoreRow], to: Sequence[int]) -> tuple[Array, Array]:
+    """How far rows are above some of them, and the standard errors of that, by the delta method.
+
+    Parameters
+    ----------
+    store : ScoreStore
+        Held-out scores.
+    metric : Metric
+        The metric.
+    rows : sequence of ScoreRow
+        Trials, at their own thresholds.
+    to : sequence of int
+        Places of those that all are compared with.
+
+    Returns
+    -------
+    gain : ndarray of shape (n_to, n_rows)
+        In units of the metric.
+    error : ndarray of shape (n_to, n_rows)
+        Standard errors of it. All rows are about the same samples, so that what is hard for both cancels out.
+    """
+    moves = [influence(metric, outcomes(store, row), store.copies) for row in rows]
+    value = np.array([row.value for row in rows])
+    gain = value - value[list(to), None]
+    return gain, np.array([[np.sqrt(store.copies @ (move - moves[at]) ** 2) for move in moves] for at in to])
 
 
 def _value(metric: Metric, totals: Array) -> float:

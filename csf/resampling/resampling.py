@@ -15,7 +15,7 @@ from csf.resampling._kernels import count_found
 from csf.resampling.choices import BEST, Chooser
 from csf.resampling.draws import LARGE, bootstrap_counts, draws_at_once, partition_counts
 from csf.resampling.nested import choose_on_parts
-from csf.resampling.outcomes import Judged, influence, outcomes
+from csf.resampling.outcomes import Judged, differences
 from csf.resampling.retuning import CodedRow, Retuned, class_weights, draw_weights, retune_all
 from csf.resampling.shares import shares
 from csf.resampling.units import Units, units_of
@@ -87,7 +87,7 @@ class Resampling:
     random_state : int, default=0
         Seed; results depend on nothing else.
     chooser : Chooser, optional
-        How the search chooses, for `corrected_score`; the best trial at its best cut if not given.
+        How the search chooses, for `corrected_score`; the best trial at its best threshold if not given.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class Resampling:
 
     @property
     def coded(self) -> list[CodedRow]:
-        """The rows as places on their lists of cuts, of the entries of `units`."""
+        """The rows as places on their lists of thresholds, of the entries of `units`."""
         return self._units[1]
 
     def draws(self) -> Iterator[Array]:
@@ -156,7 +156,7 @@ class Resampling:
 
     @cached_property
     def retuned(self) -> Retuned:
-        """Best cut of each row on each bootstrap draw, with its value there."""
+        """Best threshold of each row on each bootstrap draw, with its value there."""
         return retune_all(self.units, self.coded, self.metric, self.draws())
 
     @cached_property
@@ -193,7 +193,7 @@ class Resampling:
         return row.thresholds[found.cuts[alone][0, told]]
 
     def threshold_interval(self, key: TrialKey, level: float = 0.9) -> tuple[float, float]:
-        """Percentile interval of `thresholds`: where the best cut is by these data.
+        """Percentile interval of `thresholds`: where the best threshold is by these data.
 
         Parameters
         ----------
@@ -303,11 +303,9 @@ def _contenders(store: ScoreStore, metric: Metric, keep: Collection[TrialKey]) -
     # Where a constraint decides, thresholds move by more than decisions at fixed ones can tell.
     if len(rows) <= _FEW or metric.constraint is not None:
         return rows
-    moves = [influence(metric, outcomes(store, row), store.copies) for row in rows]
-    value, kept = np.array([row.value for row in rows]), np.zeros(len(rows), dtype=bool)
-    for among in (np.ones(len(rows), dtype=bool), np.array([row.neutral for row in rows])):
-        if among.any():
-            best = np.flatnonzero(among)[value[among].argmax()]
-            spread = np.sqrt([store.copies @ (move - moves[best]) ** 2 for move in moves])
-            kept |= among & (value[best] - value <= _HOPELESS * spread + 1e-12)
+    value, neutral = (np.array([getattr(row, name) for row in rows]) for name in ("value", "neutral"))
+    groups = [among for among in (np.ones(len(rows), dtype=bool), neutral) if among.any()]
+    best = [np.flatnonzero(among)[value[among].argmax()] for among in groups]
+    gain, error = differences(store, metric, rows, best)
+    kept = np.any(np.array(groups) & (gain + _HOPELESS * error >= -1e-12), axis=0).tolist()
     return [row for row, stays in zip(rows, kept) if stays or row.key in keep]

@@ -42,14 +42,14 @@ class Entries(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CodedRow:
-    """A row of the store as places on its list of cuts.
+    """A row of the store as places on its list of thresholds.
 
     Parameters
     ----------
     codes : ndarray of uint16, shape (n_entries,)
-        First cut that finds an entry; ``thresholds.size`` where none does.
+        First threshold that finds an entry; ``thresholds.size`` where none does.
     thresholds : ndarray of shape (n_cuts,)
-        Thresholds of the cuts, decreasing; NaN for an own decision.
+        Thresholds between the scores, decreasing; NaN for an own decision.
     """
 
     codes: Array
@@ -105,14 +105,14 @@ def _thresholds(ordered: Array, cuts: IntArray, keep: int, threshold: float | No
 
 @dataclass(frozen=True, eq=False)
 class Retuned:
-    """Best cut of each row on each draw.
+    """Best threshold of each row on each draw.
 
     Parameters
     ----------
     cuts : ndarray of int, shape (n_rows, n_draws)
-        Places in the list of cuts of the row.
+        Places in the list of thresholds of the row.
     value : ndarray of shape (n_rows, n_draws)
-        Metric of the cut on the draw; NaN where the draw lacks a class.
+        Metric of the threshold on the draw; NaN where the draw lacks a class.
     violation : ndarray of shape (n_rows, n_draws)
         By how much it misses the constraint.
     """
@@ -156,13 +156,13 @@ def retune(store: Entries, rows: list[CodedRow], metric: Metric, counts: Array, 
     counts : ndarray of int, shape (n_samples, n_draws)
         How often each draw holds each sample.
     middle : bool, default=False
-        Whether a cut stands in the middle between the neighbours that the draw holds, as a threshold tuned on them
-        would: what the draw leaves out falls on either side.
+        Whether a threshold stands in the middle between the neighbours that the draw holds, as a threshold tuned on
+        them would: what the draw leaves out falls on either side.
 
     Returns
     -------
     Retuned
-        The best cuts; of equal values the one with the fewest predicted positives.
+        The best thresholds; of equal values the one with the fewest predicted positives.
     """
     n_draws = counts.shape[1]
     shape = len(rows), n_draws

@@ -1,4 +1,4 @@
-"""Mean F-beta of the labels of a row, at a threshold that all labels share: its best cut, and draws of the rows."""
+"""Mean F-beta of the labels of a row, at a threshold that all labels share: the best one, and draws of the rows."""
 
 from __future__ import annotations
 
@@ -108,14 +108,14 @@ class RowDraws:
         self.empty = np.bincount(unit, weight * truth.empty, minlength=n_units)
 
     def sums(self, at: int, counts: Array) -> Array:
-        """Weighted sum of the values at each cut of a trial, of shape (n_cuts, n_draws)."""
+        """Weighted sum of the values at each threshold of a trial, of shape (n_cuts, n_draws)."""
         row = self.coded[at]
         sums = np.zeros((row.thresholds.size + 1, counts.shape[1]))
         add_gains(row.codes, self.gains[at], self.units.samples, np.ascontiguousarray(counts), sums)
         return self.empty @ counts + np.cumsum(sums[:-1], axis=0)
 
     def tuned(self, at: int, counts: Array) -> tuple[IntArray, Array]:
-        """Best cut of a trial on each draw, and its value: of cuts that are alike there the one in the middle."""
+        """Best threshold of a trial on each draw, and its value: of equal ones there the one in the middle."""
         values = self.sums(at, counts) / (self.weight @ counts)
         near = values >= values.max(axis=0) - _SAME
         first, places = near.argmax(axis=0), np.arange(len(values))[:, None]
@@ -129,7 +129,7 @@ class RowDraws:
 
     @cached_property
     def retuned(self) -> list[tuple[IntArray, Array]]:
-        """Best cut and value of each trial on each bootstrap draw."""
+        """Best threshold and value of each trial on each bootstrap draw."""
         return [self.tuned(at, self.counts) for at in range(len(self.rows))]
 
     def thresholds(self, at: int) -> Array:

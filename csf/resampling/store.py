@@ -41,7 +41,7 @@ class Told(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ScoreRow:
-    """What one trial says about the held-out entries.
+    """What one trial predicts for the held-out entries.
 
     Parameters
     ----------
@@ -52,9 +52,9 @@ class ScoreRow:
     decided : ndarray of bool, shape (n_entries,), default=None
         Own decisions, where there are no scores.
     lost : ndarray of bool, shape (n_entries,), default=None
-        Entries of several classes that are taken for the wrong one at every cut; ``None`` for no entry.
+        Entries of several classes that are taken for the wrong one at every threshold; ``None`` for no entry.
     threshold : float, default=None
-        The cut that the trial chose.
+        The threshold that the trial chose.
     value : float
         Its metric there.
     violation : float, default=0.0
@@ -255,7 +255,7 @@ class ScoreStore(EntryStore[ScoreRow]):
         violation: float = 0.0,
         neutral: bool = False,
     ) -> None:
-        """Keep what a trial says, scores or own decisions; see `ScoreRow`.
+        """Keep what a trial predicts, scores or own decisions; see `ScoreRow`.
 
         Raises
         ------
@@ -280,7 +280,7 @@ class ScoreStore(EntryStore[ScoreRow]):
     def hear(
         self, key: TrialKey, trial: Told, score: Array | None, decided: BoolArray | None, lost: BoolArray | None = None
     ) -> None:
-        """Keep what a complete trial says: its scores where it has a threshold, else its decisions."""
+        """Keep what a complete trial predicts: its scores where it has a threshold, else its decisions."""
         assert trial.score is not None, "a complete trial has a score"
         tuned = trial.threshold is not None
         self.add(

@@ -1,4 +1,4 @@
-"""Samples that no trial tells apart, as one: what draws are made of."""
+"""Samples that no trial distinguishes, as one: what draws are made of."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Fold:
             If this fold holds slices alone.
         """
         if self.given is None:
-            raise ValueError("this fold holds its own slices alone, not the task that they were cut from")
+            raise ValueError("this fold holds its own slices alone, not the task that they were taken from")
         return self.given
 
     @cached_property

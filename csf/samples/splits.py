@@ -15,6 +15,9 @@ from csf._common.validation import check_seed
 
 __all__ = ["resolve_splits"]
 
+# Classes with too few samples that an error names.
+_MOST_NAMED = 5
+
 
 def _pairs(cv: Iterable[Any]) -> list[Any]:
     """Splits that are given one by one, as pairs."""
@@ -63,7 +66,7 @@ def resolve_splits(
     if isinstance(cv, Iterable) and not isinstance(cv, str) and not hasattr(cv, "split"):
         cv = _pairs(cv)
     y = np.asarray(y)
-    counts = np.unique(y, return_counts=True)[1]
+    classes, counts = np.unique(y, return_counts=True)
     if isinstance(cv, bool):
         raise TypeError(f"cv must be an int, a float, a splitter, an iterable of splits or 'prefit', got {cv!r}")
     if isinstance(cv, (float, np.floating)):
@@ -79,8 +82,8 @@ def resolve_splits(
         n_folds: Any = 5 if cv is None else cv
         if isinstance(n_folds, (int, np.integer)) and n_folds > counts.min():
             raise ValueError(
-                f"cv={n_folds} needs at least {n_folds} samples of each class, the rarer one has n_samples="
-                f"{counts.min()}; use fewer folds, or a float such as cv=0.3"
+                f"cv={n_folds} needs at least {n_folds} samples of each class, "
+                f"{_rarest(classes, counts, int(n_folds))}; use fewer folds, or a float such as cv=0.3"
             )
         splitter = _splitter(n_folds, y)
     splits = [_places(split, y.shape[0]) for split in splitter.split(X, y, **(split_params or {}))]
@@ -95,6 +98,15 @@ def resolve_splits(
                 "to train on and a sample to test on. Use a stratified splitter"
             )
     return splits
+
+
+def _rarest(classes: Array, counts: IntArray, needed: int) -> str:
+    """Who has too few samples."""
+    if classes.shape[0] == 2:
+        return f"the rarer one has n_samples={counts.min()}"
+    few = {str(name): int(count) for name, count in zip(classes, counts) if count < needed}
+    shown = ", ".join(f"{count} of {name!r}" for name, count in list(few.items())[:_MOST_NAMED])
+    return f"and there are {shown}" + (f", and {len(few) - _MOST_NAMED} more such" if len(few) > _MOST_NAMED else "")
 
 
 def _splitter(cv: Any, y: Array) -> Any:

@@ -1,1 +1,1 @@
-"""What a fitted classifier says: scores, decisions, predictions with a cut."""
+"""What a fitted classifier says: scores, decisions, predictions with a threshold."""

@@ -13,7 +13,7 @@ TIE = 8 * np.finfo(np.float64).eps
 
 
 def midpoint(upper: Array | float, lower: Array | float) -> Array:
-    """Thresholds between neighbouring scores; the upper one where rounding leaves no room between them."""
+    """Thresholds between neighbouring scores; the upper one where rounding leaves no number between them."""
     # Infinite scores have no middle: what comes out is NaN, and the upper one is taken.
     with np.errstate(invalid="ignore", over="ignore"):
         middle = 0.5 * np.asarray(upper) + 0.5 * np.asarray(lower)

@@ -53,8 +53,8 @@ def positive_score(
     method, name = response_method(estimator, methods), type(estimator).__name__
     if method is None:
         raise TypeError(
-            f"{name} has no {' and no '.join(methods)}, so there is no score to cut; use a base that has it, or, for "
-            "probabilities, a calibration"
+            f"{name} has no {' and no '.join(methods)}, so there is no score to put a threshold on; "
+            "use a base that has it, or, for probabilities, a calibration"
         )
     classes = list(estimator.classes_)
     if len(classes) != 2 or pos_label not in classes:
@@ -84,7 +84,8 @@ def class_scores(estimator: Estimator, X: Samples, methods: Sequence[str] = DECI
     method, name = response_method(estimator, methods), type(estimator).__name__
     if method is None:
         raise TypeError(
-            f"{name} has no {' and no '.join(methods)}, so there is no score to cut; use a base that has it"
+            f"{name} has no {' and no '.join(methods)}, so there is no score to put a threshold on; "
+            "use a base that has it"
         )
     scores, n_samples = np.asarray(getattr(estimator, method)(X), dtype=np.float64), num_samples(X)
     n_classes = len(estimator.classes_)
@@ -182,8 +183,8 @@ def null_column(estimator: Estimator, null: Label) -> int:
 def compare(scores: Array, column: int, *, probabilities: bool) -> tuple[Array, IntArray]:
     """Best class but that in a column, and how it compares with that one, by score and column.
 
-    Score f compared with g is f - g, so that a cut of it is an offset on g; or f / (f + g) for probabilities, so that a
-    cut multiplies the odds. Of equal classes the first is best.
+    Score f compared with g is f - g, so that a threshold on it is an offset on g; or f / (f + g) for probabilities, so
+    that a threshold multiplies the odds. Of equal classes the first is best.
     """
     nothing, rest = scores[:, column], scores.copy()
     rest[:, column] = -np.inf

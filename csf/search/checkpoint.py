@@ -62,7 +62,7 @@ class Checkpoint:
         if content.get("fingerprint") != self.fingerprint:
             raise ValueError(
                 f"{self.path} belongs to another search: the data, splits, base, metric, strategy or settings differ. "
-                "It was left as it is; give another checkpoint path, or remove it to start anew"
+                "It was left as it is; give another checkpoint path, or remove it to start again"
             )
         with self.reading():
             told = zip(studies, content["studies"], strict=True)

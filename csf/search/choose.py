@@ -34,12 +34,13 @@ def choose(
     *,
     min_gain: float | None = None,
     margin: float | None = None,
+    own: int | None = None,
 ) -> Winner:
     """Choose among trials.
 
     The gain rule (``min_gain``) decides first whether equal costs are kept. Then the choice is by what is stable, where
-    a ``margin`` for that is given; else the best trial wins. Without a store there is nothing that luck could be
-    measured by, and the best trial wins.
+    a ``margin`` for that is given, over equal costs (of the setting ``own``); else the best trial wins. Without a store
+    there is nothing that chance could be measured by, and the best trial wins.
     """
     best = best_trial(trials)
     if best is None:
@@ -49,7 +50,7 @@ def choose(
         gain = GainRule(min_gain).choose(store, metric)
     key = None if gain is None else gain.key
     if store is not None and margin is not None:
-        cut = stable_choice(store, metric, among=key, margin=margin)
+        cut = stable_choice(store, metric, among=key, margin=margin, own=own)
     key = key if cut is None else cut.key
     trial = best if key is None else next(each for each in trials if (each.setting, each.number) == key)
     assert trial.score is not None, "a winner is complete"

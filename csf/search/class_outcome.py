@@ -1,4 +1,4 @@
-"""What a search of several classes, none of which is special, found: one record from which everything is told."""
+"""What a search of several classes, none of which is special, found: one record from which everything else follows."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 
 from csf._common.validation import check_labels, check_weights, floats
 from csf.resampling import seed_of
-from csf.search.class_choice import Candidate, ClassQuestion, choose_class
 from csf.search.failures import nothing_worked
 from csf.search.outcome import reason_of, warn_of_open_gap
 from csf.search.results import setting_columns, split_columns, trial_columns
+from csf.thresholding.class_choice import Candidate, ClassQuestion, choose_class
 from csf.thresholding.class_rule import RuleOfClasses, no_threshold
 from csf.thresholding.linear_rule import LinearRule, confusion_of, tune_rule
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from csf._common.typing import Array, Estimator
     from csf.metrics.confusion import ConfusionMetric
     from csf.samples.labels import Labels
-    from csf.search.class_store import ClassStore
     from csf.search.config import SearchConfig
     from csf.study.classes import ClassStudy, ClassTrial
+    from csf.thresholding.class_store import ClassStore
 
 __all__ = ["ClassOutcome", "conclude_classes"]
 

@@ -38,6 +38,7 @@ __all__ = ["SearchConfig"]
 
 _CHOICES = {
     "threshold": ("stable", "tune", None),
+    "refit": (True, False, "folds"),
     "normalize": NORMALIZATIONS,
     "bound_on": ("validation", "train"),
     "engine": ENGINES,
@@ -62,7 +63,7 @@ class SearchConfig:
     calibration: float = 0.3
     threshold: Literal["stable", "tune"] | None = "stable"
     cv: Any = None
-    refit: bool = True
+    refit: bool | Literal["folds"] = True
     n_jobs: int | None = None
     engine: Literal["auto", "generic", "liblinear"] = "auto"
     pos_label: Label = None
@@ -84,7 +85,8 @@ class SearchConfig:
     @classmethod
     def of(cls, search: Estimator) -> Self:
         """Arguments of a search, checked; what it does not let choose is as everywhere."""
-        given = {each.name: getattr(search, each.name) for each in fields(cls) if each.name in search.get_params(False)}
+        known = search.get_params(False)
+        given = {each.name: known[each.name] for each in fields(cls) if each.name in known}
         config = cls(**given)
         config.check()
         return config
@@ -98,6 +100,11 @@ class SearchConfig:
     def tunes(self) -> bool:
         """Whether a threshold decides, or the base itself."""
         return self.threshold is not None
+
+    @property
+    def averages_folds(self) -> bool:
+        """Whether the mean of the models of all folds predicts."""
+        return self.refit == "folds"
 
     @property
     def splits_are_given(self) -> bool:
@@ -125,6 +132,17 @@ class SearchConfig:
                 f"threshold={self.threshold!r} needs decision_function or predict_proba, and {type(base).__name__} has "
                 "neither; use threshold=None"
             )
+
+        if self.averages_folds and not (self.tunes and hasattr(base, "predict_proba")):
+            raise ValueError(
+                f"refit='folds' is a threshold on the mean of probabilities; got threshold={self.threshold!r} and "
+                f"{type(base).__name__}, which needs predict_proba. Use refit=True, or calibrate the base"
+            )
+
+    def refuse_mean_of_folds(self, why: str) -> None:
+        """Raise a ValueError if the mean of the models of all folds is asked for where there is none."""
+        if self.averages_folds:
+            raise ValueError(f"refit='folds' is for searches of two classes in memory, and {why}; use refit=True")
 
     def check_options(self, names: Mapping[str, str] | None = None) -> None:
         """The checks that do not depend on where the data are; ``names`` are those that a search has for options."""

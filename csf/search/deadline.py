@@ -14,7 +14,7 @@ _LAST = 1.5
 
 @dataclass
 class Deadline:
-    """Tells when there is no time left for another trial.
+    """Knows when there is no time left for another trial.
 
     Parameters
     ----------

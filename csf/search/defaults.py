@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import ParameterGrid, RepeatedStratifiedKFold
@@ -15,18 +15,24 @@ from csf._common.typing import Array, Estimator
 from csf._common.warn import warn
 from csf.strategies import Ladder, Strategy, get_strategy
 from csf.trainers.linear import linear_kind
+from csf.trainers.rounds import rounds_of
 
 __all__ = [
     "AUTO",
+    "BEYOND",
     "CLASS_MULTIPLES",
     "MULTIPLES",
+    "ROUNDS",
+    "Step",
     "class_splits",
     "cv_of",
+    "are_rounds",
     "has_fast_solver",
     "margin_of",
     "open_cv",
     "settings_of",
     "split_seed",
+    "steps_of",
     "strategy_of",
 ]
 
@@ -34,15 +40,22 @@ AUTO = "auto"
 
 # Multiples of the base's own C. It comes first: a search that has to stop early has tried it, and it wins ties.
 MULTIPLES = [4.0**power for power in (0, 1, 2, 3, -1, -2, -3)]
+# Those that a race goes on to where the grid ends in its best one.
+BEYOND = [4.0**power for power in (4, 5, -4, -5)]
 # Those where several classes are alike: three powers of the shares take the place of a ladder each.
 CLASS_MULTIPLES = [1.0, 16.0, 1 / 16]
+# Shares of a booster's own rounds; those of fewer are read off the trainings of its own.
+ROUNDS = [1.0, 0.5, 0.25]
 # Folds, and their repeats where the rarest class has fewer samples than this.
-_FOLDS, _REPEATS, _FEW = 5, 3, 1000
+_FOLDS, _REPEATS, _FEW = 5, 3, 500
 # More samples than this are trained on once in each fold, where trainings are not cheap.
 _MANY = 20_000
 # Rungs of the ladder for bases without a fast solver. Costs hardly turn what flexible models learn: there they have to
 # gain a standard deviation over equal ones.
 _RUNGS, _MARGIN = 3, 1.0
+# Where rounds of boosters are searched, costs of these flexible models are left alone. With one repeat less the price
+# stays below twice that of a cross-validated threshold.
+_RUNGS_OF_ROUNDS, _REPEATS_OF_ROUNDS = 1, 2
 
 
 def _solved(base: Estimator) -> tuple[str, Estimator] | None:
@@ -66,7 +79,7 @@ def has_fast_solver(base: Estimator, engine: str = "auto") -> bool:
     Returns
     -------
     bool
-        As far as the base alone tells.
+        As far as the base alone shows.
 
     Examples
     --------
@@ -79,20 +92,28 @@ def has_fast_solver(base: Estimator, engine: str = "auto") -> bool:
 
 
 def settings_of(
-    param_grid: Any, base: Estimator, engine: str = "auto", *, multiples: Sequence[float] = MULTIPLES
+    param_grid: Any,
+    base: Estimator,
+    engine: str = "auto",
+    *,
+    multiples: Sequence[float] = MULTIPLES,
+    n_samples: int | None = None,
 ) -> list[dict[str, Any]]:
     """Settings of a base's parameters that a search tries.
 
     Parameters
     ----------
     param_grid : dict, list of dict, "auto" or None
-        ``"auto"`` means C times 4^-3, ..., 4^3 for bases with a fast solver, and nothing for others.
+        ``"auto"`` means C times 4^-3, ..., 4^3 for bases with a fast solver, fewer rounds of boosters where they can be
+        read off the trainings of all (`csf.trainers.rounds`), and nothing for others.
     base : estimator
         Classifier or pipeline.
     engine : {"auto", "generic"}, default="auto"
         See `csf.trainers.make_trainers`.
     multiples : sequence of float, default=MULTIPLES
         Multiples of the base's own C.
+    n_samples : int, default=None
+        Samples, where fewer rounds of boosters can be read off trainings on them.
 
     Returns
     -------
@@ -104,14 +125,75 @@ def settings_of(
     >>> from sklearn.svm import LinearSVC
     >>> [setting["C"] for setting in settings_of("auto", LinearSVC(C=2.0))]
     [2.0, 8.0, 32.0, 128.0, 0.5, 0.125, 0.03125]
+    >>> from sklearn.ensemble import GradientBoostingClassifier
+    >>> settings_of("auto", GradientBoostingClassifier(), n_samples=500)
+    [{'n_estimators': 100}, {'n_estimators': 50}, {'n_estimators': 25}]
     """
     if isinstance(param_grid, str):
         found = _solved(base) if has_fast_solver(base, engine) else None
-        return [{}] if found is None else [{f"{found[0]}C": found[1].C * multiple} for multiple in multiples]
+        if found is not None:
+            return [{f"{found[0]}C": found[1].C * multiple} for multiple in multiples]
+        return [{}] if n_samples is None or engine != AUTO else _rounds(base, n_samples)
     return list(ParameterGrid(param_grid)) if param_grid is not None else [{}]
 
 
-def strategy_of(strategy: Any, *, fast: bool) -> Strategy:
+class Step(NamedTuple):
+    """The setting that has to gain before another one is tried (``None``: none), or to lead (``beyond`` the grid)."""
+
+    before: int | None = None
+    beyond: bool = False
+
+
+def steps_of(param_grid: Any, settings: list[dict[str, Any]], *, fast: bool = True) -> list[Step]:
+    """What has to be known before each of the settings of `settings_of` is tried.
+
+    Parameters
+    ----------
+    param_grid : dict, list of dict, "auto" or None
+        What the search was given.
+    settings : list of dict
+        Its settings.
+    fast : bool, default=True
+        Whether trainings are cheap, so that automatic settings are values of C.
+
+    Returns
+    -------
+    list of Step
+        One for each setting.
+
+    Examples
+    --------
+    >>> from sklearn.svm import LinearSVC
+    >>> [step.before for step in steps_of("auto", settings_of("auto", LinearSVC()))]
+    [None, 0, 1, 2, 0, 4, 5]
+    """
+    if not isinstance(param_grid, str) or not fast:
+        return [Step() for _ in settings]
+    # Of each multiple the one next to it on the way to 1.
+    multiples = [*MULTIPLES, *BEYOND][: len(settings)]
+    inner = [multiple / 4.0 ** np.sign(multiple - 1.0) for multiple in multiples]
+    return [
+        Step() if one == 1.0 else Step(multiples.index(other), beyond=one in BEYOND)
+        for one, other in zip(multiples, inner)
+    ]
+
+
+def _rounds(base: Estimator, n_samples: int) -> list[dict[str, Any]]:
+    """Numbers of rounds of a booster, its own first; nothing of another base."""
+    prefix, last = last_step(base)
+    known = None if routing_enabled() else rounds_of(last, n_samples)
+    if known is None:
+        return [{}]
+    numbers = dict.fromkeys(max(1, round(share * known.own)) for share in ROUNDS)
+    return [{f"{prefix}{known.name}": number} for number in numbers]
+
+
+def are_rounds(settings: Sequence[dict[str, Any]], param_grid: Any, *, fast: bool) -> bool:
+    """Whether the settings of a search are numbers of rounds that were chosen for it."""
+    return isinstance(param_grid, str) and not fast and len(settings) > 1
+
+
+def strategy_of(strategy: Any, *, fast: bool, rounds: bool = False) -> Strategy:
     """Strategy of a search; a ladder that is given by its name is shorter where trainings are not cheap.
 
     Parameters
@@ -120,6 +202,8 @@ def strategy_of(strategy: Any, *, fast: bool) -> Strategy:
         What the search was given.
     fast : bool
         Whether trainings are cheap.
+    rounds : bool, default=False
+        Whether numbers of rounds are chosen too.
 
     Returns
     -------
@@ -131,7 +215,9 @@ def strategy_of(strategy: Any, *, fast: bool) -> Strategy:
     >>> strategy_of("ladder", fast=True), strategy_of("ladder", fast=False)
     (Ladder(size=6), Ladder(size=3))
     """
-    return Ladder(_RUNGS) if isinstance(strategy, str) and strategy == "ladder" and not fast else get_strategy(strategy)
+    if fast or not isinstance(strategy, str) or strategy != "ladder":
+        return get_strategy(strategy)
+    return Ladder(_RUNGS_OF_ROUNDS if rounds else _RUNGS)
 
 
 def margin_of(threshold: str | None, *, fast: bool) -> float | None:
@@ -141,9 +227,9 @@ def margin_of(threshold: str | None, *, fast: bool) -> float | None:
     return 0.0 if fast else _MARGIN
 
 
-def cv_of(cv: Any, y: Array, *, fast: bool, random_state: np.random.RandomState | None) -> Any:
+def cv_of(cv: Any, y: Array, *, fast: bool, random_state: np.random.RandomState | None, rounds: bool = False) -> Any:
     """The ``cv`` of a search, or what `open_cv` chooses where it was given none."""
-    return open_cv(y, fast=fast, random_state=random_state) if cv is None else cv
+    return open_cv(y, fast=fast, random_state=random_state, rounds=rounds) if cv is None else cv
 
 
 def split_seed(random_state: Any) -> Any:
@@ -151,7 +237,9 @@ def split_seed(random_state: Any) -> Any:
     return 0 if random_state is None else random_state
 
 
-def open_cv(y: Array, *, fast: bool, random_state: np.random.RandomState | None) -> RepeatedStratifiedKFold:
+def open_cv(
+    y: Array, *, fast: bool, random_state: np.random.RandomState | None, rounds: bool = False
+) -> RepeatedStratifiedKFold:
     """Splitter of a search that was given none.
 
     Parameters
@@ -162,13 +250,15 @@ def open_cv(y: Array, *, fast: bool, random_state: np.random.RandomState | None)
         Whether trainings are cheap.
     random_state : RandomState or None
         Seed of the shuffling; ``None`` shuffles in one fixed way (that of no other seed), see `split_seed`.
+    rounds : bool, default=False
+        Whether numbers of rounds of boosters are chosen.
 
     Returns
     -------
     RepeatedStratifiedKFold
-        Five folds, fewer where a class has fewer samples. Three repeats where the rarest class has less than 1000
-        samples, as with few positives one partition says little; only where trainings are cheap if there are more than
-        20 000 samples.
+        Five folds, fewer where a class has fewer samples. Three repeats where the rarest class has less than 500
+        samples, as with few positives one partition is noisy; only where trainings are cheap if there are more than
+        20 000 samples. Two where numbers of rounds are chosen.
 
     Raises
     ------
@@ -190,7 +280,8 @@ def open_cv(y: Array, *, fast: bool, random_state: np.random.RandomState | None)
             f"the rarer class has {rarest} samples only: scores, threshold, intervals and bound rest on these few, and "
             f"each of {rarest} folds holds out a single one. Nothing of it is reliable; get more samples of that class"
         )
-    repeats = _REPEATS if rarest < _FEW and (fast or y.shape[0] <= _MANY) else 1
+    most = _REPEATS_OF_ROUNDS if rounds else _REPEATS
+    repeats = most if rarest < _FEW and (fast or y.shape[0] <= _MANY) else 1
     seed = None if random_state is None else random_state.randint(np.iinfo(np.int32).max)
     return RepeatedStratifiedKFold(n_splits=min(_FOLDS, rarest), n_repeats=repeats, random_state=split_seed(seed))
 

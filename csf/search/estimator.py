@@ -25,12 +25,13 @@ from csf.search.config import SearchConfig
 from csf.search.deadline import Deadline
 from csf.search.defaults import AUTO
 from csf.search.fitted import FittedSearch
-from csf.search.labels import LabelSearch, value_of_labels
+from csf.search.fold_mean import fold_mean
+from csf.search.labels import LabelSearch, move_labels, value_of_labels
 from csf.search.local import LocalTrainer
 from csf.search.loop import SearchLoop
 from csf.search.plan import Plan, make_plan, open_checkpoint
 from csf.search.prefit import is_prefit
-from csf.search.problem import Problem, read_problem, serves_classes
+from csf.search.problem import Problem, ThresholdProblem, read_problem, serves_classes
 from csf.thresholding.classifier import ThresholdClassifier, base_has
 from csf.trainers import Prepared
 
@@ -49,11 +50,11 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     """Search the class costs, and with them the threshold, that maximise a metric.
 
     Metrics such as F-beta, Jaccard or the G-mean cannot be summed over examples, so no classifier optimises them
-    directly. For each level t that such a metric can take there are class costs a(t) for which plain weighted
-    training aims at that level. ``CostSearch`` trains the base classifier at a few of these costs, chosen by a
-    strategy, tunes the threshold of each model on pooled out-of-fold scores, and trains the winner once more on
-    everything. Without further arguments it also searches the C of linear models, and repeats the folds where positives
-    are few.
+    directly. For each level t that such a metric can take there are class costs ``(c_fn, c_fp)``, of a false negative
+    and of a false positive, for which ordinary weighted training aims at that level. ``CostSearch`` trains the base
+    classifier at a few of these costs, chosen by a strategy, tunes the threshold of each model on pooled out-of-fold
+    scores, and trains the winner once more on everything. Without further arguments it also searches the C of linear
+    models, and repeats the folds where positives are few.
 
     Three and more classes that are all alike have a weight each, and a rule of their probabilities takes the place of
     the threshold; several labels a sample (``y`` of 0 and 1, a column each) have a threshold each, or share one. See
@@ -78,31 +79,37 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         ``f(trials, *, metric, pos)``. Of several classes the ladder or a grid of powers of their shares.
     n_trials : int, default=10
         Largest number of levels to train at, for each setting of ``param_grid``; the ladder has 6 (3 for bases
-        without a fast solver).
+        without a fast solver, equal costs alone where it searches rounds of boosters by itself).
     param_grid : dict, list of dict, "auto" or None, default="auto"
         Parameters of the base to search together with the costs, e.g. ``{"C": [0.1, 1, 10]}``. ``"auto"`` searches the
         C of `LinearSVC` and `LogisticRegression` (in pipelines and OneVsRestClassifier too) over multiples of the
-        base's own, and nothing of other bases; ``None`` keeps the base as it is.
+        base's own, fewer rounds of boosters (all, half and a quarter of the base's own, read off the same trainings,
+        see `csf.trainers`), and nothing of other bases; ``None`` keeps the base as it is. Settings race, see Notes.
     constraint : str or Constraint, default=None
         What the classifier must satisfy, e.g. ``"precision >= 0.8, fpr <= 0.01"``: on the held-out predictions, and so
         on new data about every second time.
     confidence : float, default=None
-        Probability with which the constraint shall hold on new data. A ``calibration`` share of the samples is then
-        never trained on, and decides which thresholds pass, see `csf.search.guarantee`.
+        Probability with which nothing is signed that violates the constraint on new data. A ``calibration`` share of
+        the samples is then never trained on, and decides which thresholds pass, see `csf.search.guarantee`: for one
+        search. Who tries seeds until one passes has no such promise, and where no threshold reaches the level all that
+        pass are false.
     calibration : float, default=0.3
         That share, stratified.
     threshold : {"stable", "tune", None}, default="stable"
-        ``"tune"`` chooses the cut of the score that maximises the metric. ``"stable"`` takes the mean of the best cuts
-        of bootstrap draws (of the shares found there: the ranking alone decides), and as the winner the trial that is
-        best on average over them (for bases without a fast solver by a standard deviation better than the best one of
-        equal costs); under a constraint it is the same as ``"tune"``. ``None`` keeps the base's own decision.
+        ``"tune"`` chooses the threshold of the score that maximises the metric. ``"stable"`` takes the mean of the best
+        thresholds on bootstrap draws (of the shares found there: the ranking alone decides), and as the winner the
+        trial that is best on average over them (for bases without a fast solver by a standard deviation better than the
+        best one of equal costs, or than the base's own rounds); under a constraint it is the same as ``"tune"``.
+        ``None`` keeps the base's own decision.
     cv : int, float, splitter, iterable, "prefit" or None, default=None
         Stratified folds, a held-out share in (0, 1), a splitter, or the splits. Predictions of all folds are pooled
         before the metric is computed. ``None`` means 5 shuffled folds, three times over where the rarest class has less
-        than 1000 samples (beyond 20 000 samples only for bases with a fast solver). ``"prefit"`` takes the base as it
-        is and only tunes the threshold on the data.
-    refit : bool, default=True
-        Train the winner on all data; needed to predict.
+        than 500 samples (beyond 20 000 samples only for bases with a fast solver; twice where rounds of boosters are
+        searched). ``"prefit"`` takes the base as it is and only tunes the threshold on the data.
+    refit : bool or "folds", default=True
+        Train the winner on all data; needed to predict. ``"folds"`` trains it on each fold once more instead (two
+        classes, bases with ``predict_proba``): the mean of these models predicts, with the threshold that is best for
+        its own out-of-fold means, and predicting takes as many times as long as there are folds.
     n_jobs : int, default=None
         Workers for folds and proposals (-1: all cores); the result does not depend on it.
     engine : {"auto", "generic", "liblinear"}, default="auto"
@@ -125,8 +132,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         Argument of the base's ``fit`` for the weights, such as ``"clf__sample_weight"``; found by itself otherwise.
     min_gain : float, default=None
         Train with equal costs first, and keep them unless the best trial gains this many standard errors more than
-        the best of equally good trials would by luck: at 1.5 they stay in 5 of 6 cases where nothing is better, however
-        many trials there are. See `csf.search.gain_rule`. ``None`` takes the best trial.
+        the best of equally good trials would by chance: at 1.5 they stay in 5 of 6 cases where nothing is better,
+        however many trials there are. See `csf.search.gain_rule`. ``None`` takes the best trial.
     bound : {"support", "diagonal", "envelope", "parambath"} or type, default="support"
         How ``upper_bound_`` is computed: from the support lines of all trials, with a margin where
         ``bound_on="validation"``; or as in the papers, without one. See `csf.bounds` for what is proven.
@@ -142,7 +149,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     random_state : int, RandomState or None, default=None
         Seed of a ``cv`` that is a float or ``None``, of the ``calibration`` share, and of every ``random_state`` that
         the base leaves unset. ``None`` draws folds and share in one fixed way (not that of seed 0), so that the same
-        call gives the same result; a base that draws random numbers itself then does so anew each time.
+        call gives the same result; a base that draws random numbers itself then does so again each time.
     verbose : int, default=0
         1 shows a progress bar.
     error_score : "raise" or nan, default=nan
@@ -162,8 +169,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     best_cost_weights_ : tuple of float
         Its costs ``(c_fn, c_fp)``.
     best_threshold_ : float
-        Predict positive when the score of ``best_estimator_`` is at least this. ``trials_`` have the cut that is best
-        on the held-out samples as they are.
+        Predict positive when the score of ``best_estimator_`` is at least this. ``trials_`` have the threshold that is
+        best on the held-out samples as they are.
     best_score_ : float
         Metric of the winner on the pooled held-out predictions; optimistic, as the largest of many.
     corrected_score_ : float
@@ -186,11 +193,12 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     best_index_ : int
         Place of the winner in ``trials_`` and ``cv_results_``.
     best_estimator_ : estimator
-        The winner, trained on all data (coded 0 and 1); absent with ``refit=False``.
+        The winner, trained on all data (coded 0 and 1); absent with ``refit=False``. With ``refit="folds"`` a
+        `sklearn.ensemble.VotingClassifier` of the models of all folds.
     upper_bound_, gap_ : float
         Estimate of the best value that other levels could reach with these parameters on these folds (no proof: it
         covers the best of a dense grid of levels in 19 of 20 searches, see `csf.bounds.ceiling`), and its distance from
-        the best value attained. Under a constraint both speak of classifiers that satisfy it: where none does the gap
+        the best value attained. Under a constraint both hold for classifiers that satisfy it: where none does the gap
         is NaN.
     bound_margin_ : float
         What ``upper_bound_`` holds for the noise of few positives: 2.4 k^(-1/4) standard errors after k trials; the
@@ -213,7 +221,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     studies_ : list of Study
         One for each setting of ``param_grid``.
     cv_results_ : dict of ndarray
-        The trials as a table.
+        The trials as a table; ``dropped`` is whether the setting of a trial was left behind in the race.
     n_trials_, n_splits_ : int
         Number of trials and of splits.
     refit_time_ : float
@@ -225,13 +233,13 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     pos_label_, null_class_ : label
         Positive class (``None`` where there are several) and the other one.
     n_features_in_, feature_names_in_ : int, ndarray of str
-        Number and names of the features, where the base tells them.
+        Number and names of the features, where the base has them.
     label_names_ : ndarray of shape (n_labels,)
         With several labels a sample: names of the columns of a frame, else their places, which ``classes_`` has.
     searches_, best_scores_ : list of CostSearch, ndarray of shape (n_labels,)
         With the mean of a metric over labels: the search of each label, and its value there. ``best_threshold_``,
         ``best_t_``, ``best_params_`` and ``best_cost_weights_`` then have an entry for each label, ``trials_`` are
-        those of all searches, and what tells more of these is asked of each.
+        those of all searches, and more about each is found in it.
 
     See Also
     --------
@@ -241,6 +249,12 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
 
     Notes
     -----
+    Settings of ``param_grid`` race where each of them begins with equal costs (the ladder) and the winner is to be
+    stable: those that, by their paired held-out scores and three standard errors, cannot gain 0.005 on the best one
+    are trained at no other costs, and if none can gain that on the base's own setting, it alone goes on. With
+    ``"auto"`` the values of C are tried from the base's own outwards, as long as they gain, and beyond 4^-3 and 4^3
+    times where these are best. In memory only: on clusters all settings are trained.
+
     The costs change what the base's probabilities mean. ``predict_proba`` takes them out again (odds times
     ``c_fp / c_fn``). It is not thresholded at ``best_threshold_``, so use ``predict``.
 
@@ -257,9 +271,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     of the metric at the rule's own confusion matrix [3]_, found by a damped fixed point on the held-out samples. The
     base's own decision with equal weights is kept unless another candidate gains more than half a standard deviation
     of the gain over draws of the samples (two with other weights), where rules decide about samples that they were not
-    tuned on. ``corrected_score_`` makes the choice and the rule anew on two thirds of the samples and judges the rest.
+    tuned on. ``corrected_score_`` makes the choice and the rule again on two thirds of the samples and judges the rest.
     ``upper_bound_`` is NaN: bounds of each class against the rest bound nothing here, as decisions of several classes
-    are none of the classifiers that they speak of.
+    are none of the classifiers that they hold for.
 
     With several labels a sample, ``y`` is 0 and 1 of shape (n_samples, n_labels), and the metric says how it averages.
     ``"f1_macro"``, a mean over labels (of any metric: ``"gmean_macro"``), is searched for each label by itself.
@@ -318,7 +332,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         calibration: float = SearchConfig.calibration,
         threshold: Literal["stable", "tune"] | None = SearchConfig.threshold,
         cv: Any = SearchConfig.cv,
-        refit: bool = SearchConfig.refit,
+        refit: bool | Literal["folds"] = SearchConfig.refit,
         n_jobs: int | None = SearchConfig.n_jobs,
         engine: Literal["auto", "generic", "liblinear"] = SearchConfig.engine,
         pos_label: Label = SearchConfig.pos_label,
@@ -476,9 +490,15 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
             deadline=deadline,
             # Multiples of its own C decide nothing about whether a base can be trained.
             n_settings=1 if config.param_grid == AUTO else None,
+            race=problem.race(config, plan, trainer.store),
         )
         stopped = loop.run()
         found = problem.conclude(config, plan, loop.store, stopped)
+        if config.averages_folds:
+            del loop, trainer
+            result = _averaged(plan, problem, found)
+            context.end()
+            return result
         # The last training is the largest: what the folds and their trainers hold is let go before it.
         plan = replace(plan, folds=[])
         del loop, trainer
@@ -531,7 +551,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
 
     @available_if(base_has("decision_function", "predict_proba"))
     def threshold_curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ThresholdCurve:
-        """All cuts of the score that ``best_threshold_`` cuts, on new data.
+        """All thresholds on the score that ``best_threshold_`` is for, on new data.
 
         Parameters
         ----------
@@ -568,8 +588,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         ndarray of shape (n_samples, n_classes)
             Probabilities in the order of ``classes_``: those of the winner, divided by the cost that their class was
             trained with (with ``weighting="one-vs-rest"`` the odds of each problem, divided by the ratio of its own
-            costs), and scaled to sum 1. They estimate how likely each class is; ``predict`` cuts the score where the
-            metric is best, which is not where the most likely class changes.
+            costs), and scaled to sum 1. They estimate how likely each class is; ``predict`` puts its threshold where
+            the metric is best, which is not where the most likely class changes.
         """
         return self._predicting.predict_proba(X)
 
@@ -580,6 +600,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
             return self._outcome.value_of(y, predicted, self.classes_, sample_weight)
         return super()._value(y, predicted, sample_weight)
 
+    def _move_labels(self, shares: Any) -> None:
+        move_labels(self, shares)
+
     def _errors(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> ErrorProfile:
         return ErrorProfile.from_classes(y, predicted, null_class=self.null_class_, sample_weight=sample_weight)
 
@@ -588,6 +611,14 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         tags.classifier_tags.multi_class = self.null_class is not None or serves_classes(self.metric)
         tags.classifier_tags.multi_label = is_label_metric(self.metric)
         return tags
+
+
+def _averaged(plan: Plan, problem: Problem, found: Any) -> tuple[Any, Any, float]:
+    """Outcome and rule of the mean of the models of all folds, and the seconds that their trainings took."""
+    assert isinstance(problem, ThresholdProblem), "others are refused"
+    start = time.perf_counter()
+    found, mean = fold_mean(found, plan)
+    return found, problem.rule_of_mean(found, mean), time.perf_counter() - start
 
 
 def _refitted(plan: Plan, problem: Problem, found: Any) -> tuple[Any, float]:

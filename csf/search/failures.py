@@ -1,4 +1,4 @@
-"""Failed trials of a search: each cause is told once, and how often it came again; and when nothing can work."""
+"""Failed trials of a search: each cause is reported once, and how often it came again; and when nothing can work."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Failures:
         trial : Trial
             The trial.
         error : str
-            What went wrong; its first line tells causes apart.
+            What went wrong; its first line distinguishes causes.
         setting : int, default=0
             Whose trial it is.
         everywhere : bool, default=False
@@ -106,7 +106,7 @@ class Failures:
 def nothing_worked(trials: Sequence[Any], *, ended: bool = False) -> Exception:
     """Error for a search without a complete trial: the causes in a line each, a way out, then the first traceback.
 
-    One that ``ended`` with what fails on every fold is raised from the error itself, which is not told twice.
+    One that ``ended`` with what fails on every fold is raised from the error itself, which is not reported twice.
     """
     errors = [trial.error for trial in trials if trial.error]
     causes = list(dict.fromkeys(map(first_line, errors))) or ["no trial was made"]

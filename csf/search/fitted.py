@@ -1,16 +1,19 @@
-"""What a fitted search tells: attributes set by name in one place, from one outcome."""
+"""What a fitted search publishes: attributes set by name in one place, from one outcome."""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import replace
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Self
 
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array
 from csf.resampling import AssessedMixin
+from csf.search.class_shares import in_order
 from csf.search.shown import ReportMixin
 from csf.thresholding.class_rule import RuleOfClasses
 
@@ -48,6 +51,9 @@ class FittedSearch(ReportMixin, AssessedMixin):
     gap_: float
     bound_margin_: float
     guarantee_: Any
+    classes_: Array
+    pos_label_: Any
+    null_class_: Any
     class_costs_: Array
     confusion_: Array
     n_features_in_: int
@@ -101,15 +107,16 @@ class FittedSearch(ReportMixin, AssessedMixin):
             lean._outcome = replace(lean._outcome, store=None)
         return lean
 
-    def at_prevalence(self, pos: float) -> Self:
+    def at_prevalence(self, pos: float | ArrayLike | Mapping[Any, float]) -> Self:
         """The classifier for data with another share of positives.
 
         Parameters
         ----------
-        pos : float or array-like of shape (n_classes,)
+        pos : float, array-like of shape (n_classes,) or dict
             Share of positives where it is to be used, in (0, 1), known or estimated by
-            `csf.thresholding.estimate_prevalence`; of several classes the share of each, in the order of ``classes_``:
-            ``rule_`` is then tuned anew.
+            `csf.thresholding.estimate_prevalence`; of several classes the share of each, in the order of ``classes_``
+            or as a dict by their names: ``rule_`` is then tuned again. Of several labels a sample the share of each, in
+            the order of the columns or by ``label_names_``, where each label has a search of its own.
 
         Returns
         -------
@@ -124,19 +131,37 @@ class FittedSearch(ReportMixin, AssessedMixin):
         Raises
         ------
         ValueError
-            If the share is not in (0, 1), no threshold is tuned, or there are several labels.
+            If a share is not in (0, 1), no threshold is tuned, or several labels share one.
         """
         check_is_fitted(self, "trials_")
-        if hasattr(self, "label_names_"):
-            raise ValueError("y has several labels a sample, and no single share of positives")
-        (found, rule), moved = self._outcome.moved(pos, self._rule), copy.copy(self)
+        names = getattr(self, "label_names_", self.classes_)
+        shares: Any = in_order(pos, names.tolist()) if isinstance(pos, Mapping) else pos
+        moved = copy.copy(self)
         for name in ("guarantee_", "held_out_", "_question", "_assessment"):
             vars(moved).pop(name, None)
-        moved._publish(found, rule)
+        if hasattr(self, "label_names_"):
+            moved._move_labels(shares)
+            return moved
+        if isinstance(pos, Mapping) and not hasattr(self, "class_costs_"):
+            shares = self._share_of_positives(shares)
+        moved._publish(*self._outcome.moved(shares, self._rule))
         return moved
 
+    def _share_of_positives(self, shares: Array) -> float:
+        """What a share for each class says of two classes."""
+        if self.pos_label_ is None:
+            raise ValueError(
+                f"pos must be the share of all that is not {self.null_class_!r}, a number: shares of the other classes "
+                "among each other are taken to stay"
+            )
+        return float(shares[self.classes_ == self.pos_label_].sum() / shares.sum())
+
+    def _move_labels(self, shares: Any) -> None:
+        """Let each label have another share; a ValueError where they have no searches of their own."""
+        raise ValueError(f"{type(self).__name__} has no labels")
+
     def held_out_curve(self) -> ThresholdCurve:
-        """All cuts of the winner's held-out scores, those that ``best_threshold_`` was chosen among.
+        """All thresholds on the winner's held-out scores, those that ``best_threshold_`` was chosen among.
 
         Returns
         -------

@@ -32,7 +32,7 @@ class FoldResult:
     """What one training on one fold gave.
 
     ``decided`` are codes, and ``score`` those of all classes, where no class means nothing to find (`Fold.n_alike`).
-    ``lost`` are held-out samples that are taken for the wrong one of several classes, wherever the score is cut;
+    ``lost`` are held-out samples that are taken for the wrong one of several classes, at every threshold;
     ``train_outcome`` is the own decision with all known profiles on the training samples, where bounds read those. Of a
     failure nothing is set but its traceback and its cause.
     """

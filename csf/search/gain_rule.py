@@ -1,4 +1,4 @@
-"""Which trial wins: the best one, or equal costs where its gain could be luck."""
+"""Which trial wins: the best one, or equal costs where its gain could be chance."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class GainRule:
-    """Keeps equal costs unless the best trial gains more over them than luck would give it.
+    """Keeps equal costs unless the best trial gains more over them than chance would give it.
 
     The largest of many estimates is an optimistic one. With few positives a search over costs picks winners whose gain
-    over plain training is luck, the more so the more trials there are. So the gain has to exceed what the best of
+    over plain training is chance, the more so the more trials there are. So the gain has to exceed what the best of
     *these* trials would gain if all of them were as good as equal costs, by ``min_gain`` standard errors.
 
     Parameters
     ----------
     min_gain : float, default=1.5
-        Standard errors, >= 0, by which the gain has to exceed that of luck. With 1.5 equal costs are kept in 5 of 6
+        Standard errors, >= 0, by which the gain has to exceed that of chance. With 1.5 equal costs are kept in 5 of 6
         cases where nothing is better, be it one other trial or 66; with 0 in every second case.
     n_draws : int, default=200
         Number of bootstrap draws.
@@ -67,7 +67,7 @@ class GainRule:
     Notes
     -----
     On each draw of samples every threshold is tuned again. What a trial gains there over its own value on all samples
-    is noise; the largest noise of the trials minus the largest of those with equal costs is a gain of luck (the
+    is noise; the largest noise of the trials minus the largest of those with equal costs is a gain by chance (the
     bootstrap of White's reality check [1]_). The choice of the trial and its threshold are inside it.
 
     References

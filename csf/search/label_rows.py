@@ -1,4 +1,4 @@
-"""Who wins a search of the mean F-beta of rows, which no costs aim at: settings of equal costs, and a shared cut."""
+"""Who wins a search of the mean F-beta of rows, which no costs aim at: equal costs, and a shared threshold."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.utils import check_random_state
 
 from csf._common.sklearn import clone, last_step, pass_on_features
-from csf._common.validation import check_weights
+from csf._common.validation import check_weights, floats
 from csf.metrics.labels import LabelMetric, get_label_metric
 from csf.resampling import MAX_BYTES, Assessment, mean_assessment
 from csf.samples.label_matrix import LabelMatrix, label_strata, read_codes
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from csf.search.outcome import SearchOutcome
     from csf.trainers.base import Trainer, Training
 
-__all__ = ["LabelSearch", "common_splits", "mean_of_searches", "search_one", "value_of_labels"]
+__all__ = ["LabelSearch", "common_splits", "mean_of_searches", "move_labels", "search_one", "value_of_labels"]
 
 # Seconds that a search is given where no time is left: it then trains at equal costs alone.
 _NO_TIME = 1e-3
@@ -123,6 +123,10 @@ class RowMeans(AllLabels):
     n_labels: int
     aim: LabelMetric
 
+    def _races(self, config: SearchConfig) -> bool:
+        """Never: held-out values are those of pairs."""
+        return False
+
     def conclude(self, config: SearchConfig, plan: Planned, store: Any, stopped: str | None) -> SearchOutcome:
         """Outcome of a search that is over."""
         return conclude_rows(
@@ -147,6 +151,24 @@ class MeanQuestion:
     def answer(self, store: None) -> Assessment:
         """The assessment."""
         return mean_assessment([each.assess() for each in self.searches])
+
+
+def move_labels(search: Estimator, shares: Any) -> None:
+    """Tell of a search of several labels what it is where each of them has another share."""
+    n_labels = search.classes_.size
+    if not hasattr(search, "searches_"):
+        raise ValueError(
+            f"with metric={get_label_metric(search.metric).name!r} all labels share a threshold, and y has several "
+            "labels a sample, each with a share of its own; search a mean over labels, such as metric='f1_macro', "
+            "where each has its threshold"
+        )
+    new = floats(shares, "pos")
+    if new.shape != (n_labels,):
+        raise ValueError(
+            f"y has several labels a sample: pos must be the share of samples with each of {n_labels} labels, an array "
+            f"or a dict by label_names_, got {shares!r}"
+        )
+    _tell_searches(search, [each.at_prevalence(share) for each, share in zip(search.searches_, new.tolist())])
 
 
 def _tell_searches(search: Estimator, searches: list[Estimator]) -> None:
@@ -183,6 +205,7 @@ def _check(config: SearchConfig, aim: LabelMetric) -> None:
                 f"{name}={getattr(config, name)!r} is for one label a sample, and y has several; leave it out, or "
                 "search each column of y by itself"
             )
+    config.refuse_mean_of_folds("y has several labels a sample")
     if config.weighting != "class":
         raise ValueError(
             f"weighting={config.weighting!r} is for classes of one label a sample, and y has several; use 'class'"

@@ -25,7 +25,7 @@ __all__ = ["Judge", "LocalTrainer"]
 
 
 class Judge(Protocol):
-    """Says what the trainings of a trial on all folds come to; ``tune`` tells whether it reads scores."""
+    """Says what the trainings of a trial on all folds come to; ``tune`` is whether it reads scores."""
 
     tune: bool
 

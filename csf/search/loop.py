@@ -19,6 +19,7 @@ from csf.search.waves import TrainedTrial, WaveTrainer, Work
 
 if TYPE_CHECKING:
     from csf.resampling import ScoreStore
+    from csf.search.race import Race
     from csf.study.history import History
     from csf.trials import Trial
 
@@ -57,6 +58,8 @@ class SearchLoop:
         When it has to be over.
     n_settings : int, default=None
         Settings that may differ in whether the base can be trained at all; ``None`` for one a study.
+    race : Race, default=None
+        Decides which studies go on; ``None`` for all of them.
     """
 
     studies: Sequence[History[Any]]
@@ -68,6 +71,7 @@ class SearchLoop:
     verbose: int = 0
     deadline: Deadline | None = None
     n_settings: int | None = None
+    race: Race | None = None
 
     def __post_init__(self) -> None:
         self._memory = Memory(self.trainer.startables)
@@ -82,9 +86,8 @@ class SearchLoop:
 
     def run(self) -> str | None:
         """Run all studies to their ends; why the search ended where that is not what the studies say."""
-        total = sum(study.most_trials for study in self.studies)
         done = sum(trial.state != "pending" for study in self.studies for trial in study.trials)
-        progress = Progress(total=total, done=done, shown=bool(self.verbose))
+        progress = Progress(total=self._most_trials(), done=done, shown=bool(self.verbose))
         resumed = False
         try:
             with progress, self.trainer:
@@ -93,6 +96,7 @@ class SearchLoop:
                 if self.deadline is not None:
                     self.deadline.begin()
                 while batch := self._next_batch():
+                    progress.expect(self._most_trials())
                     for wave in self.trainer.waves(batch):
                         if reason := self._run_wave(wave, progress):
                             return reason
@@ -147,7 +151,8 @@ class SearchLoop:
         batch = [(setting, trial) for setting, study in numbered for trial in study.trials if trial.state == "pending"]
         if not batch:
             try:
-                batch = [(setting, trial) for setting, study in numbered for trial in study.ask_batch()]
+                everyone = ((setting, trial) for setting, study in numbered for trial in study.ask_batch())
+                batch = list(everyone) if self.race is None else self.race.ask()
             except BaseException:
                 # Ctrl-C, or a strategy's error: a part of a batch would be trained first when the search goes on, and
                 # what is asked for after it would know its results.
@@ -219,6 +224,9 @@ class SearchLoop:
     def _keep(self, setting: int, trial: Trial, trained: TrainedTrial) -> None:
         if self.store is not None and trained.said is not None:
             self.store.hear((setting, trial.number), trial, *trained.said)
+
+    def _most_trials(self) -> int:
+        return sum(len(study.trials) if study.dropped else study.most_trials for study in self.studies)
 
     def _n_complete(self) -> int:
         return sum(trial.state == "complete" for study in self.studies for trial in study.trials)

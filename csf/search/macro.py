@@ -85,7 +85,7 @@ class MacroCostSearch(ReportMixin, DocLinkMixin, ClassifierMixin, MetaEstimatorM
     classes_ : ndarray of shape (n_classes,)
         Labels.
     n_features_in_, feature_names_in_ : int, ndarray of str
-        Number and names of the features, where the base tells them.
+        Number and names of the features, where the base has them.
 
     Warns
     -----
@@ -116,7 +116,7 @@ class MacroCostSearch(ReportMixin, DocLinkMixin, ClassifierMixin, MetaEstimatorM
     >>> X, y = load_iris(return_X_y=True)
     >>> macro = MacroCostSearch(CostSearch(LogisticRegression(), n_trials=3, cv=3)).fit(X, y)
     >>> macro.best_score_, macro.score(X, y)
-    (0.879, 0.953)
+    (0.881, 0.953)
     """
 
     searches_: list[CostSearch]

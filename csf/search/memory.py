@@ -33,7 +33,7 @@ class Memory:
 
     @property
     def order(self) -> list[list[int]]:
-        """Setting and number of all trials, in the order in which they were told."""
+        """Setting and number of all trials, in the order in which they were answered."""
         return self._told[0]
 
     @property
@@ -61,8 +61,8 @@ class Memory:
         Returns
         -------
         dict
-            All trials in the order in which they were told, and the states: ``None`` where these cannot be written or
-            are too large.
+            All trials in the order in which they were answered, and the states: ``None`` where these cannot be written
+            or are too large.
         """
         texts: dict[int, tuple[Known, list[Any]]] = {}
         for fold, starts in enumerate(self._starts):
@@ -84,7 +84,7 @@ class Memory:
     def restore(
         self, record: dict[str, Any], trials: Mapping[tuple[int, int], Trial], *, scores_known: bool
     ) -> list[list[int]]:
-        """Take over the states of a file, told by ``trials``, which are known to be those of this search.
+        """Take over the states of a file, given by ``trials``, which are known to be those of this search.
 
         Setting and number of the trials that have to be trained once more, in this order, for want of their states or
         of held-out scores. A ValueError or the like where the record is not one of these trials.

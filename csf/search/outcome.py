@@ -1,4 +1,4 @@
-"""What a search found, as one record from which everything is told; and the same at another share of positives."""
+"""What a search found, as one record from which everything else follows; and the same at another share of positives."""
 
 from __future__ import annotations
 
@@ -98,7 +98,8 @@ class SearchOutcome:
     @cached_property
     def table(self) -> dict[str, Array]:
         """See `cv_results`."""
-        return cv_results(self.trials, self.settings, self.n_splits)
+        dropped = np.array([self.studies[trial.setting].dropped for trial in self.trials])
+        return cv_results(self.trials, self.settings, self.n_splits) | {"dropped": dropped}
 
     def published(self) -> dict[str, Any]:
         """Attributes of the fitted search."""
@@ -164,13 +165,17 @@ def conclude(
     store: ScoreStore | None,
     *,
     margin: float | None,
+    own: int | None = None,
     stopped: str | None = None,
     counted: Sequence[Any] = (),
 ) -> SearchOutcome:
-    """Outcome of a search that is over; ``margin`` as for `choose`. A TypeError or ValueError where no trial worked."""
+    """Outcome of a search that is over, ``margin`` and ``own`` as for `choose`.
+
+    A TypeError or ValueError where no trial worked.
+    """
     first, trials = studies[0], [trial for study in studies for trial in study.trials]
     metric = first.metric
-    won = choose(trials, metric, store, min_gain=config.min_gain, margin=margin)
+    won = choose(trials, metric, store, min_gain=config.min_gain, margin=margin, own=own)
     _warn_of(won.trial, metric)
     if store is not None:
         key = won.trial.setting, won.trial.number

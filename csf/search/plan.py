@@ -18,7 +18,7 @@ from csf.metrics import get_constraint, get_metric
 from csf.samples.folds import make_folds
 from csf.samples.splits import resolve_splits
 from csf.search.checkpoint import Checkpoint
-from csf.search.defaults import has_fast_solver, split_seed
+from csf.search.defaults import are_rounds, has_fast_solver, split_seed
 from csf.strategies import get_strategy
 from csf.trainers import make_trainers, seeded
 
@@ -50,7 +50,10 @@ class TrainingSetup:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What a search is going to do; ``fast`` says whether its base has a fast solver."""
+    """What a search is going to do.
+
+    ``fast`` says whether its base has a fast solver, ``rounds`` whether numbers of rounds were chosen to be searched.
+    """
 
     task: Task
     settings: list[dict[str, Any]]
@@ -60,6 +63,7 @@ class Plan:
     studies: list[Any]
     setup: TrainingSetup
     fast: bool
+    rounds: bool = False
 
     def final_trainer(self, setting: int) -> Trainer:
         """Trains a base on everything, and predicts what it has learnt from."""
@@ -76,19 +80,21 @@ def make_plan(
     random_state = None if config.random_state is None else check_random_state(config.random_state)
     base = seeded(config.base, random_state)
     check_class_weight(base, task.user_labels.classes.size, alike=task.n_alike is not None)
-    settings = problem.settings(config, base)
+    # Arguments of fit may stop boosters early, or keep the steps of a pipeline together.
+    settings = problem.settings(config, base, None if task.fit_params else task.n_samples)
     bases = [with_setting(base, setting) for setting in settings]
     y = task.strata
     fast = has_fast_solver(base, config.engine)
-    cv = problem.cv(config, y, fast=fast, random_state=random_state)
+    rounds = are_rounds(settings, config.param_grid, fast=fast)
+    cv = problem.cv(config, y, fast=fast, rounds=rounds, random_state=random_state)
     splits = resolve_splits(cv, task.X, y, random_state=split_seed(random_state), split_params=split_params)
     folds = make_folds(task, splits)
-    studies = problem.studies(config, folds, len(settings), fast=fast)
+    studies = problem.studies(config, folds, len(settings), fast=fast, rounds=rounds)
     channel = WEIGHTINGS[config.weighting](
         base, sample_weight_name=config.sample_weight_name, weighted=task.weight is not None
     )
     setup = TrainingSetup(channel, config.normalize, config.engine, prepared)
-    return Plan(task, settings, bases, splits, folds, studies, setup, fast)
+    return Plan(task, settings, bases, splits, folds, studies, setup, fast, rounds)
 
 
 def with_setting(base: Estimator, setting: dict[str, Any]) -> Estimator:
@@ -111,7 +117,7 @@ def with_setting(base: Estimator, setting: dict[str, Any]) -> Estimator:
 def open_checkpoint(
     config: SearchConfig, bases: list[Estimator], data: tuple[Any, ...], studies: Sequence[Any]
 ) -> Checkpoint | None:
-    """The file of a search, with the trials in it told to the studies; ``None`` where none is kept.
+    """The file of a search, with the trials in it given to the studies; ``None`` where none is kept.
 
     ``data`` identifies the samples, their splits and what else trainings are given.
     """

@@ -1,4 +1,4 @@
-"""What the pooled held-out predictions of all folds say."""
+"""What the pooled held-out predictions of all folds show."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["ThresholdJudge", "evaluate", "failed_fields", "pooled", "pooled_outc
 
 
 class ThresholdJudge:
-    """Judges trials of two classes, or of several beside a null class, whose score is cut by a threshold."""
+    """Judges trials of two classes, or of several beside a null class, whose score has a threshold."""
 
     def __init__(self, metric: Metric, *, tune: bool) -> None:
         self.metric, self.tune = metric, tune
@@ -91,7 +91,7 @@ def pooled_outcome(
 
 
 def pooled(parts: list[Any]) -> Any:
-    """What the folds say, one after the other; a single fold is taken as it is."""
+    """What the folds give, one after the other; a single fold is taken as it is."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
@@ -144,7 +144,7 @@ def _train_outcome(metric: Metric, folds: list[Fold], known: list[tuple[ErrorPro
 
 
 def warn_of_one_side(metric: Metric, winner: Trial, answer: Response) -> None:
-    """Warn where the winner, trained on everything, lost what its trainings on folds could tell apart."""
+    """Warn where the winner, trained on everything, lost what its trainings on folds could separate."""
     found = _found(answer, winner.threshold)
     if found.any() and not found.all():
         return

@@ -15,6 +15,7 @@ from csf.scores.responses import respond
 from csf.search.defaults import margin_of
 from csf.search.outcome import SearchOutcome, conclude
 from csf.search.pooling import evaluate
+from csf.search.studies import warn_of_trivial
 from csf.strategies import ImbalanceRatio
 from csf.study import Study
 from csf.trials import Trial
@@ -44,6 +45,7 @@ def judge_prefit(config: SearchConfig, task: Task) -> tuple[SearchOutcome, Array
     null, truth = (0, task.codes) if coded else (labels.null, labels.decode(task.codes))
     answer, is_pos = respond(base, task.X, null, tune=config.tunes), task.codes > 0
     pos = ErrorProfile.from_masks(is_pos, is_pos, sample_weight=task.weight).pos
+    warn_of_trivial(metric, pos)
     study = Study(metric, ImbalanceRatio(), pos=pos, n_trials=1, bound=config.bound)
     study.trials = [Trial(number=0, t=None, c_fn=1.0, c_fp=1.0)]
     lost = is_pos & (truth != answer.found)

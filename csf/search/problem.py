@@ -16,12 +16,23 @@ from csf.samples.labels import read_classes, read_labels
 from csf.scores.responses import PROBABILITIES_FIRST, response_method
 from csf.search.class_judge import ClassJudge
 from csf.search.class_outcome import ClassOutcome, conclude_classes
-from csf.search.defaults import CLASS_MULTIPLES, class_splits, cv_of, margin_of, settings_of
+from csf.search.defaults import (
+    BEYOND,
+    CLASS_MULTIPLES,
+    MULTIPLES,
+    class_splits,
+    cv_of,
+    margin_of,
+    settings_of,
+    steps_of,
+)
 from csf.search.fold_training import FoldResult
 from csf.search.outcome import SearchOutcome, conclude
 from csf.search.pooling import ThresholdJudge, warn_of_one_side
 from csf.search.prefit import judge_prefit
+from csf.search.race import Race
 from csf.search.studies import make_studies
+from csf.strategies import Ladder, NeutralFirst, get_strategy
 from csf.study.classes import ClassStudy
 from csf.thresholding.class_rule import RuleOfClasses, aligned_scores, codes_of
 from csf.thresholding.rule import ThresholdRule
@@ -62,10 +73,13 @@ class Planned(Protocol):
     @property
     def fast(self) -> bool: ...
 
+    @property
+    def rounds(self) -> bool: ...
+
 
 @dataclass(frozen=True, eq=False)
 class ThresholdProblem:
-    """Two classes, or several beside one that means nothing to find: their score is cut by a threshold."""
+    """Two classes, or several beside one that means nothing to find: their score has a threshold."""
 
     labels: Labels
 
@@ -73,18 +87,33 @@ class ThresholdProblem:
         """The user's weights, checked."""
         return check_class_weights(sample_weight, codes > 0)
 
-    def settings(self, config: SearchConfig, base: Estimator) -> list[dict[str, Any]]:
-        """Settings of the base's parameters."""
-        return settings_of(config.param_grid, base, config.engine)
+    def settings(self, config: SearchConfig, base: Estimator, n_samples: int | None) -> list[dict[str, Any]]:
+        """Settings of the base's parameters, see `settings_of`."""
+        multiples = [*MULTIPLES, *BEYOND] if self._races(config) else MULTIPLES
+        return settings_of(config.param_grid, base, config.engine, multiples=multiples, n_samples=n_samples)
 
-    def cv(self, config: SearchConfig, y: Array, *, fast: bool, random_state: Any) -> Any:
+    def cv(self, config: SearchConfig, y: Array, *, fast: bool, random_state: Any, rounds: bool = False) -> Any:
         """Splitter, or the splits."""
-        return cv_of(config.cv, y, fast=fast, random_state=random_state)
+        return cv_of(config.cv, y, fast=fast, random_state=random_state, rounds=rounds)
 
-    def studies(self, config: SearchConfig, folds: list[Fold], n_settings: int, *, fast: bool) -> list[Any]:
+    def studies(
+        self, config: SearchConfig, folds: list[Fold], n_settings: int, *, fast: bool, rounds: bool = False
+    ) -> list[Any]:
         """One study for each setting, without trials."""
         pos = bound_share(folds, on_train=config.bound_on == "train")
-        return make_studies(config, n_settings, pos=pos, fast=fast)
+        return make_studies(config, n_settings, pos=pos, fast=fast, rounds=rounds)
+
+    def _races(self, config: SearchConfig) -> bool:
+        """Whether settings drop out: where all begin with equal costs, and the winner is chosen by what is stable."""
+        strategy = get_strategy(config.strategy)
+        first = strategy.strategy if isinstance(strategy, NeutralFirst) else strategy
+        return config.threshold == "stable" and isinstance(first, Ladder) and config.aim.constraint is None
+
+    def race(self, config: SearchConfig, plan: Planned, store: Any) -> Race | None:
+        """What decides which settings are trained at further costs; ``None`` for all of them."""
+        if not self._races(config) or len(plan.studies) == 1:
+            return None
+        return Race(plan.studies, steps_of(config.param_grid, plan.settings, fast=plan.fast), store, config.aim)
 
     def judge(self, config: SearchConfig) -> Judge:
         """What says what trainings come to."""
@@ -97,8 +126,9 @@ class ThresholdProblem:
 
     def conclude(self, config: SearchConfig, plan: Planned, store: Any, stopped: str | None) -> SearchOutcome:
         """Outcome of a search that is over."""
-        margin = margin_of(config.threshold, fast=plan.fast)
-        return conclude(config, plan.studies, plan.settings, len(plan.splits), store, margin=margin, stopped=stopped)
+        # Fewer rounds have to gain over the base's own as costs have to over equal ones: the first setting is that one.
+        rules = {"margin": margin_of(config.threshold, fast=plan.fast), "own": 0 if plan.rounds else None}
+        return conclude(config, plan.studies, plan.settings, len(plan.splits), store, stopped=stopped, **rules)
 
     def rule(self, found: SearchOutcome, trainer: Trainer, training: Training) -> ThresholdRule:
         """What predicts with the winner, trained on everything."""
@@ -107,6 +137,10 @@ class ThresholdProblem:
         answer = trainer.predict(training, "train", tune=found.config.tunes)
         warn_of_one_side(found.metric, replace(found.winner, threshold=found.threshold, score=found.score), answer)
         return self._rule(found, estimator, known, self.labels.decode(known))
+
+    def rule_of_mean(self, found: SearchOutcome, mean: Estimator) -> ThresholdRule:
+        """What predicts with the mean of the models of all folds."""
+        return self._rule(found, mean, mean.classes_, self.labels.decode(mean.classes_))
 
     def _rule(self, found: SearchOutcome, estimator: Estimator, known: Array, names: Array) -> ThresholdRule:
         config = found.config
@@ -167,15 +201,17 @@ class ClassProblem:
             raise ValueError(f"sample_weight is zero for every sample of the classes {empty}; drop them, or weigh some")
         return weight
 
-    def settings(self, config: SearchConfig, base: Estimator) -> list[dict[str, Any]]:
-        """Settings of the base's parameters."""
+    def settings(self, config: SearchConfig, base: Estimator, n_samples: int | None) -> list[dict[str, Any]]:
+        """Settings of the base's parameters; of boosters none."""
         return settings_of(config.param_grid, base, config.engine, multiples=CLASS_MULTIPLES)
 
-    def cv(self, config: SearchConfig, y: Array, *, fast: bool, random_state: Any) -> Any:
+    def cv(self, config: SearchConfig, y: Array, *, fast: bool, random_state: Any, rounds: bool = False) -> Any:
         """Splitter, or the splits."""
         return class_splits(y, fast=fast, random_state=random_state) if config.cv is None else config.cv
 
-    def studies(self, config: SearchConfig, folds: list[Fold], n_settings: int, *, fast: bool) -> list[Any]:
+    def studies(
+        self, config: SearchConfig, folds: list[Fold], n_settings: int, *, fast: bool, rounds: bool = False
+    ) -> list[Any]:
         """One study for each setting, without trials."""
         task = folds[0].task
         totals = np.bincount(task.codes, task.weight, self._n_classes)
@@ -183,6 +219,9 @@ class ClassProblem:
         return [
             ClassStudy(self.metric, config.strategy, shares=shares, n_trials=config.n_trials) for _ in range(n_settings)
         ]
+
+    def race(self, config: SearchConfig, plan: Planned, store: Any) -> None:
+        """All settings are trained with all weights: their rules are chosen with them."""
 
     def judge(self, config: SearchConfig) -> Judge:
         """What says what trainings come to."""
@@ -223,8 +262,11 @@ def read_problem(config: SearchConfig, y: ArrayLike) -> tuple[Problem, IntArray]
     """The kind of problem that a target poses, and its codes."""
     if config.null_class is None and config.pos_label is None and check_labels(y)[1].size > 2:
         labels, codes = read_classes(y)
+        config.refuse_mean_of_folds(f"y has {labels.classes.size}")
         return ClassProblem.of(config, labels), codes
     labels, codes = read_labels(y, pos_label=config.pos_label, null_class=config.null_class)
+    if labels.classes.size > 2:
+        config.refuse_mean_of_folds(f"y has {labels.classes.size}")
     return ThresholdProblem(labels), codes
 
 

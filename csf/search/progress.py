@@ -34,6 +34,11 @@ class Progress:
         if self._bar is not None:
             self._bar.close()
 
+    def expect(self, total: int) -> None:
+        """So many trials there will be at most, as far as is known now."""
+        if self._bar is not None:
+            self._bar.total = total
+
     def step(self, note: Callable[[], str]) -> None:
         """Count one more trial; the note is asked for where it is shown."""
         if self._bar is not None:

@@ -46,7 +46,7 @@ class ScoreFile:
         return [self.store.n_dropped, list(self._texts.values())]
 
     def restore(self, record: list[Any] | None, trials: Mapping[TrialKey, Trial]) -> bool:
-        """Fill the store from a file, as it was when it heard the trials; whether the file holds scores.
+        """Fill the store from a file, as it was when it got the trials; whether the file holds scores.
 
         A ValueError or the like where they cannot be those of the trials.
         """

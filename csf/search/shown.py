@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -26,6 +26,7 @@ class ReportMixin:
         rivals: Mapping[str, ArrayLike] | None = None,
         title: str | None = None,
         facts: Mapping[str, str] | None = None,
+        mute: Collection[str] = (),
     ) -> None:
         """Write what was found as one page for a browser, which loads nothing and can be sent and printed.
 
@@ -45,17 +46,21 @@ class ReportMixin:
             Heading.
         facts : dict of str to str, default=None
             Further facts to name, such as ``{"Data": "customers.csv"}``.
+        mute : collection of str, default=()
+            Codes of checks to leave out, such as ``["CSF001"]``; the guide's page "Checks" explains each one.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
             If the search is not fitted.
         ValueError
-            If data or rivals do not fit the search, or the file is called like one of another format.
+            If data or rivals do not fit the search, ``mute`` holds an unknown code, or the file is called like one of
+            another format.
         """
         check_is_fitted(self, "best_score_")
         # Reports are pages with plots: loaded when one is asked for.
         from csf.report.write import write_report
 
         fitted: Any = self
-        write_report(fitted, path, X, y, sample_weight=sample_weight, rivals=rivals, title=title, facts=facts)
+        options: dict[str, Any] = {"sample_weight": sample_weight, "rivals": rivals, "title": title, "facts": facts}
+        write_report(fitted, path, X, y, mute=mute, **options)

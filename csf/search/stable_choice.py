@@ -1,4 +1,4 @@
-"""Winner and cut that would not change with a few samples: both by what bootstrap draws of the held-out ones say."""
+"""Winner and threshold that would not change with a few samples: both by bootstrap draws of the held-out ones."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ N_DRAWS = 50
 
 
 class StableChoice(NamedTuple):
-    """The trial that is best on average over draws, and the average of its best cuts.
+    """The trial that is best on average over draws, and the average of its best thresholds.
 
     Parameters
     ----------
     key : tuple of int
         Setting and number of the trial.
     threshold : float
-        Its cut.
+        Its threshold.
     profile : ErrorProfile
         Errors there, on all held-out samples.
     """
@@ -43,12 +43,19 @@ class StableChoice(NamedTuple):
 
 
 def stable_choice(
-    store: ScoreStore, metric: Metric, *, among: TrialKey | None = None, margin: float = 0.0, random_state: int = 0
+    store: ScoreStore,
+    metric: Metric,
+    *,
+    among: TrialKey | None = None,
+    margin: float = 0.0,
+    own: int | None = None,
+    random_state: int = 0,
 ) -> StableChoice | None:
-    """Choose a trial by the mean of its best values over bootstrap draws, and cut it at the mean of its best cuts.
+    """Choose a trial by the mean of its best values over bootstrap draws, and take the mean of its best thresholds.
 
-    The largest of many values, and the cut at which it is reached, follow the noise of a few held-out positives. Draws
-    of the samples, with every trial's cut tuned again on each, say which trial is good however that noise falls.
+    The largest of many values, and the threshold at which it is reached, follow the noise of a few held-out positives.
+    Draws of the samples, with every trial's threshold tuned again on each, show which trial is good however that noise
+    falls.
 
     Parameters
     ----------
@@ -60,20 +67,22 @@ def stable_choice(
         The trial, where it is chosen already.
     margin : float, default=0.0
         Standard deviations over draws by which a trial has to be better than the best one of equal costs on average.
+    own : int, default=None
+        The setting whose equal costs these are; ``None`` for any.
     random_state : int, default=0
         Seed of the draws.
 
     Returns
     -------
     StableChoice or None
-        ``None`` where no draw holds both classes, and under a constraint: the mean of cuts that satisfy it on draws
-        need not do so on all samples.
+        ``None`` where no draw holds both classes, and under a constraint: the mean of thresholds that satisfy it on
+        draws need not do so on all samples.
 
     Notes
     -----
-    Cuts are averaged as the shares of samples that they find, in log-odds, and not as scores: what is found depends on
-    the ranking alone. Between two distant cuts that are equally good, their mean may be a bad one. Where it loses more
-    than a standard error of the value on all samples, the cut is the best one of these.
+    Thresholds are averaged as the shares of samples that they find, in log-odds, and not as scores: what is found
+    depends on the ranking alone. Between two distant thresholds that are equally good, their mean may be a bad one.
+    Where it loses more than a standard error of the value on all samples, the threshold is the best one of these.
 
     Examples
     --------
@@ -92,8 +101,8 @@ def stable_choice(
     if not told.any():
         return None
     values = sampled.retuned.value[:, told]
-    neutral = [row.neutral for row in sampled.rows]
-    at = steadiest(values, neutral, margin) if among is None else sampled.keys.index(among)
+    kept = [row.neutral and own in (None, row.key[0]) for row in sampled.rows]
+    at = steadiest(values, kept, margin) if among is None else sampled.keys.index(among)
     key = sampled.keys[at]
     return _cut(store, store[key], metric, sampled.thresholds(key), float(np.nanstd(values[at])))
 

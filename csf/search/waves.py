@@ -16,7 +16,7 @@ __all__ = ["FailedEverywhere", "Said", "Startable", "TrainedTrial", "WaveTrainer
 
 
 class Startable(Protocol):
-    """What tells which earlier trainings a new one can start from."""
+    """What decides which earlier trainings a new one can start from."""
 
     @property
     def family(self) -> str | None: ...
@@ -33,7 +33,7 @@ class Work(NamedTuple):
 
 
 class Said(NamedTuple):
-    """What a trial says about the held-out entries of all folds, one after the other."""
+    """What a trial predicts for the held-out entries of all folds, one after the other."""
 
     score: Array | None
     decided: Array | None

@@ -42,9 +42,9 @@ class Workers:
     -----
     Use it in a ``with`` statement, which keeps the workers from one call of `run` to the next.
 
-    A training that kills its worker process has failed. The trainings that ran beside it cannot be told from it, so all
-    of them are trained again, one at a time: the one that kills its worker then too is the one. Only where trainings
-    have no process of their own, the whole program dies with them.
+    A training that kills its worker process has failed. The trainings that ran beside it cannot be distinguished from
+    it, so all of them are trained again, one at a time: the one that kills its worker then too is the one. Only where
+    trainings have no process of their own, the whole program dies with them.
     """
 
     def __init__(self, trainers: list[list[Trainer]], folds: list[Fold], n_jobs: int | None) -> None:

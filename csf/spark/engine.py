@@ -42,7 +42,7 @@ class SparkEngine(Engine):
     parallelism : int, default=1
         Number of trainings at a time.
     checksum : bool, default=False
-        Whether the data are to be told from others, see ``identity`` of `csf.cluster.Engine`.
+        Whether the data are to be distinguished from others, see ``identity`` of `csf.cluster.Engine`.
     """
 
     def __init__(self, data: SparkData, *, tuned: bool = True, parallelism: int = 1, checksum: bool = False) -> None:

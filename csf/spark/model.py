@@ -1,4 +1,4 @@
-"""What a search on Spark found: Spark's own model, and what the trials said."""
+"""What a search on Spark found: Spark's own model, and what the trials gave."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
     ----------
     bestModel : pyspark.ml.Model
         Spark's own model, trained on all rows, with its threshold set: it is saved, loaded and served without csf.
-        XGBoost's, which has no threshold, becomes a PipelineModel with stages of Spark that cut its probability.
+        XGBoost's, which has no threshold, becomes a PipelineModel with stages of Spark that apply the threshold to its
+        probability.
     bestThreshold : float or None
         The threshold: a probability, or a raw margin for LinearSVC. More than that is positive. ``None`` where the
         model keeps its own decision.
@@ -119,7 +120,7 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
         bestThreshold : float or None
             Its threshold.
         found : SearchOutcome
-            What the trials say.
+            What the trials gave.
 
         Returns
         -------

@@ -33,7 +33,7 @@ def _param(name: str, doc: str, converter: Any = None) -> Any:
 
 
 class SearchParams(HasSeed, HasParallelism):
-    """What `SparkCostSearch` is told, each with its ``get...`` method."""
+    """What `SparkCostSearch` takes as parameters, each with its ``get...`` method."""
 
     estimator = _param("estimator", "classifier with weightCol, or a Pipeline that ends in one")
     estimatorParamMaps = _param("estimatorParamMaps", "parameters of the estimator to search together with the costs")
@@ -41,7 +41,7 @@ class SearchParams(HasSeed, HasParallelism):
     strategy = _param("strategy", "where to train next: a name or a csf.strategies.Strategy")
     constraint = _param("constraint", "what the classifier must satisfy, e.g. 'precision >= 0.8'")
     nTrials = _param("nTrials", "largest number of levels for each parameter map", TypeConverters.toInt)
-    threshold = _param("threshold", "'stable' or 'tune' finds a cut; None keeps the classifier's own decision")
+    threshold = _param("threshold", "'stable' or 'tune' finds a threshold; None keeps the classifier's own decision")
     numFolds = _param("numFolds", "number of folds, >= 2", TypeConverters.toInt)
     foldCol = _param(
         "foldCol", "column of fold numbers 0, 1, ...; -1 for rows that train only", TypeConverters.toString

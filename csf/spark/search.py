@@ -29,9 +29,9 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
 
     What `csf.CostSearch` does, where the data are: each trial trains the estimator on the folds, with the costs times
     the user's weights in a column of its own. Held-out scores of up to 2**18 rows are collected, and winner and
-    threshold chosen from them as in memory; of more rows nothing is collected that grows with them: the exact best cut
-    is found from counts (`csf.cluster.counted_cut`) that the executors make. The winner is Spark's own model with its
-    threshold set. Executors need no csf.
+    threshold chosen from them as in memory; of more rows nothing is collected that grows with them: the exact best
+    threshold is found from counts (`csf.cluster.counted_cut`) that the executors make. The winner is Spark's own model
+    with its threshold set. Executors need no csf.
 
     Parameters
     ----------
@@ -49,9 +49,10 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
     nTrials : int, default=10
         Largest number of levels to train at, for each parameter map; the ladder has 3.
     threshold : {"stable", "tune", None}, default="stable"
-        ``"tune"`` finds the cut that maximises the metric. ``"stable"`` takes the mean of the best cuts of bootstrap
-        draws, and the trial that is on average a standard deviation better than equal costs; under a constraint and
-        with more than 2**18 rows in folds it is the same as ``"tune"``. ``None`` keeps the classifier's own decision.
+        ``"tune"`` finds the threshold that maximises the metric. ``"stable"`` takes the mean of the best thresholds on
+        bootstrap draws, and the trial that is on average a standard deviation better than equal costs; under a
+        constraint and with more than 2**18 rows in folds it is the same as ``"tune"``. ``None`` keeps the classifier's
+        own decision.
     numFolds : int, default=5
         Number of folds. A row's fold is a hash of its content and ``seed``: equal rows are in one fold, the order and
         the partitions do not matter, and classes are not stratified.
@@ -66,7 +67,7 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
         ``"mean"`` scales the weights of each training to the mean of the given ones.
     minGain : float, default=None
         Standard errors by which costs have to gain over equal ones, see `csf.CostSearch`; of no effect with more than
-        2**18 rows in folds, of which luck decides little.
+        2**18 rows in folds, of which chance decides little.
     bound : {"support", "diagonal", "envelope", "parambath"} or type, default="support"
         How ``upperBound`` is computed, see `csf.bounds`.
     tol : float, default=None
@@ -79,7 +80,7 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
         Number of folds to train at a time.
     checkpoint : str, default=None
         File of the driver that keeps finished trials; the same search on the same data resumes from it. A checksum of
-        all rows tells the data from others.
+        all rows distinguishes the data from others.
 
     See Also
     --------
@@ -88,10 +89,10 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
 
     Notes
     -----
-    The plain call is that of `csf.CostSearch` for a base without a fast solver, as Spark's trainings start anew each
-    time. What differs, and why:
+    The default search is that of `csf.CostSearch` for a base without a fast solver, as Spark's trainings start again
+    each time. What differs, and why:
 
-    - No C is searched. Spark's classifiers are not regularised unless they are told to (``regParam=0``), and there are
+    - No C is searched. Spark's classifiers are not regularised unless they are asked to (``regParam=0``), and there are
       no multiples of nothing; give ``estimatorParamMaps``.
     - The folds are not repeated, however few the positives: each repeat would be as many trainings on a cluster again.
     - There are two classes, coded 0 and 1, so no ``pos_label`` or ``null_class``.
@@ -102,11 +103,11 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
     Each training and each trial's scores read the frame once for each fold: where it is not persisted, the search keeps
     its rows in memory or on the executors' disks until it ends, however it ends. Scores that are not collected are kept
     in four narrow columns while a trial is counted. With pyarrow they are collected at once, without it row by row,
-    some 20 microseconds for each. Probabilities are told apart in single precision; LinearSVC's margins are not
+    some 20 microseconds for each. Probabilities are compared in single precision; LinearSVC's margins are not
     rounded.
 
-    The time goes into Spark's own trainings, ``numFolds`` for each trial and one in the end: 16 for the plain call, of
-    some 50 jobs each for LogisticRegression. Ctrl-C keeps what is finished; a cancelled job (``cancelJobGroup``)
+    The time goes into Spark's own trainings, ``numFolds`` for each trial and one in the end: 16 for the default search,
+    of some 50 jobs each for LogisticRegression. Ctrl-C keeps what is finished; a cancelled job (``cancelJobGroup``)
     ends the search with Spark's error. A search may be a stage of a `pyspark.ml.Pipeline`.
 
     Examples

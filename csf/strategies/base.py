@@ -32,7 +32,7 @@ class Strategy(ABC):
     """Decides at which level to train next, from the trials alone.
 
     A strategy keeps no state: the same trials, in any order, give the same proposal. Pending trials (asked for and
-    not yet told) are part of the history.
+    not yet answered) are part of the history.
 
     Attributes
     ----------

@@ -43,7 +43,7 @@ class Cone(Strategy):
     eps : float, callable or "evidence", default=0.0
         Excess of the trained models, see `csf.bounds.Bound`; the paper uses 0.
     batch_size : int, default=1
-        Proposals at once. A proposal that is not yet told gets a provisional cone at the height of the envelope.
+        Proposals at once. A proposal that is not yet answered gets a provisional cone at the height of the envelope.
 
     Notes
     -----

@@ -27,15 +27,15 @@ _SAME = 1e-9
 class Ladder(Strategy):
     """Ratios ``c_fn : c_fp`` in equal steps of their logarithm, from 1 to the one that balances the classes.
 
-    Equal costs come first, then the rungs in an order in which each one is far from those before it, so that a search
-    that is ended early has seen the whole range. The rungs do not depend on the metric: with a tuned threshold, costs
-    act through the direction of the model, and for that their ratio is what counts. F-beta, Jaccard and the G-mean
-    have their best levels between these two ends.
+    Equal costs come first, then the other ratios in an order in which each one is far from those before it, so that a
+    search that is ended early has seen the whole range. The ratios do not depend on the metric: with a tuned threshold,
+    costs act through the direction of the model, and for that their ratio is what counts. F-beta, Jaccard and the
+    G-mean have their best levels between these two ends.
 
     Parameters
     ----------
     size : int, default=6
-        Number of rungs, equal costs and balancing ones among them.
+        Number of ratios, equal costs and balancing ones among them.
 
     Notes
     -----
@@ -56,7 +56,7 @@ class Ladder(Strategy):
         check_count(self.size, "size")
 
     def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
-        """First rung that was not tried, see `Strategy.propose`."""
+        """First ratio that was not tried, see `Strategy.propose`."""
         tried = [math.log(trial.c_fn / trial.c_fp) for trial in trials if trial.c_fn > 0 and trial.c_fp > 0]
         for rung in _order(self.size):
             ratio = _top(pos) * rung
@@ -67,7 +67,7 @@ class Ladder(Strategy):
         return None
 
     def most_trials(self, n_trials: int) -> int:
-        """One for each rung, see `Strategy.most_trials`."""
+        """One for each ratio, see `Strategy.most_trials`."""
         return min(n_trials, self.size)
 
 

@@ -39,7 +39,7 @@ class Support(Strategy):
     patience : int, default=3
         The strategy ends when the support-line bound is within ``tol`` of the best value **and** this many exploring
         trials in a row, and the exploiting ones between them, did not improve it by ``tol``. The bound alone is no
-        reason to stop: it speaks of profiles near those already seen.
+        reason to stop: it holds for profiles near those already seen.
     reach : float, default=0.01
         Explored levels stay this share of the range away from its ends, in [1e-9, 0.5).
 

@@ -39,12 +39,12 @@ def fit_stream(
     Parameters
     ----------
     learner : estimator
-        Anything with ``partial_fit(X, y)``. It is trained further, not anew.
+        Anything with ``partial_fit(X, y)``. It is trained further, not from scratch.
     chunks : iterable
         Pairs ``(X, y)``, such as `iter_svmlight`, `iter_parquet` or `iter_arrays` give them. Several passes are a
         matter of these (``passes=3``).
     classes : array-like, default=None
-        Labels to tell the learner with the first chunk, which need not hold all of them.
+        Labels to give the learner with the first chunk, which need not hold all of them.
     save_to : str or Path, default=None
         File that keeps the learner and the place in the stream, see `save_stream`; ``None`` saves nothing.
     save_every : int, default=100
@@ -169,8 +169,8 @@ def _check_whole(file: IO[bytes], path: str) -> None:
     end = file.read()
     if not end.startswith(_MARK):
         raise ValueError(
-            f"{path} was not written by csf.streams.save_stream, or it is cut short: it does not end with a checksum. "
-            "Start anew; files of an earlier csf had none, so that they cannot be told from damaged ones"
+            f"{path} was not written by csf.streams.save_stream, or it is truncated: it does not end with a checksum. "
+            "Start again; files of an earlier csf had none, so that they cannot be distinguished from damaged ones"
         )
     file.seek(0)
     digest, left = hashlib.sha256(), size - _END
@@ -178,5 +178,5 @@ def _check_whole(file: IO[bytes], path: str) -> None:
         digest.update(block)
         left -= len(block)
     if digest.hexdigest().encode() != end.removeprefix(_MARK):
-        raise ValueError(f"{path} is damaged: its content and its checksum differ. Start anew, or from a copy of it")
+        raise ValueError(f"{path} is damaged: its content and its checksum differ. Start again, or from a copy of it")
     file.seek(0)

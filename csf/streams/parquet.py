@@ -178,7 +178,7 @@ class ParquetChunks(ChunkIterator):
     def _read(self, place: int) -> Iterator[tuple[Array, Array, int, int]]:
         with self._open() as file:
             if place > file.metadata.num_rows:
-                raise ValueError(f"{self.path} has changed: it no longer has {place} rows. Start anew")
+                raise ValueError(f"{self.path} has changed: it no longer has {place} rows. Start again")
             row, n_waiting = place, 0
             waiting: list[Chunk] = []
             for batch in self._batches(file, place):

@@ -110,9 +110,9 @@ def prequential(
     window : int, default=None
         Number of last examples that the ``values`` look at, a multiple of ``every``; ``None`` for all.
     every : int, default=1000
-        Examples between two records. Chunks are cut there, so that no prediction is older than this.
+        Examples between two records. Chunks are split there, so that no prediction is older than this.
     classes : array-like, default=None
-        Labels to tell the learner with the first chunk.
+        Labels to give the learner with the first chunk.
     pos_label : label, default=None
         Positive class; ``None`` means the learner's ``pos_label_``, or 1 for labels {0, 1} or {-1, 1}.
 

@@ -47,7 +47,7 @@ def iter_svmlight(
     chunk_size : int
         Rows in a chunk; the last one of a pass may be smaller.
     n_features : int
-        Number of columns; a file that is read in pieces cannot tell.
+        Number of columns; a file that is read in pieces does not show it.
     zero_based : bool, default=False
         Whether the first feature has number 0; most files begin with 1.
     passes : int, default=1
@@ -168,7 +168,7 @@ class SvmlightChunks(ChunkIterator):
                 raise ValueError(f"{self.path} is damaged before line {number}: {error}") from error
             if last != b"\n":
                 raise ValueError(
-                    f"{self.path} has changed: byte {offset} is no longer the end of line {number}. Start anew"
+                    f"{self.path} has changed: byte {offset} is no longer the end of line {number}. Start again"
                 )
 
     def _next_lines(self, rows: _Rows) -> list[tuple[int, bytes]]:
@@ -202,7 +202,7 @@ class SvmlightChunks(ChunkIterator):
         if not (np.isfinite(X.data).all() and np.isfinite(y).all()):
             raise ValueError("NaN or infinity")
         if (np.abs(y) >= _EXACT).any():
-            raise ValueError("a label of 2^53 or more is not exact as a float; number the classes anew")
+            raise ValueError("a label of 2^53 or more is not exact as a float; renumber the classes")
         # 32 bits are enough for a chunk, and what other sparse arrays have.
         parts = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
         return sparse.csr_array(parts, shape=X.shape), y

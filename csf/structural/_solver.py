@@ -111,6 +111,6 @@ def warn_of_weak_results(steps: list[Bounds], at_zero: float, C: float, *, eps: 
         )
     elif at_zero - bound <= eps * max(1.0, C):
         warn(
-            f"zero weights are as good as any up to eps={eps:g}; what was learnt may say little. {advice[1]}, use a "
+            f"zero weights are as good as any up to eps={eps:g}; the model may be of little use. {advice[1]}, use a "
             "looser loss (a larger beta for partial AUC), or OnePassMiniBatch",
         )

@@ -42,8 +42,8 @@ class CuttingPlane(BatchLearner):
     intercept_scaling : float, default=1.0
         Value of the constant feature behind the intercept, positive; it is regularised like the others.
     tune_threshold : bool, default=False
-        Whether the threshold of a loss of labels is chosen anew after learning, where its metric is best: on the
-        training set. Weights that have a small loss need not cut best at 0.
+        Whether the threshold of a loss of labels is tuned after learning, where its metric is best: on the
+        training set. Weights that have a small loss need not be best at threshold 0.
     pos_label : label, default=None
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
     verbose : int, default=0
@@ -58,8 +58,8 @@ class CuttingPlane(BatchLearner):
     coef_last_ : ndarray of shape (1, n_features)
         Coefficients at the minimum of the last model of the loss.
     threshold_ : float
-        Threshold of the score of the positive class: 0, or tuned, or for losses that only rank the cut that predicts as
-        many positives as there are in the training set.
+        Threshold of the score of the positive class: 0, or tuned, or for losses that only rank the threshold that
+        predicts as many positives as there are in the training set.
     objective_ : float
         ``1/2 ||w||^2 + C * loss``, for rows scaled to length at most 1.
     bound_ : float

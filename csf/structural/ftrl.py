@@ -1,4 +1,4 @@
-"""FTRL for structural losses: the regularised minimum over all examples so far, found anew as they come."""
+"""FTRL for structural losses: the regularised minimum over all examples so far, found again as they come."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class FTRL(StructuralOnlineClassifier):
     radius : float, default=100.0
         Largest length of the weights, positive, for rows of length at most 1.
     refit : {"geometric", "every"} or int, default="geometric"
-        When to find the minimum anew. ``"geometric"``: after 1, 2, 3, ... examples, ever more rarely, when their
+        When to find the minimum again. ``"geometric"``: after 1, 2, 3, ... examples, ever more rarely, when their
         number has grown by a fifth; the work is then linear in the stream. ``"every"``: after each example, as the
         theory has it. A number: after so many examples.
     eps : float, default=1e-3
@@ -66,8 +66,8 @@ class FTRL(StructuralOnlineClassifier):
     shuffle : bool, default=True
         Whether `fit` takes the samples in a random order.
     tune_threshold : bool, default=False
-        Whether the threshold of a loss of labels is chosen anew after learning, where its metric is best: on the
-        examples so far. Weights that have a small loss need not cut best at 0.
+        Whether the threshold of a loss of labels is tuned after learning, where its metric is best: on the
+        examples so far. Weights that have a small loss need not be best at threshold 0.
     pos_label : label, default=None
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
     random_state : int, RandomState instance or None, default=None
@@ -82,8 +82,8 @@ class FTRL(StructuralOnlineClassifier):
     coef_last_ : ndarray of shape (1, n_features)
         The same as ``coef_``: nothing is averaged.
     threshold_ : float
-        Threshold of the score of the positive class: 0, or tuned, or for losses that only rank the cut that predicts as
-        many positives as there were.
+        Threshold of the score of the positive class: 0, or tuned, or for losses that only rank the threshold that
+        predicts as many positives as there were.
     penalty_ : float
         Sum of the penalties so far, see the notes.
     n_seen_ : int

@@ -46,8 +46,9 @@ class OnePassMiniBatch(MiniBatchLearner):
     shuffle : bool, default=True
         Whether `fit` takes the samples in a new random order in each pass.
     tune_threshold : bool, default=False
-        Whether the threshold of a loss of labels is chosen anew after learning, where its metric is best: on the
-        training set after `fit`, else on the last buffer. Weights that have a small loss need not cut best at 0.
+        Whether the threshold of a loss of labels is tuned after learning, where its metric is best: on the
+        training set after `fit`, else on the last buffer. Weights that have a small loss need not be best at threshold
+        0.
     pos_label : label, default=None
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
     random_state : int, RandomState instance or None, default=None
@@ -62,8 +63,8 @@ class OnePassMiniBatch(MiniBatchLearner):
     coef_last_ : ndarray of shape (1, n_features)
         Coefficients of the last step.
     threshold_ : float
-        Threshold of the score of the positive class: 0, or tuned, or for losses that only rank the cut that predicts as
-        many positives as there are, in the training set after `fit`, else in the last buffer.
+        Threshold of the score of the positive class: 0, or tuned, or for losses that only rank the threshold that
+        predicts as many positives as there are, in the training set after `fit`, else in the last buffer.
     classes_ : ndarray of shape (2,)
         Labels.
     pos_label_ : label

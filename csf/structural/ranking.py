@@ -98,7 +98,7 @@ def precision_at_k_score(
     Returns
     -------
     float
-        In [0, 1]. Where scores tie at the cut it is the mean over all orders.
+        In [0, 1]. Where scores tie at the threshold it is the mean over all orders.
 
     Raises
     ------

@@ -49,8 +49,8 @@ class ProjectedSubgradient(BatchLearner):
     intercept_scaling : float, default=1.0
         Value of the constant feature behind the intercept, positive.
     tune_threshold : bool, default=False
-        Whether the threshold of a loss of labels is chosen anew after learning, where its metric is best: on the
-        training set. Weights that have a small loss need not cut best at 0.
+        Whether the threshold of a loss of labels is tuned after learning, where its metric is best: on the
+        training set. Weights that have a small loss need not be best at threshold 0.
     pos_label : label, default=None
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
 
@@ -63,8 +63,8 @@ class ProjectedSubgradient(BatchLearner):
     coef_last_ : ndarray of shape (1, n_features)
         Coefficients of the last step.
     threshold_ : float
-        Threshold of the score of the positive class: 0, or tuned, or for losses that only rank the cut that predicts as
-        many positives as there are in the training set.
+        Threshold of the score of the positive class: 0, or tuned, or for losses that only rank the threshold that
+        predicts as many positives as there are in the training set.
     loss_ : float
         Loss of the training set.
     n_iter_ : int
@@ -179,6 +179,6 @@ class ProjectedSubgradient(BatchLearner):
     def _warn_of_zero(self, at_zero: float) -> None:
         warn(
             f"no step lowered the loss of {at_zero:.4g} at zero weights, however short; the weights are those of the "
-            "least loss among the steps made, and may say little. Use a looser loss (a larger beta for partial AUC), "
-            "or OnePassMiniBatch",
+            "least loss among the steps made, and may be of little use. Use a looser loss (a larger beta for partial "
+            "AUC), or OnePassMiniBatch",
         )

@@ -37,7 +37,7 @@ class ClassTrial:
     costs : tuple of float, shape (n_classes,)
         Class weights in the order of the classes, of mean 1 over the samples.
     state : {"pending", "complete", "failed"}, default="pending"
-        Asked for, told, or told to have failed.
+        Asked for, answered, or failed.
     own : tuple of tuple of float, default=None
         Held-out confusion matrix of the base's own decision, shares of all samples: rows true, columns predicted.
     tuned, judged : tuple of tuple of float, default=None

@@ -1,4 +1,4 @@
-"""Trials that were asked for and told, whatever they were trained for."""
+"""Trials that were asked for and answered, whatever they were trained for."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ T = TypeVar("T", bound=Any)
 
 class History(ABC, Generic[T]):
     """Trials in the order in which they were asked for, and why no more are."""
+
+    # Whether a race between settings leaves it out.
+    dropped = False
 
     def __init__(self) -> None:
         self.trials: list[T] = []
@@ -78,7 +81,7 @@ class History(ABC, Generic[T]):
         return self.trials[at]
 
     def forget_pending(self) -> None:
-        """Drop trials that were asked for and never told, e.g. after an interruption."""
+        """Drop trials that were asked for and never answered, e.g. after an interruption."""
         self.trials = [trial for trial in self.trials if trial.state != "pending"]
 
     @property

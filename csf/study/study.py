@@ -164,7 +164,7 @@ class Study(History[Trial]):
         if self.strategy.batch_size is not None and pending >= self.strategy.batch_size:
             return None
         if len(self.trials) >= self.n_trials:
-            return self._stop(f"all {self.n_trials} trials are done", why="n_trials leaves room for equal costs only")
+            return self._stop(f"all {self.n_trials} trials are done", why="n_trials allows equal costs only")
         if self.tol is not None and not pending and self.best_trial is not None:
             reached = self.gap
             if reached is not None and reached <= self.tol:
@@ -230,8 +230,8 @@ class Study(History[Trial]):
         y_pred : array-like of shape (n_samples,), default=None
             Predicted labels.
         y_score : array-like of shape (n_samples,), default=None
-            Scores, larger for the positive class: every cut of them counts, and the best one is kept as the
-            trial's ``threshold``. Without ``y_pred`` the best cut is the model's own decision too.
+            Scores, larger for the positive class: every threshold of them counts, and the best one is kept as the
+            trial's ``threshold``. Without ``y_pred`` the best threshold is the model's own decision too.
         profile : ErrorProfile, default=None
             Counted errors, instead of labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -247,7 +247,7 @@ class Study(History[Trial]):
         Raises
         ------
         ValueError
-            If the trial is not pending here, nothing or too much is told, or the share of positives is another one.
+            If the trial is not pending here, nothing or too much is given, or the share of positives is another one.
         """
         if profile is None and (y_true is None or (y_pred is None and y_score is None)):
             raise ValueError("tell either profile=, or y_true with y_pred, y_score or both")
@@ -348,7 +348,7 @@ class Study(History[Trial]):
     def assessment(self) -> Assessment | None:
         """Corrected score of the best trial with its bootstrap, see `csf.resampling.assess`.
 
-        ``None`` unless all trials up to now were told with labels and predictions of the same samples.
+        ``None`` unless all trials up to now were given with labels and predictions of the same samples.
         """
         best, complete = self.best_trial, [trial for trial in self.trials if trial.state == "complete"]
         store = self._held_out

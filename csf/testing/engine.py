@@ -31,7 +31,7 @@ def check_engine(make: Make, base: Estimator, *, tol: float = 1e-2, random_state
         (n_samples, n_features), targets 0 and 1, a fold number for each sample (-1: never held out), and weights or
         ``None``.
     base : estimator
-        Base as the engine calls it. It must be able to tell apart what lies on two sides of a plane.
+        Base as the engine calls it. It must be able to separate what lies on two sides of a plane.
     tol : float, default=1e-2
         Allowed differences of error profiles where trainings should be alike but for their solver's precision.
     random_state : int, default=0
@@ -126,7 +126,7 @@ def _check_counts(engine: Engine, trained: list[Training], y: Any, fold: Any, we
     alike = PartScores(np.tile(listed.lowest, 2), is_pos, np.concatenate([negatives, positives]))
     for metric in (FBeta(), Constrained(Recall(), Constraint(Precision(), ">=", 0.7))):
         found, known = counted_cut(scores, metric), counted_cut(MemoryScores([alike]), metric)
-        require(found.cut == known.cut, f"the best cut for {metric.name} must be {known.cut}, got {found.cut}")
+        require(found.cut == known.cut, f"the best threshold for {metric.name} must be {known.cut}, got {found.cut}")
 
 
 def _check_entries(engine: Engine, base: Estimator, trained: list[Training]) -> None:

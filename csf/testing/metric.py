@@ -34,14 +34,14 @@ def check_metric(metric: Metric, *, reference: Callable[..., float] | None = Non
     Raises
     ------
     AssertionError
-        If a law is broken; the message says which one, and where.
+        If a check fails; the message says which one, and where.
 
     Notes
     -----
-    The laws: it works on scalars and on arrays alike, without warnings, and changes nothing; it never grows with an
+    The checks: it works on scalars and on arrays alike, without warnings, and changes nothing; it never grows with an
     error, never exceeds the end of its range; its costs are not negative and never both 0. A linear-fractional one
-    must also have a denominator that is not negative, and costs that cut the plane exactly at their level. Only
-    ``reference`` can say whether it is the metric that its name promises: both must agree on random predictions,
+    must also have a denominator that is not negative, and costs whose line divides the plane exactly at their level.
+    Only ``reference`` can say whether it is the metric that its name promises: both must agree on random predictions,
     with weights and without, of which each kind, right or wrong, occurs.
 
     Examples

@@ -37,16 +37,16 @@ def check_online(learner: Estimator, *, random_state: int = 0) -> None:
     Raises
     ------
     AssertionError
-        If a law is broken; the message says which one.
+        If a check fails; the message says which one.
 
     Notes
     -----
-    The laws: examples in chunks of any size teach the same as in one go; the same seed gives the same model, and
-    `fit` forgets what was before; dense and sparse rows, labels {0, 1} and {-1, 1} make no difference, nor does the
-    order of features to learners with ``coef_``; chunks may have one class; chunks with NaN, another width or
-    unseen labels raise ValueError and leave the learner as it was; a pickled learner goes on bit by bit as if
-    nothing had happened; arrays given are not changed; the score is above 0 exactly where ``classes_[1]`` is
-    predicted, and ``n_seen_`` counts the examples.
+    The checks: examples in chunks of any size give the same model as all at once; the same seed gives the same model,
+    and `fit` forgets what was before; dense and sparse rows, labels {0, 1} and {-1, 1} make no difference, nor does the
+    order of features to learners with ``coef_``; chunks may have one class; chunks with NaN, another width or unseen
+    labels raise ValueError and leave the learner as it was; a pickled learner goes on bit by bit as if nothing had
+    happened; arrays given are not changed; the score is above 0 exactly where ``classes_[1]`` is predicted, and
+    ``n_seen_`` counts the examples.
 
     It must also learn something. On two easy streams, 30 % of whose rows are positive, it has 40 passes over 300 rows
     to reach an area under the ROC curve of 0.8 and an F1 of 0.6 on other rows. In the second stream, which learners
@@ -62,7 +62,7 @@ def check_online(learner: Estimator, *, random_state: int = 0) -> None:
     >>> check_online(Forgetful())
     Traceback (most recent call last):
         ...
-    AssertionError: Forgetful(), _cuts_leave_no_trace: chunks of 1 teach something else than one go: scores differ...
+    AssertionError: Forgetful(), _cuts_leave_no_trace: chunks of 1 give another model than all at once: scores differ...
     """
     for method in ("fit", "partial_fit", "predict", "decision_function", "get_params"):
         require(callable(getattr(learner, method, None)), f"{learner!r} has no method {method}")
@@ -133,7 +133,7 @@ def _cuts_leave_no_trace(blank: Estimator, X: np.ndarray, y: np.ndarray) -> None
     for sizes in ((1,), (7,), (64,), (5, 100, 1)):
         cut = _taught(blank, X, y, sizes)
         name = " and ".join(map(str, sizes))
-        _require_same(whole, cut, X, f"chunks of {name} teach something else than one go", TOLERANCE)
+        _require_same(whole, cut, X, f"chunks of {name} give another model than all at once", TOLERANCE)
         require(cut.n_seen_ == N_ROWS, f"n_seen_ must be {N_ROWS} after chunks of {name}, got {cut.n_seen_}")
 
 
@@ -147,14 +147,14 @@ def _seeds_decide(blank: Estimator, X: np.ndarray, y: np.ndarray) -> None:
 def _kind_of_rows_makes_no_difference(blank: Estimator, X: np.ndarray, y: np.ndarray) -> None:
     A = sparse.csr_array(X)
     dense, csr = _taught(blank, X, y), _taught(blank, A, y)
-    _require_same(dense, csr, X, "dense and sparse rows teach different things", TOLERANCE)
+    _require_same(dense, csr, X, "dense and sparse rows give different models", TOLERANCE)
     gap = np.abs(dense.decision_function(X) - dense.decision_function(A)).max()
     require(gap <= TOLERANCE * np.abs(dense.decision_function(X)).max(), "dense and sparse rows get different scores")
 
 
 def _names_of_labels_make_no_difference(blank: Estimator, X: np.ndarray, y: np.ndarray) -> None:
     zero, minus = _taught(blank, X, y), _taught(blank, X, 2 * y - 1, classes=(-1, 1))
-    _require_same(zero, minus, X, "labels {0, 1} and {-1, 1} teach different things", TOLERANCE)
+    _require_same(zero, minus, X, "labels {0, 1} and {-1, 1} give different models", TOLERANCE)
     require(np.array_equal(2 * zero.predict(X) - 1, minus.predict(X)), "predict must give the labels of the stream")
 
 

@@ -41,11 +41,11 @@ def check_strategy(
     Raises
     ------
     AssertionError
-        If a law is broken; the message says which one, and after which trials.
+        If a check fails; the message says which one, and after which trials.
 
     Notes
     -----
-    The laws: the same trials, in any order, give the same proposal, and stay as they are; a proposal is a level in
+    The checks: the same trials, in any order, give the same proposal, and stay as they are; a proposal is a level in
     the range of the metric, positive costs or ``None``, and its costs are new; pending and failed trials are borne.
     They are tried with an exact and a noisy learner, one that finds nothing, and one that often fails.
 

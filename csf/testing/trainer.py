@@ -14,8 +14,8 @@ from csf._common.sklearn import clone
 from csf._common.typing import Costs, Estimator
 from csf._common.validation import check_count, generator
 from csf.costs.channel import CostChannel, cost_channel
-from csf.samples import Fold, Task, make_folds
-from csf.scores.responses import natural_threshold, respond, response_method
+from csf.samples import Fold, Task, make_folds, read_classes
+from csf.scores.responses import natural_threshold, respond, respond_classes, response_method
 from csf.testing._require import naming, require
 from csf.trainers import GenericTrainer, Trainer, Training, seeded
 from csf.trainers.quick_check import checked_trainers, require_nearest, scores_of
@@ -42,11 +42,21 @@ class _Case:
     weight: np.ndarray | None = None
     normalize: str = "none"
     splits: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
+    # Whether no class means nothing to find: costs are then a weight for each code.
+    alike: bool = False
+
+    def task(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> Task:
+        """What is learnt."""
+        return Task(X, y, weight, labels=read_classes(self.y)[0]) if self.alike else Task(X, y, weight)
+
+    def costs(self, pair: Costs) -> Costs:
+        """Costs of a law as trainers read them: of classes that are all alike a weight for each, all different."""
+        return (pair[1], *(pair[0] * 0.4**at for at in range(int(self.y.max())))) if self.alike else pair
 
     def folds(self) -> list[Fold]:
         """Folds of copies, so that nothing that a trainer does reaches another one."""
         weight = None if self.weight is None else self.weight.copy()
-        return make_folds(Task(self.X.copy(), self.y.copy(), weight), list(self.splits))
+        return make_folds(self.task(self.X.copy(), self.y.copy(), weight), list(self.splits))
 
     def trainers(self) -> list[Trainer]:
         """What the maker returns."""
@@ -60,7 +70,7 @@ class _Case:
 
     def scores(self, trainers: list[Trainer], costs: Costs = COSTS, part: str = "test") -> np.ndarray:
         """Scores on the parts of all folds, one after the other."""
-        return np.concatenate([scores_of(trainer, _trained(trainer, costs), part) for trainer in trainers])
+        return np.concatenate([scores_of(trainer, _trained(self, trainer, costs), part) for trainer in trainers])
 
     def require_right(self, text: str, wrong: dict[str, np.ndarray], costs: Costs = COSTS) -> np.ndarray:
         """Require of the made trainers what the base itself learns, rather than wrong scores; the right ones."""
@@ -69,7 +79,9 @@ class _Case:
         return right
 
 
-def check_trainer(maker: Maker, base: Estimator, *, n_classes: int = 2, random_state: int = 0) -> None:
+def check_trainer(
+    maker: Maker, base: Estimator, *, n_classes: int = 2, alike: bool = False, random_state: int = 0
+) -> None:
     """Check that the trainers of a base keep what searches rely on.
 
     Parameters
@@ -82,22 +94,25 @@ def check_trainer(maker: Maker, base: Estimator, *, n_classes: int = 2, random_s
     n_classes : int, default=2
         Number of classes, the first of which means nothing to find; 3 and more for bases that trainers of several
         classes serve.
+    alike : bool, default=False
+        Of three and more classes: whether none means nothing to find. Costs are then a weight for each class, and
+        scores those of all classes.
     random_state : int, default=0
         Seed of the samples and of the base.
 
     Raises
     ------
     AssertionError
-        If a law is broken, or the maker declines the base; the message says which one.
+        If a check fails, or the maker declines the base; the message says which one.
 
     Notes
     -----
-    The measure is the base itself, trained with the same weights. The laws: costs reach the objective as they are, not
-    swapped, left out, squared or scaled, and with ``normalize="mean"`` scaled as told; the user's weights multiply
-    them, and count rows where they do so for the base; a start changes nothing but the time, and the gap says how far
-    off a training may be; predictions are those of the estimator, which is a fitted object of the base's class with
-    its parameters, its classes and coefficients of their shape, and stays as it is when others are trained; the same
-    training gives the same model; data and base stay as they are; only the training part is learnt from; a pickled
+    The measure is the base itself, trained with the same weights. The checks: costs reach the objective as they are,
+    not swapped, left out, squared or scaled, and with ``normalize="mean"`` scaled as it says; the user's weights
+    multiply them, and count rows where they do so for the base; a start changes nothing but the time, and the gap says
+    how far off a training may be; predictions are those of the estimator, which is a fitted object of the base's class
+    with its parameters, its classes and coefficients of their shape, and stays as it is when others are trained; the
+    same training gives the same model; data and base stay as they are; only the training part is learnt from; a pickled
     trainer goes on.
 
     Scores count as right if they are three times as near to the right ones as to any wrong ones.
@@ -119,8 +134,10 @@ def check_trainer(maker: Maker, base: Estimator, *, n_classes: int = 2, random_s
     rng = generator(check_count(random_state, "random_state", minimum=0))
     if not 2 <= check_count(n_classes, "n_classes", minimum=2) <= N_FEATURES + 1:
         raise ValueError(f"n_classes must be an int from 2 to {N_FEATURES + 1}, got {n_classes!r}")
+    if alike and n_classes < 3:
+        raise ValueError(f"alike=True is for three and more classes, got n_classes={n_classes!r}")
     base = seeded(base, np.random.RandomState(random_state))
-    case = _case(maker, base, n_classes, rng)
+    case = replace(_case(maker, base, n_classes, rng), alike=bool(alike))
     for law in LAWS:
         with naming(f"{base!r}, {law.__name__}"), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -138,8 +155,8 @@ def _case(maker: Maker, base: Estimator, n_classes: int, rng: np.random.Generato
     return _Case(maker, base, cost_channel(base), X, y, splits=splits)
 
 
-def _trained(trainer: Trainer, costs: Costs, starts: tuple[Any, ...] = ()) -> Training:
-    training = trainer.fit(costs, starts)
+def _trained(case: _Case, trainer: Trainer, costs: Costs, starts: tuple[Any, ...] = ()) -> Training:
+    training = trainer.fit(case.costs(costs), starts)
     require(isinstance(training, Training), f"fit must return a csf.trainers.Training, got {training!r}")
     return training
 
@@ -215,25 +232,28 @@ def _starts_change_nothing(case: _Case) -> None:
     for trainer in case.trainers():
         states, places = [], []
         for costs in ((1.0, 2.0), (3.0, 1.0), (1.0, 1.0)):
-            training = _trained(trainer, costs, tuple(states[::-1]))
+            training = _trained(case, trainer, costs, tuple(states[::-1]))
             require(training.gap is None or 0.0 <= training.gap < 1.0, f"gap must be in [0, 1), got {training.gap!r}")
             require(
                 (trainer.family is None) == (training.state is None),
                 f"family {trainer.family!r} and state {training.state!r}: trainings without states have no family",
             )
             states.append(training.state)
-            places.append(tuple(trainer.position(costs)))
+            places.append(tuple(trainer.position(case.costs(costs))))
         require(np.isfinite(places).all(), f"position must give finite numbers, got {places}")
         require(len(set(places)) == 3, f"position must tell costs apart, got {places}")
         given = () if trainer.family is None else tuple(states[::-1])
-        warm.append(scores_of(trainer, _trained(trainer, COSTS, given), "test"))
+        warm.append(scores_of(trainer, _trained(case, trainer, COSTS, given), "test"))
     require_nearest("from earlier states, the answer", np.concatenate(warm), case.scores(case.generic()), answers)
 
 
 def _predictions_are_the_estimators_own(case: _Case) -> None:
+    if case.alike:
+        _predictions_of_classes_are_the_estimators_own(case)
+        return
     tune = response_method(case.base) is not None
     for trainer, fold in zip(case.trainers(), case.folds()):
-        training = _trained(trainer, COSTS)
+        training = _trained(case, trainer, COSTS)
         model = trainer.estimator(training)
         for part, X in (("train", fold.X_train), ("test", fold.X_test)):
             own, answer = respond(model, X, 0, tune=tune), trainer.predict(training, part, tune=tune)
@@ -252,10 +272,29 @@ def _predictions_are_the_estimators_own(case: _Case) -> None:
             require(theirs.mean() <= 0.02, f"predict and the estimator find other classes in {theirs.sum()} rows")
 
 
+def _predictions_of_classes_are_the_estimators_own(case: _Case) -> None:
+    tune = response_method(case.base) is not None
+    for trainer, fold in zip(case.trainers(), case.folds()):
+        training, n_alike = _trained(case, trainer, COSTS), fold.n_alike
+        model = trainer.estimator(training)
+        for part, X in (("train", fold.X_train), ("test", fold.X_test)):
+            assert n_alike is not None, "classes are alike"
+            own, answer = respond_classes(model, X, n_alike, tune=tune), trainer.predict(training, part, tune=tune)
+            if own.score is not None:
+                score = np.asarray(answer.score)
+                fits = score.shape == own.score.shape
+                require(fits, f"scores of {part} must be those of all classes, got shape {score.shape}")
+                _same(own.score, score, f"scores of the {part} part are not the estimator's", 0.02)
+            wrong = np.asarray(answer.decided) != np.asarray(own.decided)
+            require(
+                wrong.mean() <= 0.02, f"predict and the estimator disagree on {wrong.sum()} rows of the {part} part"
+            )
+
+
 def _estimators_are_fitted_bases(case: _Case) -> None:
     for trainer, fold, generic in zip(case.trainers(), case.folds(), case.generic()):
-        training = _trained(trainer, COSTS)
-        model, usual = trainer.estimator(training), generic.estimator(_trained(generic, COSTS))
+        training = _trained(case, trainer, COSTS)
+        model, usual = trainer.estimator(training), generic.estimator(_trained(case, generic, COSTS))
         require(type(model) is type(case.base), f"estimator must be a {type(case.base).__name__}, got {model!r}")
         check_is_fitted(model)
         require(
@@ -270,25 +309,29 @@ def _estimators_are_fitted_bases(case: _Case) -> None:
         kept, base = repr(clone(model)), repr(clone(usual))
         require(kept == base, f"the estimator has the parameters {kept}, the base {base}")
         before = np.asarray(model.predict(fold.X_test)).copy()
-        trainer.estimator(_trained(trainer, (0.01, 1.0)))
+        trainer.estimator(_trained(case, trainer, (0.01, 1.0)))
         after = np.asarray(model.predict(fold.X_test))
         require(np.array_equal(before, after), "an estimator changes when another one is trained")
 
 
 def _the_same_training_gives_the_same_model(case: _Case) -> None:
     for trainer in case.trainers():
-        first = scores_of(trainer, _trained(trainer, COSTS), "test")
-        _trained(trainer, (1.0, 4.0))
-        _same(first, scores_of(trainer, _trained(trainer, COSTS), "test"), "two trainings with the same costs differ")
+        first = scores_of(trainer, _trained(case, trainer, COSTS), "test")
+        _trained(case, trainer, (1.0, 4.0))
+        _same(
+            first,
+            scores_of(trainer, _trained(case, trainer, COSTS), "test"),
+            "two trainings with the same costs differ",
+        )
 
 
 def _nothing_given_is_changed(case: _Case) -> None:
     base, weight = clone(case.base), np.linspace(0.5, 2.0, N_ROWS) if _weighted(case) else None
     X, y, known = case.X.copy(), case.y.copy(), set(vars(base))
-    task = Task(X, y, None if weight is None else weight.copy())
+    task = case.task(X, y, None if weight is None else weight.copy())
     folds = make_folds(task, list(case.splits))
     for trainer in checked_trainers(case.maker, base, folds, case.channel) or []:
-        training = _trained(trainer, COSTS)
+        training = _trained(case, trainer, COSTS)
         scores_of(trainer, training, "test")
         trainer.estimator(training)
     require(np.array_equal(X, case.X) and np.array_equal(y, case.y), "training changes the data")
@@ -313,7 +356,7 @@ def _only_the_training_part_is_learnt_from(case: _Case) -> None:
 def _pickles_go_on(case: _Case) -> None:
     for trainer in case.trainers():
         restored = pickle.loads(pickle.dumps(trainer))
-        one, two = (scores_of(each, _trained(each, COSTS), "test") for each in (trainer, restored))
+        one, two = (scores_of(each, _trained(case, each, COSTS), "test") for each in (trainer, restored))
         _same(one, two, "a pickled trainer learns something else")
 
 

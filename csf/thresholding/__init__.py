@@ -1,4 +1,4 @@
-"""Thresholds on a score: the error profile at every cut, and classifiers that choose the best one."""
+"""Thresholds on a score: the error profile at every threshold, and classifiers that choose the best one."""
 
 from csf.thresholding.bisection import Bisection, BisectionPlugIn, bisection
 from csf.thresholding.curve import Cut, ThresholdCurve, sweep, threshold_curve
@@ -7,25 +7,32 @@ from csf.thresholding.linear_rule import LinearRule
 from csf.thresholding.multiclass_sweep import sweep_several
 from csf.thresholding.oracle import cost_threshold, probability_curve
 from csf.thresholding.plugin import PlugInClassifier
-from csf.thresholding.prevalence import curve_at_prevalence, estimate_prevalence
+from csf.thresholding.prevalence import Prevalence, curve_at_prevalence, estimate_prevalence
+from csf.thresholding.tuned import EvalMetric, TunedScorer, lightgbm_metric, tuned_scorer, xgboost_metric
 
 __all__ = [
     "Bisection",
     "BisectionPlugIn",
     "Cut",
+    "EvalMetric",
     "FrankWolfePlugIn",
     "LinearRule",
     "Mixture",
     "PlugInClassifier",
+    "Prevalence",
     "RandomizedFrankWolfePlugIn",
     "ThresholdCurve",
+    "TunedScorer",
     "bisection",
     "cost_threshold",
     "curve_at_prevalence",
     "estimate_prevalence",
     "frank_wolfe",
+    "lightgbm_metric",
     "probability_curve",
     "sweep",
     "sweep_several",
     "threshold_curve",
+    "tuned_scorer",
+    "xgboost_metric",
 ]

@@ -10,16 +10,22 @@ import numpy as np
 
 from csf._common.typing import Array, Estimator, IntArray, Samples
 from csf.metrics.ranking import rank
+from csf.resampling import seed_of
 from csf.scores.responses import response_method
 from csf.thresholding._calibration import ClassCalibrator, fit_class_calibrator
+from csf.thresholding.class_choice import Candidate, ClassQuestion
 from csf.thresholding.class_rule import RuleOfClasses, aligned_scores
-from csf.thresholding.linear_rule import LinearRule, confusion_of, tune_rule
+from csf.thresholding.class_store import ClassRow, ClassStore
+from csf.thresholding.linear_rule import LinearRule, confusion_of, cross_fitted, tune_rule
 
 if TYPE_CHECKING:
     from csf.metrics.confusion import ConfusionMetric
     from csf.thresholding._pooled import Pooled
 
 __all__ = ["SeveralClasses"]
+
+# The only candidate: a tuned rule is what was asked for.
+_RULE = Candidate((0, 0), True)
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,21 @@ class SeveralClasses:
         """Find the rule."""
         model.rule_, model.calibrator_, model.confusion_ = self._tuned(model, pooled)
         model.best_score_ = float(self.metric.value(model.confusion_))
+        model._keep_scores(
+            self._store(model, pooled), ClassQuestion(self.metric, _RULE, seed_of(model.random_state), False)
+        )
+
+    def _store(self, model: Any, pooled: Pooled) -> ClassStore:
+        """Held-out scores, and what rules decide about samples that they were not tuned on."""
+        n_classes, weight = self.classes.shape[0], pooled.sample_weight
+        options = {"n_classes": n_classes, "margins": model.calibrator_ is not None, "samples": pooled.samples}
+        store = ClassStore(pooled.truth, weight, **options)
+        score, costs = np.ascontiguousarray(pooled.score, dtype=np.float32), (1.0,) * n_classes
+        proba = store.probabilities(score, costs)
+        codes = cross_fitted(proba, pooled.truth, self.metric, store.parts(score), weight=weight)
+        decided = score.argmax(axis=1).astype(codes.dtype)
+        store.put(ClassRow(_RULE.key, score, decided, codes, costs, model.best_score_))
+        return store
 
     def rank(self, model: Any, pooled: Pooled) -> tuple[float, ...]:
         """That of the tuned rule."""

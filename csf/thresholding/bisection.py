@@ -59,7 +59,7 @@ def bisection(curve: ThresholdCurve, metric: str | LinearFractional, *, tol: flo
     Parameters
     ----------
     curve : ThresholdCurve
-        Cuts of *probabilities*, see `probability_curve` and `threshold_curve`.
+        Thresholds on *probabilities*, see `probability_curve` and `threshold_curve`.
     metric : str or LinearFractional
         Such as ``"f1"`` or ``"jaccard"``.
     tol : float, default=1e-9
@@ -79,9 +79,9 @@ def bisection(curve: ThresholdCurve, metric: str | LinearFractional, *, tol: flo
 
     Notes
     -----
-    With counts expected under the probabilities the result is within ``tol`` of the best of all cuts. With counted
-    labels the threshold of a level is only approximately the best one: the result may be below `ThresholdCurve.best`
-    and ``upper`` below the best value.
+    With counts expected under the probabilities the result is within ``tol`` of the best of all thresholds. With
+    counted labels the threshold of a level is only approximately the best one: the result may be below
+    `ThresholdCurve.best` and ``upper`` below the best value.
 
     Each step takes the time of one binary search in the sorted scores.
 
@@ -133,7 +133,7 @@ class BisectionPlugIn(ProbabilityThresholdClassifier):
     """Classifier with the threshold that bisection finds for a linear-fractional metric.
 
     The threshold follows from probabilities and the metric's costs; labels are only counted. With good
-    probabilities this is less noisy than the best cut of `PlugInClassifier`, with bad ones it is worse.
+    probabilities this is less noisy than the best threshold of `PlugInClassifier`, with bad ones it is worse.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The error profile at every cut of a score, and the best cut for a metric."""
+"""The error profile at every threshold on a score, and the best threshold for a metric."""
 
 from __future__ import annotations
 
@@ -64,15 +64,15 @@ class Cut:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ThresholdCurve:
-    """Error profiles of the rule ``score >= threshold`` at every cut of one score.
+    """Error profiles of the rule ``score >= threshold`` at every threshold on one score.
 
-    A cut never separates equal scores. Cuts go from the fewest to the most predicted positives. Built by
+    A threshold never separates equal scores. Thresholds go from the fewest to the most predicted positives. Built by
     `threshold_curve` or `sweep`.
 
     Parameters
     ----------
     lowest_score : ndarray of shape (n_cuts,)
-        Smallest score predicted positive at each cut, decreasing; +inf at the first.
+        Smallest score predicted positive at each threshold, decreasing; +inf at the first.
     fn, fp : ndarray of shape (n_cuts,)
         Shares of *all* samples: false negatives fall from ``pos`` to 0, false positives rise from 0 to
         ``1 - pos``.
@@ -81,8 +81,9 @@ class ThresholdCurve:
 
     Notes
     -----
-    The first cut predicts nothing positive and the last everything. Only where some scores are +inf there is no
-    threshold that predicts nothing: the first cut then holds those samples, so that each cut can be applied.
+    The first threshold predicts nothing positive and the last everything. Only where some scores are +inf there is no
+    threshold that predicts nothing: the first one then predicts those samples positive, so that each threshold can be
+    applied.
 
     Examples
     --------
@@ -103,7 +104,7 @@ class ThresholdCurve:
 
     @cached_property
     def thresholds(self) -> Array:
-        """Thresholds of the cuts, decreasing from +inf to -inf: midpoints between neighbouring distinct scores.
+        """Thresholds between the scores, decreasing from +inf to -inf: midpoints between neighbouring distinct scores.
 
         The upper score itself where there is no number between them, or the lower one is -inf.
         """
@@ -114,7 +115,7 @@ class ThresholdCurve:
         return thresholds
 
     def value(self, metric: str | Metric) -> Array:
-        """Value of a metric at every cut.
+        """Value of a metric at every threshold.
 
         Parameters
         ----------
@@ -124,13 +125,13 @@ class ThresholdCurve:
         Returns
         -------
         ndarray of shape (n_cuts,)
-            One value for each cut.
+            One value for each threshold.
         """
         metric = get_metric(metric)
         return self._at_every_cut(metric.value)
 
     def best(self, metric: str | Metric, constraint: _Demand | None = None) -> Cut:
-        """The cut with the largest value; of equal values the one with the fewest predicted positives.
+        """The threshold with the largest value; of equal values the one with the fewest predicted positives.
 
         Parameters
         ----------
@@ -143,13 +144,13 @@ class ThresholdCurve:
         Returns
         -------
         Cut
-            The best allowed cut. When none is allowed: the one with the smallest violation (of equal ones the
+            The best allowed threshold. When none is allowed: the one with the smallest violation (of equal ones the
             largest value), with ``feasible=False``.
 
         Raises
         ------
         ValueError
-            If the metric, or the violation, is NaN at every cut.
+            If the metric, or the violation, is NaN at every threshold.
 
         Notes
         -----
@@ -162,7 +163,7 @@ class ThresholdCurve:
             violation = self._at_every_cut(constraint.violation)
             least = np.nanmin(violation) if not np.isnan(violation).all() else np.nan
             if np.isnan(least):
-                raise ValueError(f"the violation of {constraint!r} is NaN at every cut; it must be numbers >= 0")
+                raise ValueError(f"the violation of {constraint!r} is NaN at every threshold; it must be numbers >= 0")
             feasible = bool(least <= 0)
             allowed = np.flatnonzero(violation <= (0.0 if feasible else least + _slack(violation, least)))
         cut = _first_best(values if allowed is None else values[allowed], metric)
@@ -190,7 +191,7 @@ class ThresholdCurve:
         return self._profile(int(self.cuts_at(threshold)))
 
     def cuts_at(self, thresholds: Values) -> Values:
-        """Index of the cut that the rule ``score >= threshold`` makes.
+        """Index of the rule ``score >= threshold`` among the thresholds.
 
         Parameters
         ----------
@@ -212,7 +213,7 @@ class ThresholdCurve:
         return self.lowest_score.shape[0] - np.searchsorted(self.lowest_score[::-1], thresholds, side="left") - 1
 
     def lower_hull(self) -> Array:
-        """Corners of the convex hull of all cuts that can minimise a nonnegative combination of both errors.
+        """Corners of the convex hull of all thresholds that can minimise a nonnegative combination of both errors.
 
         Returns
         -------
@@ -255,7 +256,7 @@ def _first_best(values: Array, metric: str | Metric) -> int:
     if np.isnan(top := values.max()):
         missing = np.isnan(values)
         if missing.all():
-            raise ValueError(f"metric {metric!r} is NaN at every allowed cut, so there is no best one")
+            raise ValueError(f"metric {metric!r} is NaN at every allowed threshold, so there is no best one")
         values = np.where(missing, -np.inf, values)
         top = values.max()
     return int(np.argmax(values >= top - _slack(values, top)))
@@ -276,7 +277,7 @@ def sweep(is_pos: BoolArray, score: Array, sample_weight: Array | None = None) -
     Returns
     -------
     ThresholdCurve
-        All cuts.
+        All thresholds.
 
     Raises
     ------
@@ -314,7 +315,7 @@ def sweep(is_pos: BoolArray, score: Array, sample_weight: Array | None = None) -
 def threshold_curve(
     y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Label = None
 ) -> ThresholdCurve:
-    """Error profile of the rule ``score >= threshold`` at every cut of a score.
+    """Error profile of the rule ``score >= threshold`` at every threshold on a score.
 
     Parameters
     ----------
@@ -330,7 +331,7 @@ def threshold_curve(
     Returns
     -------
     ThresholdCurve
-        All cuts.
+        All thresholds.
 
     Raises
     ------

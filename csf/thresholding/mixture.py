@@ -90,7 +90,7 @@ def frank_wolfe(curve: ThresholdCurve, metric: str | Concave, *, max_iter: int =
     Parameters
     ----------
     curve : ThresholdCurve
-        Cuts of *probabilities*, see `probability_curve` and `threshold_curve`.
+        Thresholds on *probabilities*, see `probability_curve` and `threshold_curve`.
     metric : str or Concave
         Differentiable, such as ``"gmean"``, ``"hmean"`` or ``"qmean"``.
     max_iter : int, default=100

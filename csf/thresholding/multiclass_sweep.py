@@ -1,4 +1,4 @@
-"""Cuts of a score where several classes can be found, and some samples are taken for the wrong one."""
+"""Thresholds on a score where several classes can be found, and some samples are taken for the wrong one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["sweep_several"]
 def sweep_several(
     is_pos: BoolArray, lost: BoolArray, score: Array, sample_weight: Array | None = None
 ) -> ThresholdCurve:
-    """`sweep` where some positives are found at no cut.
+    """`sweep` where some positives are found at no threshold.
 
     Parameters
     ----------
@@ -29,14 +29,15 @@ def sweep_several(
     Returns
     -------
     ThresholdCurve
-        All cuts; ``fn`` counts lost samples at each of them.
+        All thresholds; ``fn`` counts lost samples at each of them.
 
     Notes
     -----
-    With several classes, a rule finds the best of the others where its score exceeds that of the null class by a cut.
-    Which one is the best does not depend on the cut. So a sample of a positive class is right from its own score
-    downwards if that best one is its class, and wrong at every cut otherwise: leaving the latter out turns all rules
-    into those of two classes, and adding their weight to every ``fn`` makes the profiles those of all samples.
+    With several classes, a rule finds the best of the others where its score exceeds that of the null class by a
+    threshold. Which one is the best does not depend on the threshold. So a sample of a positive class is right from its
+    own score downwards if that best one is its class, and wrong at every threshold otherwise: leaving the latter out
+    turns all rules into those of two classes, and adding their weight to every ``fn`` makes the profiles those of all
+    samples.
 
     References
     ----------

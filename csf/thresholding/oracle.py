@@ -77,7 +77,7 @@ def probability_curve(
     Returns
     -------
     ThresholdCurve
-        All cuts of ``proba``.
+        All thresholds on ``proba``.
 
     Raises
     ------

@@ -46,12 +46,12 @@ def _gives_probabilities(self: Any) -> bool:
 
 
 class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
-    """Classifier that cuts a score where a metric is largest, or weighs the probabilities of several classes for it.
+    """Classifier with the threshold, or the weights of the probabilities of several classes, that maximise a metric.
 
-    The base is fitted in every fold and scores what it has not seen; all these scores are pooled, every cut of
+    The base is fitted in every fold and scores what it has not seen; all these scores are pooled, every threshold of
     them is tried, and the base is fitted again to everything. The metric is that of the pooled errors, not a
     mean over folds. For three or more classes, the base's probabilities are pooled, and a linear rule of them takes the
-    place of the cut.
+    place of the threshold.
 
     Parameters
     ----------
@@ -61,12 +61,12 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
         Any metric: a name in ``csf.metrics.METRICS`` or an object. For three or more classes one of the confusion
         matrix: a name in ``csf.metrics.CONFUSION_METRICS``, such as ``"f1_macro"``, or an object.
     constraint : str or Constraint, default=None
-        Such as ``"precision >= 0.8"``: the best cut among those where it holds on the pooled scores. Where it
-        never holds, the cut that misses it least, with a warning and ``feasible_=False``.
+        Such as ``"precision >= 0.8"``: the best threshold among those where it holds on the pooled scores. Where it
+        never holds, the threshold that misses it least, with a warning and ``feasible_=False``.
     param_grid : dict or list of dict, default=None
         Parameters of the base to choose, such as ``{"C": [0.1, 1, 10]}``: all settings are fitted in the same folds,
-        and the one with the best cut of its pooled scores is taken, of equal ones the first. ``None`` takes the base
-        as it is.
+        and the one with the best threshold of its pooled scores is taken, of equal ones the first. ``None`` takes the
+        base as it is.
     cv : int, float, splitter, iterable of splits, "prefit" or None, default=5
         An int is a number of stratified folds (``None`` means 5) and a float in (0, 1) the share of one stratified
         hold-out. ``"prefit"`` takes the fitted base as it is: give `fit` samples that the base has not seen.
@@ -100,7 +100,8 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
         Metric of the pooled out-of-fold predictions by the threshold or rule. As the largest of many values on the same
         scores it is optimistic.
     corrected_score_ : float
-        Value of the metric to expect on new data, see `csf.resampling`; computed when it is first asked for.
+        Value of the metric to expect on new data, see `csf.resampling`; computed when it is first asked for. With three
+        or more classes rules are tuned on two thirds of the samples and judged on the others.
     score_interval_, threshold_interval_ : tuple of float
         90 % intervals for that value and for the best threshold.
     profile_ : ErrorProfile
@@ -108,9 +109,9 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
     feasible_ : bool
         Whether the constraint holds for `profile_`.
     curve_ : ThresholdCurve
-        All cuts of the pooled scores.
+        All thresholds on the pooled scores.
     fold_curves_ : tuple of ThresholdCurve
-        The cuts of each held-out fold that has both classes.
+        The thresholds on each held-out fold that has both classes.
     fold_thresholds_ : ndarray of shape (n_folds,)
         Best threshold of each of them.
     best_params_ : dict
@@ -210,7 +211,7 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
 
     @available_if(_cuts)
     def positive_score(self, X: Samples) -> Array:
-        """Score of the positive class of two, the one that `threshold_` cuts: larger means more likely positive.
+        """Score of the positive class of two, the one that `threshold_` is for: larger means more likely positive.
 
         Parameters
         ----------

@@ -34,7 +34,7 @@ __all__ = ["ThresholdRule"]
 class ThresholdRule:
     """Predicts with a fitted classifier and a threshold on one of its scores.
 
-    A threshold says nothing without the score that it was chosen on: a margin of 0.3 is no probability of 0.3. So the
+    A threshold has no meaning without the score that it was chosen on: a margin of 0.3 is no probability of 0.3. So the
     two are kept together, wherever the search ran and wherever the classifier goes.
 
     Parameters
@@ -59,7 +59,7 @@ class ThresholdRule:
     one_vs_rest : bool
         Whether these are costs of each problem of a OneVsRestClassifier by itself.
     calibrator : Calibrator, default=None
-        What makes the score that is cut of the classifier's own.
+        What makes the score with the threshold of the classifier's own.
     """
 
     estimator: Estimator
@@ -95,7 +95,7 @@ class ThresholdRule:
     def cut(self) -> float:
         """Threshold of the rule ``score >= cut`` that decides as this one does."""
         if self.threshold is None:
-            raise TypeError(f"{type(self.estimator).__name__} has no scores to cut; export best_estimator_ itself")
+            raise TypeError(f"{type(self.estimator).__name__} has no scores; export best_estimator_ itself")
         return self.threshold if self.tuned else above(self.threshold)
 
     @property
@@ -104,7 +104,7 @@ class ThresholdRule:
         return self.known[self.names.tolist().index(self.null)]
 
     def scored(self, X: Samples) -> tuple[Array, Array]:
-        """What would be found in each sample, in the user's labels, and the score that is cut."""
+        """What would be found in each sample, in the user's labels, and the score that the threshold is for."""
         methods = () if self.method is None else (self.method,)
         answer = respond(self.estimator, X, self.known_null, tune=True, methods=methods)
         assert answer.score is not None, "they were asked for"

@@ -26,7 +26,7 @@ class Training(NamedTuple):
     model : object
         What the trainer predicts with.
     state : object, default=None
-        What a later training of the same data can start from; ``None`` where every training starts anew.
+        What a later training of the same data can start from; ``None`` where every training starts from scratch.
     gap : float, default=None
         How far the objective can be from its optimum at most, as a share of it; ``None`` where unknown.
     costs : tuple of float, default=None

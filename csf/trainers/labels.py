@@ -24,8 +24,12 @@ class LabelsTrainer(Trainer):
     def __init__(self, base: Estimator, parts: Sequence[Trainer]) -> None:
         self.base, self.parts = base, parts
         self.releases_gil = all(part.releases_gil for part in parts)
-        families = [part.family for part in parts]
-        self.family = None if None in families else " and ".join(dict.fromkeys(map(str, families)))
+
+    @property
+    def family(self) -> str | None:  # pyright: ignore[reportIncompatibleVariableOverride] (that of boosters comes late)
+        """Settings whose trainings help each other for every label."""
+        families = [part.family for part in self.parts]
+        return None if None in families else " and ".join(dict.fromkeys(map(str, families)))
 
     def position(self, costs: Costs) -> tuple[float, ...]:
         """Those of all labels; see `Trainer.position`."""
@@ -34,7 +38,9 @@ class LabelsTrainer(Trainer):
     def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
         """Train for each label; see `Trainer.fit`."""
         made = [part.fit(costs, [state[at] for state in starts]) for at, part in enumerate(self.parts)]
-        states = None if self.family is None else tuple(each.state for each in made)
+        # Where nothing was trained, e.g. where all was read off other trainings, there is nothing new to start from.
+        trained = self.family is not None and any(each.state is not None for each in made)
+        states = tuple(each.state for each in made) if trained else None
         gaps = [each.gap for each in made if each.gap is not None]
         return Training(made, states, max(gaps) if len(gaps) == len(made) else None)
 

@@ -1,8 +1,9 @@
 """LightGBM: the binned samples of a fold are made once, each training puts its own weights on them.
 
 Bins of LightGBM come from the values of the features alone, so that trainings with other weights can share them. That
-is not so for XGBoost, whose cuts are weighted quantiles, nor for scikit-learn 1.9's `HistGradientBoostingClassifier`,
-which bins by the weights too: kept bins would change their models, so both are cloned and fitted each time.
+is not so for XGBoost, whose bin edges are weighted quantiles, nor for scikit-learn 1.9's
+`HistGradientBoostingClassifier`, which bins by the weights too: kept bins would change their models, so both are cloned
+and fitted each time.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from csf.scores.responses import Response, response_method
 from csf.trainers.base import Trainer, Training
 from csf.trainers.prepared import Prepared
 
-__all__ = ["LightGBMTrainer", "lightgbm_trainers"]
+__all__ = ["OTHER_NAMES", "LightGBMTrainer", "lightgbm_trainers"]
 
 # What a Dataset does not depend on. min_child_samples is not among them: features that it leaves nothing to split are
 # filtered out, and columns are drawn from those that are left.
@@ -34,7 +35,7 @@ _OF_TRAINING = (
     *("reg_alpha", "reg_lambda", "subsample", "subsample_freq", "colsample_bytree"),
 )
 # Other names of n_estimators and objective, and what stops a training before its last round.
-_OTHER_NAMES = frozenset(
+OTHER_NAMES = frozenset(
     (
         *("n_iter", "num_trees", "num_tree", "max_iter", "num_boost_round", "num_iterations", "num_iteration"),
         *("nrounds", "num_rounds", "num_round", "app", "loss", "objective_type", "application"),
@@ -102,7 +103,7 @@ class LightGBMTrainer(Trainer):
 
     def predict(self, training: Training, part: str, *, tune: bool) -> Response:
         """As the base's class answers; see `Trainer.predict`."""
-        if type(training.model) is type(self.base):
+        if hasattr(training.model, "predict_proba"):
             return super().predict(training, part, tune=tune)
         X = self.fold.X_test if part == "test" else self.fold.X_train
         raw = tune and response_method(self.base) == "decision_function"
@@ -134,7 +135,7 @@ def _serves(base: Estimator, X: Samples) -> bool:
         and (numbers or frame or sparse.issparse(X))
         and params["class_weight"] is None
         and params["objective"] in (None, "binary")
-        and _OTHER_NAMES.isdisjoint(params)
+        and OTHER_NAMES.isdisjoint(params)
     )
 
 

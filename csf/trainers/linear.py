@@ -123,7 +123,7 @@ class LinearTrainer(Trainer):
             solution = self._solve(weight, starts_at(starts, place))
         else:
             start = part_of(self._whole.state()[1], self._train, self._sign)
-            solution = self._solve(weight, [start], _CLOSER)
+            solution = self._solve(weight, [start], 1.0 if self._same else _CLOSER)
         return Training(solution, (place, light(solution)), max(0.0, solution.relative_gap))
 
     def position(self, costs: Costs) -> tuple[float, ...]:

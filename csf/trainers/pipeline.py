@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import joblib
 import numpy as np
@@ -11,7 +12,7 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from csf._common.sklearn import clone, routing_enabled, safe_indexing
-from csf._common.typing import Costs, Estimator, IntArray, Samples
+from csf._common.typing import Costs, Estimator, IntArray
 from csf.costs.channel import CostChannel
 from csf.samples.folds import Fold
 from csf.samples.task import Task
@@ -27,9 +28,12 @@ class PipelineTrainer(Trainer):
 
     def __init__(self, base: Pipeline, steps: list[tuple[str, Any]], last: Trainer) -> None:
         self.base, self.steps, self.last = base, steps, last
-        # Settings with other steps hold other data.
-        self.family = None if last.family is None else f"{last.family} on {id(steps)}"
         self.releases_gil = last.releases_gil
+
+    @property
+    def family(self) -> str | None:  # pyright: ignore[reportIncompatibleVariableOverride] (that of boosters comes late)
+        """Settings with other steps hold other data."""
+        return None if self.last.family is None else f"{self.last.family} on {id(self.steps)}"
 
     def position(self, costs: Costs) -> tuple[float, ...]:
         """As the last step; see `Trainer.position`."""
@@ -69,8 +73,7 @@ def pipeline_trainers(
     if steps is None:
         return None
     made = [
-        trainers(last, [_transformed(fold, each.X)], own, normalize, each.prepared)[0]
-        for fold, each in zip(folds, steps)
+        trainers(last, [_transformed(fold, each)], own, normalize, each.prepared)[0] for fold, each in zip(folds, steps)
     ]
     return [PipelineTrainer(base, each.fitted, trainer) for each, trainer in zip(steps, made)]
 
@@ -111,11 +114,14 @@ def _fit_anew(base: Pipeline, folds: list[Fold], y: IntArray) -> list[Steps] | N
     return result
 
 
-def _transformed(fold: Fold, X: Samples) -> Fold:
-    """Fold of transformed samples: the training part above the held-out one."""
-    weight = None
-    if fold.weight_train is not None and fold.weight_test is not None:
-        weight = np.concatenate([fold.weight_train, fold.weight_test])
-    task = Task(X, np.concatenate([fold.y_train, fold.y_test]), weight, labels=fold.task.labels)
-    n_train = fold.train.shape[0]
-    return Fold(task, np.arange(n_train), np.arange(n_train, X.shape[0]))
+def _transformed(fold: Fold, steps: Steps) -> Fold:
+    """Fold of transformed samples, the training part above the held-out one; the same one for all settings."""
+    known: WeakKeyDictionary[Fold, Fold] = steps.prepared.setdefault("folds", WeakKeyDictionary())
+    if fold not in known:
+        weight = None
+        if fold.weight_train is not None and fold.weight_test is not None:
+            weight = np.concatenate([fold.weight_train, fold.weight_test])
+        task = Task(steps.X, np.concatenate([fold.y_train, fold.y_test]), weight, labels=fold.task.labels)
+        n_train = fold.train.shape[0]
+        known[fold] = Fold(task, np.arange(n_train), np.arange(n_train, steps.X.shape[0]))
+    return known[fold]

@@ -24,6 +24,7 @@ from csf.trainers.one_vs_rest import linear_svc_trainers, one_vs_rest_trainers
 from csf.trainers.pipeline import pipeline_trainers
 from csf.trainers.prepared import Prepared
 from csf.trainers.quick_check import quick_check
+from csf.trainers.rounds import rounds_trainers
 
 __all__ = ["ENGINES", "make_trainers", "register_trainer"]
 
@@ -73,14 +74,16 @@ def make_trainers(
         options = channel, normalize, Prepared.of(shared)
         return label_trainers(base, several, lambda column: make_trainers(base, column, *options, engine=engine))
     maker = _maker_of(type(base), engine)
-    made = None if maker is None else maker(base, folds, channel, normalize, Prepared.of(shared))
+    prepared = Prepared.of(shared)
+    made = None if maker is None else maker(base, folds, channel, normalize, prepared)
     if not made and engine == "liblinear":
         raise ValueError(
             f"engine='liblinear' cannot train {base!r} with these samples and arguments: samples must be finite "
             "numbers, weights go by sample_weight alone, without further arguments of fit, metadata routing or "
             "verbose=; use engine='auto' or 'generic'"
         )
-    return made or [GenericTrainer(base, fold, channel, normalize) for fold in folds]
+    trainers = made or [GenericTrainer(base, fold, channel, normalize) for fold in folds]
+    return rounds_trainers(base, folds, trainers, prepared) if engine == "auto" else trainers
 
 
 def register_trainer(base_type: type, maker: Maker) -> None:

@@ -44,7 +44,7 @@ def _part(place: Array, first: Array, second: Array, least: float) -> float:
 
 
 def part_of(solution: Any, rows: Rows, sign: Array) -> Any:
-    """What a solution on all samples says about some of them: dual variables of the others are left out."""
+    """What a solution on all samples implies for some of them: dual variables of the others are left out."""
     if isinstance(solution, HingeSolution):
         dual = None if solution.dual is None else solution.dual[rows.at]
         return replace(solution, share=solution.share[rows.at], dual=dual)

@@ -10,8 +10,31 @@ from tests.benchmarks import __main__ as command
 from tests.benchmarks import engine
 from tests.benchmarks.memory import memory_rows
 
-TOPICS = ["bookkeeping", "boosting", "cluster", "engine", "fenchel", "honesty", "l1", "memory", "online", "overhead"]
-TOPICS += ["price", "scale", "several_classes", "spade", "strategies", "structural", "thresholding"]
+TOPICS = [
+    "bookkeeping",
+    "boosting",
+    "certificates",
+    "cluster",
+    "engine",
+    "fenchel",
+    "honesty",
+    "l1",
+    "memory",
+    "online",
+    "overhead",
+]
+TOPICS += [
+    "plain_price",
+    "prevalence",
+    "price",
+    "published",
+    "scale",
+    "several_classes",
+    "spade",
+    "strategies",
+    "structural",
+    "thresholding",
+]
 SMALL = ("small", *make_classification(200, 5, weights=[0.8], flip_y=0.1, random_state=0))
 
 

@@ -1,7 +1,9 @@
 """csf compare."""
 
 import csv
+import io
 import re
+from contextlib import redirect_stderr, redirect_stdout
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from builders import paper_search
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
+from csf.cli import main
 from csf.cli.compare import FitCounter
 from csf.cli.problem import make_search
 from csf.strategies import STRATEGIES
@@ -25,8 +28,18 @@ def methods_of(text):
     return {row[0]: row[1:] for row in rows}
 
 
-def test_all_strategies_and_rivals_are_compared(ok):
-    text = ok("compare", "breast_cancer", *QUICK)
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    """What one comparison prints, and the file of its table."""
+    path = tmp_path_factory.mktemp("compared") / "t.csv"
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        assert main([str(word) for word in ("compare", "breast_cancer", *QUICK, "--out", path)]) == 0
+    assert err.getvalue() == ""
+    return out.getvalue(), path
+
+
+def test_all_strategies_and_rivals_are_compared(compared):
+    text, _ = compared
     assert text.startswith("breast_cancer: 569 rows, 30 features, 37.3 % positive (malignant)\n")
     assert "f1 of linear-svc, up to 3 trials, cv = 3; 2 stratified splits, 25 % held out, seed 0" in text
     methods = methods_of(text)
@@ -36,8 +49,8 @@ def test_all_strategies_and_rivals_are_compared(ok):
     assert max(map(len, text.splitlines())) <= 100
 
 
-def test_fits_of_the_base_are_counted(ok):
-    fits = {name: row[2] for name, row in methods_of(ok("compare", "breast_cancer", *QUICK)).items()}
+def test_fits_of_the_base_are_counted(compared):
+    fits = {name: row[2] for name, row in methods_of(compared[0]).items()}
     assert fits["csf, cone"] == fits["csf, grid"] == "10"  # 3 trials x 3 folds, and the last one on everything
     assert fits["csf, imbalance_ratio"] == "4"
     assert [fits[name] for name in RIVALS] == ["1", "1", "4", "4"]
@@ -80,9 +93,9 @@ def test_weights_and_constraints(ok, table):
     assert all(len(row) == 5 for row in methods_of(text).values())
 
 
-def test_the_table_as_csv(ok, tmp_path):
-    text = ok("compare", "breast_cancer", *QUICK, "--out", tmp_path / "t.csv")
-    with open(tmp_path / "t.csv", encoding="utf-8", newline="") as file:
+def test_the_table_as_csv(compared):
+    text, path = compared
+    with open(path, encoding="utf-8", newline="") as file:
         rows = {row["method"]: row for row in csv.DictReader(file)}
     assert list(rows) == list(methods_of(text))
     cone, pooled = (np.array([float(rows[name][f"split_{i}"]) for i in (0, 1)]) for name in ("csf, cone", RIVALS[2]))

@@ -76,7 +76,6 @@ def test_help_shows_examples_and_names(capsys):
         (["search", "digits:8", "-q", "-v"], "argument -v/--verbose: not allowed with argument -q/--quiet"),
         (["search", "digits:8", "--metric", "auc"], "unknown metric 'auc'; known: f1, "),
         (["search", "digits:8", "--constraint", "precision"], "cannot read constraint 'precision'; accepted: "),
-        (["search", "digits:8", "--metric", "recall", "--strategy", "cone"], "metric 'recall' gives the costs"),
         (["search", "digits:8", "--param", "C"], "--param must be NAME=VALUE"),
         (["search", "digits:10"], "digits has no class '10'"),
         (["search", "nothing.csv", "--target", "y"], "there is no file 'nothing.csv'"),
@@ -93,6 +92,14 @@ def test_errors_of_use_are_one_line(argv, message, run, tmp_path, monkeypatch):
     assert code == 2
     assert err.startswith(f"csf: error: {message}")
     assert err.count("\n") == 1
+
+
+def test_a_metric_that_one_answer_to_all_maximises_is_warned_of(run):
+    code, _, err = run("search", "digits:8", "--metric", "recall", "--strategy", "cone")
+    warning, error = err.splitlines()
+    assert code == 2
+    assert warning.startswith("csf: warning: recall is largest where every sample is predicted positive")
+    assert error.startswith("csf: error: metric 'recall' gives the costs")
 
 
 @pytest.mark.parametrize("flag", ["--save", "--json", "--plot", "--checkpoint"])

@@ -3,6 +3,7 @@
 import json
 import pickle
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,11 +17,12 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 from csf.cli.data import Features
 from csf.cli.errors import CliError
 from csf.cli.models import make_base
-from csf.cli.persistence import load_model, required_trust, save_model
+from csf.cli.persistence import PlainTree, load_model, required_trust, save_model
 from csf.errors.hull import Hull
 from csf.metrics import METRICS
 from csf.strategies import STRATEGIES
@@ -64,15 +66,74 @@ def test_every_strategy_is_stored(tmp_path, strategy):
     assert load_model(tmp_path / "m.skops")[0].trials_ == search.trials_
 
 
-def test_trees_need_trust_because_crafted_ones_can_crash(tmp_path):
-    pytest.importorskip("skops", minversion="0.15", reason="skops trusted trees before 0.15")
-    base = make_base("random-forest", FEATURES).set_params(classifier__n_estimators=2, classifier__random_state=0)
+def forest(**options):
+    base = make_base("random-forest", FEATURES)
+    return base.set_params(classifier__n_estimators=3, classifier__random_state=0, classifier__max_depth=4, **options)
+
+
+@pytest.mark.parametrize("base", [forest(), DecisionTreeClassifier(max_depth=3)], ids=["forest", "tree"])
+def test_trees_that_csf_wrote_need_no_trust(base, tmp_path):
     search, path = fitted(base=base), tmp_path / "m.skops"
+    before = search.predict(X)
+    save_model(path, search, FEATURES)
+    assert required_trust(path) == []
+    np.testing.assert_array_equal(load_model(path)[0].predict(X), before)
+    np.testing.assert_array_equal(search.predict(X), before)  # which is left as it was
+
+
+def test_compiled_trees_need_trust_because_crafted_ones_can_crash(tmp_path, monkeypatch):
+    pytest.importorskip("skops", minversion="0.15", reason="skops trusted trees before 0.15")
+    monkeypatch.setattr("csf.cli.persistence._with_plain_trees", lambda search: search)
+    search, path = fitted(base=forest()), tmp_path / "m.skops"
     save_model(path, search, FEATURES)
     assert required_trust(path) == ["sklearn.tree._tree.Tree"]
     with pytest.raises(CliError, match=r"sklearn\.tree\._tree\.Tree\. .* add --trust sklearn\.tree\._tree\.Tree$"):
         load_model(path)
     np.testing.assert_array_equal(load_model(path, ["sklearn.tree._tree.Tree"])[0].predict(X), search.predict(X))
+
+
+def plain_tree():
+    _, arguments, state = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, Y).tree_.__reduce__()
+    return PlainTree(*arguments, state | {"nodes": state["nodes"].copy()})
+
+
+def test_a_tree_is_compiled_as_it_was():
+    tree = plain_tree()
+    samples = X.astype(np.float32)
+    expected = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, Y).tree_.predict(samples)
+    np.testing.assert_array_equal(tree.compiled(X.shape[1]).predict(samples), expected)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("left_child", 10**6), ("left_child", 0), ("right_child", -5), ("feature", X.shape[1]), ("feature", -1)],
+)
+def test_links_of_crafted_trees_are_refused(field, value):
+    tree = plain_tree()
+    tree.state["nodes"][field][0] = value
+    with pytest.raises(ValueError, match="lead out of their arrays"):
+        tree.compiled(X.shape[1])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n_features": 3},
+        {"n_classes": np.array([2, 2])},
+        {"n_classes": np.array([0])},
+        {"n_outputs": 7},
+        {"node_count": 10**6},
+        {"max_depth": 1},
+        {"values": np.zeros((1, 1, 1))},
+    ],
+    ids=str,
+)
+def test_sizes_of_crafted_trees_are_refused(change):
+    tree = plain_tree()
+    if change.keys() & tree.state.keys():
+        change = {"state": tree.state | change}
+    with pytest.raises(ValueError, match=r"lead out of their arrays|Wrong shape for value array"):
+        replace(tree, **change).compiled(X.shape[1])
 
 
 # What splits by category hold besides trees; the commands have none.

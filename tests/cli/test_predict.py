@@ -98,12 +98,10 @@ def test_svmlight_files(ok, tmp_path):
     assert {row["prediction"] for row in read(ok("predict", tmp_path / "m.skops", tmp_path / "train"))} == {"1", "-1"}
 
 
-def test_types_have_to_be_trusted(ok, error_of, tmp_path):
-    pytest.importorskip("skops", minversion="0.15", reason="skops trusted trees before 0.15")
+def test_forests_that_csf_wrote_need_no_trust(ok, tmp_path):
     path = tmp_path / "m.skops"
     ok("search", "iris:1", *QUICK, "--base", "random-forest", "--param", "n_estimators=2", "--save", path)
-    assert "add --trust sklearn.tree._tree.Tree" in error_of("predict", path, "iris")
-    assert len(read(ok("predict", path, "iris", "--trust", "sklearn.tree._tree.Tree"))) == 150
+    assert len(read(ok("predict", path, "iris"))) == 150
 
 
 @pytest.mark.parametrize("base", ["lightgbm", "xgboost"])

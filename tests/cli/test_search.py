@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -261,7 +261,7 @@ def test_the_saved_model_comes_with_its_command(ok, tmp_path):
     assert f"use it with: csf predict {tmp_path / 'm.skops'} DATA\n" in text
     options = ["--base", "random-forest", "--param", "n_estimators=2"]
     text = ok("search", "iris:1", *GRID, *options, "--save", tmp_path / "m.skops")
-    assert "DATA --trust sklearn.tree._tree.Tree\n" in text
+    assert f"use it with: csf predict {tmp_path / 'm.skops'} DATA\n" in text
 
 
 @pytest.mark.parametrize("metric", ["f1", "gmean"])
@@ -326,7 +326,7 @@ def test_a_report_without_a_held_out_part_says_so(ok, tmp_path):
 
 def test_without_options_it_is_the_plain_call(ok, tmp_path):
     text = ok("search", "iris:1", "--json", tmp_path / "r.json", "--save", tmp_path / "m.skops")
-    assert "up to 6 trials of each of 7 settings by the strategy ladder, 15 folds" in text
+    assert "up to 6 trials of each of 11 settings by the strategy ladder, 15 folds" in text
     assert "30 more trials, none with a larger tuned value" in text
     assert "\ndifference to the exact pooled threshold: " in text
     search, _ = load_model(tmp_path / "m.skops")
@@ -454,7 +454,7 @@ def test_an_interrupted_rival_is_the_last_one(run, monkeypatch, tmp_path):
         ((1.0, 1.0), 0.1, 0.2, "Equal costs are kept; on the training rows 2 other ratios of costs were tried."),
         ((1.5, 0.5), 0.1, 0.2, "costs 3 : 1, and they helped"),
         ((0.5, 1.5), -0.2, -0.1, "costs 1 : 3, and they did not help"),
-        ((1.5, 0.5), -0.2, 0.1, "whether they help, these rows cannot tell"),
+        ((1.5, 0.5), -0.2, 0.1, "whether they help, the held-out rows are too few to show"),
     ],
 )
 def test_whether_costs_helped_is_said_in_words(costs, low, high, words):
@@ -511,6 +511,10 @@ def test_what_a_search_promises_the_threshold_beside_it_promises(ok, tmp_path, m
     assert own.holds
     assert rival.holds
     assert "difference to the exact pooled threshold: " in text
+    assert str(own) in text
+    assert "out-of-fold precision" not in text
+    promises = {name: cells[2] for name, cells in methods_of(text).items()}
+    assert promises == {"csf, ladder": "yes", **dict.fromkeys(_RIVALS, "no"), POOLED: "yes"}
 
     def failed(self, *args, **kwargs):
         fit(self, *args, **kwargs)
@@ -521,15 +525,18 @@ def test_what_a_search_promises_the_threshold_beside_it_promises(ok, tmp_path, m
     monkeypatch.setattr(CostSearch, "fit", failed)
     text = ok("search", "digits:3", "--trials", 1, "--cv", 3, "--param", "C=0.01", *options)
     assert "exact pooled threshold: left out, no threshold could be shown to satisfy precision >= 0.7" in text
-    assert "difference to" not in text
+    assert "difference to the" not in text
 
 
 def test_a_constraint_with_confidence(ok, tmp_path):
     options = ["--metric", "recall", "--constraint", "precision >= 0.7", "--confidence", 0.8]
-    ok("search", "digits:3", *QUICK, *options, "--save", tmp_path / "m.skops")
+    ok("search", "digits:3", *QUICK, *options, "--save", tmp_path / "m.skops", "--json", tmp_path / "all.json")
     search, _ = load_model(tmp_path / "m.skops")
     assert search.confidence == 0.8
     assert search.guarantee_.holds
+    told = json.loads((tmp_path / "all.json").read_text())
+    assert told["winner"]["guarantee"] == asdict(search.guarantee_)
+    assert {each["method"]: each["promised"] for each in told["held_out"]}["base as it is"] is False
 
 
 def test_rules_of_features_without_names_are_those_of_their_numbers(ok, tmp_path):
@@ -543,3 +550,34 @@ def test_rules_of_features_without_names_are_those_of_their_numbers(ok, tmp_path
 def test_what_has_no_rule_is_said_before_the_search(error_of, tmp_path):
     message = "--rule needs a linear base, linear-svc or logistic or sgd; random-forest has none, use --save"
     assert error_of("search", "iris:1", "--base", "random-forest", "--rule", tmp_path / "rule.json") == message
+
+
+def test_checks_are_printed_with_codes_that_can_be_muted(ok, error_of, tmp_path):
+    options = ["iris:1", *QUICK, "--test-size", 0]
+    text = ok("search", *options, "--json", tmp_path / "r.json")
+    assert "\nCSF010 no held-out data: Judge the winner on samples that fit has not seen" in text
+    assert max(len(line) for line in text.splitlines() if str(tmp_path) not in line) <= 100
+    told = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["checks"]
+    assert [each["code"] for each in told] == re.findall(r"^(CSF\d+) ", text, re.M)
+    muted = ok("search", *options, "--mute", "CSF010", "--report", tmp_path / "r.html")
+    assert "CSF010" not in muted
+    assert "Left out here: CSF010." in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "invalid choice: 'CSF01'" in error_of("search", *options, "--mute", "CSF01")
+
+
+def test_the_search_alone_where_no_rivals_are_wanted(ok, monkeypatch, tmp_path):
+    monkeypatch.setattr("csf.cli.search._judged_rival", None)
+    text = ok("search", "iris:1", *QUICK, "--no-rivals", "--time-limit", 1000, "--save", tmp_path / "m.skops")
+    assert "\ncsf: f1 " in text
+    assert not any(name in text for name in _RIVALS)
+    assert load_model(tmp_path / "m.skops")[0].time_limit > 950
+
+
+def test_the_winner_is_shown_with_the_threshold_in_use(ok, tmp_path):
+    text = ok("search", "digits:8", "--param", "C=0.01", "--cv", 3, "--no-rivals", "--save", tmp_path / "m.skops")
+    search = load_model(tmp_path / "m.skops")[0]
+    row = next(line for line in text.splitlines() if line.startswith("| *"))
+    assert search.best_threshold_ != search.trials_[search.best_index_].threshold
+    assert f" {search.best_threshold_:.4g} |" in row
+    assert f" {search.best_score_:.4f} |" in row
+    assert f"at least {search.best_threshold_:.4g}\n" in text

@@ -217,7 +217,7 @@ def test_scores_that_stay_where_they_are_give_the_same_trials(data, threshold):
         [
             "the folds hold 1500 rows, too many for their scores to be collected",
             "threshold='stable' chooses as 'tune' does, and there are no corrected scores and no margin of the bound, "
-            "as nothing is drawn again. Of so many rows luck decides little; to say that you mean it, give "
+            "as nothing is drawn again. Of so many rows chance decides little; to say that you mean it, give "
             "threshold='tune'",
         ]
     ] * (threshold == "stable")

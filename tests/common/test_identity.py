@@ -263,7 +263,9 @@ def odd(n):
     ids=["generator", "lock", "in"],
 )
 def test_what_has_no_content_is_refused(part):
-    with pytest.raises(TypeError, match=r"cannot be told from others of its kind.* a __getstate__ that leaves it out"):
+    with pytest.raises(
+        TypeError, match=r"cannot be distinguished from others of its kind.* a __getstate__ that leaves it out"
+    ):
         fingerprint(part)
 
 

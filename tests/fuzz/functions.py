@@ -50,6 +50,13 @@ def in_range(value, metric, pos, what):
     sane((np.asarray(value) >= lo - slack) & (np.asarray(value) <= hi + slack), f"{what}={value} not in [{lo}, {hi}]")
 
 
+def call_tuned(*, y_true, y_score, sample_weight, metric, constraint):
+    name, value, larger = thresholding.lightgbm_metric(metric, constraint)(y_true, y_score, sample_weight)
+    sane(larger is True and name.startswith("tuned_"), f"{name}, {larger}")
+    pos = thresholding.threshold_curve(y_true, y_score, sample_weight=sample_weight, pos_label=1).pos
+    in_range(value, get_metric(metric), pos, "value")
+
+
 def call_threshold_curve(*, y_true, y_score, sample_weight, pos_label, metric, constraint):
     curve = thresholding.threshold_curve(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
     metric = get_metric(metric)
@@ -271,7 +278,8 @@ def call_estimate_prevalence(**params):
 
 
 def prevalence_arguments(rng):
-    return {"y_score": rng.random(30), "pos": 0.3, "tol": 1e-6, "max_iter": 100}
+    known = np.arange(40) % 2, rng.random(40)
+    return {"y_score": rng.random(30), "pos": 0.3, "known": known, "confidence": 0.8, "tol": 1e-6, "max_iter": 100}
 
 
 def gain_arguments(rng):
@@ -486,6 +494,11 @@ FUNCTIONS = [
         thresholding.threshold_curve,
         lambda rng: truth(rng, y_pred=..., metric="f1", constraint=None),
         call_threshold_curve,
+    ),
+    function(
+        thresholding.lightgbm_metric,
+        lambda rng: truth(rng, y_pred=..., pos_label=..., metric="f1", constraint=None),
+        call_tuned,
     ),
     function(thresholding.bisection, lambda rng: proba(rng, metric="f1", tol=1e-9), call_bisection),
     function(thresholding.frank_wolfe, lambda rng: proba(rng, metric="gmean", tol=1e-6, max_iter=20), call_frank_wolfe),

@@ -22,6 +22,7 @@ from csf.metrics import (
     WeightedAccuracy,
     get_metric,
 )
+from csf.metrics.aim import aim
 from csf.metrics.base import LEVEL_MARGIN
 
 LINEAR = [
@@ -182,3 +183,18 @@ def test_parameters_out_of_range_are_refused(metric, name, message, value):
     error = TypeError if "a number" in message else ValueError
     with pytest.raises(error, match=f"{name} {message}"):
         metric(**{name: value})
+
+
+@pytest.mark.parametrize("pos", [1e-6, 0.1, 0.5, 0.9])
+def test_answers_that_are_as_good_as_no_errors(pos):
+    found = {name: make().trivial_answer(pos=pos) for name, make in METRICS.items()}
+    assert {name: answer for name, answer in found.items() if answer} == {
+        "recall": "positive",
+        "specificity": "negative",
+    }
+
+
+def test_a_constraint_may_rule_the_trivial_answer_out():
+    kept = {"precision >= 0.5": None, "precision >= 0.1": "positive", "fnr <= 0.2": "positive", "fpr <= 0.1": None}
+    for constraint, answer in kept.items():
+        assert aim("recall", constraint).trivial_answer(pos=0.2) == answer

@@ -48,7 +48,7 @@ def test_zero_is_what_the_models_predict(data, kind, names):
     assert display.value == pytest.approx(get_metric("jaccard").score(truth, predicted, pos_label=names[1]))
     assert display.fold_values.shape == (3, display.thresholds.size)
     for drawn in (display, display.plot()):
-        assert drawn.ax_.get_xlabel() == "threshold, counted from the cut of each model"
+        assert drawn.ax_.get_xlabel() == "threshold, minus that of each model"
 
 
 def test_fold_values_are_those_of_each_model(data):
@@ -92,7 +92,7 @@ def test_bad_input(data):
     draw = ThresholdCurveDisplay.from_cv_results
     with pytest.raises(ValueError, match=r"holds \['fit_time'.*return_estimator=True, return_indices=True"):
         draw(cross_validate(LogisticRegression(), X, y), X, y)
-    with pytest.raises(ValueError, match="X has 50 samples, cv_results speaks of sample 399"):
+    with pytest.raises(ValueError, match="X has 50 samples, cv_results refers to sample 399"):
         draw(results, X[:50], y[:50])
     with pytest.raises(ValueError, match="multiclass with 3 classes"):
         draw(results, X, np.arange(400) % 3)

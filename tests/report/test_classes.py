@@ -1,5 +1,7 @@
 """The page of several classes that are all alike."""
 
+import re
+
 import numpy as np
 import pytest
 from builders_of_reports import fitted, page_of
@@ -8,9 +10,9 @@ from sklearn.metrics import confusion_matrix, f1_score, precision_score, recall_
 from csf import CostSearch
 from csf.metrics import get_confusion_metric
 from csf.plots import ConeDisplay, ProgressDisplay, ThresholdCurveDisplay
-from csf.report.advice import to_mind_of_classes, to_try_of_classes
-from csf.report.classes import class_data
-from csf.report.held_out import HeldOut, judge_classes
+from csf.report.checks import findings
+from csf.report.held_out import held_out, judge_classes
+from csf.report.search import class_data
 from csf.thresholding import LinearRule
 
 
@@ -19,7 +21,7 @@ def held():
     """A search, and held-out data with weights."""
     search, X, y = fitted("classes")
     weight = np.random.default_rng(0).integers(0, 4, y.size).astype(float)
-    return search, HeldOut(X, y, weight, {"this search": search.predict(X), "rare": np.full_like(y, 2)})
+    return search, held_out(search, X, y, weight, {"rare": np.full_like(y, 2)})
 
 
 def test_the_page_tells_values_matrices_and_what_decides(tmp_path):
@@ -27,8 +29,8 @@ def test_the_page_tells_values_matrices_and_what_decides(tmp_path):
     search.report(tmp_path / "r.html", X, y, rivals={"rare": np.full_like(y, 2)})
     _, words, _ = page_of(tmp_path / "r.html")
     low, high = search.score_interval_
-    assert f"f1_macro {search.corrected_score_:.3f} is to be expected on new data ({low:.3f} to {high:.3f})" in words
-    assert f"On held-out data: {f1_score(y, search.predict(X), average='macro'):.3f}" in words
+    assert re.search(rf"cross-validated.*{search.corrected_score_:.3f}\s+{low:.3f} to {high:.3f}", words, re.S)
+    assert f"{f1_score(y, search.predict(X), average='macro'):.3f}  f1_macro, held-out" in words
     assert "No upper bound is given" in words
     assert "rare" in words
     for count in confusion_matrix(y, search.predict(X)).ravel():
@@ -37,13 +39,13 @@ def test_the_page_tells_values_matrices_and_what_decides(tmp_path):
 
 def test_matrices_and_scores_of_classes_are_those_of_scikit_learn(held):
     search, data = held
-    told = class_data(search, data, {})
+    told = class_data(search, data, ())
     y, predicted, weight = data.y, search.predict(data.X), data.weight
-    counts = [[count for count, _, _ in row] for _, row in told["held"]["rows"]]
+    counts = [[count for count, _, _ in row] for _, row in told["matrix"]["rows"]]
     np.testing.assert_allclose(counts, confusion_matrix(y, predicted, sample_weight=weight))
     options = {"average": None, "sample_weight": weight}
     expected = [score(y, predicted, **options) for score in (recall_score, precision_score, f1_score)]
-    np.testing.assert_allclose([values for *_, values in told["held"]["scores"]], np.transpose(expected))
+    np.testing.assert_allclose([values for *_, values in told["matrix"]["scores"]], np.transpose(expected))
     out = np.array([[count for count, _, _ in row] for _, row in told["out_of_fold"]["rows"]])
     np.testing.assert_allclose(out.sum(axis=1), search.class_count_)
     assert get_confusion_metric("f1_macro").value(out / out.sum()) == pytest.approx(search.best_score_)
@@ -81,20 +83,20 @@ def with_rule(rule, **attributes):
 )
 def test_what_decides_is_told_in_words_and_numbers(rule, words, columns, matrix, tmp_path):
     search = with_rule(rule)
-    told = class_data(search, None, {})
-    assert words in told["decision"]
+    told = class_data(search, None, ())
     assert {len(numbers) for *_, numbers in told["rule"]["rows"]} == {columns}
     assert (told["rule"]["matrix"] is not None) == matrix
     search.report(tmp_path / "r.html")
+    assert words in page_of(tmp_path / "r.html")[1]
     assert ("The matrix G" in page_of(tmp_path / "r.html")[1]) == matrix
 
 
-def test_rare_classes_and_ends_of_parameters_are_named():
+def test_rare_classes_are_named():
     rare = with_rule(LinearRule.argmax(3), class_count_=np.array([300, 24, 25]))
-    (text,) = to_mind_of_classes(rare, [])
-    assert text.startswith("Fewer than 25 samples of “1”: ")
-    assert to_mind_of_classes(with_rule(LinearRule.argmax(3)), []) == []
-    assert len(to_try_of_classes(rare, [])) == 1
+    found, unseen = findings(rare)
+    assert (found.code, unseen.code) == ("CSF001", "CSF010")
+    assert found.text.startswith("Fewer than 25 samples of “1”: ")
+    assert findings(with_rule(LinearRule.argmax(3)), mute=["CSF010"]) == []
 
 
 @pytest.mark.parametrize("display", [ConeDisplay, ProgressDisplay, ThresholdCurveDisplay])

@@ -48,7 +48,7 @@ def test_pages_open_in_silence_ask_for_nothing_and_fit(opened, kind, width):
 
 def test_tables_sort_by_a_click_and_back(opened):
     page = opened("plain")
-    at = page.ask("[...document.querySelectorAll('#trials th')].findIndex(h => h.textContent === 'f1 at its cut')")
+    at = page.ask("[...document.querySelectorAll('#trials th')].findIndex(h => h.textContent === 'f1 at threshold')")
     press = f"document.querySelectorAll('#trials th')[{at}].querySelector('button').click()"
     before = page.ask(CELLS % at)
     page.ask(press)
@@ -62,7 +62,7 @@ def test_tables_sort_by_a_click_and_back(opened):
 
 def test_numbers_that_are_missing_stay_below(opened):
     page = opened("failed")
-    at = page.ask("[...document.querySelectorAll('#trials th')].findIndex(h => h.textContent === 'f1 at its cut')")
+    at = page.ask("[...document.querySelectorAll('#trials th')].findIndex(h => h.textContent === 'f1 at threshold')")
     for _ in range(2):
         page.ask(f"document.querySelectorAll('#trials th')[{at}].querySelector('button').click()")
         assert page.ask(CELLS % at)[-1] == "–"
@@ -74,10 +74,10 @@ def test_all_that_can_be_done_can_be_done_by_keyboard(opened):
     for _ in range(40):
         page.press("Tab", 9)
         reached.append(page.ask("document.activeElement.textContent.trim().slice(0, 30)"))
-    assert {"Dark page", "The winner", "c_fn", "All arguments"} <= set(reached)
-    page.ask("document.querySelectorAll('#trials th button')[1].focus()")
+    assert {"Dark page", "Result", "c_fn", "All arguments"} <= set(reached)
+    page.ask("document.querySelectorAll('#trials th button')[2].focus()")
     page.press("Enter", 13)
-    assert page.ask("document.querySelectorAll('#trials th')[1].getAttribute('aria-sort')") == "descending"
+    assert page.ask("document.querySelectorAll('#trials th')[2].getAttribute('aria-sort')") == "descending"
 
 
 def test_themes_follow_the_reader_and_the_button(opened):
@@ -96,7 +96,8 @@ def test_the_confusion_matrix_is_that_of_the_predictions(opened):
     page = opened("three")
     search, X, y = fitted("three")
     rows = page.ask(
-        "[...document.querySelectorAll('#held-out table')].at(-1).tBodies[0].innerText.split('\\n')"
+        "[...document.querySelectorAll('#held-out table')]"
+        ".find(t => t.caption.textContent.startsWith('Confusion')).tBodies[0].innerText.split('\\n')"
         ".map(line => line.split('\\t').slice(1).map(cell => parseInt(cell)))"
     )
     found = search.predict(X)

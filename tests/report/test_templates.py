@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from csf.report.page import digits, templates
+from csf.report.facts import digits
+from csf.report.page import templates
 
 
 class Reader(HTMLParser):

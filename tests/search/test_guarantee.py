@@ -1,5 +1,6 @@
 """Constraints that hold on new data with a given confidence."""
 
+from dataclasses import replace
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -399,6 +400,8 @@ def test_how_many_positives_would_be_needed():
     assert not few.holds
     assert few.needed > is_pos[:60].sum()
     assert f"about {few.needed} positives" in str(few)
+    unlucky = replace(few, needed=few.n_positives)
+    assert "so many should be enough" in str(unlucky)
     never = Constrained(get_metric("recall"), get_constraint("precision >= 1"))
     none = certify(sweep(is_pos, score), never, 0.95, is_pos[:60], np.zeros(60, bool), score[:60])
     assert none.needed is None

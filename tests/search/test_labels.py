@@ -316,7 +316,7 @@ def test_bases_that_train_one_model_a_label_themselves(wrapped, name, data):
     one = search("micro", wrapped, param_grid={name: [0.1, 1.0]}, n_trials=2).fit(*data)
     other = search("micro", plain, param_grid={own: [0.1, 1.0]}, n_trials=2).fit(*data)
     np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-3)
-    auto = search("micro", wrapped, param_grid="auto", n_trials=1).fit(X, Y)
+    auto = search("micro", wrapped, param_grid="auto", n_trials=1, threshold="tune").fit(X, Y)
     assert auto.n_trials_ == 7
 
 
@@ -444,13 +444,48 @@ def test_searches_that_make_no_sense(options, message, data):
         search("micro").set_params(**options).fit(*data)
 
 
+def test_each_label_may_have_another_share(data):
+    X, Y = data
+    fitted = search("macro", n_trials=2).fit(X, Y)
+    shares = np.array([0.1, 0.3, 0.6, 0.4])
+    moved = fitted.at_prevalence(shares)
+    each = [one.at_prevalence(share) for one, share in zip(fitted.searches_, shares.tolist())]
+    assert moved.best_threshold_.tolist() == [one.best_threshold_ for one in each]
+    assert moved.best_score_ == pytest.approx(np.mean([one.best_score_ for one in each]))
+    assert moved.corrected_score_ == pytest.approx(np.mean([one.corrected_score_ for one in each]))
+    assert moved.upper_bound_ == pytest.approx(np.mean([one.upper_bound_ for one in each]))
+    np.testing.assert_array_equal(moved.predict(X), np.column_stack([one.predict(X) for one in each]))
+    assert fitted.best_threshold_.tolist() == [one.best_threshold_ for one in fitted.searches_]
+    named = fitted.at_prevalence(dict(zip((3, 2, 1, 0), shares[::-1].tolist())))
+    np.testing.assert_array_equal(named.best_threshold_, moved.best_threshold_)
+    with pytest.raises(ValueError, match=r"a share for each of \[0, 1, 2, 3\], got those of \[0, 5\]"):
+        fitted.at_prevalence({0: 0.1, 5: 0.2})
+    with pytest.raises(ValueError, match="pos must be"):
+        fitted.at_prevalence([0.1, 0.2, 1.0, 0.4])
+
+
+def test_each_label_has_a_page_and_a_rule_of_its_own(data, tmp_path):
+    from csf.export import linear_rule
+
+    X, Y = data
+    fitted = search("macro", n_trials=1).fit(X, Y)
+    with pytest.raises(ValueError, match=r"report searches_\[k\]"):
+        fitted.report(tmp_path / "page.html")
+    found = fitted.predict(X)
+    for k, one in enumerate(fitted.searches_):
+        np.testing.assert_array_equal(linear_rule(one).predict(X), found[:, k])
+    fitted.searches_[1].report(tmp_path / "page.html", X, Y[:, 1])
+    assert (tmp_path / "page.html").stat().st_size > 1000
+
+
 @pytest.mark.parametrize("average", AVERAGES)
 def test_what_is_of_one_label_is_refused(average, data, tmp_path):
     from csf.export import fixed_threshold
 
     X, Y = data
     fitted = search(average, n_trials=1).fit(X, Y)
-    with pytest.raises(ValueError, match="several labels a sample"):
+    way_out = "share of samples with each of 4 labels" if average == "macro" else "such as metric='f1_macro'"
+    with pytest.raises(ValueError, match=f"several labels a sample.*{way_out}"):
         fitted.at_prevalence(0.3)
     with pytest.raises(ValueError, match="several labels a sample"):
         fitted.report(tmp_path / "page.html")

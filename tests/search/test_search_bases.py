@@ -134,7 +134,7 @@ def test_class_weights_of_the_base_keep_the_search_of_c_and_the_fast_solver(base
     base = make_pipeline(MaxAbsScaler(), clone(base).set_params(class_weight=own, tol=1e-7))
     search = CostSearch(base, cv=3, pos_label="yes", random_state=0).fit(X, y)
     assert {"C"} == {name.rpartition("__")[2] for name in search.best_params_}
-    assert len(search.studies_) == 7
+    assert len({trial.setting for trial in search.trials_}) > 1
     # The generic trainer leaves no gap; different costs of the same C are different trainings.
     assert all(trial.duality_gap is not None for trial in search.trials_)
     assert len({trial.value for trial in search.studies_[0].trials}) > 1

@@ -27,3 +27,16 @@ def test_callbacks_and_checkpoint_are_checked(name, value):
 def test_the_grid_of_parameters_is_named(grid):
     with pytest.raises((TypeError, ValueError), match=r"param_grid=.* cannot be used: (Parameter|it holds no setting)"):
         CostSearch(LinearSVC(), param_grid=grid).fit([[0.0], [1.0]] * 10, [0, 1] * 10)
+
+
+@pytest.mark.parametrize(("metric", "answer"), [("recall", "positive"), ("specificity", "negative")])
+def test_a_search_that_has_nothing_to_find_says_so(metric, answer):
+    X, y = [[0.0], [1.0], [2.0]] * 10, [0, 0, 1] * 10
+    search = CostSearch(LinearSVC(), metric, param_grid=None, n_trials=2, cv=2)
+    message = f"{metric} is largest where every sample is predicted {answer}.* such as constraint='"
+    with pytest.warns(UserWarning, match=message):
+        search.fit(X, y)
+    fitted = LinearSVC().fit(X, y)
+    with pytest.warns(UserWarning, match=message):
+        CostSearch(fitted, metric, cv="prefit").fit(X, y)
+    search.set_params(constraint=f"{'precision' if metric == 'recall' else 'recall'} >= 0.8").fit(X, y)

@@ -68,6 +68,7 @@ def search(**options):
         ({"strategy": lambda trials, *, metric, pos: "half"}, TypeError, "proposed 'half'; accepted: a level in"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:recall is largest where every sample")
 def test_bad_arguments(options, error, message):
     with pytest.raises(error, match=message):
         search(**options).fit(X, y)

@@ -408,6 +408,10 @@ def test_shares_that_change():
     np.testing.assert_array_equal(fitted.predict_proba(X), search().fit(X, Y).predict_proba(X))
     with pytest.raises(ValueError, match=r"one positive share for each of 3 classes, got 0\.5"):
         fitted.at_prevalence(0.5)
+    named = fitted.at_prevalence(dict(zip(fitted.classes_.tolist()[::-1], [0.6, 0.2, 0.2])))
+    np.testing.assert_array_equal(named.confusion_, moved.confusion_)
+    with pytest.raises(ValueError, match=r"a share for each of \['bird', .*\], got those of \['fish'\]"):
+        fitted.at_prevalence({"fish": 1.0})
 
 
 # ---------------------------------------------------------------- data and arguments of scikit-learn

@@ -49,6 +49,18 @@ def test_the_cut_is_the_mean_of_the_best_cuts_of_draws():
     assert found.threshold != cut
 
 
+def test_one_setting_can_be_the_one_that_others_have_to_beat():
+    """Equal costs of another setting need the margin too where fewer rounds have to gain over the base's own."""
+    is_pos, score = scores()
+    store = ScoreStore(is_pos)
+    for setting, noise in enumerate((0.0, 0.05)):
+        each = score + noise * np.random.default_rng(5).normal(size=300)
+        value, cut = best_cut(each, is_pos, np.ones(300), None)
+        store.add((setting, 0), score=each, threshold=cut, value=value, neutral=True)
+    assert [stable_choice(store, FBeta(), margin=1.0, own=setting).key for setting in (0, 1)] == [(0, 0), (1, 0)]
+    assert stable_choice(store, FBeta(), margin=1.0) == stable_choice(store, FBeta())
+
+
 def test_the_winner_is_best_on_average_not_once():
     """One lucky cut of a bad score does not win."""
     is_pos, good = scores(shift=1.5)

@@ -93,7 +93,7 @@ def test_a_budget_of_one_trial_is_said_to_be_the_reason():
     study = Study("f1", NeutralFirst(Ladder()), pos=0.2, n_trials=1)
     study.tell(study.ask(), profile=ErrorProfile(0.05, 0.05, 0.2))
     assert study.ask() is None
-    assert study.stop_reason == "all 1 trials are done: n_trials leaves room for equal costs only"
+    assert study.stop_reason == "all 1 trials are done: n_trials allows equal costs only"
 
 
 @pytest.mark.parametrize("proposal", ["a level", float("nan")])

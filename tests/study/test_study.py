@@ -190,8 +190,14 @@ TELLINGS = [
     ({"y_true": Y * 0, "y_pred": Y}, "y has one class only"),
     ({"y_true": Y, "y_pred": Y, "sample_weight": Y[1:]}, "one weight for each sample"),
     ({"y_true": Y, "y_pred": Y, "sample_weight": -Y}, "must not be negative"),
-    ({"y_true": Y[:20].tolist() + [1] * 20, "y_pred": Y}, "the told data has a share of positives of 0.625, the study"),
-    ({"profile": ErrorProfile(fn=0.1, fp=0.1, pos=0.26)}, "the told data has a share of positives of 0.26, the study"),
+    (
+        {"y_true": Y[:20].tolist() + [1] * 20, "y_pred": Y},
+        "the given data have a share of positives of 0.625, the study",
+    ),
+    (
+        {"profile": ErrorProfile(fn=0.1, fp=0.1, pos=0.26)},
+        "the given data have a share of positives of 0.26, the study",
+    ),
 ]
 
 

@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf.costs.weights import cost_sample_weight
@@ -66,6 +67,35 @@ def test_two_methods_are_a_trainer(base):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_one_method_is_a_trainer(base, n_classes):
     assert check_trainer(maker_of(OneMethod), base, n_classes=n_classes) is None
+
+
+@pytest.mark.parametrize("base", [GaussianNB(), DecisionTreeClassifier(max_depth=3), LinearSVC()], ids=repr)
+def test_classes_that_are_all_alike_have_a_weight_each(base):
+    assert check_trainer(make_trainers, base, n_classes=4, alike=True) is None
+
+
+class FirstCostsAlone(OneMethod):
+    """Knows the weights of the first two classes, and takes the second one for all others."""
+
+    def fit(self, costs, starts=()):
+        return super().fit((costs[0], *(costs[1],) * (len(costs) - 1)))
+
+
+class OthersScores(GenericTrainer):
+    """Says of all classes what it says of one."""
+
+    def predict(self, training, part, *, tune):
+        answer = super().predict(training, part, tune=tune)
+        return answer._replace(score=answer.score[:, :1])
+
+
+def test_trainers_that_are_wrong_about_classes_are_caught():
+    with pytest.raises(AssertionError, match="_costs_reach_the_objective"):
+        check_trainer(maker_of(FirstCostsAlone), GaussianNB(), n_classes=4, alike=True)
+    with pytest.raises((AssertionError, ValueError), match=r"_costs_reach_the_objective|scores"):
+        check_trainer(maker_of(OthersScores), GaussianNB(), n_classes=3, alike=True)
+    with pytest.raises(ValueError, match="alike=True is for three and more classes, got n_classes=2"):
+        check_trainer(make_trainers, GaussianNB(), alike=True)
 
 
 class ByClassWeight(LogisticRegression):

@@ -425,9 +425,9 @@ class Missing(Metric):
 def test_nan_never_wins():
     curve = threshold_curve([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4])
     assert curve.best(Missing(everywhere=False)).value == 0.5
-    with pytest.raises(ValueError, match="NaN at every allowed cut"):
+    with pytest.raises(ValueError, match="NaN at every allowed threshold"):
         curve.best(Missing(everywhere=True))
-    with pytest.raises(ValueError, match="NaN at every cut"):
+    with pytest.raises(ValueError, match="NaN at every threshold"):
         curve.best("f1", Missing(everywhere=True))
 
 

@@ -39,6 +39,41 @@ def same(rule, other):
     np.testing.assert_array_equal(rule.offsets, other.offsets)
 
 
+# ---------------------------------------------------------------- what to expect on new data
+
+
+@pytest.mark.parametrize("base", [LogisticRegression(), LinearSVC()])
+def test_the_corrected_score_is_of_rules_that_were_tuned_on_other_samples(base):
+    X, y = make_classification(6000, 6, n_informative=4, n_classes=3, weights=[0.7, 0.2], flip_y=0.1, random_state=0)
+    model = PlugInClassifier(base, "f1_macro", random_state=0).fit(X[:500], y[:500])
+    low, high = model.score_interval_
+    assert low < model.corrected_score_ < model.best_score_
+    assert low < model.score(X[500:], y[500:]) < high
+    assert np.isnan(model.threshold_interval_).all()
+    again = PlugInClassifier(base, "f1_macro", random_state=0).fit(X[:500], y[:500])
+    assert again.corrected_score_ == model.corrected_score_
+    assert pickle.loads(pickle.dumps(model)).corrected_score_ == model.corrected_score_
+
+
+def test_a_weight_counts_as_a_repetition_in_the_corrected_score(data):
+    """With a base that is fitted already there are no folds that could differ."""
+    X, y = data
+    base = LogisticRegression().fit(X[:300], y[:300])
+    X, y, twice = X[300:], y[300:], np.random.default_rng(0).integers(0, 3, 300)
+    options = {"metric": "f1_macro", "cv": "prefit", "random_state": 0}
+    weighted = PlugInClassifier(base, **options).fit(X, y, sample_weight=twice)
+    repeated = PlugInClassifier(base, **options).fit(np.repeat(X, twice, axis=0), np.repeat(y, twice))
+    assert weighted.corrected_score_ == pytest.approx(repeated.corrected_score_)
+    assert weighted.score_interval_ == pytest.approx(repeated.score_interval_)
+
+
+def test_a_class_with_too_few_samples_is_named(data):
+    X, y = data
+    y = np.where((np.cumsum(y == 2) > 3) & (y == 2), 0, y)
+    with pytest.raises(ValueError, match="cv=5 needs at least 5 samples of each class, and there are 3 of 'cat'; use"):
+        PlugInClassifier(LogisticRegression(), "f1_macro").fit(X, NAMES[y])
+
+
 # ---------------------------------------------------------------- the rule
 
 
@@ -165,7 +200,7 @@ def test_two_classes_keep_their_threshold(data):
     assert not hasattr(model, "confusion_")
     assert model.corrected_score_ < 1.0
     model.fit(X, y)
-    for name in ("threshold_", "best_threshold_", "curve_", "held_out_", "pos_label_", "positive_score"):
+    for name in ("threshold_", "best_threshold_", "curve_", "pos_label_", "positive_score"):
         assert not hasattr(model, name)
 
 

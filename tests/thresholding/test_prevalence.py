@@ -1,10 +1,14 @@
 """Another share of positives."""
 
+import pickle
+import warnings
+
 import numpy as np
 import pytest
 from builders import paper_search
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import expit, logit
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
@@ -41,6 +45,10 @@ def test_a_search_moves_its_threshold():
     assert rare.best_score_ < search.best_score_
     assert rare.score_at_prevalence_ >= rare.best_score_
     assert rare.score_interval_[0] < rare.corrected_score_ < rare.score_interval_[1]
+    named = search.at_prevalence({0: 98, 1: 2})
+    assert (named.best_threshold_, named.best_score_) == (rare.best_threshold_, rare.best_score_)
+    with pytest.raises(ValueError, match=r"pos must have a share for each of \[0, 1\], got those of \[1\]"):
+        search.at_prevalence({1: 0.02})
     assert (search.predict(X) == search.fit(X, y).predict(X)).all()
     # a test set with that share is judged as it said
     weight = np.where(y == 1, 0.02 / y.mean(), 0.98 / (1 - y.mean()))
@@ -87,3 +95,82 @@ def test_limits_and_weights():
 def test_what_is_no_probability_is_refused(score, message):
     with pytest.raises(ValueError, match=message):
         estimate_prevalence(score, 0.5)
+
+
+def mixture(rng, n_samples, share, distance=2.0):
+    """Which samples are positive, and their probabilities where positives are as many as negatives."""
+    is_pos = rng.random(n_samples) < share
+    return is_pos, expit(distance * (rng.normal(size=n_samples) + distance * is_pos - distance / 2))
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.9])
+@pytest.mark.parametrize("sure", [1.0, 3.0, 0.3])
+def test_intervals_hold_the_share_whatever_the_probabilities_say(share, sure):
+    """Too sure or too unsure: what known samples say of them makes up for it."""
+    held, far = [], []
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        is_pos, own = mixture(rng, 300, 0.5)
+        new = expit(sure * logit(mixture(rng, 400, share)[1]))
+        with warnings.catch_warnings(action="ignore"):
+            found = estimate_prevalence(new, 0.5, known=(is_pos, expit(sure * logit(own))))
+        held.append(found.interval[0] <= share <= found.interval[1])
+        far.append(found - share)
+    assert np.mean(held) > 0.9 - 2.5 * np.sqrt(0.09 / 150)
+    assert abs(np.mean(far)) < 0.01
+
+
+def test_intervals_are_wider_where_less_is_known():
+    rng = np.random.default_rng(0)
+    new = mixture(rng, 1000, 0.3)[1]
+    many, few = (mixture(rng, n, 0.5) for n in (20_000, 100))
+    alone, *others = (estimate_prevalence(new, 0.5, known=known) for known in (None, many, few))
+    widths = [high - low for low, high in (each.interval for each in (alone, *others))]
+    assert widths[1] == pytest.approx(widths[0], rel=0.1)
+    assert widths[2] > 1.5 * widths[1]
+    assert all(each.interval[0] < each < each.interval[1] for each in (alone, *others))
+    wide = estimate_prevalence(new, 0.5, known=few, confidence=0.99)
+    assert (wide, wide.confidence) == (others[1], 0.99)
+    assert wide.interval[0] < others[1].interval[0] < others[1].interval[1] < wide.interval[1]
+
+
+def test_probabilities_that_are_not_calibrated_are_named():
+    rng = np.random.default_rng(0)
+    is_pos, own = mixture(rng, 2000, 0.5)
+    assert estimate_prevalence(own, 0.5, known=(is_pos, own)) == pytest.approx(is_pos.mean(), abs=1e-9)
+    for wrong in (expit(2.0 * logit(own)), own / (own + 3.0 * (1.0 - own))):
+        with pytest.warns(UserWarning, match="are not calibrated: .*CalibratedClassifierCV"):
+            found = estimate_prevalence(wrong, 0.5, known=(is_pos, wrong))
+        assert found == pytest.approx(is_pos.mean(), abs=1e-9)
+
+
+def test_scores_that_tell_nothing_leave_every_share_open():
+    rng = np.random.default_rng(1)
+    is_pos, noise = rng.random(200) < 0.5, rng.uniform(0.49, 0.51, 200)
+    assert estimate_prevalence(noise, 0.5, known=(is_pos, noise)).interval == (0.0, 1.0)
+    flat = np.full(50, 0.5)
+    assert estimate_prevalence(flat, 0.5, known=(np.arange(50) < 25, flat)).interval == (0.0, 1.0)
+    assert estimate_prevalence(flat, 0.5).interval == (0.0, 1.0)
+
+
+def test_a_share_is_a_number_that_can_be_kept():
+    share = estimate_prevalence([0.2, 0.4, 0.9], 0.3)
+    again = pickle.loads(pickle.dumps(share))
+    assert (again, again.interval, again.confidence) == (share, share.interval, 0.9)
+    assert isinstance(share, float)
+    assert type(share + 0.1) is float
+
+
+@pytest.mark.parametrize(
+    ("known", "message"),
+    [
+        (([0, 1, 0, 1], [0.1, 0.2]), "a label, 0 or 1, for each of 2"),
+        (([0, 2, 0, 1], [0.1, 0.2, 0.3, 0.4]), "write y == positive"),
+        (([0, 1, 0, 0], [0.1, 0.2, 0.3, 0.4]), "two samples of each class at least, got 1 positives of 4"),
+        (([0, 1, 0, 1], [0.1, 0.2, 0.3, 1.4]), "probabilities of known"),
+        ([0.5], "a pair of labels and probabilities, got list"),
+    ],
+)
+def test_what_is_known_is_checked(known, message):
+    with pytest.raises(ValueError, match=message):
+        estimate_prevalence([0.3, 0.4], 0.3, known=known)

@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"[+-]?[$€£]? ?[+-]?(\d[\d,.' ]*|\.\d+)(e[+-]?\d+)? ?[%$
 
 
 def warn_of_columns(frame: Any, categorical: Sequence[str]) -> None:
-    """Warn of dates and numbers that are texts, of names and keys, and of columns that say nothing."""
+    """Warn of dates and numbers that are texts, of names and keys, and of columns without information."""
     for name in categorical:
         said = _suspicion(frame[name].dropna().astype(str), frame.shape[0])
         if said:
@@ -29,7 +29,7 @@ def warn_of_columns(frame: Any, categorical: Sequence[str]) -> None:
     same = [name for name in frame.columns if frame[name].nunique(dropna=False) <= 1] if frame.shape[0] > 1 else []
     if same:
         tell = "holds" if len(same) == 1 else "hold"
-        warn(f"{listed(same)} {tell} the same in every row, which says nothing; leave it out with --drop")
+        warn(f"{listed(same)} {tell} the same in every row, which carries no information; leave it out with --drop")
 
 
 def _suspicion(texts, n_rows):
@@ -46,7 +46,7 @@ def _suspicion(texts, n_rows):
     if len(known) > _MANY and len(numbers) >= 0.5 * len(known):
         odd = next(text for text in known if not is_numeral(text))
         return (
-            f"looks like numbers, but {odd!r} is none, and each of the {len(known)} texts becomes a category; mend "
+            f"looks like numbers, but {odd!r} is none, and each of the {len(known)} texts becomes a category; correct "
             "such entries (missing ones are empty or ?, points are decimal), or leave it out with"
         )
     if len(known) > max(_MANY, n_rows / 2):

@@ -16,7 +16,7 @@ _COMPRESSED = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
 def format_suffix(path: str) -> str:
-    """Suffix that tells the format, without the one of the compression.
+    """Suffix of the format, without the one of the compression.
 
     Parameters
     ----------

@@ -91,6 +91,6 @@ def _reader(source):
     if svmlight.is_svmlight(source, suffix):
         return svmlight
     raise CliError(
-        f"cannot tell the format of {source}; accepted: {', '.join(table.SUFFIXES)}, and LIBSVM files "
+        f"cannot recognise the format of {source}; accepted: {', '.join(table.SUFFIXES)}, and LIBSVM files "
         "(label index:value ...)"
     )

@@ -46,7 +46,7 @@ class PrecisionAtK(Labelled):
 
     Notes
     -----
-    The worst selection is found by selection and one sort of the samples near the cut. Where the samples of the
+    The worst selection is found by selection and one sort of the samples near the threshold. Where the samples of the
     two classes stand for different shares of the data, selections are those of the nearest share.
 
     References

@@ -65,7 +65,8 @@ def test_numbers_among_texts_are_pointed_out(texts, odd):
 @pytest.mark.parametrize("column", [[1.0] * 5, ["a"] * 5, [None] * 5, [True] * 5])
 def test_columns_that_say_nothing_are_pointed_out(column):
     (said,) = said_of(column, categorical=isinstance(column[0], str))
-    assert said == "the column 'day' holds the same in every row, which says nothing; leave it out with --drop"
+    reason = "holds the same in every row, which carries no information"
+    assert said == f"the column 'day' {reason}; leave it out with --drop"
 
 
 @pytest.mark.parametrize(

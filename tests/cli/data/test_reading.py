@@ -28,7 +28,7 @@ def test_a_folder_is_no_data(tmp_path):
 def test_an_unknown_format(tmp_path, content):
     path = tmp_path / "data.xyz"
     path.write_bytes(content)
-    with pytest.raises(CliError, match=r"cannot tell the format of .*data\.xyz; accepted: \.csv, \.tsv, \.parquet"):
+    with pytest.raises(CliError, match=r"cannot recognise the format of .*data\.xyz; accepted: \.csv, \.tsv"):
         read_dataset(str(path), ReadOptions())
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from csf.metrics import get_confusion_metric
-from csf.search.class_store import ClassStore
 from csf.study.classes import ClassTrial
+from csf.thresholding.class_store import ClassStore
 
 RNG = np.random.default_rng(0)
 TRUTH = np.repeat([0, 1, 2], [30, 20, 10])

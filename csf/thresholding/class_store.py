@@ -6,7 +6,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from csf.thresholding._calibration import fit_class_calibrator
 from csf.thresholding.class_rule import without_weights
 
 if TYPE_CHECKING:
-    from csf.study.classes import ClassTrial
     from csf.thresholding._calibration import ClassCalibrator
 
 __all__ = ["ClassRow", "ClassStore"]
@@ -33,7 +32,7 @@ _MIX = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB], dt
 
 @dataclass(frozen=True, eq=False)
 class ClassRow:
-    """What one trial says about the held-out entries.
+    """What one trial predicts for the held-out entries.
 
     Parameters
     ----------
@@ -102,9 +101,9 @@ class ClassStore(EntryStore[ClassRow]):
         self.odds, self._weight_there = np.ones(n_classes), weight
 
     def hear(
-        self, key: TrialKey, trial: ClassTrial, score: Array | None, decided: IntArray, judged: IntArray | None = None
+        self, key: TrialKey, trial: Any, score: Array | None, decided: IntArray, judged: IntArray | None = None
     ) -> None:
-        """Keep what a complete trial says."""
+        """Keep what a complete trial predicts."""
         assert trial.score is not None, "a complete trial has a score"
         small = np.min_scalar_type(self.n_classes - 1)
         self.put(
@@ -168,7 +167,7 @@ class ClassStore(EntryStore[ClassRow]):
 
     @cached_property
     def drawn(self) -> tuple[Units, IntArray]:
-        """What is drawn, samples of which all trials say the same as one, and the entries of these."""
+        """What is drawn, samples for which all trials predict the same as one, and the entries of these."""
         said = [self.content(row.score) if row.score is not None else row.decided.astype(np.uint64) for row in self]
         return grouped(self, [_mixed(said)])
 

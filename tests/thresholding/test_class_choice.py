@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from csf.metrics import get_confusion_metric
-from csf.search.class_choice import Candidate, ClassQuestion, choose_class
-from csf.search.class_store import ClassStore
 from csf.study.classes import ClassTrial
+from csf.thresholding.class_choice import Candidate, ClassQuestion, choose_class
+from csf.thresholding.class_store import ClassStore
 from csf.thresholding.linear_rule import confusion_of, cross_fitted
 
 N = 300

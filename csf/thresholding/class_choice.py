@@ -18,7 +18,7 @@ from csf.thresholding.linear_rule import confusion_of, tune_rule
 if TYPE_CHECKING:
     from csf._common.typing import Array, IntArray
     from csf.metrics.confusion import ConfusionMetric
-    from csf.search.class_store import ClassStore
+    from csf.thresholding.class_store import ClassStore
 
 __all__ = ["Candidate", "ClassQuestion", "choose_class"]
 
@@ -44,10 +44,14 @@ class _Choice:
 
     store: ClassStore
     metric: ConfusionMetric
+    # What is taken whatever it is worth.
+    only: Candidate | None = None
 
     @cached_property
     def candidates(self) -> list[Candidate]:
         """Own decisions first, and smaller powers of the shares first: of equals the first one wins."""
+        if self.only is not None:
+            return [self.only]
         own = [Candidate(row.key, False) for row in self.store]
         return own + [Candidate(row.key, True) for row in self.store if row.judged is not None]
 
@@ -168,10 +172,12 @@ class ClassQuestion:
     metric: ConfusionMetric
     winner: Candidate
     random_state: int
+    # Whether the winner was chosen among the candidates of the store.
+    chosen: bool = True
 
     def answer(self, store: ClassStore) -> Assessment:
         """The assessment."""
-        choice = _Choice(store, self.metric)
+        choice = _Choice(store, self.metric, None if self.chosen else self.winner)
         shares = np.bincount(store.truth, store.weight, store.n_classes) / np.sum(
             store.truth.size if store.weight is None else store.weight
         )

@@ -1,0 +1,45 @@
+"""The table of costs beside scikit-learn has its lines; nothing is said about the times."""
+
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from tests.benchmarks import plain_price
+
+X, Y = make_classification(120, 3, n_informative=2, n_redundant=0, random_state=0)
+
+
+def test_the_table(monkeypatch, capsys):
+    monkeypatch.setattr(plain_price, "load", lambda name: (X[:80], X[80:], Y[:80], Y[80:]))
+    monkeypatch.setattr(plain_price, "bases", lambda: {"logistic": LogisticRegression()})
+    monkeypatch.setattr(plain_price, "promised", lambda name, base: {"bank": 1e9, "news20": 0.0}[name])
+    monkeypatch.setattr(plain_price, "MULTIPLES", [1.0])
+    plain_price.main(["--sets", "bank", "news20", "--runs", "1"])
+    lines = capsys.readouterr().out.strip().splitlines()
+    assert lines[2].startswith("| bank, 80 × 3 | logistic | ")
+    assert lines[3].split(" | ")[4] == "-"
+    assert lines[-2].startswith("news20, 80 × 3, logistic: ")
+    assert lines[-1] == "1 of 2 lines cost at most what is promised"
+
+
+def test_runs_in_turns():
+    calls = []
+
+    class Told(DecisionTreeClassifier):
+        def fit(self, X, y):
+            calls.append(self.max_depth)
+            return super().fit(X, y)
+
+    models = {"fit": Told(max_depth=1), "grid": Told(max_depth=2), "csf": Told(max_depth=3)}
+    seconds, f1 = plain_price.measure(models, X[:80], X[80:], Y[:80], Y[80:], n_runs=2)
+    assert calls == [1, 2, 3, 1, 3]
+    assert [len(values) for values in seconds.values()] == [2, 1, 2]
+    assert all(50 < value <= 100 for value in f1.values())
+
+
+@pytest.mark.parametrize(("name", "base", "most"), [("bank", "logistic", 0.6), ("news20", "LinearSVC", 3.0)])
+def test_what_is_promised(name, base, most):
+    assert plain_price.promised(name, base) == most
+    assert plain_price.promised(name, "LightGBM") == 2.0
+    assert "grid" not in plain_price.methods(DecisionTreeClassifier(), name)
