@@ -11,13 +11,14 @@ from scipy.special import expit, logit
 
 if TYPE_CHECKING:
     from csf._common.typing import Array, BoolArray
+    from csf.resampling.store import ScoreRow
 
 __all__ = ["BEST", "Chooser", "gains_of_luck", "mean_share", "steadiest"]
 
 _EPS = np.finfo(float).eps
 
 
-def steadiest(values: Array, neutral: Sequence[bool] | BoolArray, margin: float) -> int:
+def steadiest(values: Array, neutral: BoolArray, margin: float) -> int:
     """Row that is best on average over draws, unless it is not by a margin better than one of equal costs."""
     means = np.nanmean(values, axis=1)
     best = int(np.argmax(means))
@@ -50,10 +51,18 @@ class Chooser:
         As for `csf.search.stable_choice.stable_choice`; ``None`` takes the best trial at its best threshold.
     min_gain : float, default=None
         As for `csf.search.gain_rule.GainRule`; ``None`` asks for no gain.
+    own : int, default=None
+        Setting whose equal costs the margin is over; ``None`` for any.
     """
 
     margin: float | None = None
     min_gain: float | None = None
+    own: int | None = None
+
+    def defaults(self, rows: Sequence[ScoreRow]) -> BoolArray:
+        """Which rows stay unless others are better by enough."""
+        own = self.own if self.min_gain is None else None
+        return np.array([row.neutral and own in (None, row.key[0]) for row in rows], dtype=bool)
 
     def kept(self, own: Array, violation: Array, values: Array, neutral: Array) -> int | None:
         """Row that the demanded gain decides for, ``None`` where it leaves the choice open."""

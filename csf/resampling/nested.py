@@ -76,7 +76,7 @@ def _steady(
     kept = chooser.kept(own.value[among, part], own.violation[among, part], values, neutral[among])
     if chooser.margin is None or metric.constraint is not None:
         return _best(own, among if kept is None else among[[kept]], part)
-    place = steadiest(values, neutral[among].tolist(), chooser.margin) if kept is None else kept
+    place = steadiest(values, neutral[among], chooser.margin) if kept is None else kept
     at, error = int(among[place]), float(np.nanstd(values[place]))
     return at, _averaged(units, rows[at], metric, counts, drawn.cuts[place, told], int(own.cuts[at, part]), error)
 

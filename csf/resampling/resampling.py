@@ -236,9 +236,9 @@ class Resampling:
     @cached_property
     def _judged_parts(self) -> Array:
         """Weights of found and of all positives and negatives in each left-out part, (n_partitions, n_parts, 4)."""
-        neutral = np.array([row.neutral for row in self.rows])
+        defaults = self.chooser.defaults(self.rows)
         places, cuts = choose_on_parts(
-            self.units, self.coded, self.metric, self.chooser, neutral, self.partitions, self.random_state
+            self.units, self.coded, self.metric, self.chooser, defaults, self.partitions, self.random_state
         )
         sums = np.zeros((places.size, 4))
         for row in np.unique(places[places >= 0]):

@@ -203,7 +203,7 @@ def conclude(
         bound_margin=bound.margin,
         gain=won.gain,
         counted=counted,
-        chooser=Chooser(margin, config.min_gain),
+        chooser=Chooser(margin, config.min_gain, own),
     )
 
 

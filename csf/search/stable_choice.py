@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from csf.resampling import Resampling, ScoreRow, ScoreStore
+from csf.resampling import Chooser, Resampling, ScoreRow, ScoreStore
 from csf.resampling.choices import mean_share, steadiest
 from csf.thresholding import sweep_several
 
@@ -101,7 +101,7 @@ def stable_choice(
     if not told.any():
         return None
     values = sampled.retuned.value[:, told]
-    kept = [row.neutral and own in (None, row.key[0]) for row in sampled.rows]
+    kept = Chooser(margin, own=own).defaults(sampled.rows)
     at = steadiest(values, kept, margin) if among is None else sampled.keys.index(among)
     key = sampled.keys[at]
     return _cut(store, store[key], metric, sampled.thresholds(key), float(np.nanstd(values[at])))

@@ -52,6 +52,24 @@ def test_a_margin_keeps_equal_costs():
     assert steadiest(np.array([[0.4, 0.5], [0.5, 0.7]]), [True, False], 1.0) == 1
 
 
+def test_a_margin_over_one_setting_is_that_on_parts_too():
+    """Fewer rounds of boosters, all at equal costs, have to gain over the base's own."""
+    rng, store = np.random.default_rng(0), ScoreStore(IS_POS)
+    for setting, distance in enumerate([1.0, 1.6]):
+        score = rng.normal(size=IS_POS.size) + distance * IS_POS
+        best = sweep(IS_POS, score).best("f1")
+        store.add((setting, 0), score=score, threshold=best.threshold, value=best.value, neutral=True)
+    alone = ScoreStore(IS_POS)
+    alone.put(store[0, 0])
+    metric, own = get_metric("f1"), Chooser(50.0, own=0)
+    assert stable_choice(store, metric, margin=50.0, own=0).key == (0, 0)
+    assert stable_choice(store, metric, margin=50.0).key == (1, 0)
+    kept, free = (Resampling(store, metric, chooser=chooser).corrected_score for chooser in (own, Chooser(50.0)))
+    assert kept == Resampling(alone, metric, chooser=own).corrected_score < free
+    # A demanded gain is one over equal costs of any setting.
+    assert Chooser(50.0, 1.5, own=0).defaults(list(store)).all()
+
+
 def test_a_gain_that_luck_would_give_keeps_equal_costs():
     assert chosen(store_of([1.5] * 6), Chooser(None, 3.0))[0] == [0]
     assert chosen(store_of([0.2, 3.0]), Chooser(None, 1.5))[0] == [1]
