@@ -89,10 +89,10 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         What the classifier must satisfy, e.g. ``"precision >= 0.8, fpr <= 0.01"``: on the held-out predictions, and so
         on new data about every second time.
     confidence : float, default=None
-        Probability with which nothing is signed that violates the constraint on new data. A ``calibration`` share of
-        the samples is then never trained on, and decides which thresholds pass, see `csf.search.guarantee`: for one
-        search. Who tries seeds until one passes has no such promise, and where no threshold reaches the level all that
-        pass are false.
+        With at least this probability no threshold is certified that violates the constraint on new data. A
+        ``calibration`` share of the samples is then never trained on, and decides which thresholds pass, see
+        `csf.search.guarantee`: for one search. Who tries seeds until one passes has no such promise, and where no
+        threshold reaches the level all that pass are false.
     calibration : float, default=0.3
         That share, stratified.
     threshold : {"stable", "tune", None}, default="stable"

@@ -1,9 +1,9 @@
 """Thresholds whose constraint holds on new data with a given confidence.
 
-With probability ``confidence`` over the samples, no threshold is signed that violates the constraint. What is signed is
-either true or not: the level says how often a false one is signed among all samples that might have come, not how many
-of those that were signed are false. Where no threshold reaches the level, all that are signed are false, in
-``1 - confidence`` of the cases at most; and who tries seeds, metrics or bases until one passes signs a false one more
+With probability ``confidence`` over the samples, no threshold is certified that violates the constraint. A certificate
+is true or not: the level limits how often a false one is given among all samples that might have come, not how many of
+those that were given are false. Where no threshold reaches the level, all that are given are false, in
+``1 - confidence`` of the cases at most; and who tries seeds, metrics or bases until one passes gets a false one more
 often than was promised (where none is true, in 18 % of the cases for 10 seeds and in 3 % for one; see
 ``python -m tests.benchmarks certificates``).
 
