@@ -23,7 +23,7 @@ from csf.metrics import ConfusionMetric, get_constraint, get_metric
 from csf.samples.splits import resolve_splits
 from csf.search import CostSearch
 from csf.search.config import SearchConfig
-from csf.search.defaults import AUTO, are_rounds, has_fast_solver, strategy_of
+from csf.search.defaults import AUTO, Pace, pace_of, strategy_of
 from csf.search.problem import ClassProblem, ThresholdProblem, serves_classes
 from csf.study.classes import ClassStudy
 from csf.trainers import seeded
@@ -97,9 +97,7 @@ class Problem:
     def setup(self, train: Part) -> Setup:
         """What all methods share that are trained on a part; the inner splits are made once."""
         seed = self.options.seed
-        state, fast = check_random_state(seed), has_fast_solver(self.base)
-        rounds = are_rounds(self._settings(train.y), self.config.param_grid, fast=fast)
-        cv = self.kind.cv(self.config, train.y, fast=fast, rounds=rounds, random_state=state)
+        cv = self.kind.cv(self.config, train.y, self._pace(train.y), random_state=check_random_state(seed))
         splits = resolve_splits(cv, train.X, train.y, random_state=seed)
         confidence = vars(self.options).get("confidence")
         return Setup(
@@ -129,9 +127,10 @@ class Problem:
     def _most_trials(self, strategy):
         if self.several:
             return self.study(strategy).most_trials
-        fast = has_fast_solver(self.base)
-        rounds = are_rounds(self._settings(self.data.y), self.config.param_grid, fast=fast)
-        return strategy_of(strategy, fast=fast, rounds=rounds).most_trials(self.options.trials)
+        return strategy_of(strategy, self._pace(self.data.y)).most_trials(self.options.trials)
+
+    def _pace(self, y) -> Pace:
+        return pace_of(self.base, self.config.engine, self.config.param_grid, self._settings(y))
 
     def _settings(self, y):
         return self.kind.settings(self.config, self.base, y.shape[0])

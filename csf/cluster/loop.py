@@ -11,7 +11,7 @@ from csf.cluster.engine import Engine, FoldTotals
 from csf.cluster.training import EngineTrainer
 from csf.search.config import SearchConfig
 from csf.search.deadline import Deadline
-from csf.search.defaults import margin_of
+from csf.search.defaults import FAST, SLOW, Pace, margin_of
 from csf.search.loop import SearchLoop
 from csf.search.outcome import SearchOutcome, conclude
 from csf.search.plan import open_checkpoint
@@ -77,7 +77,7 @@ class EngineSearch:
         deadline = None if config.time_limit is None else Deadline(config.time_limit)
         self.totals = self.engine.totals()
         self.totals.check()
-        self.studies = make_studies(config, len(self.bases), pos=self.totals.pos, fast=self.fast)
+        self.studies = make_studies(config, len(self.bases), pos=self.totals.pos, pace=self._pace)
         options = {"tune": config.tunes, "normalize": config.normalize}
         self.trainer = EngineTrainer(self.engine, self.bases, self.studies[0].metric, self.totals, **options)
         self._warn_of_counts()
@@ -90,7 +90,7 @@ class EngineSearch:
             verbose=config.verbose,
             deadline=deadline,
         )
-        stopped, margin = loop.run(), margin_of(config.threshold, fast=self.fast)
+        stopped, margin = loop.run(), margin_of(config.threshold, self._pace)
         return conclude(
             config,
             self.studies,
@@ -101,6 +101,10 @@ class EngineSearch:
             stopped=stopped,
             counted=self.trainer.counted,
         )
+
+    @property
+    def _pace(self) -> Pace:
+        return FAST if self.fast else SLOW
 
     def _warn_of_counts(self) -> None:
         """What was asked for and cannot be had of counts."""

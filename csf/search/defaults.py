@@ -20,16 +20,20 @@ from csf.trainers.rounds import rounds_of
 __all__ = [
     "AUTO",
     "BEYOND",
+    "BY_ROUNDS",
     "CLASS_MULTIPLES",
+    "FAST",
     "MULTIPLES",
+    "Pace",
     "ROUNDS",
+    "SLOW",
     "Step",
     "class_splits",
     "cv_of",
-    "are_rounds",
     "has_fast_solver",
     "margin_of",
     "open_cv",
+    "pace_of",
     "settings_of",
     "split_seed",
     "steps_of",
@@ -46,16 +50,27 @@ BEYOND = [4.0**power for power in (4, 5, -4, -5)]
 CLASS_MULTIPLES = [1.0, 16.0, 1 / 16]
 # Shares of a booster's own rounds; those of fewer are read off the trainings of its own.
 ROUNDS = [1.0, 0.5, 0.25]
-# Folds, and their repeats where the rarest class has fewer samples than this.
-_FOLDS, _REPEATS, _FEW = 5, 3, 500
+# Folds, and the rarest class below which they are repeated.
+_FOLDS, _FEW = 5, 500
 # More samples than this are trained on once in each fold, where trainings are not cheap.
 _MANY = 20_000
-# Rungs of the ladder for bases without a fast solver. Costs hardly turn what flexible models learn: there they have to
-# gain a standard deviation over equal ones.
-_RUNGS, _MARGIN = 3, 1.0
-# Where rounds of boosters are searched, costs of these flexible models are left alone. With one repeat less the price
-# stays below twice that of a cross-validated threshold.
-_RUNGS_OF_ROUNDS, _REPEATS_OF_ROUNDS = 1, 2
+
+
+class Pace(NamedTuple):
+    """What a search does by itself with a kind of base."""
+
+    rungs: int  # of the ladder of costs
+    margin: float  # standard deviations that costs have to gain over equal ones
+    repeats: int  # of the folds, where a class has few samples
+    cheap: bool = False  # whether folds are repeated however many samples there are
+    own: int | None = None  # the setting over which others have to gain as costs have to over equal ones
+
+
+# Trainings start from earlier solutions. Costs hardly turn what flexible models learn, SLOW; where rounds of boosters
+# are searched, costs are left alone, and with one repeat less the price stays below twice that of a tuned threshold.
+FAST = Pace(Ladder().size, 0.0, 3, cheap=True)
+SLOW = Pace(3, 1.0, 3)
+BY_ROUNDS = Pace(1, 1.0, 2, own=0)
 
 
 def _solved(base: Estimator) -> tuple[str, Estimator] | None:
@@ -144,7 +159,7 @@ class Step(NamedTuple):
     beyond: bool = False
 
 
-def steps_of(param_grid: Any, settings: list[dict[str, Any]], *, fast: bool = True) -> list[Step]:
+def steps_of(param_grid: Any, settings: list[dict[str, Any]], pace: Pace = FAST) -> list[Step]:
     """What has to be known before each of the settings of `settings_of` is tried.
 
     Parameters
@@ -153,8 +168,8 @@ def steps_of(param_grid: Any, settings: list[dict[str, Any]], *, fast: bool = Tr
         What the search was given.
     settings : list of dict
         Its settings.
-    fast : bool, default=True
-        Whether trainings are cheap, so that automatic settings are values of C.
+    pace : Pace, default=FAST
+        That of the search: automatic settings are values of C where it is this one.
 
     Returns
     -------
@@ -167,7 +182,7 @@ def steps_of(param_grid: Any, settings: list[dict[str, Any]], *, fast: bool = Tr
     >>> [step.before for step in steps_of("auto", settings_of("auto", LinearSVC()))]
     [None, 0, 1, 2, 0, 4, 5]
     """
-    if not isinstance(param_grid, str) or not fast:
+    if not isinstance(param_grid, str) or pace is not FAST:
         return [Step() for _ in settings]
     # Of each multiple the one next to it on the way to 1.
     multiples = [*MULTIPLES, *BEYOND][: len(settings)]
@@ -188,48 +203,51 @@ def _rounds(base: Estimator, n_samples: int) -> list[dict[str, Any]]:
     return [{f"{prefix}{known.name}": number} for number in numbers]
 
 
-def are_rounds(settings: Sequence[dict[str, Any]], param_grid: Any, *, fast: bool) -> bool:
-    """Whether the settings of a search are numbers of rounds that were chosen for it."""
-    return isinstance(param_grid, str) and not fast and len(settings) > 1
-
-
-def strategy_of(strategy: Any, *, fast: bool, rounds: bool = False) -> Strategy:
-    """Strategy of a search; a ladder that is given by its name is shorter where trainings are not cheap.
+def pace_of(base: Estimator, engine: str, param_grid: Any, settings: Sequence[dict[str, Any]]) -> Pace:
+    """Pace of a search over some settings.
 
     Parameters
     ----------
-    strategy : str, Strategy or callable
+    base : estimator
+        Classifier or pipeline.
+    engine : {"auto", "generic"}
+        See `csf.trainers.make_trainers`.
+    param_grid : dict, list of dict, "auto" or None
         What the search was given.
-    fast : bool
-        Whether trainings are cheap.
-    rounds : bool, default=False
-        Whether numbers of rounds are chosen too.
+    settings : sequence of dict
+        Its settings.
 
     Returns
     -------
-    Strategy
-        The strategy.
+    Pace
+        Of bases that have a fast solver, of boosters whose rounds are searched unasked, or of all others.
 
     Examples
     --------
-    >>> strategy_of("ladder", fast=True), strategy_of("ladder", fast=False)
-    (Ladder(size=6), Ladder(size=3))
+    >>> from sklearn.svm import LinearSVC
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> [pace_of(base, "auto", "auto", [{}]).rungs for base in (LinearSVC(), DecisionTreeClassifier())]
+    [6, 3]
     """
-    if fast or not isinstance(strategy, str) or strategy != "ladder":
-        return get_strategy(strategy)
-    return Ladder(_RUNGS_OF_ROUNDS if rounds else _RUNGS)
+    if has_fast_solver(base, engine):
+        return FAST
+    return BY_ROUNDS if isinstance(param_grid, str) and len(settings) > 1 else SLOW
 
 
-def margin_of(threshold: str | None, *, fast: bool) -> float | None:
+def strategy_of(strategy: Any, pace: Pace) -> Strategy:
+    """Strategy of a search; a ladder that is given by its name has the rungs of the pace."""
+    by_name = isinstance(strategy, str) and strategy == "ladder"
+    return Ladder(pace.rungs) if by_name else get_strategy(strategy)
+
+
+def margin_of(threshold: str | None, pace: Pace) -> float | None:
     """Margin by which costs have to beat equal ones where the winner is to be stable; ``None`` where it is not."""
-    if threshold != "stable":
-        return None
-    return 0.0 if fast else _MARGIN
+    return pace.margin if threshold == "stable" else None
 
 
-def cv_of(cv: Any, y: Array, *, fast: bool, random_state: np.random.RandomState | None, rounds: bool = False) -> Any:
+def cv_of(cv: Any, y: Array, pace: Pace, *, random_state: np.random.RandomState | None) -> Any:
     """The ``cv`` of a search, or what `open_cv` chooses where it was given none."""
-    return open_cv(y, fast=fast, random_state=random_state, rounds=rounds) if cv is None else cv
+    return open_cv(y, pace, random_state=random_state) if cv is None else cv
 
 
 def split_seed(random_state: Any) -> Any:
@@ -237,21 +255,17 @@ def split_seed(random_state: Any) -> Any:
     return 0 if random_state is None else random_state
 
 
-def open_cv(
-    y: Array, *, fast: bool, random_state: np.random.RandomState | None, rounds: bool = False
-) -> RepeatedStratifiedKFold:
+def open_cv(y: Array, pace: Pace, *, random_state: np.random.RandomState | None) -> RepeatedStratifiedKFold:
     """Splitter of a search that was given none.
 
     Parameters
     ----------
     y : ndarray of shape (n_samples,)
         Labels.
-    fast : bool
-        Whether trainings are cheap.
+    pace : Pace
+        What it does with its kind of base.
     random_state : RandomState or None
         Seed of the shuffling; ``None`` shuffles in one fixed way (that of no other seed), see `split_seed`.
-    rounds : bool, default=False
-        Whether numbers of rounds of boosters are chosen.
 
     Returns
     -------
@@ -267,7 +281,7 @@ def open_cv(
 
     Examples
     --------
-    >>> open_cv(np.repeat([0, 1], [80, 20]), fast=True, random_state=None).get_n_splits()
+    >>> open_cv(np.repeat([0, 1], [80, 20]), FAST, random_state=None).get_n_splits()
     15
     """
     rarest = int(np.unique(y, return_counts=True)[1].min())
@@ -280,13 +294,12 @@ def open_cv(
             f"the rarer class has {rarest} samples only: scores, threshold, intervals and bound rest on these few, and "
             f"each of {rarest} folds holds out a single one. Nothing of it is reliable; get more samples of that class"
         )
-    most = _REPEATS_OF_ROUNDS if rounds else _REPEATS
-    repeats = most if rarest < _FEW and (fast or y.shape[0] <= _MANY) else 1
+    repeats = pace.repeats if rarest < _FEW and (pace.cheap or y.shape[0] <= _MANY) else 1
     seed = None if random_state is None else random_state.randint(np.iinfo(np.int32).max)
     return RepeatedStratifiedKFold(n_splits=min(_FOLDS, rarest), n_repeats=repeats, random_state=split_seed(seed))
 
 
-def class_splits(y: Array, *, fast: bool, random_state: np.random.RandomState | None) -> list[tuple[Array, Array]]:
+def class_splits(y: Array, pace: Pace, *, random_state: np.random.RandomState | None) -> list[tuple[Array, Array]]:
     """Splits of a search of several classes that was given none: five folds, three times where trainings are cheap.
 
     A class with fewer samples than folds is named; its scores come from models that know few of them.
@@ -303,7 +316,7 @@ def class_splits(y: Array, *, fast: bool, random_state: np.random.RandomState | 
             f"the classes {rare} have fewer samples than the {_FOLDS} folds: what is said of them rests on these few; "
             "get more of them"
         )
-    repeats = _REPEATS if counts.min() < _FEW and fast else 1
+    repeats = pace.repeats if counts.min() < _FEW and pace.cheap else 1
     seed = None if random_state is None else random_state.randint(np.iinfo(np.int32).max)
     splitter = RepeatedStratifiedKFold(n_splits=_FOLDS, n_repeats=repeats, random_state=split_seed(seed))
     with warnings.catch_warnings():

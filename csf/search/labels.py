@@ -19,7 +19,7 @@ from csf.resampling import MAX_BYTES, Assessment, mean_assessment
 from csf.samples.label_matrix import LabelMatrix, label_strata, read_codes
 from csf.samples.splits import resolve_splits
 from csf.samples.task import Task
-from csf.search.defaults import cv_of, has_fast_solver, margin_of, split_seed
+from csf.search.defaults import cv_of, margin_of, pace_of, split_seed
 from csf.search.label_rows import conclude_rows
 from csf.search.label_rule import LabelsRule
 from csf.search.prefit import is_prefit
@@ -137,7 +137,7 @@ class RowMeans(AllLabels):
             store,
             n_labels=self.n_labels,
             beta=self.aim.beta,
-            margin=margin_of(config.threshold, fast=plan.fast),
+            margin=margin_of(config.threshold, plan.pace),
             stopped=stopped,
         )
 
@@ -283,7 +283,8 @@ def common_splits(
 ) -> tuple[list[tuple[IntArray, IntArray]], int | None, dict[str, Any]]:
     """Splits of several searches on the same samples, stratified by ``y``, their seed, and arguments of their fits."""
     state = None if search.random_state is None else check_random_state(search.random_state)
-    cv = cv_of(search.cv, y, fast=has_fast_solver(search.base, search.engine), random_state=state)
+    pace = pace_of(search.base, search.engine, search.param_grid, [{}])
+    cv = cv_of(search.cv, y, pace, random_state=state)
     groups = {"groups": fit_params["groups"]} if "groups" in fit_params else {}
     splits = resolve_splits(cv, X, y, random_state=split_seed(state), split_params=groups)
     seed = None if state is None else int(state.randint(np.iinfo(np.int32).max))

@@ -18,7 +18,7 @@ from csf.metrics import get_constraint, get_metric
 from csf.samples.folds import make_folds
 from csf.samples.splits import resolve_splits
 from csf.search.checkpoint import Checkpoint
-from csf.search.defaults import are_rounds, has_fast_solver, split_seed
+from csf.search.defaults import pace_of, split_seed
 from csf.strategies import get_strategy
 from csf.trainers import make_trainers, seeded
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from csf.samples.folds import Fold
     from csf.samples.task import Task
     from csf.search.config import SearchConfig
+    from csf.search.defaults import Pace
     from csf.search.problem import Problem
     from csf.trainers.base import Trainer
     from csf.trainers.prepared import Prepared
@@ -50,10 +51,7 @@ class TrainingSetup:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What a search is going to do.
-
-    ``fast`` says whether its base has a fast solver, ``rounds`` whether numbers of rounds were chosen to be searched.
-    """
+    """What a search is going to do."""
 
     task: Task
     settings: list[dict[str, Any]]
@@ -62,8 +60,7 @@ class Plan:
     folds: list[Fold]
     studies: list[Any]
     setup: TrainingSetup
-    fast: bool
-    rounds: bool = False
+    pace: Pace
 
     def final_trainer(self, setting: int) -> Trainer:
         """Trains a base on everything, and predicts what it has learnt from."""
@@ -84,17 +81,16 @@ def make_plan(
     settings = problem.settings(config, base, None if task.fit_params else task.n_samples)
     bases = [with_setting(base, setting) for setting in settings]
     y = task.strata
-    fast = has_fast_solver(base, config.engine)
-    rounds = are_rounds(settings, config.param_grid, fast=fast)
-    cv = problem.cv(config, y, fast=fast, rounds=rounds, random_state=random_state)
+    pace = pace_of(base, config.engine, config.param_grid, settings)
+    cv = problem.cv(config, y, pace, random_state=random_state)
     splits = resolve_splits(cv, task.X, y, random_state=split_seed(random_state), split_params=split_params)
     folds = make_folds(task, splits)
-    studies = problem.studies(config, folds, len(settings), fast=fast, rounds=rounds)
+    studies = problem.studies(config, folds, len(settings), pace)
     channel = WEIGHTINGS[config.weighting](
         base, sample_weight_name=config.sample_weight_name, weighted=task.weight is not None
     )
     setup = TrainingSetup(channel, config.normalize, config.engine, prepared)
-    return Plan(task, settings, bases, splits, folds, studies, setup, fast, rounds)
+    return Plan(task, settings, bases, splits, folds, studies, setup, pace)
 
 
 def with_setting(base: Estimator, setting: dict[str, Any]) -> Estimator:

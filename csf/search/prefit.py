@@ -12,7 +12,7 @@ from csf._common.typing import Array, Estimator
 from csf.errors.profile import ErrorProfile
 from csf.resampling import ScoreStore
 from csf.scores.responses import respond
-from csf.search.defaults import margin_of
+from csf.search.defaults import FAST, margin_of
 from csf.search.outcome import SearchOutcome, conclude
 from csf.search.pooling import evaluate
 from csf.search.studies import warn_of_trivial
@@ -52,6 +52,6 @@ def judge_prefit(config: SearchConfig, task: Task) -> tuple[SearchOutcome, Array
     trial = study.record(0, **evaluate(metric, is_pos, lost, answer.decided, answer.score, task.weight))
     store = ScoreStore(is_pos, task.weight)
     store.hear((0, 0), trial, answer.score, answer.decided, lost)
-    margin, stopped = margin_of(config.threshold, fast=True), "the base was fitted before: only its threshold was tuned"
+    margin, stopped = margin_of(config.threshold, FAST), "the base was fitted before: only its threshold was tuned"
     found = conclude(config, [study], [{}], 0, store, margin=margin, stopped=stopped)
     return found, known, labels.decode(known) if coded else known

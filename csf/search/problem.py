@@ -19,6 +19,7 @@ from csf.search.class_outcome import ClassOutcome, conclude_classes
 from csf.search.defaults import (
     BEYOND,
     CLASS_MULTIPLES,
+    FAST,
     MULTIPLES,
     class_splits,
     cv_of,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from csf.samples.labels import Labels
     from csf.samples.task import Task
     from csf.search.config import SearchConfig
+    from csf.search.defaults import Pace
     from csf.search.local import Judge
     from csf.trainers.base import Trainer, Training
 
@@ -71,10 +73,7 @@ class Planned(Protocol):
     def splits(self) -> list[tuple[IntArray, IntArray]]: ...
 
     @property
-    def fast(self) -> bool: ...
-
-    @property
-    def rounds(self) -> bool: ...
+    def pace(self) -> Pace: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,16 +91,14 @@ class ThresholdProblem:
         multiples = [*MULTIPLES, *BEYOND] if self._races(config) else MULTIPLES
         return settings_of(config.param_grid, base, config.engine, multiples=multiples, n_samples=n_samples)
 
-    def cv(self, config: SearchConfig, y: Array, *, fast: bool, random_state: Any, rounds: bool = False) -> Any:
+    def cv(self, config: SearchConfig, y: Array, pace: Pace, *, random_state: Any) -> Any:
         """Splitter, or the splits."""
-        return cv_of(config.cv, y, fast=fast, random_state=random_state, rounds=rounds)
+        return cv_of(config.cv, y, pace, random_state=random_state)
 
-    def studies(
-        self, config: SearchConfig, folds: list[Fold], n_settings: int, *, fast: bool, rounds: bool = False
-    ) -> list[Any]:
+    def studies(self, config: SearchConfig, folds: list[Fold], n_settings: int, pace: Pace) -> list[Any]:
         """One study for each setting, without trials."""
         pos = bound_share(folds, on_train=config.bound_on == "train")
-        return make_studies(config, n_settings, pos=pos, fast=fast, rounds=rounds)
+        return make_studies(config, n_settings, pos=pos, pace=pace)
 
     def _races(self, config: SearchConfig) -> bool:
         """Whether settings drop out: where all begin with equal costs, and the winner is chosen by what is stable."""
@@ -113,7 +110,7 @@ class ThresholdProblem:
         """What decides which settings are trained at further costs; ``None`` for all of them."""
         if not self._races(config) or len(plan.studies) == 1:
             return None
-        return Race(plan.studies, steps_of(config.param_grid, plan.settings, fast=plan.fast), store, config.aim)
+        return Race(plan.studies, steps_of(config.param_grid, plan.settings, plan.pace), store, config.aim)
 
     def judge(self, config: SearchConfig) -> Judge:
         """What says what trainings come to."""
@@ -126,8 +123,7 @@ class ThresholdProblem:
 
     def conclude(self, config: SearchConfig, plan: Planned, store: Any, stopped: str | None) -> SearchOutcome:
         """Outcome of a search that is over."""
-        # Fewer rounds have to gain over the base's own as costs have to over equal ones: the first setting is that one.
-        rules = {"margin": margin_of(config.threshold, fast=plan.fast), "own": 0 if plan.rounds else None}
+        rules = {"margin": margin_of(config.threshold, plan.pace), "own": plan.pace.own}
         return conclude(config, plan.studies, plan.settings, len(plan.splits), store, stopped=stopped, **rules)
 
     def rule(self, found: SearchOutcome, trainer: Trainer, training: Training) -> ThresholdRule:
@@ -205,13 +201,11 @@ class ClassProblem:
         """Settings of the base's parameters; of boosters none."""
         return settings_of(config.param_grid, base, config.engine, multiples=CLASS_MULTIPLES)
 
-    def cv(self, config: SearchConfig, y: Array, *, fast: bool, random_state: Any, rounds: bool = False) -> Any:
+    def cv(self, config: SearchConfig, y: Array, pace: Pace, *, random_state: Any) -> Any:
         """Splitter, or the splits."""
-        return class_splits(y, fast=fast, random_state=random_state) if config.cv is None else config.cv
+        return class_splits(y, pace, random_state=random_state) if config.cv is None else config.cv
 
-    def studies(
-        self, config: SearchConfig, folds: list[Fold], n_settings: int, *, fast: bool, rounds: bool = False
-    ) -> list[Any]:
+    def studies(self, config: SearchConfig, folds: list[Fold], n_settings: int, pace: Pace) -> list[Any]:
         """One study for each setting, without trials."""
         task = folds[0].task
         totals = np.bincount(task.codes, task.weight, self._n_classes)
@@ -236,7 +230,7 @@ class ClassProblem:
         scores = aligned_scores(base, task.X, codes, self._n_classes, PROBABILITIES_FIRST)
         everything, judge = np.arange(task.n_samples), self.judge(config)
         store = judge.store(task.codes, task.weight, samples=everything, max_bytes=MAX_BYTES)
-        (study,) = self.studies(replace(config, n_trials=1), [Fold(task, everything, everything)], 1, fast=True)
+        (study,) = self.studies(replace(config, n_trials=1), [Fold(task, everything, everything)], 1, FAST)
         (trial,) = study.ask_batch()
         result = FoldResult(decided=scores.argmax(axis=1), score=scores)
         fields, said = judge.judge([Fold(task, everything, everything)], [result], trial.costs)

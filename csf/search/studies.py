@@ -12,6 +12,7 @@ from csf.study import Study
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.search.config import SearchConfig
+    from csf.search.defaults import Pace
 
 __all__ = ["make_studies", "warn_of_trivial"]
 
@@ -19,10 +20,10 @@ __all__ = ["make_studies", "warn_of_trivial"]
 _WAYS_OUT = {"positive": "precision >= 0.8", "negative": "recall >= 0.8"}
 
 
-def make_studies(config: SearchConfig, n_settings: int, *, pos: float, fast: bool, rounds: bool = False) -> list[Study]:
+def make_studies(config: SearchConfig, n_settings: int, *, pos: float, pace: Pace) -> list[Study]:
     """One study for each setting, without trials."""
     warn_of_trivial(config.aim, pos)
-    strategy = strategy_of(config.strategy, fast=fast, rounds=rounds)
+    strategy = strategy_of(config.strategy, pace)
     # The gain rule compares with equal costs, so these have to be among the trials.
     strategy = strategy if config.min_gain is None else NeutralFirst(strategy)
     options = {"pos": pos, "n_trials": config.n_trials, "tol": config.tol, "bound": config.bound}

@@ -25,7 +25,7 @@ from sklearn.model_selection import StratifiedKFold, TunedThresholdClassifierCV
 
 from csf import CostSearch
 from csf._common.reading import read_arrays
-from csf.search.defaults import are_rounds, open_cv, settings_of
+from csf.search.defaults import open_cv, pace_of, settings_of
 from csf.thresholding import PlugInClassifier
 from tests.benchmarks.bases import paper_search
 from tests.benchmarks.data import BINARY_SETS, data_folder, load_binary
@@ -77,8 +77,8 @@ def sets():
 
 def methods(base, y):
     """What is compared: classifiers by name."""
-    rounds = are_rounds(settings_of("auto", base, n_samples=y.size), "auto", fast=False)
-    cv = open_cv(y, fast=False, random_state=None, rounds=rounds)
+    pace = pace_of(base, "auto", "auto", settings_of("auto", base, n_samples=y.size))
+    cv = open_cv(y, pace, random_state=None)
     return {
         "tuned": TunedThresholdClassifierCV(base, scoring="f1"),
         "exact": PlugInClassifier(base, cv=cv),

@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from csf import CostSearch
 from csf._common.reading import read_arrays
 from csf.metrics import get_confusion_metric
-from csf.search.defaults import CLASS_MULTIPLES, class_splits
+from csf.search.defaults import CLASS_MULTIPLES, FAST, SLOW, class_splits
 from csf.thresholding.offset_sweep import ascend
 from tests.benchmarks.data import data_folder
 from tests.benchmarks.tables import print_table
@@ -79,7 +79,7 @@ def sets(names=None):
 def rival(make, is_linear, X, y):
     """Predictor of the exact ascent at the C whose out-of-fold value is best."""
     metric, best = get_confusion_metric("f1_macro"), None
-    splits = class_splits(y, fast=is_linear, random_state=None)
+    splits = class_splits(y, FAST if is_linear else SLOW, random_state=None)
     for C in CLASS_MULTIPLES if is_linear else (None,):
         base = make()
         if C is not None:

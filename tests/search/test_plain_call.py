@@ -18,7 +18,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch, MacroCostSearch
-from csf.search.defaults import has_fast_solver, open_cv, settings_of
+from csf.search.defaults import FAST, SLOW, has_fast_solver, open_cv, settings_of
 from csf.strategies import Ladder
 from csf.thresholding import PlugInClassifier
 
@@ -74,20 +74,20 @@ def test_without_the_engine_trainings_are_not_cheap():
 
 
 @pytest.mark.parametrize(
-    ("counts", "fast", "splits"),
+    ("counts", "pace", "splits"),
     [
-        ((80, 20), True, 15),
-        ((80, 20), False, 15),
-        ((20_000, 20), False, 5),
-        ((20_000, 20), True, 15),
-        ((2000, 499), True, 15),
-        ((2000, 500), True, 5),
-        ((9, 5), True, 15),
+        ((80, 20), FAST, 15),
+        ((80, 20), SLOW, 15),
+        ((20_000, 20), SLOW, 5),
+        ((20_000, 20), FAST, 15),
+        ((2000, 499), FAST, 15),
+        ((2000, 500), FAST, 5),
+        ((9, 5), FAST, 15),
     ],
 )
-def test_folds_are_repeated_where_positives_are_few_and_trainings_cheap(counts, fast, splits):
+def test_folds_are_repeated_where_positives_are_few_and_trainings_cheap(counts, pace, splits):
     y = np.repeat([0, 1], counts)
-    cv = open_cv(y, fast=fast, random_state=None)
+    cv = open_cv(y, pace, random_state=None)
     assert cv.get_n_splits() == splits
     assert all(np.unique(y[train]).size == 2 for train, _ in cv.split(y, y))
 
@@ -95,7 +95,7 @@ def test_folds_are_repeated_where_positives_are_few_and_trainings_cheap(counts, 
 def test_fewer_samples_of_a_class_than_folds_are_warned_of():
     y = np.repeat([0, 1], (9, 3))
     with pytest.warns(UserWarning, match=r"rarer class has 3 samples only: .* each of 3 folds holds out a single one"):
-        cv = open_cv(y, fast=True, random_state=None)
+        cv = open_cv(y, FAST, random_state=None)
     assert cv.get_n_splits() == 9
     assert all(np.unique(y[train]).size == 2 for train, _ in cv.split(y, y))
 
