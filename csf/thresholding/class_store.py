@@ -26,8 +26,6 @@ __all__ = ["ClassRow", "ClassStore"]
 _PARTS = 5
 # Where fewer samples than this share differ in their scores, as with a small tree, equal scores mean no copies.
 _FEW_CONTENTS = 0.25
-# Odd numbers whose products mix the bits of what is hashed.
-_MIX = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB], dtype=np.uint64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,8 +150,7 @@ class ClassStore(EntryStore[ClassRow]):
 
     def content(self, score: Array) -> Array:
         """A number for each entry that its scores decide."""
-        bits = np.ascontiguousarray(score, dtype=np.float32).view(np.uint32).astype(np.uint64)
-        return _mixed(bits.T)
+        return _mixed(score.astype(np.float32).T)
 
     def moved(self, shares: Array) -> ClassStore:
         """The same entries where classes have other shares: weights and odds are in proportion."""
@@ -168,7 +165,7 @@ class ClassStore(EntryStore[ClassRow]):
     @cached_property
     def drawn(self) -> tuple[Units, IntArray]:
         """What is drawn, samples for which all trials predict the same as one, and the entries of these."""
-        said = [self.content(row.score) if row.score is not None else row.decided.astype(np.uint64) for row in self]
+        said = [self.content(row.score) if row.score is not None else row.decided for row in self]
         return grouped(self, [_mixed(said)])
 
     def put(self, row: ClassRow) -> None:
@@ -178,14 +175,12 @@ class ClassStore(EntryStore[ClassRow]):
 
 
 def _mixed(columns: Sequence[Array] | Array) -> Array:
-    """One number of several for each entry; numbers that differ in one give others."""
-    mixed = np.zeros(len(columns[0]), dtype=np.uint64)
-    for column in columns:
-        mixed = (mixed ^ column) * _MIX[0]
-        mixed ^= mixed >> np.uint64(29)
-        mixed *= _MIX[1]
-        mixed ^= mixed >> np.uint64(32)
-    return mixed * _MIX[2]
+    """One number of several for each entry: others for others, almost surely, and close ones where they are close."""
+    # Machines differ in the last digits of scores: that must not deal all samples anew, as a hash would.
+    mixed = np.zeros(len(columns[0]))
+    for column, factor in zip(columns, np.random.default_rng(0).uniform(0.5, 1.5, len(columns))):
+        mixed += factor * column
+    return mixed
 
 
 def _dealt(truth: IntArray, samples: IntArray, content: Array, among: IntArray) -> IntArray:
@@ -193,9 +188,7 @@ def _dealt(truth: IntArray, samples: IntArray, content: Array, among: IntArray) 
 
     Those that are not ``among`` weigh nothing, and take nobody's place.
     """
-    of_sample = np.zeros(int(samples.max()) + 1, dtype=np.uint64)
-    # Sums of whole numbers do not depend on the order of entries.
-    np.add.at(of_sample, samples, content)
+    of_sample = np.bincount(samples, weights=content)
     kind = np.zeros(of_sample.size, dtype=truth.dtype)
     kind[samples] = truth
     order = among[np.lexsort([of_sample[among], kind[among]])]

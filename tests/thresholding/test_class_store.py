@@ -128,3 +128,16 @@ def test_what_is_drawn_knows_rows_that_came_later_and_survives_pickling():
         assert merged.drawn[0].copies.size == (3, 60)[number]
     again = pickle.loads(pickle.dumps(store))
     np.testing.assert_array_equal(again.drawn[0].samples, store.drawn[0].samples)
+
+
+def test_the_last_digits_of_scores_deal_hardly_a_sample_anew():
+    rng = np.random.default_rng(0)
+    truth, proba = rng.integers(0, 3, 3000), rng.dirichlet(np.ones(3), 3000)
+    store = ClassStore(truth, n_classes=3, margins=False)
+    parts = store.parts(proba)
+    moved = store.parts(proba * (1.0 + 1e-7 * rng.normal(size=proba.shape)))
+    assert np.mean(parts != moved) < 0.01
+    # Each part has its share of every class, and they are not one score after the other.
+    counts = np.bincount(3 * parts + truth).reshape(5, 3)
+    assert (np.ptp(counts, axis=0) <= 1).all()
+    assert [abs(proba[parts == part, 0].mean() - proba[:, 0].mean()) < 0.03 for part in range(5)] == [True] * 5
