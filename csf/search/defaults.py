@@ -235,7 +235,7 @@ def pace_of(base: Estimator, engine: str, param_grid: Any, settings: Sequence[di
 
 
 def strategy_of(strategy: Any, pace: Pace) -> Strategy:
-    """Strategy of a search; a ladder that is given by its name has the rungs of the pace."""
+    """Strategy of a search; a ladder that is given by its name is as long as the pace says."""
     by_name = isinstance(strategy, str) and strategy == "ladder"
     return Ladder(pace.rungs) if by_name else get_strategy(strategy)
 
