@@ -8,9 +8,9 @@ __all__ = [
     "add_gains",
     "best_ratios",
     "candidate_cuts",
+    "class_sums",
     "code_samples",
     "count_drawn",
-    "count_found",
     "middle_of_ties",
     "row_gains",
     "sums_at",
@@ -18,11 +18,23 @@ __all__ = [
 
 
 @njit(cache=True)
-def count_drawn(drawn, counts, most):
+def count_drawn(drawn, units, counts, most):
     """Add up in ``counts`` how often each unit was drawn; ``most`` stands for more."""
     for sample in drawn:
-        if counts[sample] < most:
-            counts[sample] += 1
+        unit = units[sample]
+        if counts[unit] < most:
+            counts[unit] += 1
+
+
+@njit(cache=True)
+def class_sums(is_pos, weight):
+    """Weight of all negatives and of all positives on each draw, of those of entries on each draw."""
+    sums = np.zeros((2, weight.shape[1]))
+    for i in range(weight.shape[0]):
+        kind = np.int64(is_pos[i])
+        for draw in range(weight.shape[1]):
+            sums[kind, draw] += weight[i, draw]
+    return sums
 
 
 @njit(cache=True)
@@ -127,18 +139,6 @@ def middle_of_ties(sums, n_cuts, cuts):
         ):
             last += 1
         cuts[draw] = (at + last) // 2
-
-
-@njit(cache=True)
-def count_found(codes, is_pos, weight, cuts):
-    """Weight of found positives and negatives, each draw at a cut of its own."""
-    sums = np.zeros((2, weight.shape[1]))
-    for i in range(codes.shape[0]):
-        kind = 0 if is_pos[i] else 1
-        for draw in range(weight.shape[1]):
-            if codes[i] <= cuts[draw]:
-                sums[kind, draw] += weight[i, draw]
-    return sums
 
 
 @njit(cache=True)

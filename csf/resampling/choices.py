@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from scipy.special import expit, logit
 
 if TYPE_CHECKING:
-    from csf._common.typing import Array, BoolArray
+    from csf._common.typing import Array, BoolArray, IntArray
     from csf.resampling.store import ScoreRow
 
-__all__ = ["BEST", "Chooser", "gains_of_luck", "mean_share", "steadiest"]
+__all__ = ["BEST", "Chooser", "Gain", "averaged", "decide_gain", "steadiest"]
 
 _EPS = np.finfo(float).eps
+
+Cut = TypeVar("Cut", int, float)
 
 
 def steadiest(values: Array, neutral: BoolArray, margin: float) -> int:
@@ -29,16 +31,57 @@ def steadiest(values: Array, neutral: BoolArray, margin: float) -> int:
     return best if np.nanmean(gain) > margin * np.nanstd(gain) else equal
 
 
-def gains_of_luck(own: Array, values: Array, neutral: Array) -> Array:
-    """Gains over rows of equal costs on draws, with what the rows really differ by taken out."""
-    noise = values - own[:, None]
+class Gain(NamedTuple):
+    """Places of the winner and of the best row, and what decided between them; see `csf.search.gain_rule.Choice`."""
+
+    at: int
+    best: int
+    gain: float = np.nan
+    luck: float = np.nan
+    error: float = np.nan
+
+
+def decide_gain(own: Array, violation: Array, neutral: BoolArray, values: Callable[[], Array], min_gain: float) -> Gain:
+    """Keep the best row of equal costs unless the best of all gains more over it than chance would give it.
+
+    ``values``, of shape (n_rows, n_draws), are those of the rows on draws; they are asked for where they decide.
+    """
+    # A stable sort: of equal rows the first one is the best.
+    order = np.lexsort([-own, violation])
+    best = int(order[0])
+    if not neutral.any():
+        return Gain(best, best)
+    equal = int(order[neutral[order]][0])
+    gain = float(own[best] - own[equal])
+    if neutral[best] or violation[best] < violation[equal]:
+        return Gain(best, best, gain)
+    # Rows that miss the constraint by more than equal costs do cannot win.
+    among = violation <= violation[equal]
+    # With what the rows really differ by taken out.
+    noise = values()[among] - own[among, None]
     noise = noise[:, ~np.isnan(noise).any(axis=0)]
-    return noise[~neutral].max(axis=0) - noise[neutral].max(axis=0)
+    lucky = noise[~neutral[among]].max(axis=0) - noise[neutral[among]].max(axis=0)
+    if lucky.size < 2:  # nothing is known, so nothing convinces
+        return Gain(equal, best, gain, error=np.inf)
+    luck, error = float(lucky.mean()), float(lucky.std(ddof=1))
+    return Gain(best if gain > luck + min_gain * error else equal, best, gain, luck, error)
 
 
-def mean_share(found: Array) -> float:
-    """Mean of shares of samples that are found, in log-odds."""
-    return float(expit(logit(np.clip(found, _EPS, 1.0 - _EPS)).mean()))
+def averaged(
+    found: Array, cuts: IntArray, best: Cut, at: Callable[[float], Cut], value: Callable[[Cut], float], error: float
+) -> Cut:
+    """Where the mean share that some cuts find is found, unless it loses more than an error against the best cut.
+
+    ``found`` is the share of samples that each cut finds, and ``at`` where a share of them is. Shares are averaged in
+    log-odds.
+    """
+    shares = found[cuts]
+    # Finding nothing, or everything, is at no distance from other cuts that could be averaged.
+    inner = shares[(shares > 0.0) & (shares < 1.0)]
+    if not inner.size:
+        return best
+    mean = at(float(expit(logit(np.clip(inner, _EPS, 1.0 - _EPS)).mean())))
+    return mean if value(mean) >= value(best) - error else best
 
 
 @dataclass(frozen=True)
@@ -63,21 +106,6 @@ class Chooser:
         """Which rows stay unless others are better by enough."""
         own = self.own if self.min_gain is None else None
         return np.array([row.neutral and own in (None, row.key[0]) for row in rows], dtype=bool)
-
-    def kept(self, own: Array, violation: Array, values: Array, neutral: Array) -> int | None:
-        """Row that the demanded gain decides for, ``None`` where it leaves the choice open."""
-        if self.min_gain is None or not neutral.any():
-            return None
-        order = np.lexsort([-own, violation])
-        best, equal = int(order[0]), int(order[neutral[order]][0])
-        if neutral[best] or violation[best] < violation[equal]:
-            return best
-        among = violation <= violation[equal]
-        lucky = gains_of_luck(own[among], values[among], neutral[among])
-        if lucky.size < 2:
-            return equal
-        beaten = own[best] - own[equal] > lucky.mean() + self.min_gain * lucky.std(ddof=1)
-        return best if beaten else equal
 
 
 # The best trial at its best cut.

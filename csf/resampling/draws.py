@@ -15,6 +15,8 @@ __all__ = ["LARGE", "bootstrap_counts", "draws_at_once", "partition_counts"]
 LARGE = 10_000
 # Bytes of the draws that are held at once, and the fewest and most of these: compiled loops go through a row of them.
 _BYTES, _FEWEST, _MOST_DRAWS = 1 << 24, 4, 32
+# Drawing how often a unit is drawn takes as long as drawing so many samples.
+_SAMPLES_OF_A_NUMBER = 25
 # Counts of so many samples in draws of all fit a byte but for one draw in 1e50.
 _FEW_COPIES = 64
 
@@ -30,39 +32,41 @@ def bootstrap_counts(copies: IntArray, n_draws: int, random_state: int | Sequenc
     A draw is the same whatever number of them follows.
     """
     rng = np.random.default_rng([*np.atleast_1d(random_state), 0])
-    size, unit, n_samples = draws_at_once(copies.size), _units(copies), int(copies.sum())
+    size, n_samples, kind = draws_at_once(copies.size), int(copies.sum()), _kind(copies)
+    few = n_samples > _SAMPLES_OF_A_NUMBER * copies.size
+    # Unit of each sample.
+    units = np.repeat(np.arange(copies.size, dtype=np.int32), copies)
+    most = np.iinfo(kind).max
     for start in range(0, n_draws, size):
+        n_rows = min(size, n_draws - start)
+        if few:
+            # How often each of a few units is drawn, at once.
+            yield np.minimum(rng.multinomial(n_samples, copies / n_samples, n_rows), most).astype(kind).T
+            continue
         # A draw after the other in memory: writing them side by side would take longer than drawing.
-        counts = np.zeros((min(size, n_draws - start), copies.size), dtype=_kind(copies))
+        counts = np.zeros((n_rows, copies.size), dtype=kind)
         for row in counts:
-            drawn = rng.integers(0, n_samples, n_samples)
-            count_drawn(drawn if unit is None else unit[drawn], row, np.iinfo(row.dtype).max)
+            count_drawn(rng.integers(0, n_samples, n_samples), units, row, most)
         yield counts.T
 
 
-def partition_counts(kinds: Array, copies: IntArray, n_parts: int, n_repeats: int, random_state: int) -> Array:
-    """Random partitions of the samples, stratified by class: each draw holds all parts of one partition but one.
+def partition_counts(kinds: Array, copies: IntArray, n_parts: int, random_state: int) -> Iterator[Array]:
+    """Random partitions of the samples, stratified by class, without end: a draw holds all parts of one but one.
 
-    What is returned, of shape (n_units, n_parts * n_repeats), is how many samples of each unit a draw holds. Draws of
-    one partition follow one another: each sample is left out by one of them.
+    Each, of shape (n_units, n_parts), says how many samples of each unit a draw holds.
     """
     rng = np.random.default_rng([random_state, 1])
-    counts = np.empty((n_repeats, n_parts, copies.size), dtype=_kind(copies))
-    counts[:] = copies
     every = np.unique(kinds)[::-1]
     classes = [np.repeat(units, copies[units]) for units in (np.flatnonzero(kinds == kind) for kind in every)]
-    for repeat in counts:
+    while True:
+        counts = np.empty((n_parts, copies.size), dtype=_kind(copies))
+        counts[:] = copies
         for samples in classes:
             # Where the dealing starts is random too, so that no part is always the larger one.
             part = (np.arange(samples.size) + rng.integers(n_parts)) % n_parts
-            left_out = np.bincount(part * copies.size + rng.permutation(samples), minlength=repeat.size)
-            repeat -= left_out.reshape(repeat.shape).astype(repeat.dtype)
-    return counts.reshape(-1, copies.size).T
-
-
-def _units(copies: IntArray) -> IntArray | None:
-    """Unit of each sample; ``None`` where they are the same."""
-    return None if (copies == 1).all() else np.repeat(np.arange(copies.size), copies)
+            left_out = np.bincount(part * copies.size + rng.permutation(samples), minlength=counts.size)
+            counts -= left_out.reshape(counts.shape).astype(counts.dtype)
+        yield counts.T
 
 
 def _kind(copies: IntArray) -> type[np.unsignedinteger]:

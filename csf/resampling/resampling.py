@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -11,12 +12,11 @@ import numpy as np
 from csf._common.typing import Array, IntArray
 from csf._common.validation import check_count, check_fraction
 from csf.metrics import get_metric
-from csf.resampling._kernels import count_found
 from csf.resampling.choices import BEST, Chooser
-from csf.resampling.draws import LARGE, bootstrap_counts, draws_at_once, partition_counts
+from csf.resampling.draws import LARGE, bootstrap_counts, partition_counts
 from csf.resampling.nested import choose_on_parts
 from csf.resampling.outcomes import Judged, differences
-from csf.resampling.retuning import CodedRow, Retuned, class_weights, draw_weights, retune_all
+from csf.resampling.retuning import CodedRow, Retuned, retune_all
 from csf.resampling.shares import shares
 from csf.resampling.units import Units, units_of
 
@@ -24,18 +24,16 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.resampling.store import ScoreRow, ScoreStore, TrialKey
 
-__all__ = ["LARGE", "N_DRAWS", "N_DRAWS_OF_MANY", "Resampling", "Rule", "best_rows", "interval", "thirds_left_out"]
+__all__ = ["LARGE", "N_DRAWS", "N_DRAWS_OF_MANY", "Resampling", "Rule", "best_rows", "interval"]
 
 # Values and violations of all rows on all draws -> place of the row that wins on each draw.
 Rule: TypeAlias = Callable[[Array, Array], IntArray]
 
 N_DRAWS = 200
-# Partitions into three parts, a third of the samples left out each time.
-_PARTS, _REPEATS = 3, 33
-# Those of more than `LARGE` samples: as many draws as fill blocks of 32.
-N_DRAWS_OF_MANY, _REPEATS_OF_MANY = 96, 10
-# Bytes up to which draws are kept for the next question; larger ones are made again.
-_KEPT = 1 << 23
+# Those of more than `LARGE` samples: as many as fill blocks of 32.
+N_DRAWS_OF_MANY = 96
+# Partitions into three parts, a third of the samples left out each time: as many as leave so much to chance at most.
+_PARTS, _PARTITIONS, _ENOUGH = 3, (4, 8, 16, 33), 0.002
 # So many standard errors of the difference behind the best one a row cannot win.
 _HOPELESS = 4.0
 # So many rows are not worth the trouble of finding out.
@@ -130,8 +128,12 @@ class Resampling:
     # ---------------------------------------------------------------- bootstrap
 
     @cached_property
+    def _codes(self) -> list[CodedRow]:
+        return [CodedRow.of(row, self.store) for row in self.rows]
+
+    @cached_property
     def _units(self) -> tuple[Units, list[CodedRow]]:
-        return units_of(self.store, [CodedRow.of(row, self.store) for row in self.rows])
+        return units_of(self.store, self._codes)
 
     @property
     def units(self) -> Units:
@@ -143,21 +145,13 @@ class Resampling:
         """The rows as places on their lists of thresholds, of the entries of `units`."""
         return self._units[1]
 
-    def draws(self) -> Iterator[Array]:
-        """How often each bootstrap draw holds each unit, of shape (n_units, n_draws) together."""
-        if self.units.copies.size * self.n_draws <= _KEPT:
-            return iter(self._kept_draws)
-        return bootstrap_counts(self.units.copies, self.n_draws, self.random_state)
-
-    @cached_property
-    def _kept_draws(self) -> list[Array]:
-        """The draws, made once where they are small."""
-        return list(bootstrap_counts(self.units.copies, self.n_draws, self.random_state))
-
     @cached_property
     def retuned(self) -> Retuned:
         """Best threshold of each row on each bootstrap draw, with its value there."""
-        return retune_all(self.units, self.coded, self.metric, self.draws())
+        return self._retuned(*self._units)
+
+    def _retuned(self, units: Units, rows: list[CodedRow]) -> Retuned:
+        return retune_all(units, rows, self.metric, bootstrap_counts(units.copies, self.n_draws, self.random_state))
 
     @cached_property
     def winners(self) -> IntArray:
@@ -184,13 +178,13 @@ class Resampling:
         ndarray of shape (n_draws_told,)
             Thresholds, infinite where nothing or everything is best found positive; NaN for own decisions.
         """
-        row = self.coded[self.keys.index(key)]
-        # One row is tuned by itself where nobody asked for all of them.
-        known = vars(self).get("retuned")
-        alone = slice(self.keys.index(key), None) if known is not None else slice(None)
-        found = known if known is not None else retune_all(self.units, [row], self.metric, self.draws())
-        told = ~np.isnan(found.value[alone][0])
-        return row.thresholds[found.cuts[alone][0, told]]
+        at = self.keys.index(key)
+        if "retuned" in vars(self):
+            found, place = self.retuned, at
+        else:  # nobody asked for all rows: fewer samples differ for one alone
+            found, place = self._retuned(*units_of(self.store, [self._codes[at]])), 0
+        told = ~np.isnan(found.value[place])
+        return self._codes[at].thresholds[found.cuts[place, told]]
 
     def threshold_interval(self, key: TrialKey, level: float = 0.9) -> tuple[float, float]:
         """Percentile interval of `thresholds`: where the best threshold is by these data.
@@ -212,11 +206,6 @@ class Resampling:
     # ---------------------------------------------------------------- corrected score
 
     @cached_property
-    def partitions(self) -> Array:
-        """Draws of two thirds of the samples, of shape (n_units, n_draws): each three leave out every sample once."""
-        return thirds_left_out(self.units, self.random_state)
-
-    @cached_property
     def corrected_score(self) -> float:
         """Value to expect of the winner on new data, with what choosing it and its threshold added taken out.
 
@@ -229,33 +218,28 @@ class Resampling:
     @property
     def monte_carlo_error(self) -> float:
         """Standard error that `corrected_score` has because its partitions are a few of all there could be."""
-        values = [_value(self.metric, *sums) for sums in self._judged_parts.sum(axis=1)]
+        return self._chance(self._judged_parts)
+
+    def _chance(self, judged: Array) -> float:
+        values = [_value(self.metric, *sums) for sums in judged.sum(axis=1)]
         told = np.array(values)[~np.isnan(values)]
         return float(told.std(ddof=1) / np.sqrt(told.size)) if told.size > 1 else np.nan
 
     @cached_property
     def _judged_parts(self) -> Array:
         """Weights of found and of all positives and negatives in each left-out part, (n_partitions, n_parts, 4)."""
+        units, judged = self.units, np.zeros((0, _PARTS, 4))
         defaults = self.chooser.defaults(self.rows)
-        places, cuts = choose_on_parts(
-            self.units, self.coded, self.metric, self.chooser, defaults, self.partitions, self.random_state
-        )
-        sums = np.zeros((places.size, 4))
-        for row in np.unique(places[places >= 0]):
-            draws = np.flatnonzero(places == row)
-            sums[draws] = self._left_out(self.coded[row], cuts[draws], draws)
-        return sums.reshape(-1, _PARTS, 4)
-
-    def _left_out(self, row: CodedRow, cuts: IntArray, draws: IntArray) -> Array:
-        """Weights of found and of all positives and negatives in the left-out parts of some draws."""
-        units, sums = self.units, np.zeros((draws.size, 4))
-        size, copies = draws_at_once(units.is_pos.size), units.copies.astype(self.partitions.dtype)[:, None]
-        for start in range(0, draws.size, size):
-            block = slice(start, start + size)
-            weight = draw_weights(units, copies - self.partitions[:, draws[block]])
-            found = count_found(row.codes, units.is_pos, weight, cuts[block])
-            sums[block] = np.stack([*found, *class_weights(units, weight)], axis=1)
-        return sums
+        partitions = partition_counts(units.kinds, units.copies, _PARTS, self.random_state)
+        for n_partitions in _PARTITIONS:
+            counts = np.concatenate(list(islice(partitions, n_partitions - len(judged))), axis=1)
+            seeds = [(self.random_state, judged[..., 0].size + part) for part in range(counts.shape[1])]
+            found = choose_on_parts(units, self.coded, self.metric, self.chooser, defaults, counts, seeds)
+            judged = np.concatenate([judged, found.left_out.reshape(-1, _PARTS, 4)])
+            # The error is an estimate too: from a few partitions it may be far too small.
+            if self._chance(judged) * (1.0 + 2.0 / np.sqrt(len(judged) - 1.0)) <= _ENOUGH:
+                break
+        return judged
 
     def score_errors(self, winner: TrialKey) -> Array:
         """Bootstrap errors of the value of a trial's own decisions.
@@ -271,12 +255,6 @@ class Resampling:
             Value on each draw minus the mean of all.
         """
         return Judged.of(self.store, self.store[winner], self.metric).errors(self.n_draws, self.random_state)
-
-
-def thirds_left_out(units: Units, random_state: int) -> Array:
-    """Draws of two thirds of the samples, of shape (n_units, n_draws): each three leave out every sample once."""
-    repeats = _REPEATS if units.copies.sum() <= LARGE else _REPEATS_OF_MANY
-    return partition_counts(units.kinds, units.copies, _PARTS, repeats, random_state)
 
 
 def interval(values: Array, level: float) -> tuple[float, float]:

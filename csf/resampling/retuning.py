@@ -10,7 +10,7 @@ import numpy as np
 
 from csf._common.typing import Array, BoolArray, IntArray
 from csf.metrics.base import LinearFractional
-from csf.resampling._kernels import best_ratios, candidate_cuts, code_samples, middle_of_ties, sums_at
+from csf.resampling._kernels import best_ratios, candidate_cuts, class_sums, code_samples, middle_of_ties, sums_at
 from csf.resampling.draws import draws_at_once
 from csf.resampling.shares import shares
 from csf.scores.midpoints import TIE, midpoint
@@ -87,8 +87,9 @@ def _thinned(cuts: IntArray, keep: int) -> IntArray:
     if cuts.size <= _MOST_CUTS:
         return cuts
     # Candidate cuts are about as dense as the positives.
-    at = np.unique(np.linspace(0, cuts.size - 1, _MOST_CUTS).round().astype(int))
-    return np.union1d(cuts[at], cuts[cuts == keep])
+    stays = cuts == keep
+    stays[np.linspace(0, cuts.size - 1, _MOST_CUTS).round().astype(int)] = True
+    return cuts[stays]
 
 
 def _thresholds(ordered: Array, cuts: IntArray, keep: int, threshold: float | None) -> Array:
@@ -124,7 +125,10 @@ class Retuned:
 
 def draw_weights(entries: Entries, counts: Array) -> Array:
     """Weight of each entry in draws that hold each sample so often; float32, in units of their size, if they differ."""
-    counts = np.ascontiguousarray(counts[entries.samples])
+    samples = entries.samples
+    if samples.size > counts.shape[0] or (samples[1:] <= samples[:-1]).any():  # else each is one entry, in their order
+        counts = counts[samples]
+    counts = np.ascontiguousarray(counts)
     if entries.weight is None:
         return counts
     # A power of two: nothing is rounded, so that the order of rows does not matter.
@@ -134,11 +138,7 @@ def draw_weights(entries: Entries, counts: Array) -> Array:
 
 def class_weights(entries: Entries, weight: Array) -> tuple[Array, Array]:
     """Weights of all positives and of all negatives on each draw, of those of entries on each draw."""
-    is_pos = entries.is_pos
-    if np.issubdtype(weight.dtype, np.integer):  # the rest is exact
-        pos = weight[is_pos].sum(axis=0, dtype=float)
-        return pos, weight.sum(axis=0, dtype=float) - pos
-    pos, neg = (weight.sum(axis=0, dtype=float, where=kind[:, None]) for kind in (is_pos, ~is_pos))
+    neg, pos = class_sums(entries.is_pos, weight)
     return pos, neg
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from csf.resampling._kernels import add_gains, row_gains
 from csf.resampling.assessment import LEVEL, SPREAD, Assessment
-from csf.resampling.draws import bootstrap_counts
-from csf.resampling.resampling import LARGE, N_DRAWS, N_DRAWS_OF_MANY, interval, thirds_left_out
+from csf.resampling.draws import bootstrap_counts, partition_counts
+from csf.resampling.resampling import LARGE, N_DRAWS, N_DRAWS_OF_MANY, interval
 from csf.resampling.retuning import CodedRow
 from csf.resampling.units import units_of
 from csf.scores.midpoints import midpoint
@@ -24,6 +25,8 @@ __all__ = ["LabelRows", "RowDraws", "assess_rows"]
 
 # Sums of as many terms as there are entries differ by less than this where they are of the same entries.
 _SAME = 1e-9
+# Partitions into thirds of the rows.
+_PARTITIONS, _PARTITIONS_OF_MANY = 33, 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +153,9 @@ class RowDraws:
     @cached_property
     def corrected_score(self) -> float:
         """Value to expect on new data: trial and threshold chosen on two thirds of the rows, judged on the others."""
-        counts = thirds_left_out(self.units, self.random_state)
+        units, n_partitions = self.units, _PARTITIONS if self.units.copies.sum() <= LARGE else _PARTITIONS_OF_MANY
+        partitions = partition_counts(units.kinds, units.copies, 3, self.random_state)
+        counts = np.concatenate(list(islice(partitions, n_partitions)), axis=1)
         left_out = self.units.copies[:, None] - counts.astype(np.int64)
         found = [self.tuned(at, counts) for at in range(len(self.rows))]
         winners, total = np.array([values for _, values in found]).argmax(axis=0), 0.0

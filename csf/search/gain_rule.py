@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from csf._common.validation import check_count
-from csf.metrics import get_metric
 from csf.resampling import Resampling
-from csf.resampling.choices import gains_of_luck
+from csf.resampling.choices import decide_gain
 
 if TYPE_CHECKING:
-    from csf._common.typing import Array
     from csf.metrics.base import Metric
-    from csf.resampling import ScoreRow, ScoreStore, TrialKey
+    from csf.resampling import ScoreStore, TrialKey
 
 
 __all__ = ["Choice", "GainRule"]
@@ -118,32 +116,11 @@ class GainRule:
         ValueError
             If there is no trial.
         """
-        rows = list(store)
-        if not rows:
+        if not len(store):
             raise ValueError("there is no trial to choose; add one first")
-        best, neutral = _best(rows), _best([row for row in rows if row.neutral])
-        assert best is not None, "there are rows"
-        if neutral is None:
-            return Choice(best.key, best.key, np.nan, np.nan, np.nan)
-        gain = best.value - neutral.value
-        if best.neutral or best.violation < neutral.violation:
-            return Choice(best.key, best.key, gain, np.nan, np.nan)
-        lucky = self._gains_of_luck(store, get_metric(metric), neutral.violation)
-        if lucky.size < 2:  # nothing is known, so nothing convinces
-            return Choice(neutral.key, best.key, gain, np.nan, np.inf)
-        luck, error = float(lucky.mean()), float(lucky.std(ddof=1))
-        winner = best if gain > luck + self.min_gain * error else neutral
-        return Choice(winner.key, best.key, gain, luck, error)
-
-    def _gains_of_luck(self, store: ScoreStore, metric: Metric, violation: float) -> Array:
-        """Gains on draws, with what the trials really differ by taken out."""
         sampled = Resampling(store, metric, n_draws=self.n_draws, random_state=self.random_state)
-        # Trials that miss the constraint by more than equal costs do cannot win.
-        told = [at for at, row in enumerate(sampled.rows) if row.violation <= violation]
-        own = np.array([sampled.rows[at].value for at in told])
-        neutral = np.array([sampled.rows[at].neutral for at in told])
-        return gains_of_luck(own, sampled.retuned.value[told], neutral)
-
-
-def _best(rows: list[ScoreRow]) -> ScoreRow | None:
-    return min(rows, key=lambda row: row.rank, default=None)
+        own, violation, neutral = (
+            np.array([getattr(row, name) for row in sampled.rows]) for name in ("value", "violation", "neutral")
+        )
+        found = decide_gain(own, violation, neutral, lambda: sampled.retuned.value, self.min_gain)
+        return Choice(sampled.keys[found.at], sampled.keys[found.best], *found[2:])

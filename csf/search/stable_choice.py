@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from csf.resampling import Chooser, Resampling, ScoreRow, ScoreStore
-from csf.resampling.choices import mean_share, steadiest
+from csf.resampling.choices import averaged, steadiest
 from csf.thresholding import sweep_several
 
 if TYPE_CHECKING:
-    from csf._common.typing import Array, IntArray
+    from csf._common.typing import Array
     from csf.errors.profile import ErrorProfile
     from csf.metrics.base import Metric
     from csf.resampling import TrialKey
@@ -122,21 +122,17 @@ def averaged_cut(
 ) -> float:
     """Mean of thresholds on a curve, unless it loses more than an error against the best one."""
     cuts = curve.cuts_at(thresholds)
-    # Finding nothing, or everything, is at no distance from other cuts that could be averaged.
-    inner = cuts[(cuts > 0) & (cuts < curve.fn.size - 1)]
-    if not inner.size or not np.isfinite(best):
+    if not np.isfinite(best):
         return best
-    mean = _mean_threshold(curve, inner)
-    return mean if value(mean) >= value(best) - error else best
-
-
-def _mean_threshold(curve: ThresholdCurve, cuts: IntArray) -> float:
-    """Threshold that finds the mean of the shares that given cuts find, in log-odds: a quantile of the scores."""
     found = (curve.pos - curve.fn + curve.fp) / (curve.pos - curve.fn[-1] + curve.fp[-1])
-    share = mean_share(found[cuts])
     # Each score lies in the middle of the samples that have it.
     middles = 0.5 * (found[1:] + found[:-1])
-    at = int(np.clip(np.searchsorted(middles, share), 1, middles.size - 1))
-    upper, lower = curve.lowest_score[at], curve.lowest_score[at + 1]
-    inside = float(np.interp(share, middles[at - 1 : at + 1], [upper, lower]))
-    return inside if lower < inside <= upper else float(upper)
+
+    def at(share: float) -> float:
+        """A quantile of the scores."""
+        place = int(np.clip(np.searchsorted(middles, share), 1, middles.size - 1))
+        upper, lower = curve.lowest_score[place], curve.lowest_score[place + 1]
+        inside = float(np.interp(share, middles[place - 1 : place + 1], [upper, lower]))
+        return inside if lower < inside <= upper else float(upper)
+
+    return averaged(found, cuts, best, at, value, error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -110,12 +111,12 @@ class _Choice:
         """Value of winners that are chosen, and rules that are tuned, on two thirds of the samples, on the others."""
         units, _ = self.store.drawn
         repeats = _REPEATS if units.copies.sum() <= LARGE else _REPEATS_OF_MANY
-        held = partition_counts(units.kinds, units.copies, _PARTS, repeats, seed)
+        held = islice(partition_counts(units.kinds, units.copies, _PARTS, seed), repeats)
         # What two thirds say has so much larger an error.
         errors, total = self.errors * np.sqrt(_PARTS / (_PARTS - 1.0)), 0.0
         # Calibration takes its time, and the same few trials win again and again.
         proba_of = cache(self._proba)
-        for counts in held.T:
+        for counts in _columns(held):
             counts = counts.astype(np.int64)
             inside, outside = self._weight(counts), self._weight(units.copies - counts)
             place = self.best(self._values(inside), errors)

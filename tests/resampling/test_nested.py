@@ -28,9 +28,10 @@ def chosen(store, chooser, metric="f1", counts=None):
     sampled = Resampling(store, metric)
     counts = sampled.units.copies[:, None].astype(np.uint8) if counts is None else counts
     neutral = np.array([row.neutral for row in sampled.rows])
-    rows, cuts = choose_on_parts(sampled.units, sampled.coded, sampled.metric, chooser, neutral, counts, 0)
-    thresholds = [np.nan if row < 0 else sampled.coded[row].thresholds[cut] for row, cut in zip(rows, cuts)]
-    return rows.tolist(), thresholds
+    seeds = [(0, part) for part in range(counts.shape[1])]
+    found = choose_on_parts(sampled.units, sampled.coded, sampled.metric, chooser, neutral, counts, seeds)
+    rows, cuts = found.places.tolist(), found.cuts.tolist()
+    return rows, [np.nan if row < 0 else sampled.coded[row].thresholds[cut] for row, cut in zip(rows, cuts)]
 
 
 @pytest.mark.parametrize("metric", ["f1", "gmean"])

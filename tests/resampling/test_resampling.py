@@ -1,5 +1,7 @@
 """Corrected scores, intervals and winners of draws."""
 
+from itertools import islice
+
 import numpy as np
 import pytest
 from scipy.stats import beta, norm
@@ -41,13 +43,18 @@ def drawn(n_samples, n_draws, random_state):
     return np.concatenate(list(bootstrap_counts(np.ones(n_samples, dtype=int), n_draws, random_state)), axis=1)
 
 
+def partitions_of(kinds, copies, n):
+    """All draws of some partitions into thirds in one array."""
+    return np.concatenate(list(islice(partition_counts(kinds, copies, 3, random_state=0), n)), axis=1)
+
+
 def test_draws():
     counts = drawn(50, 7, random_state=3)
     assert (counts.sum(axis=0) == 50).all()
     assert (counts[:, :4] == drawn(50, 4, random_state=3)).all()
     assert (counts != drawn(50, 7, random_state=4)).any()
     is_pos = np.arange(50) < 7
-    parts = partition_counts(is_pos, np.ones(50, dtype=int), 3, 4, random_state=0)
+    parts = partitions_of(is_pos, np.ones(50, dtype=int), 4)
     assert ((parts == 0).reshape(50, 4, 3).sum(axis=2) == 1).all()
     assert set((parts[is_pos] == 0).sum(axis=0)) == {2, 3}
     # a sample counts no less often than it was drawn, up to what fits
@@ -61,7 +68,7 @@ def test_units_of_several_samples_are_drawn_as_these_are():
     np.testing.assert_allclose(counts.mean(axis=1), copies, atol=4 * np.sqrt(copies.max() / 200))
     assert counts[2].std() == pytest.approx(np.sqrt(700 * 44 / 744), rel=0.2)
     is_pos = np.array([True, True, False, False, False])
-    held = partition_counts(is_pos, copies, 3, 5, random_state=0).reshape(5, 5, 3)
+    held = partitions_of(is_pos, copies, 5).reshape(5, 5, 3)
     left_out = copies[:, None, None] - held.astype(int)
     assert (left_out >= 0).all()
     assert (left_out.sum(axis=2) == copies[:, None]).all()
@@ -82,7 +89,8 @@ def test_the_size_of_a_block_changes_nothing(monkeypatch, weighted):
     whole = Resampling(store, "f1", n_draws=50)
     monkeypatch.setattr("csf.resampling.draws._BYTES", 1)
     blocks = Resampling(store, "f1", n_draws=50)
-    assert [counts.shape[1] for counts in blocks.draws()] == [4] * 12 + [2]
+    sizes = [counts.shape[1] for counts in bootstrap_counts(np.ones(400, dtype=int), 50, 0)]
+    assert sizes == [4] * 12 + [2]
     assert blocks.keys == whole.keys
     for name in ("cuts", "value", "violation"):
         np.testing.assert_array_equal(getattr(blocks.retuned, name), getattr(whole.retuned, name))
@@ -191,13 +199,31 @@ def test_few_samples_give_a_number_or_nan():
         assert n_pos == 1 or 0.0 <= low <= found.corrected_score <= high <= 1.0
 
 
-@pytest.mark.parametrize(("n_samples", "n_draws", "n_partitions"), [(10_000, 200, 99), (10_001, 96, 30)])
-def test_more_than_ten_thousand_samples_are_drawn_less_often(n_samples, n_draws, n_partitions):
+@pytest.mark.parametrize(("n_samples", "n_draws"), [(10_000, 200), (10_001, 96)])
+def test_more_than_ten_thousand_samples_are_drawn_less_often(n_samples, n_draws):
     """However they are given, here as weights."""
     store = ScoreStore(np.array([True, True, False, False]), np.array([1.0, 100.0, 899.0, n_samples - 1000.0]))
     store.add((0, 0), decided=np.array([True, False, True, False]), value=0.5)
     assert assess(store, "f1", (0, 0)).errors.size == n_draws
-    assert Resampling(store, "f1").partitions.shape[1] == n_partitions
+
+
+@pytest.mark.parametrize(("n_samples", "pos", "sizes"), [(300, 0.1, {33}), (3000, 0.4, {4, 8, 16})])
+def test_partitions_are_as_many_as_leave_little_to_chance(n_samples, pos, sizes):
+    store = store_of(n_samples, pos, n_trials=1)
+    found = [Resampling(store, "f1", random_state=seed) for seed in range(8)]
+    assert {len(each._judged_parts) for each in found} <= sizes
+    spread = np.std([each.corrected_score for each in found], ddof=1)
+    assert (spread < 0.002) == (sizes != {33})
+
+
+def test_few_units_are_drawn_at_once_as_often_as_one_by_one():
+    copies = np.array([1000, 0, 2, 498])
+    few = np.concatenate(list(bootstrap_counts(copies, 400, 0)), axis=1)
+    many = np.concatenate(list(bootstrap_counts(np.append(copies, np.zeros(500, dtype=int)), 400, 0)), axis=1)[:4]
+    assert few.dtype == many.dtype
+    assert (few.sum(axis=0) == 1500).all()
+    np.testing.assert_allclose(few.mean(axis=1), many.mean(axis=1), atol=4 * np.sqrt(1500 / 4 / 200))
+    np.testing.assert_allclose(few.std(axis=1), many.std(axis=1), rtol=0.2)
 
 
 @pytest.mark.parametrize("pos", [False, True])
