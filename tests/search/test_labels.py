@@ -13,10 +13,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, jaccard_score
 from sklearn.model_selection import GroupKFold, KFold, cross_val_predict, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.multioutput import MultiOutputClassifier
+from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
 from csf import CostSearch, ErrorProfile, MacroCostSearch
@@ -320,6 +321,15 @@ def test_bases_that_train_one_model_a_label_themselves(wrapped, name, data):
     assert auto.n_trials_ == 7
 
 
+def test_a_base_that_could_learn_all_labels_at_once_is_trained_for_each(data):
+    """Costs are those of a label, and weights of rows would be those of all."""
+    X, Y = data
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
+    fitted = search("micro", tree, n_trials=1).fit(X, Y)
+    for model, codes in zip(fitted.best_estimator_.estimators_, Y.T):
+        np.testing.assert_array_equal(model.predict_proba(X), clone(tree).fit(X, codes).predict_proba(X))
+
+
 def test_containers(data):
     pd = pytest.importorskip("pandas")
     X, Y = data
@@ -436,6 +446,7 @@ def test_a_training_part_without_a_label_is_named(data):
         ({"cv": "prefit"}, "the base is fitted before"),
         ({"cv": 300}, r"cv=300 needs at least 300 samples with and without each label; column . of y is [01] for \d+"),
         ({"metric": "f1_macro", "checkpoint": "file"}, "checkpoint='file' is the file of one search"),
+        ({"base": ClassifierChain(LogisticRegression())}, "trains on all labels at once.* csf.thresholding.sweep"),
         ({"base": OneVsRestClassifier(LogisticRegression()), "weighting": "one-vs-rest"}, "weighting='one-vs-rest' is"),
     ],
 )
