@@ -2,11 +2,15 @@
 
 import math
 
+import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.ensemble import GradientBoostingClassifier
 
-from tests.benchmarks.boosting import METHODS, RIVAL, compare, gains, measured, rows
+from csf import CostSearch
+from csf.search.defaults import open_cv
+from csf.thresholding import PlugInClassifier
+from tests.benchmarks.boosting import METHODS, RIVAL, compare, gains, measured, rival, rows
 
 pytest.importorskip("lightgbm")
 
@@ -55,13 +59,22 @@ def test_a_file_is_completed(tmp_path, monkeypatch):
     how = {"n_seeds": 1, "n_splits": 2, "out": tmp_path / "runs.json", "budget": math.inf}
     first = compare(["trees"], ["plain"], **how)
     both = compare(["trees"], ["plain", "costs"], **how)
-    assert list(both["trees/one/0"]) == ["exact", "plain", "costs"]
+    assert list(both["trees/one/0"]) == ["plain", "exact", "costs"]
     assert both["trees/one/0"]["plain"] == first["trees/one/0"]["plain"]
+
+
+def test_the_rival_is_the_base_with_the_exact_threshold_of_the_same_folds():
+    X, y = make_classification(150, 4, weights=[0.7], flip_y=0.4, random_state=2)
+    base = GradientBoostingClassifier(n_estimators=24, learning_rate=0.5, random_state=0)
+    search = CostSearch(base).fit(X, y)
+    assert search.best_index_ > 0
+    exact = PlugInClassifier(base, cv=open_cv(y, fast=False, random_state=None, rounds=True)).fit(X, y)
+    assert np.array_equal(rival(base, search, X, y)(X), exact.predict(X))
 
 
 def test_everything_that_is_compared_is_measured():
     X, y = make_classification(120, 4, weights=[0.7], random_state=0)
-    base, names = GradientBoostingClassifier(n_estimators=4, max_depth=1), [RIVAL, *METHODS]
+    base, names = GradientBoostingClassifier(n_estimators=4, max_depth=1), list(METHODS)
     told = measured(base, X, y, names=names, n_splits=2, seed=0)
-    assert list(told) == names
+    assert set(told) == {RIVAL, *names}
     assert all(0.0 <= value <= 1.0 and seconds > 0.0 for value, seconds in told.values())
