@@ -64,10 +64,12 @@ class Race:
             return [(at, trial) for at in new if (trial := self.studies[at].ask()) is not None]
         going = range(len(self.studies)) if standing is None else _in_doubt(standing)
         for at, study in enumerate(self.studies):
-            study.dropped = at not in going
+            # Who has no other costs to be trained at loses nothing.
+            study.dropped = at not in going and len(study.trials) < study.most_trials
             if study.dropped:
                 study.stop_reason = DROPPED
-        return [(at, trial) for at in going for trial in self.studies[at].ask_batch()]
+        left = [(at, study) for at, study in enumerate(self.studies) if not study.dropped]
+        return [(at, trial) for at, study in left for trial in study.ask_batch()]
 
     def _standing(self) -> _Standing | None:
         rows = [row for row in self.store if row.neutral]

@@ -100,6 +100,21 @@ class Strategy(ABC):
         """
         return n_trials
 
+    def only_equal(self, *, pos: float) -> str:
+        """Why it has no other costs than equal ones, where it asked for no others.
+
+        Parameters
+        ----------
+        pos : float
+            Share of positives.
+
+        Returns
+        -------
+        str
+            The end of a sentence.
+        """
+        return f"at a share of positives of {pos:.4g} it has equal costs only"
+
     def check_metric(self, metric: Metric) -> None:  # noqa: B027 - most strategies serve every metric
         """Raise a TypeError if the strategy cannot serve ``metric``.
 

@@ -70,6 +70,10 @@ class Ladder(Strategy):
         """One for each ratio, see `Strategy.most_trials`."""
         return min(n_trials, self.size)
 
+    def only_equal(self, *, pos: float) -> str:
+        """Its size, see `Strategy.only_equal`."""
+        return "its only ratio is that of equal costs; strategy=Ladder(3) tries others"
+
 
 def _top(pos: float) -> float:
     """Logarithm of the largest ratio."""

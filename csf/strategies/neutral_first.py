@@ -68,6 +68,10 @@ class NeutralFirst(Strategy):
         """One more than the other strategy, see `Strategy.most_trials`."""
         return min(n_trials, 1 + self.strategy.most_trials(n_trials))
 
+    def only_equal(self, *, pos: float) -> str:
+        """As the other strategy, see `Strategy.only_equal`."""
+        return self.strategy.only_equal(pos=pos)
+
     def check_metric(self, metric: Metric) -> None:
         """As the other strategy, see `Strategy.check_metric`."""
         self.strategy.check_metric(metric)

@@ -171,7 +171,7 @@ class Study(History[Trial]):
                 return self._stop(f"the gap {reached:.3g} is at most tol={self.tol:g}")
         proposal = self.strategy.propose(tuple(self.trials), metric=self.metric, pos=self.pos)
         if proposal is None:
-            why = f"at a share of positives of {self.pos:.4g} it has equal costs only"
+            why = self.strategy.only_equal(pos=self.pos)
             return None if pending else self._stop(f"strategy {self.strategy.name} is done", why=why)
         trial = self._trial(proposal)
         if any(trial.costs == other.costs for other in self.trials):

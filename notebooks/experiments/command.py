@@ -89,6 +89,7 @@ methods (--methods; all without it, the rival always)
   rival      7 values of C around the base's own (where it has one), one exact threshold on the
              pooled scores of 3 x 5 folds
   own C      the same with the base's own C
+  wide C     the same with all 11 values of C that the default search may come to
   plain      CostSearch(base) as it is
   paper      strategy="cone", param_grid=None, cv=5, threshold="tune"
   careful    5 x 5 folds, 7 values of C, 11 levels, min_gain=0.25 (bases without C: 3 x 5 folds,

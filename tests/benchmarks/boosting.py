@@ -2,8 +2,9 @@
 
 ``python -m tests.benchmarks boosting`` prints how much F1 (x 100) the plain call, which reads numbers of rounds off its
 trainings, and the mean of the models of all folds gain over the base as it is with one exact pooled threshold of the
-same folds; and processor time over that of scikit-learn's `TunedThresholdClassifierCV`. Means over families of sets (a
-standard error in brackets), outer stratified folds. These sets chose the defaults. ``--out`` keeps what is done.
+same folds; and processor time over that of scikit-learn's `TunedThresholdClassifierCV`. Means over families of sets
+with 95 % intervals, outer stratified folds. These sets chose the defaults. ``--methods`` measures others beside the
+plain call: ``costs`` is that with three ratios of costs on top. ``--out`` keeps what is done.
 
 ``python -m tests.benchmarks boosting --dataset`` prints processor time of searches with both engines, run one after the
 other in the same process; "same" says whether all held-out values and the scores of the final model agree to the last
@@ -25,8 +26,9 @@ from sklearn.model_selection import StratifiedKFold, TunedThresholdClassifierCV
 
 from csf import CostSearch
 from csf._common.reading import read_arrays
-from csf.search.defaults import open_cv, pace_of, settings_of
-from csf.thresholding import PlugInClassifier
+from csf.scores.responses import respond
+from csf.strategies import Ladder
+from notebooks.experiments.statistics import paired_difference
 from tests.benchmarks.bases import paper_search
 from tests.benchmarks.data import BINARY_SETS, data_folder, load_binary
 from tests.benchmarks.tables import print_table
@@ -37,6 +39,9 @@ __all__ = ["family", "gains", "rows"]
 FEWEST, MOST = 30, 8000
 ONE_FAMILY = {"cm": "software", "pc": "software"}
 LEFT_OUT = ("iris0",)
+# The rival is read off the plain call, whose first trial is the base as it is.
+RIVAL, PLAIN = "exact", "plain"
+METHODS = ("tuned", PLAIN, "folds", "costs")
 
 
 def bases():
@@ -75,72 +80,85 @@ def sets():
     return sorted(found, key=lambda row: row[2].size)
 
 
-def methods(base, y):
+def methods(base):
     """What is compared: classifiers by name."""
-    pace = pace_of(base, "auto", "auto", settings_of("auto", base, n_samples=y.size))
-    cv = open_cv(y, pace, random_state=None)
     return {
         "tuned": TunedThresholdClassifierCV(base, scoring="f1"),
-        "exact": PlugInClassifier(base, cv=cv),
-        "plain": CostSearch(base),
+        PLAIN: CostSearch(base),
         "folds": CostSearch(base, refit="folds"),
+        "costs": CostSearch(base, strategy=Ladder(3)),
     }
 
 
-def measured(base, X, y, *, n_splits, seed):
-    """Mean F1 and seconds of each method on outer folds."""
+def measured(base, X, y, *, names, n_splits, seed):
+    """Mean F1 and seconds of each of these methods on outer folds."""
     told = {}
     for train, test in StratifiedKFold(n_splits, shuffle=True, random_state=seed).split(X, y):
-        for name, method in methods(base, y[train]).items():
+        for name in names:
             start = time.process_time()
-            model = clone(method).fit(X[train], y[train])
+            model = clone(methods(base)[name]).fit(X[train], y[train])
             seconds = time.process_time() - start
-            told.setdefault(name, []).append((f1_score(y[test], model.predict(X[test]), zero_division=0), seconds))
+            answers = {name: model.predict(X[test])}
+            if name == PLAIN:
+                answers[RIVAL] = rival(base, model, X[train], y[train])(X[test])
+            for which, answer in answers.items():
+                told.setdefault(which, []).append((f1_score(y[test], answer, zero_division=0), seconds))
     return {name: np.mean(values, axis=0).tolist() for name, values in told.items()}
+
+
+def rival(base, search, X, y):
+    """What the base as it is answers at the best threshold of the held-out scores of a search."""
+    model = clone(base).fit(X, y) if search.best_index_ else search.best_estimator_
+    return lambda samples: respond(model, samples, 0, tune=True).score >= search.trials_[0].threshold
 
 
 def gains(results):
     """Rows of the table from the results of runs, by ``base/set/seed``."""
     for base in dict.fromkeys(key.split("/")[0] for key in results):
         runs = {key: value for key, value in results.items() if key.startswith(f"{base}/")}
-        for method in ("tuned", "plain", "folds"):
-            of_set, ratios = {}, []
-            for key, told in runs.items():
-                name = key.split("/")[1]
-                of_set.setdefault(name, []).append(100 * (told[method][0] - told["exact"][0]))
-                ratios.append(told[method][1] / told["tuned"][1])
-            of_family = {}
-            for name, values in of_set.items():
-                of_family.setdefault(family(name), []).append(np.mean(values))
-            means = {name: float(np.mean(values)) for name, values in of_family.items()}
-            worst, error = min(means, key=means.get), np.std(list(means.values()), ddof=1) / len(means) ** 0.5
-            yield {
-                "base": base,
-                "method": method,
-                "families": len(means),
-                "F1 x 100": np.mean(list(means.values())),
-            } | {
-                "+-": error,
-                "worst": f"{worst} {means[worst]:+.1f}",
-                "time / tuned": np.exp(np.mean(np.log(ratios))),
-                "largest": max(ratios),
-            }
+        for method in METHODS:
+            has = {key: told for key, told in runs.items() if method in told}
+            if has:
+                yield {"base": base, "method": method} | _row(has, method)
 
 
-def compare(names, *, n_seeds, n_splits, out, budget):
-    """Results of all runs that fit into so many processor seconds; those that ``out`` has are not run again."""
+def _row(runs, method):
+    of_set, of_family = {}, {}
+    for key, told in runs.items():
+        of_set.setdefault(key.split("/")[1], []).append(100 * (told[method][0] - told[RIVAL][0]))
+    for name, values in of_set.items():
+        of_family.setdefault(family(name), []).append(np.mean(values))
+    means = {name: float(np.mean(values)) for name, values in of_family.items()}
+    gain = paired_difference(list(means.values()), np.zeros(len(means)), method="t")
+    ratios = [told[method][1] / told["tuned"][1] for told in runs.values() if "tuned" in told]
+    worst = min(means, key=means.get)
+    return {
+        "sets": len(of_set),
+        "families": len(means),
+        "runs": len(runs),
+        "F1 x 100": gain.mean,
+        "95 %": f"[{gain.low:+.2f}, {gain.high:+.2f}]",
+        "worst": f"{worst} {means[worst]:+.1f}",
+        "time / tuned": float(np.exp(np.mean(np.log(ratios)))) if ratios else np.nan,
+        "largest": max(ratios, default=np.nan),
+    }
+
+
+def compare(names, chosen, *, n_seeds, n_splits, out, budget):
+    """Results of all runs that fit into so many processor seconds; what ``out`` has is not measured again."""
     results = json.loads(out.read_text()) if out is not None and out.exists() else {}
     start = time.process_time()
     for seed in range(n_seeds):
         for set_name, X, y in sets():
             for name in names:
-                key = f"{name}/{set_name}/{seed}"
-                if key in results or time.process_time() - start > budget:
+                told = results.setdefault(f"{name}/{set_name}/{seed}", {})
+                new = [method for method in (PLAIN, *chosen) if method not in told]
+                if not new or time.process_time() - start > budget:
                     continue
-                results[key] = measured(bases()[name], X, y, n_splits=n_splits, seed=seed)
+                told |= measured(bases()[name], X, y, names=new, n_splits=n_splits, seed=seed)
                 if out is not None:
                     out.write_text(json.dumps(results))
-    return results
+    return {key: told for key, told in results.items() if told}
 
 
 def _data(name):
@@ -176,6 +194,8 @@ def main():
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bases", nargs="+", default=list(bases()), choices=list(bases()), help="bases (all)")
+    text = "measured beside plain (tuned and folds)"
+    parser.add_argument("--methods", nargs="*", default=["tuned", "folds"], choices=METHODS, help=text)
     parser.add_argument("--seeds", type=int, default=1, help="partitions into outer folds (1)")
     parser.add_argument("--splits", type=int, default=4, help="outer folds (4)")
     parser.add_argument("--out", type=Path, help="JSON file that keeps finished runs")
@@ -190,7 +210,7 @@ def main():
         print_table(rows(options.sets, n_estimators=options.rounds, n_runs=options.runs))
         return
     how = {"n_seeds": options.seeds, "n_splits": options.splits, "out": options.out, "budget": options.budget}
-    print_table(gains(compare(options.bases, **how)))
+    print_table(gains(compare(options.bases, options.methods, **how)))
 
 
 if __name__ == "__main__":

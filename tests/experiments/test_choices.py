@@ -120,6 +120,7 @@ def test_the_rival_has_seven_values_of_c_and_three_times_five_folds(data):
     assert methods[RIVAL].run(context).fits == 7 * 15 + 1
     own = methods["own C"].run(context)
     assert (own.fits, own.C) == (16, 1.0)
+    assert len(methods["wide C"].factors) == 11
     assert list(choice_methods("histgradientboosting")) == ["rival", "plain", "paper", "careful"]
     assert choice_methods("randomforest")[RIVAL].learner.penalties is False
 

@@ -253,6 +253,8 @@ def test_boosters_are_trained_once_a_fold_for_all_numbers_of_rounds(base, monkey
     assert {trial.costs for trial in search.trials_} == {(1.0, 1.0)}
     assert (search.n_trials_, search.n_splits_) == (3, 10)
     assert fitted == [20] * 10 + [search.best_params_[name]]
+    assert search.stop_reason_.endswith("its only ratio is that of equal costs; strategy=Ladder(3) tries others")
+    assert not search.cv_results_["dropped"].any()
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,9 @@ F1 = get_metric("f1")
 class Tried:
     """A race whose settings have given scores: signal and so much noise of their own."""
 
-    def __init__(self, noise, steps=None):
+    def __init__(self, noise, steps=None, size=3):
         self.noise = noise
-        self.studies = [Study("f1", Ladder(3), pos=0.2) for _ in noise]
+        self.studies = [Study("f1", Ladder(size), pos=0.2) for _ in noise]
         self.store = ScoreStore(IS_POS)
         self.race = Race(self.studies, steps or [Step()] * len(noise), self.store, F1)
         self.asked = []
@@ -50,6 +50,13 @@ def test_what_is_far_behind_is_trained_at_equal_costs_alone():
     assert [study.dropped for study in tried.studies] == [False, True, True, True]
     assert [len(study.trials) for study in tried.studies] == [3, 1, 1, 1]
     assert {study.stop_reason for study in tried.studies[1:]} == {DROPPED}
+
+
+def test_nothing_is_dropped_where_there_are_equal_costs_alone():
+    tried = Tried([0.0, 3.0, 1.5], size=1).run()
+    assert not any(study.dropped for study in tried.studies)
+    (reason,) = {study.stop_reason for study in tried.studies}
+    assert reason == "strategy ladder is done: its only ratio is that of equal costs; strategy=Ladder(3) tries others"
 
 
 def test_what_is_in_doubt_goes_on():

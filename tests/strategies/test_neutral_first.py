@@ -96,6 +96,14 @@ def test_a_budget_of_one_trial_is_said_to_be_the_reason():
     assert study.stop_reason == "all 1 trials are done: n_trials allows equal costs only"
 
 
+@pytest.mark.parametrize("strategy", [Ladder(1), NeutralFirst(Ladder(1))])
+def test_a_ladder_of_one_ratio_is_said_to_be_the_reason(strategy):
+    study = Study("f1", strategy, pos=0.2)
+    study.tell(study.ask(), profile=ErrorProfile(0.05, 0.05, 0.2))
+    assert study.ask() is None
+    assert study.stop_reason.endswith("done: its only ratio is that of equal costs; strategy=Ladder(3) tries others")
+
+
 @pytest.mark.parametrize("proposal", ["a level", float("nan")])
 def test_what_is_no_proposal_is_refused_by_the_study(proposal):
     study = Study("f1", NeutralFirst(get_strategy(lambda trials, *, metric, pos: proposal)), pos=0.2, n_trials=2)
