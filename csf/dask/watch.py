@@ -14,8 +14,9 @@ __all__ = ["with_all_workers"]
 
 # So many trainings are begun before the search gives up.
 _ATTEMPTS = 5
-# Seconds between looks at the cluster, for workers to let go of a training that was given up, and for them to end.
-_LOOK, _PATIENCE, _RESTART = 1.0, 5.0, 30.0
+# Seconds between looks at the cluster; for workers to let go of a training that was given up, for them to end, and for
+# the first one to be there again where all were lost.
+_LOOK, _PATIENCE, _RESTART, _RETURN = 1.0, 5.0, 30.0, 120.0
 
 
 def with_all_workers(client: Any, train: Callable[[], Any]) -> Any | Exception:
@@ -33,8 +34,7 @@ def with_all_workers(client: Any, train: Callable[[], Any]) -> Any | Exception:
                 traceback.clear_frames(error.__traceback__)
                 lost = error.with_traceback(None)
         watch.free_workers()
-        # Those that were killed are back soon, where anyone looks after them.
-        client.wait_for_workers(1)
+        _wait_for_a_worker(client)
     raise RuntimeError(
         f"workers were lost in each of {_ATTEMPTS} trainings, which need all of them until their end; give the workers "
         "more memory, or take a smaller share of the rows, and see their logs"
@@ -85,14 +85,14 @@ class _Watch:
     def free_workers(self) -> None:
         """Restart workers that cannot let go: LightGBM waits for the lost one for minutes, or without end."""
         end = time.monotonic() + _PATIENCE
-        while busy := [worker for worker, keys in self._client.run(_active_keys).items() if keys & self._asked]:
+        while busy := [worker for worker, keys in _answers(self._client, _active_keys) if keys & self._asked]:
             if time.monotonic() > end:
                 self._restart(busy)
                 return
             time.sleep(_LOOK)
 
     def _restart(self, busy: list[str]) -> None:
-        orphans = [worker for worker, nanny in self._client.run(_nanny, workers=busy).items() if nanny is None]
+        orphans = [worker for worker, nanny in _answers(self._client, _nanny, workers=busy) if nanny is None]
         if orphans:
             raise RuntimeError(
                 f"a worker was lost during a training, and {', '.join(orphans)} cannot be freed of it, as no nanny can "
@@ -110,6 +110,27 @@ class _Watch:
 def _workers(client: Any) -> set[str]:
     """Addresses of the cluster's workers."""
     return set(client.nthreads())
+
+
+def _wait_for_a_worker(client: Any) -> None:
+    """Wait until one is there; a RuntimeError where none comes."""
+    # Not `Client.wait_for_workers`: it has no end where nobody looks after the workers any more, and while it waits, a
+    # LocalCluster misses which ones come and go.
+    end = time.monotonic() + _RETURN
+    while not _workers(client):
+        if time.monotonic() > end:
+            raise RuntimeError(
+                f"all workers were lost during a training, and none was back after {_RETURN:g} s; start workers and fit "
+                "again (with checkpoint= the search goes on where it was). A LocalCluster gives up workers that take "
+                "longer to start than 'distributed.deploy.lost-worker-timeout' of Dask's configuration: raise it where "
+                "that is so"
+            )
+        time.sleep(_LOOK)
+
+
+def _answers(client: Any, question: Callable[..., Any], **options: Any) -> Any:
+    """Workers and what they answer, without those that are lost meanwhile."""
+    return client.run(question, on_error="ignore", **options).items()
 
 
 def _nanny(dask_worker: Any) -> str | None:

@@ -8,24 +8,24 @@ from csf.dask import watch
 
 
 class Cluster:
-    """What is asked of a client, of a cluster of two workers with nannies."""
+    """What is asked of a client, of a cluster of two workers that are there again after some looks."""
 
     def __init__(self):
-        self.workers, self.futures, self.waited = {"a": 1, "b": 1}, {}, 0
+        self.workers, self.futures, self.away, self.looks = {"a": 1, "b": 1}, {}, 3, 0
 
     def nthreads(self):
+        self.looks += not self.workers
+        if self.looks == self.away:
+            self.workers, self.looks = {"a'": 1, "b'": 1}, 0
         return dict(self.workers)
 
-    def run(self, question, **options):
-        assert question is watch._active_keys
+    def run(self, question, on_error):
+        # One that is lost at that moment does not answer.
+        assert (question, on_error) == (watch._active_keys, "ignore")
         return {worker: set() for worker in self.workers}
 
     def cancel(self, futures):
         assert list(futures) == []
-
-    def wait_for_workers(self, n_workers):
-        self.waited += 1
-        self.workers = {f"{name}'": 1 for name in ("a", "b")}
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def training(cluster, losses):
 def test_a_training_that_loses_a_worker_is_begun_anew(cluster, losses):
     train, begun = training(cluster, losses)
     assert watch.with_all_workers(cluster, train) == "model"
-    assert len(begun) == losses + 1 == cluster.waited + 1
+    assert len(begun) == losses + 1
 
 
 def test_workers_that_are_lost_again_and_again_end_the_training(cluster):
@@ -63,6 +63,15 @@ def test_workers_that_are_lost_again_and_again_end_the_training(cluster):
     assert isinstance(raised.value.__cause__, OSError)
 
 
+def test_workers_that_stay_away_end_the_training(cluster, monkeypatch):
+    monkeypatch.setattr(watch, "_RETURN", 0.05)
+    cluster.away = None
+    train, begun = training(cluster, 2)
+    with pytest.raises(RuntimeError, match=r"none was back after 0.05 s; start workers .*'distributed.deploy.lost-work"):
+        watch.with_all_workers(cluster, train)
+    assert len(begun) == 2
+
+
 def test_errors_of_the_training_itself_are_its_result(cluster):
     error = ValueError("labels")
 
@@ -70,4 +79,3 @@ def test_errors_of_the_training_itself_are_its_result(cluster):
         raise error
 
     assert watch.with_all_workers(cluster, train) is error
-    assert cluster.waited == 0
