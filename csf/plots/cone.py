@@ -447,7 +447,7 @@ class ConeDisplay(Display):
         if len(self.failed):
             labels.append(label(ax, "failed", (self.failed[0], bottom), offset=(5, 7)))
         if len(self.others_):
-            text = f"grey: {len(self.others_)} other settings of the base"
+            text = f"grey: {len(self.others_)} other settings of the classifier"
             corner: dict[str, Any] = {"ha": "right", "va": "bottom", "offset": (-4, 3), "color": GREY, "fontsize": 8}
             labels.append(label(ax, text, (right, bottom), **corner))
         if self.winner is not None:
@@ -471,7 +471,13 @@ class ConeDisplay(Display):
 
     def _winner_label(self, ax: Axes, others: list[Annotation]) -> Annotation:
         t, value = float(self.t[self.winner]), self._winner_height()
-        seen = [np.column_stack([self.t, self.value]), np.column_stack([self.t, self.attained])]
+        # What is drawn of the trials as points: their stems, or the line over the ratios of costs.
+        seen = [np.column_stack([self.t, h]) for h in np.linspace(self.value, self.attained, 9)]
+        if self.ratio:
+            order = np.argsort(self.t, kind="stable")
+            at, places = np.linspace(0, order.size - 1, 12 * order.size), np.arange(order.size)
+            x = np.exp(np.interp(at, places, np.log(self.t[order])))
+            seen.append(np.column_stack([x, np.interp(at, places, self.attained[order])]))
         points = np.concatenate([*seen, self.others])
         name = "winner" if self.feasible else "closest"
         at = f"costs {t:.3g} : 1" if self.ratio else f"t = {t:.3g}"
