@@ -53,6 +53,13 @@ DATA is one of
   a built-in set            {describe()}
   csf-data:NAME[:LABEL]     a set NAME.npz in the folder of the environment variable CSF_DATA
 
+what is printed
+  trial          one pair of class weights, judged on held-out folds: c_fn of the positives (what a
+                 false negative costs), c_fp of the negatives (what a false positive costs)
+  own, tuned     metric of the model's own decisions, and at the best threshold on its score
+  level t        value of the metric that the weights aim at; - with equal ones
+  upper bound    what trials with other weights are not expected to exceed on these data
+
 {_wrapped("bases", BASES)}
 {_wrapped("metrics", [*METRICS, "f<beta>"])}
 {_wrapped("of several classes", [*CONFUSION_METRICS, "f<beta>_macro"])}
@@ -63,7 +70,7 @@ def make_parser() -> ArgumentParser:
     """Parser of all commands."""
     parser = CommandParser(
         prog="csf",
-        description="Find the class costs and the threshold that maximise F1, G-mean, Jaccard and the like.",
+        description="Find the class weights and the threshold that maximise F1, G-mean, Jaccard and the like.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -169,7 +176,7 @@ def _add_problem_options(command):
         type=_count(1),
         default=SearchConfig.n_trials,
         metavar="N",
-        help="largest number of levels (%(default)s)",
+        help="largest number of trials of each setting (%(default)s; a ladder has 6 at most)",
     )
     group.add_argument(
         "--threshold",
@@ -192,7 +199,7 @@ def _add_problem_options(command):
     group.add_argument(
         "--bound", **_one_of(BOUNDS), default=SearchConfig.bound, help="kind of upper bound (%(default)s)"
     )
-    group.add_argument("--tol", type=_tolerance, metavar="GAP", help="stop when the bound is this close")
+    group.add_argument("--tol", type=_tolerance, metavar="GAP", help="stop when the upper bound is this close")
     group.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help="for the whole command")
     group.add_argument("--jobs", type=_jobs, metavar="N", help="parallel workers (1; -1 for all processors)")
 

@@ -23,7 +23,7 @@ from csf.metrics import ConfusionMetric, get_constraint, get_metric
 from csf.samples.splits import resolve_splits
 from csf.search import CostSearch
 from csf.search.config import SearchConfig
-from csf.search.defaults import AUTO, Pace, pace_of, strategy_of
+from csf.search.defaults import AUTO, Pace, pace_of, steps_of, strategy_of
 from csf.search.problem import ClassProblem, ThresholdProblem, serves_classes
 from csf.study.classes import ClassStudy
 from csf.trainers import seeded
@@ -117,12 +117,16 @@ class Problem:
         """What is searched, for the lines above the tables."""
         options = self.options
         demand = "" if self.constraint is None else f" with {self.constraint}"
-        settings, trials = len(self._settings(self.data.y)), options.trials
+        found, trials = self._settings(self.data.y), options.trials
         if "strategy" in options:  # of several strategies each has its own number
             trials = self._most_trials(options.strategy)
-        return f"{self.metric.name}{demand} of {options.base}, up to {trials} trials" + (
-            f" of each of {settings} settings" if settings > 1 else ""
-        )
+        text = f"{self.metric.name}{demand} of {options.base}, up to {trials} trials"
+        if len(found) > 1:
+            steps = steps_of(self.config.param_grid, found, self._pace(self.data.y))
+            beyond = sum(step.beyond for step in steps)
+            text += f" of each of {len(found) - beyond} settings"
+            text += f" (and of {beyond} beyond them, as long as an end is best)" if beyond else ""
+        return text
 
     def _most_trials(self, strategy):
         if self.several:

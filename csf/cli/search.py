@@ -189,7 +189,7 @@ def _winner_text(search, problem):
         f"  to expect on new data: {name} {search.corrected_score_:.4f}, 90 % interval "
         f"[{search.score_interval_[0]:.4f}, {search.score_interval_[1]:.4f}]",
         f"  out-of-fold {name} {search.best_score_:.4f}; {search.stop_reason_}{_part(search, problem)}",
-        f"  estimated bound for these parameters and folds: {search.upper_bound_:.4f} ({problem.options.bound}), "
+        f"  estimated upper bound for these parameters and folds: {search.upper_bound_:.4f} ({problem.options.bound}), "
         f"gap {format_number(search.gap_)}",
     ]
     promise = getattr(search, "guarantee_", None)

@@ -189,6 +189,8 @@ class BoundComparisonDisplay:
 
 
 def _violations(panel):
-    """Number of trials above the bound at their own level."""
+    """Number of trials above the bound at their own level; none where no trial satisfies the constraint."""
+    if not panel["levels"].size:
+        return 0
     bound = panel["envelope"][np.searchsorted(panel["levels"], panel["t"])]
     return int(np.sum(panel["value"] > bound + ROUNDING))

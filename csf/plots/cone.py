@@ -422,12 +422,13 @@ class ConeDisplay(Display):
         if self.ratio:
             from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-            ax.set(xscale="log", xlim=self._sides(), xlabel="ratio of costs, c_fn / c_fp")
+            ax.set(xscale="log", xlim=self._sides(), xlabel="cost of a false negative / cost of a false positive")
             ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=9))
             ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
             ax.xaxis.set_minor_formatter(NullFormatter())
         else:
-            ax.set(xlabel="level t", xlim=(lo - 0.015 * (hi - lo), hi + 0.015 * (hi - lo)))
+            aim = f": {self.metric_name} that the costs aim at" if self.diagonal else ""
+            ax.set(xlabel=f"level t{aim}", xlim=(lo - 0.015 * (hi - lo), hi + 0.015 * (hi - lo)))
         tidy(ax)
 
     def _write(self, ax: Axes, bottom: float, top: float) -> list[Annotation]:
@@ -446,7 +447,7 @@ class ConeDisplay(Display):
         if len(self.failed):
             labels.append(label(ax, "failed", (self.failed[0], bottom), offset=(5, 7)))
         if len(self.others_):
-            text = f"grey: {len(self.others_)} other settings of the base"
+            text = f"grey: {len(self.others_)} other settings of the classifier"
             corner: dict[str, Any] = {"ha": "right", "va": "bottom", "offset": (-4, 3), "color": GREY, "fontsize": 8}
             labels.append(label(ax, text, (right, bottom), **corner))
         if self.winner is not None:
@@ -460,7 +461,7 @@ class ConeDisplay(Display):
         far, ha, inward = (left, "left", 5) if far_left else (right, "right", -5)
         high = self.best_possible > bottom + 0.9 * (top - bottom)
         style = {"ha": ha, "va": "top" if high else "bottom", "offset": (inward, -3 if high else 3)}
-        text = f"bound {self.best_possible:.3f}"
+        text = f"upper bound {self.best_possible:.3f}"
         labels = [label(ax, text, (far, min(self.best_possible, top)), color=VERMILLION, **style)]
         middle = np.sqrt(left * right) if self.ratio else 0.5 * (left + right)
         room = top - max(float(np.interp(middle, self.levels, self.envelope)), self.best_possible)
@@ -470,13 +471,19 @@ class ConeDisplay(Display):
 
     def _winner_label(self, ax: Axes, others: list[Annotation]) -> Annotation:
         t, value = float(self.t[self.winner]), self._winner_height()
-        seen = [np.column_stack([self.t, self.value]), np.column_stack([self.t, self.attained])]
+        # What is drawn of the trials as points: their stems, or the line over the ratios of costs.
+        seen = [np.column_stack([self.t, h]) for h in np.linspace(self.value, self.attained, 9)]
+        if self.ratio:
+            order = np.argsort(self.t, kind="stable")
+            at, places = np.linspace(0, order.size - 1, 12 * order.size), np.arange(order.size)
+            x = np.exp(np.interp(at, places, np.log(self.t[order])))
+            seen.append(np.column_stack([x, np.interp(at, places, self.attained[order])]))
         points = np.concatenate([*seen, self.others])
         name = "winner" if self.feasible else "closest"
         at = f"costs {t:.3g} : 1" if self.ratio else f"t = {t:.3g}"
         text = f"{name}: {at}\n{self.metric_name} = {value:.3f}"
         if self.attained[self.winner] - value >= 0.0005:
-            text += " at its stable threshold"
+            text += " at the threshold in use"
         return place(ax, text, (t, value), points=points[np.isfinite(points).all(axis=1)], others=others)
 
 

@@ -281,7 +281,7 @@ class ErrorProfileDisplay(Display):
         contour = _inside(np.concatenate([np.empty((0, 2)), *parts]), right, top)
         points = self.profiles / unit
         if contour.size:
-            text = f"bound {self.best_possible:.3f}"
+            text = f"upper bound {self.best_possible:.3f}"
             start = contour[contour[:, 0].argmin()]
             style = {"offset": (8, -1), "va": "top"} if start[1] > 0.9 * top else {"offset": (5, 7)}
             labels.append(label(ax, text, start, color=VERMILLION, **style))
@@ -298,10 +298,10 @@ class ErrorProfileDisplay(Display):
             labels.append(place(ax, name, at, points=points, others=labels))
         if known.size:
             middle = known[np.abs(known / [right, top] - 0.5).sum(axis=1).argmin()]
-            labels.append(place(ax, "known", middle, points=points, others=labels, color=GREEN))
+            labels.append(place(ax, "reached", middle, points=points, others=labels, color=GREEN))
         outside = len(points) - len(_inside(points, right, top))
         if outside:
-            text = f"{outside} own decision{'s' if outside > 1 else ''} outside"
+            text = f"{outside} trial{'s' if outside > 1 else ''} outside"
             corner: dict[str, Any] = {"ha": "right", "fontsize": 8, "color": GREY}
             corner |= {"va": "top", "offset": (-4, -4)} if self.feasible else {"va": "bottom", "offset": (-4, 3)}
             labels.append(label(ax, text, (right, top if self.feasible else 0.0), **corner))

@@ -139,7 +139,7 @@ class ProgressDisplay(Display):
             If no trial is complete.
         """
         trials = sorted((t for t in study.trials if t.state != "pending"), key=lambda trial: trial.number)
-        names = ["bound"] if bounds is None else [bound_title(bound) for bound in bounds]
+        names = ["upper bound"] if bounds is None else [bound_title(bound) for bound in bounds]
         bounds = (study.bound,) if bounds is None else bounds
 
         def heights(seen):
@@ -190,7 +190,7 @@ class ProgressDisplay(Display):
         def heights(seen):
             return [ceiling(seen, study.metric, pos=study.pos, bound=search.bound, store=store).value]
 
-        data = _course(search.trials_, study, ["bound"], heights)
+        data = _course(search.trials_, study, ["upper bound"], heights)
         return cls(**data, reference=reference).plot(ax, **plot_kwargs)
 
     def plot(

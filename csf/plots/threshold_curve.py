@@ -456,7 +456,7 @@ class ThresholdCurveDisplay(Display):
 
     def _mark(self, ax: Axes, threshold: float, value: float) -> None:
         """Mark the chosen threshold and its interval, and say what it does; an infinite one is only written down."""
-        text = f"{self.short_name} = {value:.3f} at {threshold:.3g}"
+        text = f"{self.short_name} = {value:.3f} at threshold {threshold:.3g}"
         if np.isfinite(threshold):
             self.threshold_line_ = ax.axvline(threshold, color=VERMILLION, linewidth=1.2, zorder=2)
             ax.plot([threshold], [value], "o", color=VERMILLION, markersize=6, zorder=4)

@@ -326,7 +326,8 @@ def test_a_report_without_a_held_out_part_says_so(ok, tmp_path):
 
 def test_without_options_it_is_the_plain_call(ok, tmp_path):
     text = ok("search", "iris:1", "--json", tmp_path / "r.json", "--save", tmp_path / "m.skops")
-    assert "up to 6 trials of each of 11 settings by the strategy ladder, 15 folds" in text
+    assert "up to 6 trials of each of 7 settings (and of 4 beyond them, as long as an end is best)" in text
+    assert " by the strategy ladder, 15 folds" in text
     assert "30 more trials, none with a larger tuned value" in text
     assert "\ndifference to the exact pooled threshold: " in text
     search, _ = load_model(tmp_path / "m.skops")

@@ -134,7 +134,7 @@ def test_the_plain_call_is_drawn_over_the_ratio_of_costs_with_its_other_settings
     display = ConeDisplay.from_estimator(search)
     winner = search.trials_[search.best_index_]
     assert display.ratio
-    assert display.ax_.get_xlabel() == "ratio of costs, c_fn / c_fp"
+    assert display.ax_.get_xlabel() == "cost of a false negative / cost of a false positive"
     assert len(display.t) == 4  # equal costs, which have no level, among them
     assert 1.0 in display.t
     others = [trial for trial in search.trials_ if trial.setting != winner.setting]
@@ -145,7 +145,7 @@ def test_the_plain_call_is_drawn_over_the_ratio_of_costs_with_its_other_settings
     assert f"winner: costs {winner.c_fn / winner.c_fp:.3g} : 1" in text
     # the stable cut is not the best one of these samples: words and a line say why the mark is below its trial
     assert winner.attained - search.best_score_ > 0.0005
-    assert text.endswith(" at its stable threshold")
+    assert text.endswith(" at the threshold in use")
     own = ConeDisplay.from_estimator(search, setting=0)
     assert own.others_ == []
     assert own.best_possible == search.studies_[0].upper_bound

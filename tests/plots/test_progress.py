@@ -54,16 +54,16 @@ def test_one_bound_by_default_that_of_the_search(concave_search, grid_search):
     """With the margin that the search has, over the trials of all settings."""
     for search in (concave_search, grid_search):
         display = ProgressDisplay.from_estimator(search)
-        assert display.names == ["bound"]
+        assert display.names == ["upper bound"]
         assert display.n_trials[-1] == search.n_trials_
         assert display.best_possible[0, -1] == search.upper_bound_
         assert (display.best_possible[0] >= display.attained).all()
-        assert display.labels_[1].get_text() == f"bound {search.upper_bound_:.3f}"
+        assert display.labels_[1].get_text() == f"upper bound {search.upper_bound_:.3f}"
 
 
 def test_the_bound_of_a_study_is_its_own(study):
     display = ProgressDisplay.from_study(study)
-    assert (display.names, display.best_possible[0, -1]) == (["bound"], study.upper_bound)
+    assert (display.names, display.best_possible[0, -1]) == (["upper bound"], study.upper_bound)
 
 
 def test_a_reference_is_drawn_and_named(search):
