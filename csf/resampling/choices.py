@@ -70,10 +70,10 @@ def decide_gain(own: Array, violation: Array, neutral: BoolArray, values: Callab
 def averaged(
     found: Array, cuts: IntArray, best: Cut, at: Callable[[float], Cut], value: Callable[[Cut], float], error: float
 ) -> Cut:
-    """Where the mean share that some cuts find is found, unless it loses more than an error against the best cut.
+    """Threshold that finds the mean of the shares that others find, unless it loses more than an error to ``best``.
 
-    ``found`` is the share of samples that each cut finds, and ``at`` where a share of them is. Shares are averaged in
-    log-odds.
+    ``found`` has the share of samples that each threshold finds, and ``at`` gives the threshold of a share. Shares are
+    averaged in log-odds.
     """
     shares = found[cuts]
     # Finding nothing, or everything, is at no distance from other cuts that could be averaged.

@@ -33,7 +33,7 @@ def bootstrap_counts(copies: IntArray, n_draws: int, random_state: int | Sequenc
     """
     rng = np.random.default_rng([*np.atleast_1d(random_state), 0])
     size, n_samples, kind = draws_at_once(copies.size), int(copies.sum()), _kind(copies)
-    few = n_samples > _SAMPLES_OF_A_NUMBER * copies.size
+    few = n_samples > max(_SAMPLES_OF_A_NUMBER * copies.size, LARGE)
     # Unit of each sample.
     units = np.repeat(np.arange(copies.size, dtype=np.int32), copies)
     most = np.iinfo(kind).max

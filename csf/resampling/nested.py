@@ -31,7 +31,7 @@ _CLOSE = 4
 
 
 class Chosen(NamedTuple):
-    """Row and cut that are chosen on each part, both -1 where it lacks a class, and what they find in all the rest.
+    """Row and threshold chosen on each part, both -1 where it lacks a class, and what they find in all the rest.
 
     Parameters
     ----------

@@ -9,6 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from csf._common.typing import Array, BoolArray, IntArray
+from csf._common.warn import warn
 from csf.metrics.ranking import rank
 
 __all__ = ["MAX_BYTES", "EntryStore", "ScoreRow", "ScoreStore", "TrialKey"]
@@ -21,6 +22,8 @@ MAX_BYTES = 1 << 25
 _LOOKED_AT = 10_000
 # Whole weights count rows while these are no more than so many; each draw takes as long as so many rows would.
 _MOST_COPIES = 1 << 20
+# So many samples of a class with the same weight above 1 are not so often there by chance.
+_CONSTANT = 20
 
 
 class Told(Protocol):
@@ -311,7 +314,23 @@ def _copies(store: EntryStore[Any]) -> IntArray:
     each = np.zeros(store.n_samples)
     each[store.samples] = store.weight
     whole = (each == np.floor(each)).all() and each.sum() <= _MOST_COPIES
-    return each.astype(np.int64) if whole else copies * (each > 0.0)
+    if not whole:
+        return copies * (each > 0.0)
+    _warn_of_shares(store, each)
+    return each.astype(np.int64)
+
+
+def _warn_of_shares(store: EntryStore[Any], each: Array) -> None:
+    """Say where whole weights are hardly counts: those of one class are one number, those of others are not."""
+    of_class = [each[np.unique(store.samples[store.truth == kind])] for kind in np.unique(store.truth)]
+    of_class = [weight[weight > 0.0] for weight in of_class]
+    constant = [weight[0] for weight in of_class if weight.size >= _CONSTANT and (weight == weight[0]).all()]
+    if constant and max(constant) > 1.0 and len(np.unique(each[each > 0.0])) > 1:
+        warn(
+            f"all samples of one class have the weight {max(constant):g}, those of others have another one. Whole "
+            "weights are taken as counts of equal samples, and intervals are too narrow where they are none: if they "
+            "are how much a sample matters, divide such weights by their mean"
+        )
 
 
 def _small(score: Array) -> Array:

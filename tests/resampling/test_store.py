@@ -99,3 +99,34 @@ def test_scores_whose_order_single_precision_would_lose_are_kept_as_they_are():
     score[500] = np.nextafter(score[499], 1.0)
     store.add((0, 0), score=score, value=0.5)
     assert store[0, 0].score.dtype == np.float64
+
+
+TRUTH = np.arange(100) < 30
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+@pytest.mark.parametrize("others", [np.ones(30), np.arange(30)], ids=["ones", "counts"])
+def test_whole_weights_that_are_one_number_for_a_class_are_hardly_counts(others, repeats):
+    weight = np.full(100, 20.0)
+    weight[TRUTH], weight[40] = others, 0.0
+    options = {"samples": np.tile(np.arange(100), repeats)}
+    truth, weight = np.tile(TRUTH, repeats), np.tile(weight, repeats)
+    with pytest.warns(UserWarning, match="the weight 20, .* divide such weights by their mean"):
+        ScoreStore(truth, weight, **options)
+    assert ScoreStore(truth, weight / weight.mean(), **options).importance is not None
+
+
+@pytest.mark.parametrize(
+    "weight",
+    [
+        np.full(100, 2.0),  # each row twice
+        np.random.default_rng(0).integers(0, 3, 100),
+        np.where(np.arange(100) < 19, 0.0, np.where(TRUTH, 3.0, np.arange(100) % 4)),  # 11 positives
+        np.where(TRUTH, 1.0, np.arange(100) % 4),
+        np.where(TRUTH, 1.0, 0.0),
+        np.where(TRUTH, 2.5, 1.0),
+    ],
+    ids=["twice", "counts", "few", "rare", "one class", "shares"],
+)
+def test_counts_are_not_warned_of(weight):
+    ScoreStore(TRUTH, np.asarray(weight, dtype=float))
