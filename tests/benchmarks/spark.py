@@ -90,7 +90,7 @@ def _measured(spark, run, n_trials):
 
 
 def spark_rows(sizes, *, base="LogisticRegression", memory="1g", n_trials=4, n_folds=3, alone=False):
-    """Two lines for each number of rows, or the search ``alone``."""
+    """Two lines for each number of rows, or that of the search ``alone``, which is not warm."""
     from pyspark.ml import classification
 
     runs = (
@@ -99,7 +99,7 @@ def spark_rows(sizes, *, base="LogisticRegression", memory="1g", n_trials=4, n_f
     spark = session(memory)
     warnings.simplefilter("ignore")
     try:
-        for size in [FEW, *sizes]:
+        for size in sizes if alone else [FEW, *sizes]:
             with tempfile.TemporaryDirectory() as where:
                 write_parquet(Path(where) / "data", size)
                 rows = framed(spark, Path(where) / "data").persist()
