@@ -11,10 +11,11 @@ from csf.cluster.engine import Engine, FoldTotals
 from csf.cluster.training import EngineTrainer
 from csf.search.config import SearchConfig
 from csf.search.deadline import Deadline
-from csf.search.defaults import FAST, SLOW, Pace, margin_of
+from csf.search.defaults import FAST, SLOW, Pace, margin_of, steps_of
 from csf.search.loop import SearchLoop
 from csf.search.outcome import SearchOutcome, conclude
 from csf.search.plan import open_checkpoint
+from csf.search.race import Race, races
 from csf.search.studies import make_studies
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class EngineSearch:
     bases : list of estimator
         Unfitted bases, one for each setting.
     settings : list of dict
-        Parameters in which they differ.
+        Parameters in which they differ. They race as in memory where held-out scores are collected.
     config : SearchConfig
         What the search is asked for, as `csf.CostSearch` describes it; folds are those of the engine.
     fast : bool, default=False
@@ -77,9 +78,9 @@ class EngineSearch:
         deadline = None if config.time_limit is None else Deadline(config.time_limit)
         self.totals = self.engine.totals()
         self.totals.check()
-        self.studies = make_studies(config, len(self.bases), pos=self.totals.pos, pace=self._pace)
         options = {"tune": config.tunes, "normalize": config.normalize}
-        self.trainer = EngineTrainer(self.engine, self.bases, self.studies[0].metric, self.totals, **options)
+        self.trainer = EngineTrainer(self.engine, self.bases, config.aim, self.totals, **options)
+        race = self._race()
         self._warn_of_counts()
         loop = SearchLoop(
             self.studies,
@@ -89,6 +90,7 @@ class EngineSearch:
             callbacks=list(config.callbacks or ()),
             verbose=config.verbose,
             deadline=deadline,
+            race=race,
         )
         stopped, margin = loop.run(), margin_of(config.threshold, self._pace)
         return conclude(
@@ -105,6 +107,17 @@ class EngineSearch:
     @property
     def _pace(self) -> Pace:
         return FAST if self.fast else SLOW
+
+    def _race(self) -> Race | None:
+        """Make the studies, and what decides which of them go on: where held-out scores are at hand, as in memory."""
+        store = self.trainer.store if races(self.config) else None
+        steps = steps_of(self.config.param_grid, self.settings, self._pace)
+        if store is None:
+            # What a race alone goes on to.
+            n_settings = sum(not step.beyond for step in steps)
+            self.bases, self.settings = self.bases[:n_settings], self.settings[:n_settings]
+        self.studies = make_studies(self.config, len(self.settings), pos=self.totals.pos, pace=self._pace)
+        return None if store is None or len(steps) == 1 else Race(self.studies, steps, store, self.config.aim)
 
     def _warn_of_counts(self) -> None:
         """What was asked for and cannot be had of counts."""

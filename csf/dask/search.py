@@ -22,7 +22,7 @@ from csf.dask.engine import DaskEngine, base_kind
 from csf.dask.lazy import mapped, profile_of
 from csf.metrics import get_metric
 from csf.search.config import SearchConfig
-from csf.search.defaults import has_fast_solver, settings_of
+from csf.search.defaults import BEYOND, MULTIPLES, has_fast_solver, settings_of
 from csf.search.estimator import CostSearch
 from csf.search.fitted import FittedSearch
 from csf.search.outcome import SearchOutcome
@@ -138,9 +138,9 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     begun again with those that are there, five times at most, then it is a RuntimeError.
 
     Where the folds hold more than 2^20 rows, their scores stay in the partitions, and the exact best threshold of each
-    trial comes from counts (`csf.cluster.counted_cut`). What draws samples again cannot be had of counts: ``"stable"``
-    is ``"tune"`` then, ``min_gain`` is not asked, ``bound_margin_`` is 0, and there are no corrected scores and no
-    `at_prevalence`. With so many rows chance matters little.
+    trial comes from counts (`csf.cluster.counted_cut`). What draws samples again cannot be had of counts: settings do
+    not race, all of them are trained, ``"stable"`` is ``"tune"``, ``min_gain`` is not asked, ``bound_margin_`` is 0,
+    and there are no corrected scores and no `at_prevalence`. With so many rows chance matters little.
 
     What `csf.CostSearch` has and this search has not: ``confidence`` (its stratified calibration part is drawn by
     shuffling rows in memory), ``null_class`` and ``weighting`` (partitions are trained on two classes),
@@ -244,7 +244,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         random_state = None if config.random_state is None else check_random_state(config.random_state)
         base = seeded(config.base, random_state)
         check_class_weight(base)
-        settings = settings_of(config.param_grid, base)
+        settings = settings_of(config.param_grid, base, multiples=[*MULTIPLES, *BEYOND])
         bases = [with_setting(base, setting) for setting in settings]
         for each in bases:
             kind.check(each)

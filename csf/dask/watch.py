@@ -120,10 +120,10 @@ def _wait_for_a_worker(client: Any) -> None:
     while not _workers(client):
         if time.monotonic() > end:
             raise RuntimeError(
-                f"all workers were lost during a training, and none was back after {_RETURN:g} s; start workers and fit "
-                "again (with checkpoint= the search goes on where it was). A LocalCluster gives up workers that take "
-                "longer to start than 'distributed.deploy.lost-worker-timeout' of Dask's configuration: raise it where "
-                "that is so"
+                f"all workers were lost during a training, and none was back after {_RETURN:g} s; start workers and "
+                "fit again (with checkpoint= the search goes on where it was). A LocalCluster gives up workers that "
+                "take longer to start than 'distributed.deploy.lost-worker-timeout' of Dask's configuration: raise it "
+                "where that is so"
             )
         time.sleep(_LOOK)
 

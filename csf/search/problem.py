@@ -31,9 +31,8 @@ from csf.search.fold_training import FoldResult
 from csf.search.outcome import SearchOutcome, conclude
 from csf.search.pooling import ThresholdJudge, warn_of_one_side
 from csf.search.prefit import judge_prefit
-from csf.search.race import Race
+from csf.search.race import Race, races
 from csf.search.studies import make_studies
-from csf.strategies import Ladder, NeutralFirst, get_strategy
 from csf.study.classes import ClassStudy
 from csf.thresholding.class_rule import RuleOfClasses, aligned_scores, codes_of
 from csf.thresholding.rule import ThresholdRule
@@ -101,10 +100,8 @@ class ThresholdProblem:
         return make_studies(config, n_settings, pos=pos, pace=pace)
 
     def _races(self, config: SearchConfig) -> bool:
-        """Whether settings drop out: where all begin with equal costs, and the winner is chosen by what is stable."""
-        strategy = get_strategy(config.strategy)
-        first = strategy.strategy if isinstance(strategy, NeutralFirst) else strategy
-        return config.threshold == "stable" and isinstance(first, Ladder) and config.aim.constraint is None
+        """See `races`."""
+        return races(config)
 
     def race(self, config: SearchConfig, plan: Planned, store: Any) -> Race | None:
         """What decides which settings are trained at further costs; ``None`` for all of them."""

@@ -8,20 +8,29 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from csf.resampling import differences
+from csf.strategies import Ladder, NeutralFirst, get_strategy
 
 if TYPE_CHECKING:
     from csf._common.typing import Array
     from csf.metrics.base import Metric
     from csf.resampling import ScoreStore
+    from csf.search.config import SearchConfig
     from csf.search.defaults import Step
     from csf.study import Study
     from csf.trials import Trial
 
-__all__ = ["DROPPED", "Race"]
+__all__ = ["DROPPED", "Race", "races"]
 
 DROPPED = "settings that were behind, or failed, with equal costs were trained no further"
 # Standard errors of a difference that are left to chance, and the gain in the metric that is worth trainings.
 _DOUBT, _WORTH = 3.0, 0.005
+
+
+def races(config: SearchConfig) -> bool:
+    """Whether settings drop out: where all begin with equal costs, and the winner is chosen by what is stable."""
+    strategy = get_strategy(config.strategy)
+    first = strategy.strategy if isinstance(strategy, NeutralFirst) else strategy
+    return config.threshold == "stable" and isinstance(first, Ladder) and config.aim.constraint is None
 
 
 class _Standing(NamedTuple):

@@ -39,7 +39,9 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
         Classifier with ``weightCol`` (LinearSVC, LogisticRegression, trees, forests, GBTClassifier, NaiveBayes,
         ``xgboost.spark.SparkXGBClassifier``), or a Pipeline that ends in one.
     estimatorParamMaps : list of dict, default=None
-        Parameters to search together with the costs, as `pyspark.ml.tuning.ParamGridBuilder` makes them.
+        Parameters to search together with the costs, as `pyspark.ml.tuning.ParamGridBuilder` makes them. They race as
+        the settings of `csf.CostSearch` do where scores are collected: those that are behind with equal costs are
+        trained no further.
     metric : str or Metric, default="f1"
         What is maximised, see `csf.CostSearch`.
     strategy : str, Strategy or callable, default="ladder"

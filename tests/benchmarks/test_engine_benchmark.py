@@ -31,6 +31,7 @@ TOPICS += [
     "scale",
     "several_classes",
     "spade",
+    "spark",
     "strategies",
     "structural",
     "thresholding",

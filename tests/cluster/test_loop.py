@@ -13,9 +13,11 @@ from sklearn.model_selection import PredefinedSplit
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+from csf import CostSearch
 from csf.cluster import EngineSearch, MemoryEngine, hash_folds
 from csf.metrics import Constrained, get_constraint, get_metric
 from csf.search.config import SearchConfig
+from csf.search.defaults import BEYOND, MULTIPLES
 from csf.trials import best_trial
 
 PAPERS = {"strategy": "cone", "threshold": "tune", "normalize": "none"}
@@ -29,12 +31,12 @@ def data():
     return X, y, weight
 
 
-def searched(engine, base, metric="f1", constraint=None, settings=({},), **options):
+def searched(engine, base, metric="f1", constraint=None, settings=({},), fast=False, **options):
     metric = get_metric(metric)
     metric = metric if constraint is None else Constrained(metric, get_constraint(constraint))
     bases = [base.__class__(**{**base.get_params(), **setting}) for setting in settings]
     config = SearchConfig(base=base, metric=metric, **(PAPERS | options))
-    search = EngineSearch(engine, bases, list(settings), config)
+    search = EngineSearch(engine, bases, list(settings), config, fast)
     return search, search.run()
 
 
@@ -227,6 +229,26 @@ def test_scores_that_stay_where_they_are_give_the_same_trials(data, threshold):
     # What cannot be drawn again cannot be stable: the best trial wins.
     best = best_trial(far.trials)
     assert (far.winner, far.threshold, far.score) == (best, best.threshold, best.score)
+
+
+def test_settings_race_where_their_scores_are_at_hand(data):
+    X, y = data[0][:300], data[1][:300]
+    fold, base = hash_folds(0, y.size, 2), LogisticRegression()
+    multiples = [*MULTIPLES, *BEYOND]
+    options = {"strategy": "ladder", "threshold": "stable", "normalize": "mean", "fast": True}
+    options["settings"] = [{"C": 1e-3 * multiple} for multiple in multiples]
+    search, found = searched(MemoryEngine(X, y, fold), base, **options)
+    splits = PredefinedSplit(fold)
+    whole = CostSearch(LogisticRegression(C=1e-3, tol=1e-8), cv=splits, refit=False).fit(X, y)
+    dropped = [study.dropped for study in search.studies]
+    assert dropped == [study.dropped for study in whole.studies_]
+    assert [len(study.trials) for study in search.studies] == [len(study.trials) for study in whole.studies_]
+    assert found.params == whole.best_params_
+    assert set(dropped) == {False, True}
+    # Counts do not pair: all settings of the grid are trained, and none beyond it.
+    with pytest.warns(UserWarning, match="too many for their scores"):
+        far, _ = searched(Far(X, y, fold), base, **options, n_trials=1)
+    assert [len(study.trials) for study in far.studies] == [1] * len(MULTIPLES)
 
 
 def test_a_gain_over_luck_cannot_be_asked_of_counts(data):

@@ -2,10 +2,12 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -323,6 +325,50 @@ def test_a_search_goes_on_from_its_file(framed, data, tmp_path, monkeypatch):
     ):
         with pytest.raises(ValueError, match="belongs to another search"):
             SparkCostSearch(estimator=base, **options).fit(rows)
+
+
+DRIVER = """
+import json, os, signal, sys
+from pyspark.ml.classification import NaiveBayes
+from pyspark.sql import SparkSession
+from csf.spark import SparkCostSearch
+from csf.spark.base import SparkBase
+
+folder, last, options = sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[4])
+builder = SparkSession.builder.master("local[2]")
+for name, value in json.loads(sys.argv[3]).items():
+    builder = builder.config(name, value)
+frame = builder.getOrCreate().read.parquet(f"{folder}/frame")
+trained, count = SparkBase.trained, []
+
+def counted(self, *given):
+    count.append(1)
+    if len(count) == last:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return trained(self, *given)
+
+SparkBase.trained = counted
+options["checkpoint"] = f"{folder}/search.json"
+model = SparkCostSearch(estimator=NaiveBayes(modelType="gaussian"), **options).fit(frame)
+print(json.dumps([len(count), [(trial.t, trial.threshold, trial.score) for trial in model.trials]]))
+"""
+
+
+def test_a_driver_that_was_killed_goes_on_in_another_process(frame, tmp_path, local):
+    frame.write.parquet(str(tmp_path / "frame"))
+    options = {"nTrials": 2, "strategy": "grid", "numFolds": 2, "seed": 3}
+
+    def driver(last):
+        given = [sys.executable, "-c", DRIVER, str(tmp_path), str(last), json.dumps(local), json.dumps(options)]
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+        return subprocess.run(given, env=environment, capture_output=True, text=True, check=False)
+
+    assert driver(4).returncode == -signal.SIGKILL
+    again = driver(0)
+    assert again.returncode == 0, again.stderr[-3000:]
+    whole = SparkCostSearch(estimator=gaussian(), **options).fit(frame)
+    # The second trial on both folds, and the winner on everything.
+    assert json.loads(again.stdout.splitlines()[-1]) == [3, [[t.t, t.threshold, t.score] for t in whole.trials]]
 
 
 def test_hashed_folds_depend_on_the_rows_and_the_seed_alone(frame):
