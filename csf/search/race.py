@@ -65,7 +65,7 @@ class Race:
         going = range(len(self.studies)) if standing is None else _in_doubt(standing)
         for at, study in enumerate(self.studies):
             study.dropped = at not in going
-            if study.dropped:
+            if study.dropped and study.trials:
                 study.stop_reason = DROPPED
         return [(at, trial) for at in going for trial in self.studies[at].ask_batch()]
 
