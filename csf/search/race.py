@@ -75,7 +75,7 @@ class Race:
         for at, study in enumerate(self.studies):
             # Who has no other costs to be trained at loses nothing.
             study.dropped = at not in going and len(study.trials) < study.most_trials
-            if study.dropped:
+            if study.dropped and study.trials:
                 study.stop_reason = DROPPED
         left = [(at, study) for at, study in enumerate(self.studies) if not study.dropped]
         return [(at, trial) for at, study in left for trial in study.ask_batch()]

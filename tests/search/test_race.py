@@ -59,6 +59,15 @@ def test_nothing_is_dropped_where_there_are_equal_costs_alone():
     assert reason == "strategy ladder is done: its only ratio is that of equal costs; strategy=Ladder(3) tries others"
 
 
+def test_what_was_not_reached_is_no_reason_to_end():
+    """Beyond an end that does not lead nothing is tried, and nothing was behind."""
+    tried = Tried([3.0, 0.0, 0.1], steps=[Step(), Step(), Step(0, beyond=True)]).run()
+    assert tried.studies[1].trials
+    assert not tried.studies[2].trials
+    assert tried.studies[2].dropped
+    assert tried.studies[2].stop_reason is None
+
+
 def test_what_is_in_doubt_goes_on():
     # The first one is the base's own: it loses to the others, of which neither is clearly better.
     tried = Tried([3.0, 0.0, 0.1]).run()
