@@ -12,7 +12,7 @@ from csf.resampling import differences
 if TYPE_CHECKING:
     from csf._common.typing import Array
     from csf.metrics.base import Metric
-    from csf.resampling import ScoreStore
+    from csf.resampling import ScoreStore, TrialKey
     from csf.search.defaults import Step
     from csf.study import Study
     from csf.trials import Trial
@@ -53,6 +53,7 @@ class Race:
 
     def __init__(self, studies: Sequence[Study], steps: Sequence[Step], store: ScoreStore, metric: Metric) -> None:
         self.studies, self.steps, self.store, self.metric = studies, steps, store, metric
+        self._known: tuple[list[TrialKey], _Standing | None] = [], None
         for study, step in zip(studies, steps):
             study.dropped = step.beyond
 
@@ -71,11 +72,13 @@ class Race:
 
     def _standing(self) -> _Standing | None:
         rows = [row for row in self.store if row.neutral]
-        if not rows:
-            return None
-        gain, error = differences(self.store, self.metric, rows, range(len(rows)))
-        leader = int(np.argmax([row.value for row in rows]))
-        return _Standing([row.key[0] for row in rows], leader, gain + _DOUBT * error)
+        keys = [row.key for row in rows]
+        # Most asks come between two trials of other costs, which change nothing here.
+        if keys != self._known[0]:
+            gain, error = differences(self.store, self.metric, rows, range(len(rows)))
+            leader = int(np.argmax([row.value for row in rows]))
+            self._known = keys, _Standing([key[0] for key in keys], leader, gain + _DOUBT * error)
+        return self._known[1]
 
     def _is_reached(self, at: int, standing: _Standing | None) -> bool:
         """Whether the setting before it may gain over the one before that, and is not behind; or leads."""
