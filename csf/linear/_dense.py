@@ -10,7 +10,8 @@ from csf._common.typing import Array, IntArray
 __all__ = ["add_by_sign", "add_images", "add_rows", "add_squares", "gram", "norms", "row_score", "scores"]
 
 _FAST = {"contract", "reassoc", "nsz"}
-_BLOCK = 256
+# Rows at a time, and a line of so many numbers: lines a power of two apart would be in each other's way in the cache.
+_BLOCK, _LINE = 256, 264
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
@@ -107,19 +108,20 @@ def norms(X: Array, constant: float, rows: IntArray, out: Array) -> None:
 def gram(X: Array, constant: float, rows: IntArray, factor: Array, out: Array) -> None:
     """Add factor times the outer product of each row to the upper triangle of ``out``."""
     d = X.shape[1]
-    # Some rows at a time as columns, whose products are long loops.
-    part, scaled = np.full((d + 1, _BLOCK), constant), np.empty(_BLOCK)
+    # Some rows at a time as columns, whose products are long loops: no slower than a matrix library, which would need
+    # copies and multiply the lower triangle too.
+    part, scaled = np.full((d + 1, _LINE), constant), np.empty(_BLOCK)
     for start in range(0, rows.size, _BLOCK):
         size = min(_BLOCK, rows.size - start)
         for k in range(size):
-            x = X[rows[start + k]]
-            for j in range(d):
+            x = X[np.uint64(rows[start + k])]
+            for j in range(np.uint64(d)):
                 part[j, k] = x[j]
         for i in range(d + 1):
-            for k in range(size):
+            for k in range(np.uint64(size)):
                 scaled[k] = factor[start + k] * part[i, k]
             for j in range(i, d + 1):
                 line, total = part[j], 0.0
-                for k in range(size):
+                for k in range(np.uint64(size)):
                     total += scaled[k] * line[k]
                 out[i, j] += total

@@ -177,8 +177,9 @@ class Hinge:
             search.look()
             if part is not None:
                 # What cancels in both is as large as the total weight. A gap closer than that rounding is not proven.
-                gap = max(part.slope_gap + search.slack, NOISE * (search.objective + search.total))
-                wanted = max(atol, max(tol, 1e-12) * search.objective)
+                noise = NOISE * (search.objective + search.total)
+                gap = max(part.slope_gap + search.slack, noise)
+                wanted = max(atol, max(tol, 1e-12) * search.objective, noise)
                 if gap <= wanted or search.rounds >= max_iter or part.stuck:
                     break
                 if search.is_worse():

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from csf._common.threads import side_by_side
 from csf._common.typing import Array
 from csf.linear._curvature import Curvatures, thinned
 from csf.linear._solve import DIRECT, NOISE, Scalar, check_finite, conjugate_gradients, quietly
@@ -32,7 +33,7 @@ _RATIO = np.array([1.0, -1.0])
 # Lengths of a step that are tried in memory.
 _LENGTHS = 20
 # Samples that are looked at at once: as many as stay in the cache.
-_CHUNK = 16384
+_CHUNK = 32768
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +108,7 @@ class Logistic:
         if self._free:
             self._ridge[-1] = 0.0
         self._curvatures = Curvatures(rows, sign, self._ridge, shares)
-        self._parts = [rows.take(rows.at[start : start + _CHUNK]) for start in range(0, rows.n_rows, _CHUNK)]
+        self._parts = [(part, rows.take(rows.at[part])) for part in rows.blocks(_CHUNK)]
 
     @quietly
     def solve(
@@ -210,16 +211,18 @@ class Logistic:
 
     def _look(self, w: Array, weight: Array) -> _Point:
         """Objective, slope and gap of coefficients."""
-        ridge, margins, pulls, loss = self._ridge, np.empty(self.rows.n_rows), np.zeros((2, w.size)), 0.0
-        buffer = np.empty((4, min(_CHUNK, margins.size)))
+        ridge, margins = self._ridge, np.empty(self.rows.n_rows)
+
         # A part at a time: its rows are still in the cache when they are summed.
-        for start, part in zip(range(0, margins.size, _CHUNK), self._parts):
-            inside = slice(start, start + part.n_rows)
-            factor = buffer[0, : part.n_rows]
+        def look(place: tuple[slice, Rows]) -> tuple[Scalar, Array]:
+            inside, part = place
+            factor = np.empty(part.n_rows)
             np.multiply(self.sign[inside], part.scores(w), out=margins[inside])
-            of_part = margins[inside], self.sign[inside], weight[inside], factor
-            loss += LOGISTIC.terms(*of_part, spare=buffer[1:, : part.n_rows])
-            pulls += part.combine_by_sign(factor)
+            loss = LOGISTIC.terms(margins[inside], self.sign[inside], weight[inside], factor)
+            return loss, part.combine_by_sign(factor)
+
+        losses, pulls = zip(*side_by_side(look, self._parts))
+        loss, pulls = sum(losses), sum(pulls)
         slope = ridge * w - pulls.sum(axis=0)
         check_finite(slope @ slope)
         return _Point(w, margins, 0.5 * w @ (ridge * w) + loss, slope, *least_gap(w, ridge, pulls))

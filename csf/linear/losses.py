@@ -69,11 +69,11 @@ def least_gap(w: Array, ridge: Array, pulls: Array) -> tuple[Scalar, Array]:
 class _Logistic:
     """``log(1 + exp(-z))``."""
 
-    def terms(self, margins: Array, sign: Array, weight: Array, factor: Array, spare: Array | None = None) -> Scalar:
-        """See `Loss.terms`; ``spare``, three arrays as long, is overwritten."""
+    def terms(self, margins: Array, sign: Array, weight: Array, factor: Array) -> Scalar:
+        """See `Loss.terms`."""
         # numpy's exponentials are several times faster than those of compiled loops, and cost no compilation. Two of
         # them are faster than one and a choice by the sign.
-        low, rest, small = np.empty((3, margins.size)) if spare is None else spare
+        low, rest, small = np.empty((3, margins.size))
         np.minimum(margins, 0.0, out=low)
         np.subtract(low, margins, out=rest)
         np.exp(np.add(low, rest, out=small), out=small)

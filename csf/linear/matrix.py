@@ -12,6 +12,7 @@ from scipy import sparse
 
 from csf._common.indices import small_indices
 from csf._common.sparse import canonical_csr
+from csf._common.threads import side_by_side
 from csf._common.typing import Array, IntArray, Samples
 from csf.linear import _csr, _dense
 from csf.linear._descent import descend_csr, descend_dense
@@ -19,10 +20,8 @@ from csf.linear.blocks import Block, CsrBlock, DenseBlock
 
 __all__ = ["Rows"]
 
-# Rows of a dense matrix that are copied at a time for an outer product.
-_CHUNK = 4096
-# Up to this many coefficients a loop beats the copies that matrix products need.
-_NARROW = 24
+# Rows that one thread passes over at a time, and stored values for each coefficient that it sums up.
+_ROWS, _STORED = 1 << 16, 16
 
 
 class Rows:
@@ -119,8 +118,12 @@ class Rows:
         ndarray of shape (n_rows,)
             float64 products.
         """
-        out = np.empty(self.n_rows)
-        self._kernels.scores(*self._parts, self.constant, self.at, w, out)
+        out, kernel = np.empty(self.n_rows), self._kernels.scores
+
+        def score(part: slice) -> None:
+            kernel(*self._parts, self.constant, self.at[part], w, out[part])
+
+        side_by_side(score, self.blocks())
         return out
 
     def combine(self, factor: Array, *, squares: bool = False) -> Array:
@@ -138,10 +141,8 @@ class Rows:
         ndarray of shape (n_coefficients,)
             The sum.
         """
-        out = np.zeros(self.n_coefficients)
         kernel = self._kernels.add_squares if squares else self._kernels.add_rows
-        kernel(*self._parts, self.constant, self.at, factor, out)
-        return out
+        return self._sum(kernel, factor, self.n_coefficients)
 
     def image(self, factor: Array, v: Array) -> Array:
         """Image of coefficients under the sum of outer products of the rows, times a factor each.
@@ -175,9 +176,37 @@ class Rows:
         ndarray of shape (2, n_coefficients)
             The sums of the rows whose factors are not negative, and of the others.
         """
-        out = np.zeros((2, self.n_coefficients))
-        self._kernels.add_by_sign(*self._parts, self.constant, self.at, factor, out)
-        return out
+        return self._sum(self._kernels.add_by_sign, factor, 2, self.n_coefficients)
+
+    def _sum(self, kernel: Callable[..., None], factor: Array, *shape: int) -> Array:
+        """What a kernel sums up over the rows, block by block."""
+
+        def of_block(part: slice) -> Array:
+            out = np.zeros(shape)
+            kernel(*self._parts, self.constant, self.at[part], factor[part], out)
+            return out
+
+        first, *others = side_by_side(of_block, self.blocks())
+        # In their order, whoever has summed them up.
+        for other in others:
+            first += other
+        return first
+
+    def blocks(self, size: int = _ROWS) -> list[slice]:
+        """Places of rows that are passed over at a time: threads divide the blocks, the sums stay the same.
+
+        Parameters
+        ----------
+        size : int, default=65536
+            Number of rows; more where sums of so few would have more numbers than their rows.
+
+        Returns
+        -------
+        list of slice
+            One at least.
+        """
+        size = max(size, int(_STORED * self.n_coefficients / max(self.stored, 1.0)))
+        return [slice(start, start + size) for start in range(0, max(self.n_rows, 1), size)]
 
     def descend(
         self,
@@ -244,16 +273,8 @@ class Rows:
         out : ndarray of shape (n_coefficients, n_coefficients)
             Changed in place.
         """
-        at = self.at[places]
-        # Wide dense rows are copied, converted and multiplied a chunk at a time: the library's matrix product is many
-        # times faster than any loop, and the copy is as wide as the data but no longer than a chunk.
-        if self.is_sparse or self.n_coefficients <= _NARROW:
-            self._kernels.gram(*self._parts, self.constant, at, factor, out)
-            return
-        for start in range(0, at.shape[0], _CHUNK):
-            part = np.full((min(_CHUNK, at.shape[0] - start), self.n_coefficients), self.constant)
-            part[:, :-1] = self.X[at[start : start + _CHUNK]]
-            out += (part * factor[start : start + _CHUNK, None]).T @ part
+        part = self.take(self.at[places])
+        out += part._sum(self._kernels.gram, factor, *out.shape)
 
     def block(self, places: IntArray, factor: Array) -> Block:
         """Copy of some rows that is fast to multiply with many times.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -32,6 +33,7 @@ from csf.search.loop import SearchLoop
 from csf.search.plan import Plan, make_plan, open_checkpoint
 from csf.search.prefit import is_prefit
 from csf.search.problem import Problem, ThresholdProblem, read_problem, serves_classes
+from csf.search.workers import threads_for
 from csf.thresholding.classifier import ThresholdClassifier, base_has
 from csf.trainers import Prepared
 
@@ -625,5 +627,6 @@ def _refitted(plan: Plan, problem: Problem, found: Any) -> tuple[Any, float]:
     """What predicts with the winner trained on everything, and the seconds that took."""
     start = time.perf_counter()
     trainer = plan.final_trainer(found.winner.setting)
-    rule = problem.rule(found, trainer, trainer.fit(found.winner.costs))
+    with threads_for([trainer], found.config.n_jobs) or nullcontext():
+        rule = problem.rule(found, trainer, trainer.fit(found.winner.costs))
     return rule, time.perf_counter() - start

@@ -13,7 +13,7 @@ from csf.strategies import Ladder, NeutralFirst, get_strategy
 if TYPE_CHECKING:
     from csf._common.typing import Array
     from csf.metrics.base import Metric
-    from csf.resampling import ScoreStore
+    from csf.resampling import ScoreStore, TrialKey
     from csf.search.config import SearchConfig
     from csf.search.defaults import Step
     from csf.study import Study
@@ -62,6 +62,7 @@ class Race:
 
     def __init__(self, studies: Sequence[Study], steps: Sequence[Step], store: ScoreStore, metric: Metric) -> None:
         self.studies, self.steps, self.store, self.metric = studies, steps, store, metric
+        self._known: tuple[list[TrialKey], _Standing | None] = [], None
         for study, step in zip(studies, steps):
             study.dropped = step.beyond
 
@@ -82,11 +83,13 @@ class Race:
 
     def _standing(self) -> _Standing | None:
         rows = [row for row in self.store if row.neutral]
-        if not rows:
-            return None
-        gain, error = differences(self.store, self.metric, rows, range(len(rows)))
-        leader = int(np.argmax([row.value for row in rows]))
-        return _Standing([row.key[0] for row in rows], leader, gain + _DOUBT * error)
+        keys = [row.key for row in rows]
+        # Most asks come between two trials of other costs, which change nothing here.
+        if keys != self._known[0]:
+            gain, error = differences(self.store, self.metric, rows, range(len(rows)))
+            leader = int(np.argmax([row.value for row in rows]))
+            self._known = keys, _Standing([key[0] for key in keys], leader, gain + _DOUBT * error)
+        return self._known[1]
 
     def _is_reached(self, at: int, standing: _Standing | None) -> bool:
         """Whether the setting before it may gain over the one before that, and is not behind; or leads."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager, suppress
+from itertools import starmap
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
+from sklearn import config_context, get_config
 from sklearn.utils.parallel import Parallel, delayed
 
+from csf._common.threads import Threads
 from csf.search.dask_workers import Cluster
 from csf.search.fold_training import FoldResult, FoldTask, Part
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from csf.trainers.base import Trainer
 
 
-__all__ = ["Workers"]
+__all__ = ["Workers", "threads_for"]
 
 
 class Workers:
@@ -51,16 +54,17 @@ class Workers:
         # A trainer has the samples that it needs; folds with samples would send them a second time.
         judged = [fold.without_samples for fold in folds]
         parts = [[Part(*pair) for pair in zip(row, judged, strict=True)] for row in trainers]
-        count, backend = effective_n_jobs(n_jobs), get_active_backend()[0]  # pyright: ignore[reportArgumentType] (None is fine)
+        threads = threads_for([trainer for row in trainers for trainer in row], n_jobs)
+        backend, count = get_active_backend()[0], effective_n_jobs(n_jobs)  # pyright: ignore[reportArgumentType] (None is fine)
         self._place: _Place
         if getattr(backend, "client", None) is not None:
             self._place = Cluster(parts, backend)
+        elif threads is not None:
+            self._place = _Threads(parts, threads)
         elif count == 1:
             self._place = _Here(parts)
         else:
-            # Compiled solvers run side by side in threads, which share the samples; Python's own code does not.
-            threads = all(trainer.releases_gil for row in trainers for trainer in row)
-            self._place = _Pool(parts, n_jobs, count, prefer="threads" if threads else None)
+            self._place = _Pool(parts, n_jobs, count)
 
     def __enter__(self) -> Self:
         self._place.__enter__()
@@ -98,6 +102,15 @@ class Workers:
                 yield result
 
 
+def threads_for(trainers: Sequence[Trainer], n_jobs: int | None) -> Threads | None:
+    """Threads for compiled solvers, which share the samples; ``None`` where they, or joblib, ask for another place."""
+    if not all(trainer.releases_gil for trainer in trainers):
+        return None
+    count = effective_n_jobs(n_jobs)  # pyright: ignore[reportArgumentType] (None is fine)
+    fits = count == 1 or getattr(get_active_backend(prefer="threads")[0], "uses_threads", False)
+    return Threads(count) if fits else None
+
+
 class _Place(Protocol):
     """Where trainings run."""
 
@@ -128,14 +141,46 @@ class _Here:
             yield number, task.run(self._parts[task.setting][task.fold])
 
 
+class _Threads:
+    """Trains compiled solvers in threads, which help each other: the last training of a wave has them all."""
+
+    def __init__(self, parts: list[list[Part]], threads: Threads) -> None:
+        self._parts, self._threads = parts, threads
+
+    def __enter__(self) -> Self:
+        self._threads.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._threads.__exit__(*error)
+
+    def results(self, tasks: list[FoldTask]) -> Generator[tuple[int, FoldResult], None, None]:
+        """Number and result of each task, in their order."""
+        given = [(task, self._parts[task.setting][task.fold]) for task in tasks]
+        if self._threads.count == 1:
+            yield from enumerate(starmap(FoldTask.run, given))
+            return
+        for task, part in given:
+            with suppress(Exception):  # the trainings raise it again, and each says so by itself
+                part.trainer.prepare(task.starts)
+        config = get_config()
+        results = [self._threads.submit(_configured, config, *each) for each in given]
+        try:
+            for number, result in enumerate(results):
+                yield number, result.result()
+        finally:
+            for result in results:
+                result.cancel()
+
+
 class _Pool:
     """Trains in threads or processes of this machine, or wherever another backend of joblib does."""
 
-    def __init__(self, parts: list[list[Part]], n_jobs: int | None, count: int, *, prefer: str | None) -> None:
+    def __init__(self, parts: list[list[Part]], n_jobs: int | None, count: int) -> None:
         self._parts = parts
         # joblib hands out twice as many tasks as there are workers.
         self._in_flight = 2 * count
-        self._parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", prefer=prefer)
+        self._parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
 
     def __enter__(self) -> Self:
         self._parallel.__enter__()
@@ -185,6 +230,12 @@ def _closing(results: Any) -> Iterator[Any]:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*adjusting the input task iterator")
             results.close()
+
+
+def _configured(config: dict[str, Any], task: FoldTask, part: Part) -> FoldResult:
+    """Result under the caller's settings of scikit-learn, which each thread has for itself."""
+    with config_context(**config):
+        return task.run(part)
 
 
 def _numbered(number: int, task: FoldTask, part: Part) -> tuple[int, FoldResult]:

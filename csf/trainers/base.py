@@ -74,6 +74,15 @@ class Trainer(ABC):
         # Slices alone: a worker process gets no more than it needs.
         self.base, self.fold, self.channel, self.normalize = base, fold.sliced, channel, normalize
 
+    def prepare(self, starts: Sequence[Any]) -> None:  # noqa: B027 (most have nothing to prepare)
+        """Do what trainings from these states have in common, before some of them run side by side.
+
+        Parameters
+        ----------
+        starts : sequence of state
+            What `fit` will be given.
+        """
+
     @abstractmethod
     def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
         """Train with the given class costs.

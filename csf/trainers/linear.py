@@ -106,6 +106,11 @@ class LinearTrainer(Trainer):
         (c_fn, c_fp), (own_fn, own_fp) = costs, self.own
         return c_fn * own_fn, c_fp * own_fp
 
+    def prepare(self, starts: Sequence[Any]) -> None:
+        """Solve for all samples; else one thread would, and the others wait for it. See `Trainer.prepare`."""
+        if not starts and self._whole is not None:
+            self._whole.state()
+
     def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
         """Solve the base's problem for the costs; see `Trainer.fit`."""
         weight = cost_sample_weight(self.is_pos, self._costs(costs), sample_weight=self._weight)

@@ -1,5 +1,9 @@
 """The table of costs beside scikit-learn has its lines; nothing is said about the times."""
 
+from functools import partial
+from unittest.mock import Mock
+
+import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
@@ -38,8 +42,25 @@ def test_runs_in_turns():
     assert all(50 < value <= 100 for value in f1.values())
 
 
-@pytest.mark.parametrize(("name", "base", "most"), [("bank", "logistic", 0.6), ("news20", "LinearSVC", 3.0)])
+@pytest.mark.parametrize(
+    ("name", "base", "most"),
+    [("bank", "logistic", 0.6), ("news20", "LinearSVC", 3.0), ("million", "LinearSVC", 1.0)],
+)
 def test_what_is_promised(name, base, most):
     assert plain_price.promised(name, base) == most
     assert plain_price.promised(name, "LightGBM") == 2.0
     assert "grid" not in plain_price.methods(DecisionTreeClassifier(), name)
+
+
+def test_the_drawn_million(monkeypatch):
+    monkeypatch.setattr(plain_price, "_drawn", partial(plain_price._drawn, 900, 4))
+    X_train, X_test, y_train, y_test = plain_price.load("million")
+    assert (X_train.shape, X_test.shape, X_train.dtype) == ((900, 4), (300, 4), np.float32)
+    assert (y_train.size, y_test.size, set(y_train)) == (900, 300, {0, 1})
+
+
+def test_two_jobs(monkeypatch):
+    asked = []
+    monkeypatch.setattr(plain_price, "CostSearch", lambda *args, n_jobs, **options: asked.append(n_jobs) or Mock())
+    assert plain_price.two_jobs(LogisticRegression(), X, Y, n_runs=2) > 0.0
+    assert asked == [1, 2, 1, 2]

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from linear_builders import LAYOUTS, unsorted_csr
 from scipy import sparse
 
-from csf.linear import Rows
+from csf._common.threads import Threads
+from csf.linear import Logistic, Rows, SquaredHinge
 
 layouts = pytest.mark.parametrize("layout", LAYOUTS)
 both = pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -134,3 +135,47 @@ def test_rows_travel(layout):
     copy = pickle.loads(pickle.dumps(rows))
     np.testing.assert_array_equal(copy.scores(w), rows.scores(w))
     assert copy.is_sparse == rows.is_sparse
+
+
+@pytest.fixture(scope="module")
+def long():
+    """More rows than are passed over at a time, and signs."""
+    X = np.random.default_rng(0).normal(size=(140_000, 3))
+    return X, np.where(X[:, 0] + X[:, 1] ** 2 > 1.0, 1.0, -1.0)
+
+
+@layouts
+def test_threads_share_the_rows_and_change_no_bit(layout, long):
+    X, v = long
+    rows, w = Rows(LAYOUTS[layout](X)), np.arange(4.0)
+    assert [part.start for part in rows.blocks()] == [0, 65_536, 131_072]
+
+    def sums():
+        gram = np.zeros((4, 4))
+        rows.add_gram(np.arange(v.size), v, gram)
+        return rows.scores(w), rows.combine(v), rows.combine(v, squares=True), rows.combine_by_sign(v), gram
+
+    Z, alone = np.column_stack([X, np.ones(v.size)]), sums()
+    for found, expected in zip(alone, (Z @ w, v @ Z, v @ Z**2, [v * (v > 0) @ Z, v * (v < 0) @ Z])):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(np.triu(alone[-1]), np.triu((Z.T * v) @ Z), rtol=1e-9, atol=1e-9)
+    with Threads(3):
+        for found, expected in zip(sums(), alone):
+            np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("solver", [Logistic, SquaredHinge])
+def test_threads_change_no_bit_of_a_solution(solver, long):
+    def solution():
+        return solver(Rows(long[0]), long[1]).solve(np.ones(140_000), tol=1e-6)
+
+    alone = solution()
+    with Threads(2):
+        helped = solution()
+    assert (helped.objective, helped.gap) == (alone.objective, alone.gap)
+    np.testing.assert_array_equal(helped.w, alone.w)
+
+
+def test_blocks_are_long_enough_for_the_sums_of_wide_sparse_rows():
+    rows = Rows(sparse.csr_array((np.ones(50_000), (np.arange(50_000), np.arange(50_000))), shape=(50_000, 90_000)))
+    assert rows.blocks(1000) == [slice(0, 16 * 90_001)]

@@ -8,6 +8,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
+import sklearn
 from builders import paper_search
 from joblib import parallel_config
 from scipy import sparse
@@ -110,6 +111,33 @@ def test_threads_share_one_array_a_fold(releases_gil, backend):
     for states in where_arrays_lie("dense", releases_gil, backend):
         assert len(states) == 1
         assert next(iter(states))[:2] == (os.getpid(), "None")
+
+
+class Unwell(Trainer):
+    """Cannot be prepared; notes who trains, and under which settings of scikit-learn."""
+
+    releases_gil = True
+
+    def __init__(self):
+        pass
+
+    def prepare(self, starts):
+        raise ArithmeticError("too large")
+
+    def fit(self, costs, starts=()):
+        return Training(None, (threading.get_ident(), sklearn.get_config()["assume_finite"]))
+
+    def predict(self, training, part, *, tune):
+        return Response(np.zeros(2, dtype=bool))
+
+
+def test_threads_have_the_callers_settings_of_scikit_learn_and_trainings_their_own_errors():
+    folds = make_folds(Task(np.zeros((4, 1)), np.arange(4) % 2), [(np.arange(2), np.arange(2, 4))])
+    with sklearn.config_context(assume_finite=True), Workers([[Unwell()]], folds, 2) as workers:
+        (result,) = workers.run([FoldTask(0, 0, (1.0, 1.0), tune=False)], raise_errors=True)
+    who, finite = result.state
+    assert who != threading.get_ident()
+    assert finite
 
 
 def test_trainers_that_hold_the_interpreter_get_processes():

@@ -56,6 +56,14 @@ def test_the_order_of_folds_changes_nothing(name, samples):
     np.testing.assert_array_equal(first, second)
 
 
+def test_it_is_made_before_trainings_run_side_by_side():
+    (trainer, *_), _ = trainers(LinearSVC(), X, Prepared())
+    trainer.prepare(["a state to start from"])
+    assert trainer._whole._state is None
+    trainer.prepare(())
+    assert trainer._whole._state is not None
+
+
 def test_it_is_made_once_and_travels():
     calls = []
 

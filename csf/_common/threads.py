@@ -1,0 +1,121 @@
+"""Threads that train side by side and help each other, and the libraries' own threads, which stand aside meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
+from functools import cache
+from typing import Any, Self, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+__all__ = ["Threads", "side_by_side"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+# Whose threads those are that run here.
+_HERE = threading.local()
+
+
+class Threads:
+    """So many threads for compiled trainings, for the length of a ``with`` statement.
+
+    A library of linear algebra stays in one thread meanwhile: for the short products of solvers its threads would
+    wait, in circles that keep processors busy, for longer than they work.
+
+    Parameters
+    ----------
+    count : int
+        Number of threads; with 1 all is done by the caller.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.count, self._unfinished, self._lock = count, 0, threading.Lock()
+
+    def __enter__(self) -> Self:
+        self._before, _HERE.threads = getattr(_HERE, "threads", None), self
+        _ALONE.begin()
+        if self.count > 1:
+            self._pool = ThreadPoolExecutor(self.count, initializer=setattr, initargs=(_HERE, "threads", self))
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        _HERE.threads = self._before
+        if self.count > 1:
+            self._pool.shutdown(cancel_futures=True)
+        _ALONE.end()
+
+    def submit(self, work: Callable[..., Result], *given: Any) -> Future[Result]:
+        """Have one of the threads do something."""
+        with self._lock:
+            self._unfinished += 1
+        future = self._pool.submit(work, *given)
+        future.add_done_callback(self._finish)
+        return future
+
+    def _finish(self, future: Future[Any]) -> None:
+        with self._lock:
+            self._unfinished -= 1
+
+    def help(self, work: Callable[[], None], most: int) -> list[Future[None]]:
+        """Have threads that are idle do the same as the caller does, in its context."""
+        # The caller is one of the threads, or waits for none while it works.
+        idle = min(self.count - max(self._unfinished, 1), most)
+        return [self._pool.submit(copy_context().run, work) for _ in range(idle)]
+
+
+def side_by_side(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """Results of some work that releases the interpreter, in the order of the items, by this thread and idle ones."""
+    left = deque(enumerate(items))
+    if len(left) == 1:
+        return [work(left[0][1])]
+    threads, found = getattr(_HERE, "threads", None), dict[int, Result]()
+
+    def some() -> None:
+        # To take from one end is safe in threads.
+        while left:
+            try:
+                at, item = left.popleft()
+            except IndexError:
+                return
+            found[at] = work(item)
+
+    helpers = [] if threads is None else threads.help(some, len(left) - 1)
+    some()
+    for helper in helpers:
+        # One that has not begun finds nothing left.
+        if not helper.cancel():
+            helper.result()
+    return [found[at] for at in range(len(found))]
+
+
+class _Alone:
+    """Keeps libraries of linear algebra in one thread while anyone asks for it: their setting is of the process."""
+
+    def __init__(self) -> None:
+        self._lock, self._count = threading.Lock(), 0
+
+    def begin(self) -> None:
+        with self._lock:
+            self._count += 1
+            if self._count == 1:
+                self._limits = _libraries().limit(limits=1, user_api="blas")
+
+    def end(self) -> None:
+        with self._lock:
+            self._count -= 1
+            if self._count == 0:
+                self._limits.restore_original_limits()
+
+
+_ALONE = _Alone()
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """All that are loaded; to look for them takes ten milliseconds."""
+    return ThreadpoolController()
