@@ -171,6 +171,8 @@ def _solved(problem: LinearProblem, fold: int | None, costs: Costs, n_features: 
             if not values[best] < state.objective:
                 break
             new = _Value(ridge, moved[best], (yield Question(problem, fold, weights, moved[best])))
+        if new.objective == state.objective and not new.gap < state.gap:
+            break  # rounding too: steps would go to and fro
         state = new
     gap = max(state.gap, NOISE * state.objective) / state.objective if state.objective > 0 else 0.0
     return LinearModel(state.w, problem.constant, state.objective, gap, count)
