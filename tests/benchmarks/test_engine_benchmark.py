@@ -17,6 +17,7 @@ TOPICS = [
     "cluster",
     "engine",
     "fenchel",
+    "first_example",
     "honesty",
     "l1",
     "memory",

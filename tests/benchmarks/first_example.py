@@ -1,0 +1,79 @@
+"""Whether the first example of the README is a lucky draw: the same on data of other seeds.
+
+``python -m tests.benchmarks first_example`` prints F1 x 100 on new data of the classifier itself, with a tuned
+threshold, with C (by average precision, seven values) and threshold tuned, and of `CostSearch`; the gains of the latter
+with their standard errors, how often its interval holds its F1, and processor seconds.
+"""
+
+import argparse
+import time
+
+import numpy as np
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from csf import CostSearch
+from csf.search.defaults import MULTIPLES
+from tests.benchmarks.tables import print_table
+
+__all__ = ["drawn", "main", "measured", "methods"]
+
+
+def drawn(seed):
+    """Data of the example: rows to learn from and new ones, and their labels."""
+    X, y = make_classification(3000, 100, n_informative=6, class_sep=1.2, weights=[0.95], random_state=seed)
+    return train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
+
+
+def methods():
+    """What is compared."""
+    plain = make_pipeline(StandardScaler(), LogisticRegression())
+    grid = GridSearchCV(plain, {"logisticregression__C": MULTIPLES}, scoring="average_precision")
+    return {
+        "classifier": plain,
+        "tuned": TunedThresholdClassifierCV(plain, scoring="f1"),
+        "C and tuned": TunedThresholdClassifierCV(grid, scoring="f1"),
+        "csf": CostSearch(plain),
+    }
+
+
+def measured(seed):
+    """F1 x 100 and seconds of each method, and whether the interval of the search holds its F1."""
+    X, X_new, y, y_new = drawn(seed)
+    told = []
+    for model in methods().values():
+        start = time.process_time()
+        predicted = model.fit(X, y).predict(X_new)
+        told.append((100 * f1_score(y_new, predicted), time.process_time() - start))
+    low, high = model.score_interval_
+    return told, low <= told[-1][0] / 100 <= high
+
+
+def main(argv=None):
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seeds", type=int, default=20, help="number of draws of the data (20)")
+    seeds = range(parser.parse_args(argv).seeds)
+    told, held = zip(*map(measured, seeds))
+    f1, seconds = np.moveaxis(np.array(told), -1, 0)
+    gains = f1[:, [-1]] - f1
+    rows = [
+        {
+            "": name,
+            "F1": f"{one.mean():.1f}",
+            "gain of csf": f"{gain.mean():+.1f} ± {gain.std(ddof=1) / len(gain) ** 0.5:.1f}",
+            "won : lost": f"{(gain > 0).sum()} : {(gain < 0).sum()}",
+            "seconds": f"{time.mean():.2f}",
+        }
+        for name, one, gain, time in zip(methods(), f1.T, gains.T, seconds.T)
+    ]
+    print_table(rows)
+    print(f"The interval holds the F1 on new data in {sum(held)} of {len(held)} draws.")
+
+
+if __name__ == "__main__":
+    main()
