@@ -228,8 +228,8 @@ def _of_one_label(base: Estimator, grid: Any) -> tuple[Estimator, Any]:
     if isinstance(last, ClassifierChain):
         raise ValueError(
             f"{type(last).__name__} trains on all labels at once, and costs are those of each; give the classifier "
-            "inside it, which is trained for each label, or cut each column of its held-out probabilities by "
-            "csf.thresholding.sweep"
+            "inside it, which is trained for each label, or choose a threshold for each column of its held-out "
+            "probabilities by csf.thresholding.sweep"
         )
     if type(last) is not MultiOutputClassifier:
         return base, grid
