@@ -222,7 +222,7 @@ class Logistic:
             return loss, part.combine_by_sign(factor)
 
         losses, pulls = zip(*side_by_side(look, self._parts))
-        loss, pulls = sum(losses), sum(pulls)
+        loss, pulls = sum(losses), np.sum(pulls, axis=0)
         slope = ridge * w - pulls.sum(axis=0)
         check_finite(slope @ slope)
         return _Point(w, margins, 0.5 * w @ (ridge * w) + loss, slope, *least_gap(w, ridge, pulls))

@@ -205,8 +205,10 @@ class Rows:
         list of slice
             One at least.
         """
+        if self.n_rows <= size:
+            return [slice(0, size)]
         size = max(size, int(_STORED * self.n_coefficients / max(self.stored, 1.0)))
-        return [slice(start, start + size) for start in range(0, max(self.n_rows, 1), size)]
+        return [slice(start, start + size) for start in range(0, self.n_rows, size)]
 
     def descend(
         self,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager, suppress
-from itertools import starmap
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from joblib import effective_n_jobs
@@ -59,10 +58,10 @@ class Workers:
         self._place: _Place
         if getattr(backend, "client", None) is not None:
             self._place = Cluster(parts, backend)
+        elif count == 1:
+            self._place = _Here(parts, threads or nullcontext())
         elif threads is not None:
             self._place = _Threads(parts, threads)
-        elif count == 1:
-            self._place = _Here(parts)
         else:
             self._place = _Pool(parts, n_jobs, count)
 
@@ -126,14 +125,15 @@ class _Place(Protocol):
 class _Here:
     """Trains in this thread."""
 
-    def __init__(self, parts: list[list[Part]]) -> None:
-        self._parts = parts
+    def __init__(self, parts: list[list[Part]], around: AbstractContextManager[Any]) -> None:
+        self._parts, self._around = parts, around
 
     def __enter__(self) -> Self:
+        self._around.__enter__()
         return self
 
     def __exit__(self, *error: Any) -> None:
-        pass
+        self._around.__exit__(*error)
 
     def results(self, tasks: list[FoldTask]) -> Generator[tuple[int, FoldResult], None, None]:
         """Number and result of each task, as they come."""
@@ -157,9 +157,6 @@ class _Threads:
     def results(self, tasks: list[FoldTask]) -> Generator[tuple[int, FoldResult], None, None]:
         """Number and result of each task, in their order."""
         given = [(task, self._parts[task.setting][task.fold]) for task in tasks]
-        if self._threads.count == 1:
-            yield from enumerate(starmap(FoldTask.run, given))
-            return
         for task, part in given:
             with suppress(Exception):  # the trainings raise it again, and each says so by itself
                 part.trainer.prepare(task.starts)
