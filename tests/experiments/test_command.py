@@ -197,11 +197,7 @@ def test_choices_under_a_constraint(run, folder):
         (choices, ["--splits", "5x0"], "must be FOLDSxREPEATS"),
         (choices, ["--large-splits", "4x1"], "--splits 3x1 and --large-splits 4x1 need equally many folds"),
         (choices, ["--base", "magic"], "invalid choice: 'magic'"),
-        (
-            choices,
-            ["--methods", "magic"],
-            "--methods: unknown 'magic'; known: rival, own C, wide C, plain, paper, careful",
-        ),
+        (choices, ["--methods", "magic"], "--methods: unknown 'magic'; known: rival, own C, wide C, plain, paper"),
         (choices, ["--data", "/nowhere"], "--data /nowhere: there is no such folder"),
         (choices, ["--sets", "nowhere"], "no data set 'nowhere' in"),
         (choices, ["--constraint", "magic"], "magic"),
