@@ -63,7 +63,7 @@ def partition_counts(kinds: Array, copies: IntArray, n_parts: int, n_repeats: in
 
 def _units(copies: IntArray) -> IntArray | None:
     """Unit of each sample; ``None`` where they are the same."""
-    return None if (copies == 1).all() else np.repeat(np.arange(copies.size), copies)
+    return None if (copies == 1).all() else np.repeat(np.arange(copies.size, dtype=np.int32), copies)
 
 
 def _kind(copies: IntArray) -> type[np.unsignedinteger]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from csf._common.threads import side_by_side
 from csf._common.typing import Array, IntArray
 from csf._common.validation import check_count, check_fraction
 from csf.metrics import get_metric
@@ -131,7 +132,7 @@ class Resampling:
 
     @cached_property
     def _units(self) -> tuple[Units, list[CodedRow]]:
-        return units_of(self.store, [CodedRow.of(row, self.store) for row in self.rows])
+        return units_of(self.store, side_by_side(lambda row: CodedRow.of(row, self.store), self.rows))
 
     @property
     def units(self) -> Units:
