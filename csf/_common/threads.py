@@ -38,7 +38,7 @@ class Threads:
 
     def __enter__(self) -> Self:
         self._before, _HERE.threads = getattr(_HERE, "threads", None), self
-        _ALONE.begin()
+        self._limits = _libraries().limit(limits=1, user_api="blas")
         if self.count > 1:
             self._pool = ThreadPoolExecutor(self.count, initializer=setattr, initargs=(_HERE, "threads", self))
         return self
@@ -47,7 +47,7 @@ class Threads:
         _HERE.threads = self._before
         if self.count > 1:
             self._pool.shutdown(cancel_futures=True)
-        _ALONE.end()
+        self._limits.restore_original_limits()
 
     def submit(self, work: Callable[..., Result], *given: Any) -> Future[Result]:
         """Have one of the threads do something."""
@@ -91,28 +91,6 @@ def side_by_side(work: Callable[[Item], Result], items: Iterable[Item]) -> list[
         if not helper.cancel():
             helper.result()
     return [found[at] for at in range(len(found))]
-
-
-class _Alone:
-    """Keeps libraries of linear algebra in one thread while anyone asks for it: their setting is of the process."""
-
-    def __init__(self) -> None:
-        self._lock, self._count = threading.Lock(), 0
-
-    def begin(self) -> None:
-        with self._lock:
-            self._count += 1
-            if self._count == 1:
-                self._limits = _libraries().limit(limits=1, user_api="blas")
-
-    def end(self) -> None:
-        with self._lock:
-            self._count -= 1
-            if self._count == 0:
-                self._limits.restore_original_limits()
-
-
-_ALONE = _Alone()
 
 
 @cache

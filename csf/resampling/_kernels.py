@@ -37,7 +37,7 @@ def class_sums(is_pos, weight):
     return sums
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def candidate_cuts(score, is_pos, copies, order, every, keep, cuts):
     """Write how many entries are found at each cut that can be the best one. Return the number of cuts.
 
@@ -74,7 +74,7 @@ def candidate_cuts(score, is_pos, copies, order, every, keep, cuts):
     return size
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def code_samples(order, entries, cuts, codes):
     """Write for each entry the first cut that finds it; ``entries`` are the places of ``order`` in ``codes``."""
     cut = 0

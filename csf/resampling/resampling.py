@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from csf._common.threads import side_by_side
 from csf._common.typing import Array, IntArray
 from csf._common.validation import check_count, check_fraction
 from csf.metrics import get_metric
@@ -129,7 +130,7 @@ class Resampling:
 
     @cached_property
     def _codes(self) -> list[CodedRow]:
-        return [CodedRow.of(row, self.store) for row in self.rows]
+        return side_by_side(lambda row: CodedRow.of(row, self.store), self.rows)
 
     @cached_property
     def _units(self) -> tuple[Units, list[CodedRow]]:

@@ -495,7 +495,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
             race=problem.race(config, plan, trainer.store),
         )
         stopped = loop.run()
-        found = problem.conclude(config, plan, loop.store, stopped)
+        with threads_for([each for row in trainer.startables for each in row], config.n_jobs) or nullcontext():
+            found = problem.conclude(config, plan, loop.store, stopped)
         if config.averages_folds:
             del loop, trainer
             result = _averaged(plan, problem, found)

@@ -25,8 +25,8 @@ __all__ = ["drawn", "main", "measured", "methods"]
 
 def drawn(seed):
     """Data of the example: rows to learn from and new ones, and their labels."""
-    X, y = make_classification(3000, 100, n_informative=6, class_sep=1.2, weights=[0.95], random_state=seed)
-    return train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
+    X, y = make_classification(30_000, 100, n_informative=6, class_sep=1.2, weights=[0.95], random_state=seed)
+    return train_test_split(X, y, train_size=1500, stratify=y, random_state=0)
 
 
 def methods():

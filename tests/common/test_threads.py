@@ -2,7 +2,6 @@
 
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -87,12 +86,8 @@ def test_helpers_work_in_the_callers_context(met):
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_libraries_keep_to_one_thread_until_the_last_of_several_searches_ends(count):
-    first, second = Threads(count), Threads(count)
-    with threadpool_limits(2, "blas"), ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
-        one.submit(first.__enter__).result()
-        other.submit(second.__enter__).result()
-        one.submit(first.__exit__).result()
-        assert library_threads() == {1}
-        other.submit(second.__exit__).result()
+def test_libraries_keep_to_one_thread_meanwhile(count):
+    with threadpool_limits(2, "blas"):
+        with Threads(count):
+            assert library_threads() == {1}
         assert library_threads() == {2}
