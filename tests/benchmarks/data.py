@@ -65,6 +65,8 @@ def all_sets(most):
         names = [SEVERAL.get(name, name) for name in folder_names(place) if name not in LEFT_OUT]
         for name in names:
             data = load_set(place, name)
+            if data.is_multiclass:
+                continue
             X, y = data.X, np.asarray(data.y).astype(int)
             if y.size > most:
                 at = np.sort(np.random.default_rng(0).permutation(y.size)[:most])
