@@ -27,6 +27,8 @@ __all__ = ["CHECKS", "Check", "Finding", "check_codes", "findings", "gain_over_e
 
 # Fewer samples of a class than this make every choice noisy; of one class among several, and how many are named.
 FEW, FEW_OF_CLASS, MOST_NAMED = 100, 25, 5
+# So many positives for each other sample are asked about.
+FREQUENT = 2
 # A gap of the bound, as a share of the metric's range, that is nothing, and one that invites more trials.
 CLOSED, OPEN = 0.005, 0.02
 # Objective of the winner above its optimum, as a share, from which on it counts as not solved.
@@ -226,6 +228,20 @@ def _few(search, held):
         advice = "Repeat the folds: cv=RepeatedStratifiedKFold(n_splits=5, n_repeats=5)."
     text = f"The rarer side has {rarest} samples: score, class weights and threshold depend on few of them. {advice}"
     return text if rarest < FEW else None
+
+
+@check("CSF016", "positives are the more frequent class")
+def _frequent(search, held):
+    if not _binary(search) or search.pos_label is not None:
+        return None
+    at = search.classes_.tolist().index(search.pos_label_)
+    positives, others = int(search.class_count_[at]), int(search.class_count_[1 - at])
+    text = (
+        f"“{short(search.pos_label_, 40)}” counts as positive, because it is the larger label, and {positives} of "
+        f"{positives + others} samples have it: F1 and the like are then large whatever was learnt. "
+        "If the other class is what is to be found, give pos_label."
+    )
+    return text if positives > FREQUENT * others else None
 
 
 @check("CSF005", "prevalence differs", several=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -70,10 +70,10 @@ class Assessment:
     """
 
     corrected_score: float
-    errors: Array
+    errors: Array = field(repr=False)
     threshold_interval: tuple[float, float]
     value_range: tuple[float, float]
-    judged: Judged | None = None
+    judged: Judged | None = field(default=None, repr=False)
     random_state: int = 0
     spread: float = SPREAD
     monte_carlo_error: float = np.nan

@@ -120,6 +120,13 @@ def test_few_samples():
     assert "Repeat" not in look("CSF001", class_count_=np.array([300, 99]), n_splits_=15)
 
 
+def test_a_frequent_positive_class_is_asked_about_unless_it_was_named():
+    assert look("CSF016", class_count_=np.array([100, 200])) == ""
+    text = look("CSF016", class_count_=np.array([100, 201]))
+    assert text.startswith("“1” counts as positive, because it is the larger label, and 201 of 301 samples have it")
+    assert look("CSF016", class_count_=np.array([100, 201]), pos_label=1) == ""
+
+
 def test_another_share_of_positives_is_told_with_what_moves_to_it():
     search, X, y = fitted("plain")
     assert look("CSF005", held=held_out(search, X, y, None, None)) == ""
