@@ -8,7 +8,7 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import GradientBoostingClassifier
 
 from csf import CostSearch
-from csf.search.defaults import open_cv
+from csf.search.defaults import BY_ROUNDS, open_cv
 from csf.thresholding import PlugInClassifier
 from tests.benchmarks.boosting import METHODS, RIVAL, compare, gains, measured, rival, rows
 
@@ -50,6 +50,7 @@ def test_methods_that_were_measured_are_shown():
     assert math.isnan(row["time / tuned"])
 
 
+@pytest.mark.slow
 def test_a_file_is_completed(tmp_path, monkeypatch):
     X, y = make_classification(60, 4, weights=[0.7], random_state=0)
     monkeypatch.setattr("tests.benchmarks.boosting.sets", lambda: [("one", X, y)])
@@ -68,7 +69,7 @@ def test_the_rival_is_the_base_with_the_exact_threshold_of_the_same_folds():
     base = GradientBoostingClassifier(n_estimators=24, learning_rate=0.5, random_state=0)
     search = CostSearch(base).fit(X, y)
     assert search.best_index_ > 0
-    exact = PlugInClassifier(base, cv=open_cv(y, fast=False, random_state=None, rounds=True)).fit(X, y)
+    exact = PlugInClassifier(base, cv=open_cv(y, BY_ROUNDS, random_state=None)).fit(X, y)
     assert np.array_equal(rival(base, search, X, y)(X), exact.predict(X))
 
 

@@ -40,6 +40,7 @@ def test_the_second_process_finds_what_the_first_has_compiled(monkeypatch):
     assert 0.0 < row["cached_seconds"] < row["compile_seconds"]
 
 
+@pytest.mark.slow
 def test_memory_of_few_rows():
     row = memory_row("OFO", gigabytes=0.01, n_features=5, chunk=1000)
     assert row["examples"] == 250_000

@@ -14,6 +14,7 @@ from tests.benchmarks import plain_price
 X, Y = make_classification(120, 3, n_informative=2, n_redundant=0, random_state=0)
 
 
+@pytest.mark.slow
 def test_the_table(monkeypatch, capsys):
     monkeypatch.setattr(plain_price, "load", lambda name: (X[:80], X[80:], Y[:80], Y[80:]))
     monkeypatch.setattr(plain_price, "bases", lambda: {"logistic": LogisticRegression()})

@@ -248,6 +248,7 @@ def copy(tmp_path):
     return tmp_path / "site"
 
 
+@pytest.mark.slow
 @posix
 def test_processes_share_the_folder_and_the_package_stays_as_it_is(copy, tmp_path):
     before = listing(copy)
@@ -261,6 +262,7 @@ def test_processes_share_the_folder_and_the_package_stays_as_it_is(copy, tmp_pat
     assert listing(copy) == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="permissions bind root on Linux only")
 def test_read_only_machine_without_a_home(copy):
     """Packages that cannot be written, no home and no temporary files: every process compiles for itself."""

@@ -298,6 +298,7 @@ for name, make in MAKERS.items():
 """
 
 
+@pytest.mark.slow
 def test_every_process_agrees():
     found = set()
     for seed in ("1", "2"):

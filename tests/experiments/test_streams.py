@@ -17,6 +17,7 @@ def read(path):
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 def test_all_learners_run_and_are_reported(modern, tmp_path):
     plan = Plan([small_set(n=400)], LEARNERS, modern, n_splits=2)
     text, paths = run_streams(plan, tmp_path, every=100, command="csf experiment stream")

@@ -214,6 +214,7 @@ def raise_one_that_cannot_be_pickled():
     raise error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reaction", [raise_one_that_cannot_be_unpickled, raise_one_that_cannot_be_pickled])
 def test_errors_that_cannot_leave_their_process_are_told(reaction):
     X, y = data("dense")
