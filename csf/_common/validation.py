@@ -102,9 +102,10 @@ def check_binary_target(y: ArrayLike, pos_label: Label = None) -> tuple[Array, B
         )
     if pos_label is None:
         if not (classes.dtype.kind in "biuf" and classes[1] == 1 and classes[0] in (0, -1)):
+            rarer = classes.tolist()[int(2 * np.count_nonzero(labels == classes[1]) <= labels.shape[0])]
             raise ValueError(
                 f"pos_label=None stands for 1 with labels {{0, 1}} or {{-1, 1}}; y holds {classes.tolist()}. "
-                f"Give pos_label, e.g. pos_label={classes.tolist()[1]!r}"
+                f"Give pos_label, e.g. pos_label={rarer!r}, the rarer one"
             )
         pos_label = classes[1]
     if np.ndim(pos_label):
