@@ -1,7 +1,5 @@
 """Options of CostSearch in pairs where y has several classes that are all alike; see `tests.search.test_pairs`."""
 
-import pickle
-
 import numpy as np
 import pytest
 from allpairspy import AllPairs
@@ -18,7 +16,14 @@ from sklearn.tree import DecisionTreeClassifier
 from csf import CostSearch
 from csf.export import class_rule
 from csf.metrics import CostMatrix, get_confusion_metric
-from tests.search.test_pairs import Data, named, splits_of, twice
+from tests.search.test_pairs import (
+    Data,
+    a_copy_says_the_same,
+    named,
+    splits_of,
+    the_interval_holds_the_score,
+    twice,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what searches warn of has tests of its own
 
@@ -105,10 +110,7 @@ def the_score_is_that_of_the_confusion(search, options, data):
 
 
 def intervals_hold_their_score(search, options, data):
-    """They have width as well."""
-    low, high = search.score_interval_
-    assert low - 1e-12 <= search.corrected_score_ <= high + 1e-12
-    assert high - low > 1e-6
+    the_interval_holds_the_score(search)
 
 
 def trials_are_told(search, options, data):
@@ -153,10 +155,7 @@ def the_same_shares_change_nothing(search, options, data):
 
 
 def copies_say_the_same(search, options, data):
-    copy = pickle.loads(pickle.dumps(search))
-    assert repr(facts(copy)) == repr(facts(search))
-    if options["refit"]:
-        np.testing.assert_array_equal(copy.predict(data.X), search.predict(data.X))
+    a_copy_says_the_same(search, options, data, facts)
 
 
 LAWS = [

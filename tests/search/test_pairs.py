@@ -226,11 +226,15 @@ def bounds_are_above(search, options, data):
         assert search.best_score_ <= search.upper_bound_ + 1e-9
 
 
-def intervals_hold_their_score(search, options, data):
-    """They have width as well: no number of samples is infinite."""
+def the_interval_holds_the_score(search):
+    """It has width as well: no number of samples is infinite."""
     low, high = search.score_interval_
     assert low - 1e-12 <= search.corrected_score_ <= high + 1e-12
     assert high - low > 1e-6
+
+
+def intervals_hold_their_score(search, options, data):
+    the_interval_holds_the_score(search)
     if options["threshold"] is not None and options["confidence"] is None:
         assert search.threshold_interval_[0] <= search.threshold_interval_[1]
 
@@ -329,11 +333,15 @@ def tables_tell_the_trials(search, options, data):
     assert len(search.trials_frame()) == search.n_trials_
 
 
-def copies_say_the_same(search, options, data):
+def a_copy_says_the_same(search, options, data, facts):
     copy = pickle.loads(pickle.dumps(search))
     assert repr(facts(copy)) == repr(facts(search))
     if options["refit"]:
         np.testing.assert_array_equal(copy.predict(data.X), search.predict(data.X))
+
+
+def copies_say_the_same(search, options, data):
+    a_copy_says_the_same(search, options, data, facts)
 
 
 LAWS = [
