@@ -2,14 +2,15 @@
 
 numba by itself would keep it in the package, where it outlives an uninstalled csf, take it as fresh when a kernel's
 helpers in another file have changed, and refuse to compile on a machine where nothing can be written. So csf gives it
-a folder named after all sources of csf: below ``NUMBA_CACHE_DIR``, else below the user's cache folder. Where neither
-can be written, every process compiles anew.
+a folder named after the files that hold kernels: below ``NUMBA_CACHE_DIR``, else below the user's cache folder. Where
+neither can be written, every process compiles again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -30,6 +31,9 @@ config: Any = _config  # numba sets its options when it is imported
 # Folders of other versions that stay, the latest used ones: some ten megabytes each.
 KEPT = 8
 
+# What a file that holds kernels looks like. Kernels read nothing of csf from other files (a test checks it).
+_HOLDS_KERNELS = re.compile(rb"^@njit\b|^def (?:njit|compiled)\b", re.MULTILINE)
+
 
 def compiled(function: Callable[..., Any], *, cache: bool = True, **options: Any) -> Callable[..., Any]:
     """`numba.njit` whose compiled code, if cached, is kept where csf keeps it."""
@@ -48,15 +52,16 @@ def compiled(function: Callable[..., Any], *, cache: bool = True, **options: Any
 
 @once
 def _folder() -> Path | None:
-    """Folder for the code compiled from these very sources by this numba, or ``None``."""
+    """Folder for the code compiled from these kernels by this numba, or ``None``."""
     package = Path(__file__).parents[1]
-    sources = sorted(package.rglob("*.py"))
+    sources = {path: path.read_bytes() for path in sorted(package.rglob("*.py"))}
     if not sources:  # in an archive
         return None
     digest = hashlib.sha256(numba.__version__.encode())
-    for source in sources:
-        digest.update(f"\0{source.relative_to(package).as_posix()}\0".encode())
-        digest.update(source.read_bytes())
+    for path, source in sources.items():
+        if _HOLDS_KERNELS.search(source):
+            digest.update(f"\0{path.relative_to(package).as_posix()}\0".encode())
+            digest.update(source)
     default = {"win32": os.environ.get("LOCALAPPDATA", ""), "darwin": "~/Library/Caches"}.get(sys.platform, "~/.cache")
     chosen = os.environ.get("XDG_CACHE_HOME", "")
     of_user = chosen if os.path.isabs(chosen) else os.path.expanduser(default)

@@ -1,7 +1,9 @@
 """Compiled code: kept in one place outside the package, never stale, and not needed."""
 
+import ast
 import ctypes
 import importlib
+import inspect
 import os
 import pickle
 import pkgutil
@@ -18,7 +20,7 @@ from numba.core.dispatcher import Dispatcher
 
 import csf
 from csf._common import compile_cache
-from csf._common.compiled import Kernel, njit
+from csf._common.compiled import Kernel, _names, njit
 
 PACKAGE = Path(csf.__file__).parent
 posix = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="folders of Windows have no owner and mode")
@@ -88,13 +90,41 @@ def test_what_csf_makes_is_private(places):
     assert stat.S_IMODE(folder().parent.stat().st_mode) == 0o700
 
 
-def test_any_edit_of_csf_changes_the_folder(places, monkeypatch):
+def test_only_edits_of_files_with_kernels_change_the_folder(places, monkeypatch):
     before = folder()
     copy = Path(shutil.copytree(PACKAGE, places / "csf"))
     monkeypatch.setattr(compile_cache, "__file__", str(copy / "_common" / "compile_cache.py"))
+    with (copy / "search" / "estimator.py").open("a") as file:
+        file.write("# edited")
     assert folder() == before
-    (copy / "linear" / "_dense.py").write_text("# edited")
+    with Path(copy, *kernel_files()[0].relative_to(PACKAGE).parts).open("a") as file:
+        file.write("# edited")
     assert folder() != before
+
+
+def kernel_files():
+    """Source files of all kernels."""
+    return sorted({Path(inspect.getsourcefile(kernel.py_func)) for kernel in kernels()})
+
+
+def test_kernels_read_nothing_from_files_without_kernels():
+    """Else an edit there would leave compiled code stale: the folder is named after the files that hold kernels."""
+    files = kernel_files()
+    assert all(compile_cache._HOLDS_KERNELS.search(path.read_bytes()) for path in files)
+    foreign = []
+    for kernel in set(kernels()):
+        function = kernel.py_func
+        module = inspect.getmodule(function)
+        imported = {
+            alias.asname or alias.name: node.module
+            for node in ast.parse(inspect.getsource(module)).body
+            if isinstance(node, ast.ImportFrom) and node.module.startswith("csf")
+            for alias in node.names
+        }
+        for name in set(_names(function.__code__)) & set(imported):
+            source = Path(inspect.getsourcefile(importlib.import_module(imported[name])))
+            foreign += [] if source in files else [f"{function.__qualname__} reads {name} of {imported[name]}"]
+    assert not foreign
 
 
 def test_csf_without_sources_keeps_nothing(places, monkeypatch):
