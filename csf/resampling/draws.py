@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from csf._common.typing import Array, IntArray
 from csf.resampling._kernels import count_drawn
 
-__all__ = ["LARGE", "bootstrap_counts", "draws_at_once", "partition_counts"]
+if TYPE_CHECKING:
+    from csf.resampling.units import Units
+
+__all__ = ["LARGE", "LeftOut", "bootstrap_counts", "draws_at_once", "judge_left_out", "partition_counts"]
 
 # So many samples leave chance little say: fewer partitions and draws do.
 LARGE = 10_000
@@ -19,6 +25,8 @@ _BYTES, _FEWEST, _MOST_DRAWS = 1 << 24, 4, 32
 _SAMPLES_OF_A_NUMBER = 25
 # Counts of so many samples in draws of all fit a byte but for one draw in 1e50.
 _FEW_COPIES = 64
+# Partitions into three parts, a third of the samples left out each time: as many as leave so much to chance at most.
+_PARTS, _PARTITIONS, _ENOUGH = 3, (4, 8, 16, 33), 0.002
 
 
 def draws_at_once(n_entries: int, itemsize: int = 1) -> int:
@@ -69,6 +77,58 @@ def partition_counts(kinds: Array, copies: IntArray, n_parts: int, random_state:
             left_out = np.bincount(part * copies.size + rng.permutation(samples), minlength=counts.size)
             counts -= left_out.reshape(counts.shape).astype(counts.dtype)
         yield counts.T
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """Decisions that were made on two thirds of the samples, judged on the third that is left out.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (n_partitions, 3, ...)
+        What the metric is computed from, summed over each part that is left out.
+    value : callable
+        Metric of such sums; NaN where they lack a class.
+    """
+
+    sums: Array
+    value: Callable[[Array], float]
+
+    @property
+    def corrected_score(self) -> float:
+        """Metric of all parts that are left out, pooled."""
+        return self.value(self.sums.sum(axis=(0, 1)))
+
+    @property
+    def monte_carlo_error(self) -> float:
+        """Standard error of `corrected_score`, because its partitions are a few of all there could be."""
+        values = np.array([self.value(sums) for sums in self.sums.sum(axis=1)])
+        known = values[~np.isnan(values)]
+        return float(known.std(ddof=1) / np.sqrt(known.size)) if known.size > 1 else np.nan
+
+
+def judge_left_out(
+    units: Units, judge: Callable[[Array, int], Array], value: Callable[[Array], float], random_state: int
+) -> LeftOut:
+    """Judge decisions on left-out thirds, over as many partitions as the error of their mean asks for.
+
+    ``judge(counts, first)`` decides on each draw of ``counts``, of shape (n_units, n_draws), which says how many
+    samples of each unit it holds, and returns the sums of the samples that it leaves out, (n_draws, ...); ``first`` is
+    the number of the first of them.
+    """
+    partitions = partition_counts(units.kinds, units.copies, _PARTS, random_state)
+    found, done = None, 0
+    for n_partitions in _PARTITIONS:
+        counts = np.concatenate(list(islice(partitions, n_partitions - done)), axis=1)
+        sums = judge(counts, _PARTS * done)
+        sums = sums.reshape(-1, _PARTS, *sums.shape[1:])
+        found = LeftOut(sums if found is None else np.concatenate([found.sums, sums]), value)
+        done = n_partitions
+        # The error is an estimate too: from a few partitions it may be far too small.
+        if found.monte_carlo_error * (1.0 + 2.0 / np.sqrt(done - 1.0)) <= _ENOUGH:
+            break
+    assert found is not None, "there is at least one partition"
+    return found
 
 
 def _kind(copies: IntArray) -> type[np.unsignedinteger]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from functools import cached_property
-from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -14,7 +13,7 @@ from csf._common.typing import Array, IntArray
 from csf._common.validation import check_count, check_fraction
 from csf.metrics import get_metric
 from csf.resampling.choices import BEST, Chooser
-from csf.resampling.draws import LARGE, bootstrap_counts, partition_counts
+from csf.resampling.draws import LARGE, LeftOut, bootstrap_counts, judge_left_out
 from csf.resampling.nested import choose_on_parts
 from csf.resampling.outcomes import Judged, differences
 from csf.resampling.retuning import CodedRow, Retuned, retune_all
@@ -33,8 +32,6 @@ Rule: TypeAlias = Callable[[Array, Array], IntArray]
 N_DRAWS = 200
 # Those of more than `LARGE` samples: as many as fill blocks of 32.
 N_DRAWS_OF_MANY = 96
-# Partitions into three parts, a third of the samples left out each time: as many as leave so much to chance at most.
-_PARTS, _PARTITIONS, _ENOUGH = 3, (4, 8, 16, 33), 0.002
 # So many standard errors of the difference behind the best one a row cannot win.
 _HOPELESS = 4.0
 # So many rows are not worth the trouble of finding out.
@@ -206,7 +203,7 @@ class Resampling:
 
     # ---------------------------------------------------------------- corrected score
 
-    @cached_property
+    @property
     def corrected_score(self) -> float:
         """Value to expect of the winner on new data, with what choosing it and its threshold added taken out.
 
@@ -214,33 +211,23 @@ class Resampling:
         the errors of all left-out parts are pooled before the metric is computed. NaN where no draw holds both
         classes.
         """
-        return _value(self.metric, *self._judged_parts.sum(axis=(0, 1)))
+        return self._left_out.corrected_score
 
     @property
     def monte_carlo_error(self) -> float:
         """Standard error that `corrected_score` has because its partitions are a few of all there could be."""
-        return self._chance(self._judged_parts)
-
-    def _chance(self, judged: Array) -> float:
-        values = [_value(self.metric, *sums) for sums in judged.sum(axis=1)]
-        told = np.array(values)[~np.isnan(values)]
-        return float(told.std(ddof=1) / np.sqrt(told.size)) if told.size > 1 else np.nan
+        return self._left_out.monte_carlo_error
 
     @cached_property
-    def _judged_parts(self) -> Array:
-        """Weights of found and of all positives and negatives in each left-out part, (n_partitions, n_parts, 4)."""
-        units, judged = self.units, np.zeros((0, _PARTS, 4))
-        defaults = self.chooser.defaults(self.rows)
-        partitions = partition_counts(units.kinds, units.copies, _PARTS, self.random_state)
-        for n_partitions in _PARTITIONS:
-            counts = np.concatenate(list(islice(partitions, n_partitions - len(judged))), axis=1)
-            seeds = [(self.random_state, judged[..., 0].size + part) for part in range(counts.shape[1])]
-            found = choose_on_parts(units, self.coded, self.metric, self.chooser, defaults, counts, seeds)
-            judged = np.concatenate([judged, found.left_out.reshape(-1, _PARTS, 4)])
-            # The error is an estimate too: from a few partitions it may be far too small.
-            if self._chance(judged) * (1.0 + 2.0 / np.sqrt(len(judged) - 1.0)) <= _ENOUGH:
-                break
-        return judged
+    def _left_out(self) -> LeftOut:
+        """Weights of found and of all positives and negatives in each left-out part."""
+        units, defaults = self.units, self.chooser.defaults(self.rows)
+
+        def judge(counts: Array, first: int) -> Array:
+            seeds = [(self.random_state, first + part) for part in range(counts.shape[1])]
+            return choose_on_parts(units, self.coded, self.metric, self.chooser, defaults, counts, seeds).left_out
+
+        return judge_left_out(units, judge, lambda sums: _value(self.metric, *sums), self.random_state)
 
     def score_errors(self, winner: TrialKey) -> Array:
         """Bootstrap errors of the value of a trial's own decisions.

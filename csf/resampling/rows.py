@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from csf.resampling._kernels import add_gains, row_gains
 from csf.resampling.assessment import LEVEL, SPREAD, Assessment
-from csf.resampling.draws import bootstrap_counts, partition_counts
+from csf.resampling.draws import LeftOut, bootstrap_counts, judge_left_out
 from csf.resampling.resampling import LARGE, N_DRAWS, N_DRAWS_OF_MANY, interval
 from csf.resampling.retuning import CodedRow
 from csf.resampling.units import units_of
@@ -25,8 +24,6 @@ __all__ = ["LabelRows", "RowDraws", "assess_rows"]
 
 # Sums of as many terms as there are entries differ by less than this where they are of the same entries.
 _SAME = 1e-9
-# Partitions into thirds of the rows.
-_PARTITIONS, _PARTITIONS_OF_MANY = 33, 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,18 +148,18 @@ class RowDraws:
         return values - values.mean()
 
     @cached_property
-    def corrected_score(self) -> float:
-        """Value to expect on new data: trial and threshold chosen on two thirds of the rows, judged on the others."""
-        units, n_partitions = self.units, _PARTITIONS if self.units.copies.sum() <= LARGE else _PARTITIONS_OF_MANY
-        partitions = partition_counts(units.kinds, units.copies, 3, self.random_state)
-        counts = np.concatenate(list(islice(partitions, n_partitions)), axis=1)
+    def left_out(self) -> LeftOut:
+        """Trial and threshold chosen on two thirds of the rows, judged on the others: sums of values and of weights."""
+        return judge_left_out(self.units, self._judged, lambda sums: float(sums[0] / sums[1]), self.random_state)
+
+    def _judged(self, counts: Array, first: int) -> Array:
         left_out = self.units.copies[:, None] - counts.astype(np.int64)
         found = [self.tuned(at, counts) for at in range(len(self.rows))]
-        winners, total = np.array([values for _, values in found]).argmax(axis=0), 0.0
+        winners, sums = np.array([values for _, values in found]).argmax(axis=0), np.zeros(counts.shape[1])
         for at in np.unique(winners):
             draws = np.flatnonzero(winners == at)
-            total += self.sums(at, left_out[:, draws])[found[at][0][draws], np.arange(draws.size)].sum()
-        return float(total / (self.weight @ left_out).sum())
+            sums[draws] = self.sums(at, left_out[:, draws])[found[at][0][draws], np.arange(draws.size)]
+        return np.column_stack([sums, self.weight @ left_out])
 
 
 def assess_rows(store: ScoreStore, n_labels: int, beta: float, winner: TrialKey, random_state: int = 0) -> Assessment:
@@ -171,4 +168,12 @@ def assess_rows(store: ScoreStore, n_labels: int, beta: float, winner: TrialKey,
     draws = RowDraws(store, n_labels, beta, n_draws, random_state)
     at = [row.key for row in draws.rows].index(winner)
     errors, thresholds = SPREAD * draws.errors(at), interval(draws.thresholds(at), LEVEL)
-    return Assessment(draws.corrected_score, errors, thresholds, (0.0, 1.0), None, random_state)
+    found = draws.left_out
+    return Assessment(
+        found.corrected_score,
+        errors,
+        thresholds,
+        (0.0, 1.0),
+        random_state=random_state,
+        monte_carlo_error=found.monte_carlo_error,
+    )

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from csf.resampling import Assessment, TrialKey
 from csf.resampling.assessment import SPREAD
-from csf.resampling.draws import bootstrap_counts, partition_counts
+from csf.resampling.draws import LeftOut, bootstrap_counts, judge_left_out
 from csf.resampling.resampling import LARGE, N_DRAWS, N_DRAWS_OF_MANY
 from csf.thresholding.linear_rule import confusion_of, tune_rule
 
@@ -28,8 +26,8 @@ _DRAWS = 40
 # Standard deviations over draws by which a candidate has to gain over the base's own decision with equal weights: other
 # class weights change the model, and not its decisions alone.
 _MARGIN, _MARGIN_OF_WEIGHTS = 0.5, 2.0
-# Partitions into three parts whose left-out parts judge the winner, and those where samples are many.
-_PARTS, _REPEATS, _REPEATS_OF_MANY = 3, 10, 3
+# Two thirds of the samples choose, the others judge: what two thirds say has so much larger an error.
+_LARGER_ERROR = np.sqrt(3.0 / 2.0)
 
 
 class Candidate(NamedTuple):
@@ -107,25 +105,25 @@ class _Choice:
         """Who wins on all samples."""
         return self.candidates[self.best(self.values, self.errors)]
 
-    def corrected_value(self, seed: int) -> float:
-        """Value of winners that are chosen, and rules that are tuned, on two thirds of the samples, on the others."""
-        units, _ = self.store.drawn
-        repeats = _REPEATS if units.copies.sum() <= LARGE else _REPEATS_OF_MANY
-        held = islice(partition_counts(units.kinds, units.copies, _PARTS, seed), repeats)
-        # What two thirds say has so much larger an error.
-        errors, total = self.errors * np.sqrt(_PARTS / (_PARTS - 1.0)), 0.0
+    def left_out(self, seed: int) -> LeftOut:
+        """Winners that are chosen, and rules that are tuned, on two thirds of the samples, judged on the others."""
+        units, n_classes = self.store.drawn[0], self.store.n_classes
         # Calibration takes its time, and the same few trials win again and again.
         proba_of = cache(self._proba)
-        for counts in _columns(held):
-            counts = counts.astype(np.int64)
-            inside, outside = self._weight(counts), self._weight(units.copies - counts)
-            place = self.best(self._values(inside), errors)
-            decided = self._decided[place]
-            if self.candidates[place].ruled:
-                proba = proba_of(self.candidates[place].key)
-                decided = tune_rule(proba, units.truth, self.metric, weight=inside).decide(proba)
-            total = total + outside.sum() * confusion_of(units.truth, decided, self.store.n_classes, outside)
-        return float(self.metric.value(total / np.sum(total)))
+
+        def judge(counts: Array, first: int) -> Array:
+            sums = np.empty((counts.shape[1], n_classes, n_classes))
+            for at, held in enumerate(counts.T.astype(np.int64)):
+                inside, outside = self._weight(held), self._weight(units.copies - held)
+                place = self.best(self._values(inside), _LARGER_ERROR * self.errors)
+                decided = self._decided[place]
+                if self.candidates[place].ruled:
+                    proba = proba_of(self.candidates[place].key)
+                    decided = tune_rule(proba, units.truth, self.metric, weight=inside).decide(proba)
+                sums[at] = outside.sum() * confusion_of(units.truth, decided, n_classes, outside)
+            return sums
+
+        return judge_left_out(units, judge, lambda sums: float(self.metric.value(sums / sums.sum())), seed)
 
     def _proba(self, key: TrialKey) -> Array:
         row, (_, at) = self.store[key], self.store.drawn
@@ -139,7 +137,7 @@ class _Choice:
         n_draws = N_DRAWS if units.copies.sum() <= LARGE else N_DRAWS_OF_MANY
         typical = self._typical_weights()
         rng, values = np.random.default_rng([seed, 2]), []
-        for counts in _columns(bootstrap_counts(units.copies, n_draws, seed)):
+        for counts in (counts for block in bootstrap_counts(units.copies, n_draws, seed) for counts in block.T):
             weight = self._weight(counts)
             confusion = weight.sum() * confusion_of(units.truth, codes, n_classes, weight)
             # What was not met yet can be met: a sample of each class, which may be taken for any.
@@ -154,11 +152,6 @@ class _Choice:
         kinds, n_classes = units.kinds, self.store.n_classes
         sums, squares = (np.bincount(kinds, units.copies * each**power, n_classes) for power in (1, 2))
         return np.divide(squares, sums, out=np.zeros(n_classes), where=sums > 0.0)
-
-
-def _columns(blocks: Iterator[Array]) -> Iterator[Array]:
-    for block in blocks:
-        yield from block.T
 
 
 def choose_class(store: ClassStore, metric: ConfusionMetric) -> Candidate:
@@ -184,9 +177,12 @@ class ClassQuestion:
         )
         wrong = (1.0 - np.eye(shares.size)) * shares[:, None] / (shares.size - 1)
         ends = float(self.metric.value(wrong)), float(self.metric.value(np.diag(shares)))
+        found = choice.left_out(self.random_state)
         return Assessment(
-            choice.corrected_value(self.random_state),
+            found.corrected_score,
             SPREAD * choice.value_errors(self.winner, self.random_state),
             (np.nan, np.nan),
             ends,
+            random_state=self.random_state,
+            monte_carlo_error=found.monte_carlo_error,
         )

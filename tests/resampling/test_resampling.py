@@ -10,7 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from csf import CostSearch
 from csf.metrics import FBeta, Metric
 from csf.resampling import Resampling, ScoreStore, assess, best_rows, mean_assessment
-from csf.resampling.draws import bootstrap_counts, draws_at_once, partition_counts
+from csf.resampling.draws import bootstrap_counts, draws_at_once, judge_left_out, partition_counts
+from csf.resampling.units import Units
 from csf.thresholding import sweep
 
 SHIFT = 1.5
@@ -211,9 +212,29 @@ def test_more_than_ten_thousand_samples_are_drawn_less_often(n_samples, n_draws)
 def test_partitions_are_as_many_as_leave_little_to_chance(n_samples, pos, sizes):
     store = store_of(n_samples, pos, n_trials=1)
     found = [Resampling(store, "f1", random_state=seed) for seed in range(8)]
-    assert {len(each._judged_parts) for each in found} <= sizes
+    assert {len(each._left_out.sums) for each in found} <= sizes
     spread = np.std([each.corrected_score for each in found], ddof=1)
     assert (spread < 0.002) == (sizes != {33})
+
+
+@pytest.mark.parametrize("chance", [0.0, 1.0])
+def test_partitions_are_judged_until_their_mean_is_known(chance):
+    """One rule for every kind of problem: as many partitions as the error of the mean of their values asks for."""
+    units = Units(np.arange(30) < 10, None, np.arange(30, dtype=np.int32), np.ones(30, dtype=np.int64))
+    rng, seen = np.random.default_rng(0), []
+
+    def judge(counts, first):
+        seen.extend(range(first, first + counts.shape[1]))
+        values = 0.5 + chance * rng.normal(size=counts.shape[1])
+        return np.column_stack([values, np.ones(counts.shape[1])])
+
+    found = judge_left_out(units, judge, lambda sums: float(sums[0] / sums[1]), 0)
+    assert seen == list(range(found.sums[..., 0].size))
+    assert found.sums.shape[1:] == (3, 2)
+    assert len(found.sums) == (33 if chance else 4)
+    values = found.sums[..., 0].mean(axis=1)
+    assert found.corrected_score == pytest.approx(values.mean())
+    assert found.monte_carlo_error == pytest.approx(values.std(ddof=1) / np.sqrt(len(values)))
 
 
 def test_few_units_are_drawn_at_once_as_often_as_one_by_one():

@@ -70,6 +70,7 @@ def test_whole_weights_are_rows(rows):
     one = assess_rows(stored(truth, score, weight.astype(float)), 3, 1.0, (0, 0))
     other = assess_rows(stored(truth[repeated], score[repeated]), 3, 1.0, (0, 0))
     assert one.corrected_score == pytest.approx(other.corrected_score)
+    assert one.monte_carlo_error == pytest.approx(other.monte_carlo_error)
     assert one.score_interval == pytest.approx(other.score_interval)
     assert one.score_interval[0] < one.corrected_score < one.score_interval[1]
 

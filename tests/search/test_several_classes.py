@@ -69,6 +69,7 @@ def test_the_plain_call_beats_the_largest_probability(plain):
 def test_attributes(plain):
     np.testing.assert_array_equal(plain.classes_, NAMES)
     np.testing.assert_array_equal(plain.class_count_, np.bincount(CODES))
+    assert 0.0 <= plain.assess().monte_carlo_error < 0.01
     assert plain.pos_label_ is None
     assert plain.null_class_ is None
     assert plain.best_score_ == get_confusion_metric("f1_macro").value(plain.confusion_)
