@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 __all__ = [
     "CompleteFields",
     "FailedFields",
+    "MATRICES",
+    "Matrix",
     "Outcome",
     "Trial",
     "best_trial",
-    "check_fields",
     "check_history",
     "check_share",
     "first_line",
@@ -38,6 +39,9 @@ __all__ = [
 ]
 
 STATES = ("pending", "complete", "failed")
+Matrix = tuple[tuple[float, ...], ...]
+# Confusion matrices of trials of several classes.
+MATRICES = ("own", "tuned", "judged")
 # What other versions of numpy may add up differently.
 _ROUNDING = 1e-9
 
@@ -67,22 +71,24 @@ class Trial:
     number : int
         Running number within its study, from 0.
     t : float or None
-        Level aimed at; ``None`` where the costs belong to no level.
-    c_fn, c_fp : float
-        Costs of a false negative and of a false positive.
+        Level aimed at; ``None`` where the costs belong to no level. Of several classes the power of their shares: 0
+        for equal class weights, 1 for balanced ones.
+    costs : tuple of float
+        Costs ``(c_fn, c_fp)`` of a false negative and of a false positive; of several classes the weight of each.
     state : {"pending", "complete", "failed"}, default="pending"
         Asked for, answered, or failed.
     profile : ErrorProfile, default=None
         Errors of the classifier's own decision. Strategies and bounds read it.
     value : float, default=None
-        Metric of ``profile``.
+        Metric of ``profile``, of several classes of ``own``.
     attained : float, default=None
         Best metric value that this trial shows on the data of ``profile``, over all known thresholds; what a bound is
         compared with.
     threshold : float, default=None
         Threshold on the score that was best for the metric; ``None`` where only the own decision is known.
     score : float, default=None
-        Metric at ``threshold`` (``value`` without one); the trial with the largest score wins.
+        Metric at ``threshold`` (``value`` without one); of several classes the larger of ``value`` and the metric of
+        ``judged``.
     rate : float, default=None
         Constrained rate at ``threshold``, where there is a constraint.
     violation : float, default=0.0
@@ -92,7 +98,13 @@ class Trial:
     chosen : ErrorProfile, default=None
         Errors at ``threshold``, on held-out data (those of the own decision without one); ``score`` is their metric.
     fold_scores : tuple of float, default=()
-        ``score`` within each fold.
+        ``score`` within each fold; of several classes ``value`` there.
+    own : tuple of tuple of float, default=None
+        Of several classes: held-out confusion matrix of the base's own decision, shares of all samples, rows true and
+        columns predicted.
+    tuned, judged : tuple of tuple of float, default=None
+        Those of a rule tuned on all held-out samples, and of rules tuned on other samples than they decide; ``None``
+        where none is tuned.
     setting : int, default=0
         Which setting of the base's parameters was trained.
     error : str, default=None
@@ -105,14 +117,13 @@ class Trial:
 
     Examples
     --------
-    >>> Trial(number=0, t=0.5, c_fn=1.5, c_fp=0.5).state
+    >>> Trial(number=0, t=0.5, costs=(1.5, 0.5)).state
     'pending'
     """
 
     number: int
     t: float | None
-    c_fn: float
-    c_fp: float
+    costs: Costs
     state: str = "pending"
     profile: ErrorProfile | None = None
     value: float | None = None
@@ -124,6 +135,9 @@ class Trial:
     hull: Hull | None = None
     chosen: ErrorProfile | None = None
     fold_scores: tuple[float | None, ...] = ()
+    own: Matrix | None = None
+    tuned: Matrix | None = None
+    judged: Matrix | None = None
     setting: int = 0
     error: str | None = None
     duality_gap: float | None = field(default=None, compare=False)
@@ -131,9 +145,16 @@ class Trial:
     score_time: float = field(default=0.0, compare=False)
 
     @property
-    def costs(self) -> Costs:
-        """``(c_fn, c_fp)``."""
-        return self.c_fn, self.c_fp
+    def c_fn(self) -> float:
+        """Cost of a false negative, of two classes."""
+        c_fn, _ = self.costs
+        return c_fn
+
+    @property
+    def c_fp(self) -> float:
+        """Cost of a false positive, of two classes."""
+        _, c_fp = self.costs
+        return c_fp
 
     @property
     def feasible(self) -> bool:
@@ -156,7 +177,7 @@ class Trial:
             record["hull"] = self.hull.points.tolist()
         if self.threshold is not None:
             record["threshold"] = repr(float(self.threshold))
-        record["fold_scores"] = list(self.fold_scores)
+        record["costs"], record["fold_scores"] = list(self.costs), list(self.fold_scores)
         return record
 
     @classmethod
@@ -179,7 +200,7 @@ class Trial:
             If the record is not that of a trial.
         """
         try:
-            check_fields(record, cls)
+            _check_fields(record)
             record = dict(record)
             for name in ("profile", "chosen"):
                 if record[name] is not None:
@@ -188,7 +209,10 @@ class Trial:
                 record["hull"] = Hull(record["hull"])
             if record["threshold"] is not None:
                 record["threshold"] = float(record["threshold"])
-            record["fold_scores"] = tuple(record["fold_scores"])
+            record["costs"], record["fold_scores"] = tuple(record["costs"]), tuple(record["fold_scores"])
+            for name in MATRICES:
+                if record[name] is not None:
+                    record[name] = tuple(map(tuple, record[name]))
             return cls(**record)
         except (LookupError, TypeError, AttributeError, ArithmeticError) as error:
             raise ValueError(f"this is not the record of a trial: {error!r}") from error
@@ -227,12 +251,11 @@ class FailedFields(TypedDict):
     score_time: float
 
 
-def check_fields(record: dict[str, Any], kind: type) -> None:
-    """Raise an error for a record that no trial of a kind has."""
+def _check_fields(record: dict[str, Any]) -> None:
+    """Raise an error for a record that no trial has."""
     kinds = {
         "one of pending, complete and failed": (_is_state, ("state",)),
         "an integer >= 0": (_is_index, ("number", "setting")),
-        "a positive number": (lambda value: _is_number(value) and value > 0, ("c_fn", "c_fp")),
         "a number >= 0": (lambda value: _is_number(value) and value >= 0, ("violation", "fit_time", "score_time")),
         "a number or null": (_is_number_or_none, ("t", "value", "attained", "score", "rate", "duality_gap")),
         "the text of a number or null": (_is_threshold, ("threshold",)),
@@ -240,11 +263,11 @@ def check_fields(record: dict[str, Any], kind: type) -> None:
         "positive numbers": (lambda value: all(_is_number(each) and each > 0 for each in value), ("costs",)),
         "a text or null": (lambda value: value is None or isinstance(value, str), ("error",)),
     }
-    if set(record) != {f.name for f in fields(kind)}:
+    if set(record) != {f.name for f in fields(Trial)}:
         raise ValueError(f"this is not the record of a trial: it has the entries {sorted(record)}")
     for what, (fits, names) in kinds.items():
         for name in names:
-            if name in record and not fits(record[name]):
+            if not fits(record[name]):
                 raise ValueError(f"this is not the record of a trial: {name} must be {what}, got {record[name]!r}")
 
 

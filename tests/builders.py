@@ -32,7 +32,7 @@ def told(number, t, fnr, fpr, *, pos, metric=None, hull=None, costs=None):
     metric = FBeta() if metric is None else metric
     c_fn, c_fp = metric.cost_weights(t, pos=pos) if costs is None else costs
     profile = ErrorProfile(fn=fnr * pos, fp=fpr * (1.0 - pos), pos=pos)
-    return Trial(number=number, t=t, c_fn=c_fn, c_fp=c_fp, state="complete", **outcome(metric, profile, hull=hull))
+    return Trial(number=number, t=t, costs=(c_fn, c_fp), state="complete", **outcome(metric, profile, hull=hull))
 
 
 @st.composite

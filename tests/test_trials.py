@@ -39,8 +39,7 @@ def any_trials(draw):
     return Trial(
         number=draw(st.integers(0, 1000)),
         t=draw(st.none() | st.floats(0, 1)),
-        c_fn=draw(st.floats(1e-9, 1e9)),
-        c_fp=draw(st.floats(1e-9, 1e9)),
+        costs=(draw(st.floats(1e-9, 1e9)), draw(st.floats(1e-9, 1e9))),
         state=state,
         setting=draw(st.integers(0, 5)),
         error=draw(st.text(max_size=20)) if state == "failed" else None,
@@ -164,12 +163,12 @@ def test_the_winner_satisfies_then_scores_then_comes_first():
     assert best_trial([*trials, forbidden]) is trials[0]
     worse = replace(trials[3], score=0.95, violation=0.02)
     assert best_trial([worse, forbidden]) is forbidden
-    assert best_trial([Trial(number=0, t=0.5, c_fn=1.0, c_fp=1.0)]) is None
+    assert best_trial([Trial(number=0, t=0.5, costs=(1.0, 1.0))]) is None
     assert best_trial([]) is None
 
 
 def test_the_gap_is_measured_from_what_is_attained_and_never_negative():
-    trials = [replace(told(0, 0.5, 0.2, 0.2, pos=0.3), attained=0.6), Trial(number=1, t=0.2, c_fn=1.0, c_fp=1.0)]
+    trials = [replace(told(0, 0.5, 0.2, 0.2, pos=0.3), attained=0.6), Trial(number=1, t=0.2, costs=(1.0, 1.0))]
     assert gap(trials, 0.7) == pytest.approx(0.1)
     assert gap(trials, 0.5) == 0.0
     assert gap(trials[1:], 0.7) is None

@@ -174,7 +174,7 @@ class ConeBound(_LineBound):
     --------
     >>> from csf import ErrorProfile, Trial
     >>> from csf.metrics import FBeta
-    >>> trial = Trial(number=0, t=0.5, c_fn=1.5, c_fp=0.5, state="complete",
+    >>> trial = Trial(number=0, t=0.5, costs=(1.5, 0.5), state="complete",
     ...               profile=ErrorProfile(fn=0.1, fp=0.1, pos=0.3))
     >>> bound = ConeBound([trial], FBeta(), pos=0.3)
     >>> bound.upper_bound([0.2, 0.5, 0.8])
@@ -212,7 +212,7 @@ class DiagonalBound(ConeBound):
     --------
     >>> from csf import ErrorProfile, Trial
     >>> from csf.metrics import FBeta
-    >>> trial = Trial(number=0, t=0.5, c_fn=1.5, c_fp=0.5, state="complete",
+    >>> trial = Trial(number=0, t=0.5, costs=(1.5, 0.5), state="complete",
     ...               profile=ErrorProfile(fn=0.1, fp=0.1, pos=0.3))
     >>> DiagonalBound([trial], FBeta(), pos=0.3).best_possible()
     0.722
@@ -273,7 +273,7 @@ class ParambathBound(_LineBound):
     --------
     >>> from csf import ErrorProfile, Trial
     >>> from csf.metrics import FBeta
-    >>> trial = Trial(number=0, t=0.5, c_fn=1.5, c_fp=0.5, state="complete",
+    >>> trial = Trial(number=0, t=0.5, costs=(1.5, 0.5), state="complete",
     ...               profile=ErrorProfile(fn=0.1, fp=0.1, pos=0.3))
     >>> ParambathBound([trial], FBeta(), pos=0.3).upper_bound([0.49, 0.5])
     array([0.768, 0.667])

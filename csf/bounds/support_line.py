@@ -58,7 +58,7 @@ class SupportLineBound(Bound):
     --------
     >>> from csf import ErrorProfile, Trial
     >>> from csf.metrics import FBeta
-    >>> trial = Trial(number=0, t=0.5, c_fn=1.5, c_fp=0.5, state="complete",
+    >>> trial = Trial(number=0, t=0.5, costs=(1.5, 0.5), state="complete",
     ...               profile=ErrorProfile(fn=0.1, fp=0.1, pos=0.3))
     >>> SupportLineBound([trial], FBeta(), pos=0.3).best_possible()
     0.714

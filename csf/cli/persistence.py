@@ -34,7 +34,7 @@ from csf.search.gain_rule import Choice
 from csf.search.guarantee import Guarantee
 from csf.search.outcome import SearchOutcome
 from csf.study import Study
-from csf.study.classes import ClassStudy, ClassTrial
+from csf.study.classes import ClassStudy
 from csf.thresholding._calibration import ClassCalibrator, _Sigmoid
 from csf.thresholding.class_choice import Candidate, ClassQuestion
 from csf.thresholding.class_rule import RuleOfClasses
@@ -64,7 +64,7 @@ def _trusted_types():
     parts = [Assessment, Choice, Chooser, CostSearch, ErrorProfile, Study, Trial, Guarantee, Hull, SearchConfig]
     parts += [PlainTree, SearchOutcome, ThresholdQuestion, ThresholdRule]
     # Of several classes that are all alike.
-    parts += [Candidate, ClassCalibrator, ClassOutcome, ClassQuestion, ClassStudy, ClassTrial, _Sigmoid]
+    parts += [Candidate, ClassCalibrator, ClassOutcome, ClassQuestion, ClassStudy, _Sigmoid]
     parts += [LinearRule, RuleOfClasses]
     for module in (metrics, rates, strategies, confusion):
         parts += [part for _, part in inspect.getmembers(module, inspect.isclass)]

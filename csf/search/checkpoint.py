@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from csf._common.files import read_record, write_record
 from csf._common.identity import fingerprint
 from csf._common.typing import PathLike
+from csf.trials import Trial
 
 if TYPE_CHECKING:
     from csf.study.history import History
@@ -43,7 +44,7 @@ class Checkpoint:
         self.fingerprint = fingerprint(content)
         self.kept: dict[str, Any] | None = None
 
-    def restore(self, studies: Sequence[History[Any]]) -> None:
+    def restore(self, studies: Sequence[History]) -> None:
         """Fill studies with the trials of the file, if there is one.
 
         Parameters
@@ -66,7 +67,7 @@ class Checkpoint:
             )
         with self.reading():
             told = zip(studies, content["studies"], strict=True)
-            pairs = [(study, [study.trial_of(record) for record in records]) for study, records in told]
+            pairs = [(study, [Trial.from_dict(record) for record in records]) for study, records in told]
             kept = content["kept"]
         for number, (study, trials) in enumerate(pairs):
             study.check(trials, self.path)
@@ -86,7 +87,7 @@ class Checkpoint:
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise ValueError(f"{self.path} is damaged ({error!r}); it was left as it is") from error
 
-    def save(self, studies: Sequence[History[Any]], kept: dict[str, Any] | None = None) -> None:
+    def save(self, studies: Sequence[History], kept: dict[str, Any] | None = None) -> None:
         """Write the trials of all studies, pending ones too: a later search trains these first.
 
         Parameters

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from csf.metrics.confusion import ConfusionMetric
     from csf.samples.labels import Labels
     from csf.search.config import SearchConfig
-    from csf.study.classes import ClassStudy, ClassTrial
+    from csf.study.classes import ClassStudy
     from csf.thresholding.class_store import ClassStore
+    from csf.trials import Trial
 
 __all__ = ["ClassOutcome", "conclude_classes"]
 
@@ -50,7 +51,7 @@ class ClassOutcome:
         return self.studies[0].metric
 
     @cached_property
-    def trials(self) -> list[ClassTrial]:
+    def trials(self) -> list[Trial]:
         """Those of all settings."""
         return [trial for study in self.studies for trial in study.trials]
 
@@ -61,7 +62,7 @@ class ClassOutcome:
         return keys.index(self.candidate.key)
 
     @property
-    def winner(self) -> ClassTrial:
+    def winner(self) -> Trial:
         """The trial that wins."""
         return self.trials[self.index]
 

@@ -62,7 +62,7 @@ class SearchLoop:
         Decides which studies go on; ``None`` for all of them.
     """
 
-    studies: Sequence[History[Any]]
+    studies: Sequence[History]
     trainer: WaveTrainer
     raise_errors: bool = False
     checkpoint: Checkpoint | None = None

@@ -297,4 +297,4 @@ def _moved_trial(trial: Trial, metric: Metric, pos: float, cut: Cut | None) -> T
     hull = None if trial.hull is None else Hull(np.minimum(trial.hull.points * factors, limits))
     c_fn, c_fp = trial.c_fn / up, trial.c_fp / down
     told = outcome(metric, ErrorProfile(fn, fp, pos), hull=hull, cut=cut)
-    return replace(trial, t=level_of_costs(metric, c_fn, c_fp, pos=pos), c_fn=c_fn, c_fp=c_fp, **told)
+    return replace(trial, t=level_of_costs(metric, c_fn, c_fp, pos=pos), costs=(c_fn, c_fp), **told)

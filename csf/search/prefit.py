@@ -47,7 +47,7 @@ def judge_prefit(config: SearchConfig, task: Task) -> tuple[SearchOutcome, Array
     pos = ErrorProfile.from_masks(is_pos, is_pos, sample_weight=task.weight).pos
     warn_of_trivial(metric, pos)
     study = Study(metric, ImbalanceRatio(), pos=pos, n_trials=1, bound=config.bound)
-    study.trials = [Trial(number=0, t=None, c_fn=1.0, c_fp=1.0)]
+    study.trials = [Trial(number=0, t=None, costs=(1.0, 1.0))]
     lost = is_pos & (truth != answer.found)
     trial = study.record(0, **evaluate(metric, is_pos, lost, answer.decided, answer.score, task.weight))
     store = ScoreStore(is_pos, task.weight)

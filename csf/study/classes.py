@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,104 +10,18 @@ from csf._common.typing import Array, Costs, PathLike
 from csf._common.validation import check_count
 from csf.strategies import Grid, Ladder, get_strategy
 from csf.study.history import History
-from csf.trials import check_fields, is_close
+from csf.trials import MATRICES, Matrix, Trial, is_close
 
 if TYPE_CHECKING:
     from csf.metrics.confusion import ConfusionMetric
 
-__all__ = ["ClassStudy", "ClassTrial", "Matrix"]
+__all__ = ["ClassStudy"]
 
-Matrix = tuple[tuple[float, ...], ...]
 # Steps of the ladder from equal class weights to balanced ones.
 _RUNGS = 3
-_MATRICES = ("own", "tuned", "judged")
 
 
-@dataclass(frozen=True, slots=True)
-class ClassTrial:
-    """One training at class weights ``share ** -t``; never changes once made.
-
-    Parameters
-    ----------
-    number : int
-        Running number within its study, from 0.
-    t : float
-        Power: 0 for equal class weights, 1 for balanced ones.
-    costs : tuple of float, shape (n_classes,)
-        Class weights in the order of the classes, of mean 1 over the samples.
-    state : {"pending", "complete", "failed"}, default="pending"
-        Asked for, answered, or failed.
-    own : tuple of tuple of float, default=None
-        Held-out confusion matrix of the base's own decision, shares of all samples: rows true, columns predicted.
-    tuned, judged : tuple of tuple of float, default=None
-        Those of a rule tuned on all held-out samples, and of rules tuned on other samples than they decide; ``None``
-        where none is tuned.
-    value : float, default=None
-        Metric of ``own``.
-    score : float, default=None
-        The larger of ``value`` and the metric of ``judged``.
-    fold_scores : tuple of float, default=()
-        Metric of the own decision within each fold.
-    setting : int, default=0
-        Which setting of the base's parameters was trained.
-    error : str, default=None
-        Why a failed trial failed.
-    duality_gap : float, default=None
-        As of `csf.trials.Trial`.
-    fit_time, score_time : float, default=0.0
-        Seconds spent in the base, summed over folds; not part of equality.
-    """
-
-    number: int
-    t: float
-    costs: Costs
-    state: str = "pending"
-    own: Matrix | None = None
-    tuned: Matrix | None = None
-    judged: Matrix | None = None
-    value: float | None = None
-    score: float | None = None
-    fold_scores: tuple[float | None, ...] = ()
-    setting: int = 0
-    error: str | None = None
-    duality_gap: float | None = field(default=None, compare=False)
-    fit_time: float = field(default=0.0, compare=False)
-    score_time: float = field(default=0.0, compare=False)
-
-    @property
-    def violation(self) -> float:
-        """0: there is no constraint on several classes."""
-        return 0.0
-
-    @property
-    def feasible(self) -> bool:
-        """There is nothing to satisfy."""
-        return True
-
-    @property
-    def rate(self) -> None:
-        """There is no constrained rate."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, strings and lists, ready for JSON."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
-
-    @classmethod
-    def from_dict(cls, record: dict[str, Any]) -> Self:
-        """Trial of a dict made by `to_dict`; a ValueError where it is none."""
-        try:
-            check_fields(record, cls)
-            record = dict(record)
-            record["costs"], record["fold_scores"] = tuple(record["costs"]), tuple(record["fold_scores"])
-            for name in _MATRICES:
-                if record[name] is not None:
-                    record[name] = tuple(map(tuple, record[name]))
-            return cls(**record)
-        except (LookupError, TypeError, AttributeError, ArithmeticError) as error:
-            raise ValueError(f"this is not the record of a trial: {error!r}") from error
-
-
-class ClassStudy(History[ClassTrial]):
+class ClassStudy(History):
     """Class weights to train at, all of them asked for at once.
 
     Parameters
@@ -140,29 +53,25 @@ class ClassStudy(History[ClassTrial]):
         weights = self.shares**-power
         return tuple((weights / np.average(weights, weights=self.shares)).tolist())
 
-    def ask_batch(self) -> list[ClassTrial]:
+    def ask_batch(self) -> list[Trial]:
         """Pending trials at all powers that were not tried yet."""
         if any(trial.state == "pending" for trial in self.trials):
             return []
         tried = {trial.t for trial in self.trials}
         first = 1 + max((trial.number for trial in self.trials), default=-1)
         powers = [power for power in self._powers if power not in tried]
-        batch = [ClassTrial(first + at, power, self.class_weights(power)) for at, power in enumerate(powers)]
+        batch = [Trial(first + at, power, self.class_weights(power)) for at, power in enumerate(powers)]
         self.trials += batch
         if not batch:
             alike = ": classes of the same size leave equal class weights only" if len(self._powers) == 1 else ""
             self.stop_reason = f"all {len(self._powers)} class weights were tried{alike}"
         return batch
 
-    def record(self, trial: ClassTrial | int, *, setting: int = 0, **results: Any) -> ClassTrial:
+    def record(self, trial: Trial | int, *, setting: int = 0, **results: Any) -> Trial:
         """Complete a pending trial."""
         return self._settle(trial, state="complete", setting=setting, **results)
 
-    def trial_of(self, record: dict[str, Any]) -> ClassTrial:
-        """`ClassTrial.from_dict`."""
-        return ClassTrial.from_dict(record)
-
-    def check(self, trials: list[ClassTrial], path: PathLike) -> None:
+    def check(self, trials: list[Trial], path: PathLike) -> None:
         """A ValueError unless trials of a file are some of this study, and say what their matrices say."""
         try:
             if len({trial.t for trial in trials}) < len(trials) or len({t.number for t in trials}) < len(trials):
@@ -175,8 +84,8 @@ class ClassStudy(History[ClassTrial]):
         except ValueError as error:
             raise ValueError(f"{path} is damaged ({error}); it was left as it is") from error
 
-    def _check_computed(self, trial: ClassTrial) -> None:
-        for name in _MATRICES:
+    def _check_computed(self, trial: Trial) -> None:
+        for name in MATRICES:
             matrix = getattr(trial, name)
             if matrix is None and name != "own":
                 continue

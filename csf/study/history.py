@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from csf._common.typing import Costs, PathLike
-from csf.trials import best_trial
+from csf.trials import Trial, best_trial
 
-__all__ = ["History", "T"]
-
-# A frozen dataclass with number, setting, state, costs, score and violation: `csf.trials.Trial` and its like.
-T = TypeVar("T", bound=Any)
+__all__ = ["History"]
 
 
-class History(ABC, Generic[T]):
+class History(ABC):
     """Trials in the order in which they were asked for, and why no more are."""
 
     # Whether a race between settings leaves it out.
     dropped = False
 
     def __init__(self) -> None:
-        self.trials: list[T] = []
+        self.trials: list[Trial] = []
         self.stop_reason: str | None = None
 
     @property
@@ -31,22 +28,18 @@ class History(ABC, Generic[T]):
         """How many trials there will be at most."""
 
     @abstractmethod
-    def ask_batch(self) -> list[T]:
+    def ask_batch(self) -> list[Trial]:
         """Pending trials to train at once; empty when the search is over."""
 
     @abstractmethod
-    def record(self, trial: T | int, *, setting: int = 0, **results: Any) -> T:
+    def record(self, trial: Trial | int, *, setting: int = 0, **results: Any) -> Trial:
         """Complete a pending trial."""
 
     @abstractmethod
-    def trial_of(self, record: dict[str, Any]) -> T:
-        """Trial of its plain description, a ValueError where it is none."""
-
-    @abstractmethod
-    def check(self, trials: list[T], path: PathLike) -> None:
+    def check(self, trials: list[Trial], path: PathLike) -> None:
         """A ValueError unless trials of a file can be those of this study."""
 
-    def fail(self, trial: T | int, error: str | Exception, **results: Any) -> T:
+    def fail(self, trial: Trial | int, error: str | Exception, **results: Any) -> Trial:
         """Report that a trial's training failed; the search goes on without it.
 
         Parameters
@@ -65,7 +58,7 @@ class History(ABC, Generic[T]):
         """
         return self._settle(trial, state="failed", error=str(error), **results)
 
-    def _settle(self, trial: T | int, **changes: Any) -> T:
+    def _settle(self, trial: Trial | int, **changes: Any) -> Trial:
         number = getattr(trial, "number", trial)
         at = next((at for at, known in enumerate(self.trials) if known.number == number), None)
         if at is None or self.trials[at].state != "pending":
@@ -85,10 +78,9 @@ class History(ABC, Generic[T]):
         self.trials = [trial for trial in self.trials if trial.state != "pending"]
 
     @property
-    def best_trial(self) -> T | None:
+    def best_trial(self) -> Trial | None:
         """Complete trial with the largest score (feasible ones first, then the earliest), or ``None``."""
-        found: Any = best_trial(self.trials)
-        return found
+        return best_trial(self.trials)
 
     @property
     def best_score(self) -> float | None:

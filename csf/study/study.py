@@ -43,7 +43,7 @@ StrategyLike: TypeAlias = "str | Strategy | Callable[..., Any]"
 Bound: TypeAlias = Literal["support", "diagonal", "envelope", "parambath"] | type
 
 
-class Study(History[Trial]):
+class Study(History):
     """A cost search for people who train their own model.
 
     Ask for a trial, train with its costs wherever and however you like (a neural network, another language), and
@@ -204,7 +204,7 @@ class Study(History[Trial]):
     def _trial(self, proposal: Proposal | float) -> Trial:
         t, c_fn, c_fp = checked_proposal(proposal, self.metric, pos=self.pos, strategy=self.strategy.name)
         number = 1 + max((trial.number for trial in self.trials), default=-1)
-        return Trial(number=number, t=t, c_fn=c_fn, c_fp=c_fp)
+        return Trial(number=number, t=t, costs=(c_fn, c_fp))
 
     # ---------------------------------------------------------------- tell
 
@@ -299,10 +299,6 @@ class Study(History[Trial]):
     def most_trials(self) -> int:
         """How many trials there will be at most."""
         return self.strategy.most_trials(self.n_trials)
-
-    def trial_of(self, record: dict[str, Any]) -> Trial:
-        """`Trial.from_dict`."""
-        return Trial.from_dict(record)
 
     def check(self, trials: list[Trial], path: PathLike) -> None:
         """See `csf.trials.check_history`."""

@@ -39,7 +39,7 @@ def history(metric, n_trials, *, n_vertices=150, seed=0):
         hull = _trade_off(rng, n_vertices)
         fn, fp = hull.points[np.argmin(hull.points @ [c_fn, c_fp])]
         fields = outcome(metric, ErrorProfile(fn=fn, fp=fp, pos=POS), hull=hull)
-        trials.append(Trial(number=number, t=t, c_fn=c_fn, c_fp=c_fp, state="complete", **fields))
+        trials.append(Trial(number=number, t=t, costs=(c_fn, c_fp), state="complete", **fields))
     return trials
 
 

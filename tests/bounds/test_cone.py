@@ -49,7 +49,7 @@ some_metrics = pytest.mark.parametrize("metric", [LINEAR[i] for i in (0, 2, 5, 9
 def trial(t=0.5, *, fn=0.1, fp=0.1, pos=0.3, **changes):
     c_fn, c_fp = FBeta().cost_weights(t, pos=pos)
     profile = ErrorProfile(fn=fn, fp=fp, pos=pos)
-    return Trial(**{"number": 0, "t": t, "c_fn": c_fn, "c_fp": c_fp, "state": "complete", "profile": profile} | changes)
+    return Trial(**{"number": 0, "t": t, "costs": (c_fn, c_fp), "state": "complete", "profile": profile} | changes)
 
 
 # ---------------------------------------------------------------- spans
@@ -134,7 +134,7 @@ def test_upper_bound_is_the_literal_minimum(metric, data, pos, levels):
 def test_scaled_costs_make_the_same_bounds():
     """The imbalance ratio trains with a multiple of a(t); the excess is then in other units, not the bound."""
     plain, eps = trial(), 0.03
-    scaled = trial(c_fn=plain.c_fn / 4, c_fp=plain.c_fp / 4)
+    scaled = trial(costs=(plain.c_fn / 4, plain.c_fp / 4))
     for name in ("envelope", "diagonal", "parambath"):
         expected = BOUNDS[name]([plain], FBeta(), pos=0.3, eps=eps)
         bound = BOUNDS[name]([scaled], FBeta(), pos=0.3, eps=eps / 4)
@@ -155,9 +155,9 @@ def test_excess_is_a_number_a_function_or_evidence():
 def test_only_complete_trials_with_a_level_count_in_any_order():
     trials = [told(i, t, 0.5 * t, 0.1, pos=0.3) for i, t in enumerate((0.3, 0.6, 0.8))]
     others = [
-        Trial(number=7, t=None, c_fn=0.7, c_fp=0.3, state="complete", profile=trial().profile),
-        Trial(number=8, t=0.1, c_fn=1.9, c_fp=0.1),
-        Trial(number=9, t=0.2, c_fn=1.8, c_fp=0.2, state="failed", error="no"),
+        Trial(number=7, t=None, costs=(0.7, 0.3), state="complete", profile=trial().profile),
+        Trial(number=8, t=0.1, costs=(1.9, 0.1)),
+        Trial(number=9, t=0.2, costs=(1.8, 0.2), state="failed", error="no"),
     ]
     levels = np.linspace(0, 1, 11)
     for name in ("envelope", "diagonal", "parambath"):

@@ -204,7 +204,7 @@ def test_the_diagonal_is_not_below_what_was_attained_where_denominators_vanish()
     value = Precision().of(profile)
     costs = [Precision().cost_weights(t, pos=0.2) for t in (0.2, value)]
     trials = [
-        Trial(number=i, t=t, c_fn=c_fn, c_fp=c_fp, state="complete", profile=profile)
+        Trial(number=i, t=t, costs=(c_fn, c_fp), state="complete", profile=profile)
         for i, (t, (c_fn, c_fp)) in enumerate(zip((0.2, value), costs))
     ]
     assert value <= DiagonalBound(trials, Precision(), pos=0.2).best_possible() <= value + ROUNDING

@@ -69,7 +69,7 @@ def trial_of(problem, metric, t, profile, *, number=0, hull=None):
     c_fn, c_fp = metric.cost_weights(t, pos=problem.pos)
     profile = ErrorProfile(*profile, pos=problem.pos)
     told = {"value": metric.of(profile), "attained": metric.of(profile), "score": metric.of(profile), "hull": hull}
-    return Trial(number=number, t=t, c_fn=c_fn, c_fp=c_fp, state="complete", profile=profile, **told)
+    return Trial(number=number, t=t, costs=(c_fn, c_fp), state="complete", profile=profile, **told)
 
 
 def published_cone(profile, t, level, *, pos, beta=1.0):

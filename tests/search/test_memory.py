@@ -16,7 +16,7 @@ def startable(family):
 
 
 def trial(number, c_fn=1.0):
-    return Trial(number=number, t=None, c_fn=c_fn, c_fp=1.0)
+    return Trial(number=number, t=None, costs=(c_fn, 1.0))
 
 
 def memory_of(*families, n_folds=2):
@@ -106,7 +106,7 @@ def test_what_a_file_says_of_other_trials_is_refused():
     record, trials = memory.to_record(), known_to(memory)
     with pytest.raises(ValueError, match=r"the order .* is not one of the trials"):
         other.restore(record, trials | {(0, 1): trials[0, 0]}, scores_known=True)
-    moved = {key: replace(each, c_fn=7.0) for key, each in trials.items()}
+    moved = {key: replace(each, costs=(7.0, each.c_fp)) for key, each in trials.items()}
     with pytest.raises(ValueError, match="where no trial was"):
         other.restore(record, moved, scores_known=True)
     assert other.order == []

@@ -26,7 +26,7 @@ def trials():
     first = replace(told(0, 0.5, 0.2, 0.1, pos=0.25), score=0.6, fold_scores=(0.5, 0.7, None), threshold=np.inf)
     second = replace(told(1, 0.25, 0.1, 0.2, pos=0.25), score=0.8, fold_scores=(0.9, 0.7, 0.8), setting=1, fit_time=2.0)
     third = replace(told(2, None, 0.1, 0.1, pos=0.25, costs=(0.75, 0.25)), score=0.6, fold_scores=(None, None, None))
-    failed = Trial(number=3, t=0.75, c_fn=1.25, c_fp=0.75, state="failed", error="no memory", setting=1)
+    failed = Trial(number=3, t=0.75, costs=(1.25, 0.75), state="failed", error="no memory", setting=1)
     return [first, second, third, failed]
 
 

@@ -69,7 +69,7 @@ def test_a_proposal_is_a_tuple():
 def test_tried_levels_are_sorted_and_leave_out_trials_without_one(levels):
     from csf import Trial
 
-    trials = [Trial(number=i, t=t, c_fn=1.0, c_fp=1.0) for i, t in enumerate(levels)]
+    trials = [Trial(number=i, t=t, costs=(1.0, 1.0)) for i, t in enumerate(levels)]
     assert tried_levels(trials) == sorted(t for t in levels if t is not None)
 
 

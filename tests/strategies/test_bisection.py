@@ -36,12 +36,12 @@ def test_a_value_at_least_its_level_moves_up_a_smaller_one_down():
     assert propose([]) == 0.5
     assert propose([good]) == 0.75
     assert propose([bad]) == 0.25
-    equal = Trial(number=0, t=0.5, c_fn=1.5, c_fp=0.5, state="complete", value=0.5)
+    equal = Trial(number=0, t=0.5, costs=(1.5, 0.5), state="complete", value=0.5)
     assert propose([equal]) == 0.75
 
 
 def test_a_failed_training_shows_no_such_model():
-    assert propose([Trial(number=0, t=0.5, c_fn=1.5, c_fp=0.5, state="failed", error="no")]) == 0.25
+    assert propose([Trial(number=0, t=0.5, costs=(1.5, 0.5), state="failed", error="no")]) == 0.25
 
 
 @pytest.mark.parametrize("tol", [0.0, 1e-300, 1e-12, 0.3])

@@ -29,7 +29,7 @@ any_metric = pytest.mark.parametrize("metric", ANY, ids=lambda metric: metric.na
 
 def pending(number, t, metric, pos):
     c_fn, c_fp = metric.cost_weights(t, pos=pos)
-    return Trial(number=number, t=t, c_fn=c_fn, c_fp=c_fp)
+    return Trial(number=number, t=t, costs=(c_fn, c_fp))
 
 
 # ---------------------------------------------------------------- the paper
@@ -78,7 +78,7 @@ def test_the_middle_of_the_widest_range_wins():
 
 def test_the_widest_range_need_not_be_the_first():
     """Two failures close the interval between them at this depth; [0.5, 1] is wider than [0, 0.375]."""
-    failed = [Trial(number=i, t=t, c_fn=2 - t, c_fp=t, state="failed", error="no") for i, t in enumerate((0.375, 0.5))]
+    failed = [Trial(number=i, t=t, costs=(2 - t, t), state="failed", error="no") for i, t in enumerate((0.375, 0.5))]
     assert Cone(depth=3).propose(failed, metric=FBeta(), pos=0.2) == 0.75
 
 
@@ -145,7 +145,7 @@ def test_levels_beyond_the_margin_are_not_proposed():
 
 
 def test_failed_trials_divide_and_bound_nothing():
-    failed = Trial(number=0, t=0.5, c_fn=1.5, c_fp=0.5, state="failed", error="no")
+    failed = Trial(number=0, t=0.5, costs=(1.5, 0.5), state="failed", error="no")
     assert Cone().propose([failed], metric=FBeta(), pos=0.2) == 0.25
     other = told(1, 0.25, 0.2, 0.1, pos=0.2)
     t = Cone().propose([failed, other], metric=FBeta(), pos=0.2)

@@ -37,9 +37,9 @@ def test_it_aims_at_the_best_value_so_far():
 
 
 def test_after_a_failure_it_starts_elsewhere_and_then_ends():
-    failed = Trial(number=0, t=0.2, c_fn=1.8, c_fp=0.2, state="failed", error="no")
+    failed = Trial(number=0, t=0.2, costs=(1.8, 0.2), state="failed", error="no")
     assert Dinkelbach().propose([failed], metric=FBeta(), pos=0.1) == 0.5
-    other = Trial(number=1, t=0.5, c_fn=1.5, c_fp=0.5, state="failed", error="no")
+    other = Trial(number=1, t=0.5, costs=(1.5, 0.5), state="failed", error="no")
     assert Dinkelbach().propose([failed, other], metric=FBeta(), pos=0.1) is None
 
 

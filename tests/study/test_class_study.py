@@ -8,7 +8,8 @@ import pytest
 
 from csf.metrics import get_confusion_metric
 from csf.strategies import Grid, Ladder
-from csf.study.classes import ClassStudy, ClassTrial, judged_fields
+from csf.study.classes import ClassStudy, judged_fields
+from csf.trials import Trial
 
 SHARES = np.array([0.6, 0.3, 0.1])
 METRIC = get_confusion_metric("f1_macro")
@@ -101,9 +102,9 @@ def told():
 
 def test_records_come_back_from_a_file_as_they_were():
     trial = told()
-    assert ClassTrial.from_dict(json.loads(json.dumps(trial.to_dict()))) == trial
+    assert Trial.from_dict(json.loads(json.dumps(trial.to_dict()))) == trial
     with pytest.raises(ValueError, match="not the record of a trial"):
-        ClassTrial.from_dict(trial.to_dict() | {"own": 3})
+        Trial.from_dict(trial.to_dict() | {"own": 3})
 
 
 @pytest.mark.parametrize(

@@ -454,7 +454,7 @@ def test_saving_replaces_the_file_in_one_step(tmp_path):
         study.save(path)
     assert [file.name for file in tmp_path.iterdir()] == ["study.json"]
     before = path.read_bytes()
-    study.trials[0] = Trial(number=0, t=0.5, c_fn=1.0, c_fp=1.0, error=object())
+    study.trials[0] = Trial(number=0, t=0.5, costs=(1.0, 1.0), error=object())
     with pytest.raises(TypeError, match="not JSON serializable"):
         study.save(path)
     assert path.read_bytes() == before

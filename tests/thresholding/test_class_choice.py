@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from csf.metrics import get_confusion_metric
-from csf.study.classes import ClassTrial
 from csf.thresholding.class_choice import Candidate, ClassQuestion, choose_class
 from csf.thresholding.class_store import ClassStore
 from csf.thresholding.linear_rule import confusion_of, cross_fitted
+from csf.trials import Trial
 
 N = 300
 TRUTH = np.repeat([0, 1, 2], [200, 70, 30])
@@ -31,7 +31,7 @@ def store_of(*rows, metric=METRIC, truth=TRUTH, weight=None):
             proba = store.probabilities(score, costs)
             said = cross_fitted(proba, truth, metric, store.parts(score), weight=store.weight)
         value = float(metric.value(confusion_of(truth, own, 3, weight)))
-        store.hear((0, number), ClassTrial(number, 0.0, costs, state="complete", score=value), score, own, said)
+        store.hear((0, number), Trial(number, 0.0, costs, state="complete", score=value), score, own, said)
     return store
 
 

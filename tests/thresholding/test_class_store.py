@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from csf.metrics import get_confusion_metric
-from csf.study.classes import ClassTrial
 from csf.thresholding.class_store import ClassStore
+from csf.trials import Trial
 
 RNG = np.random.default_rng(0)
 TRUTH = np.repeat([0, 1, 2], [30, 20, 10])
@@ -16,7 +16,7 @@ METRIC = get_confusion_metric("f1_macro")
 
 
 def trial(number, score, costs=(1.0, 1.0, 1.0)):
-    return ClassTrial(number, 0.0, costs, state="complete", score=score)
+    return Trial(number, 0.0, costs, state="complete", score=score)
 
 
 def store_of(*scores, weight=None, **options):
