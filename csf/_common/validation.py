@@ -149,9 +149,8 @@ def check_samples(X: Samples, y: ArrayLike, /, **others: Any) -> tuple[Samples, 
 
 def _is_in_another_order(index: Any, other: Any) -> bool:
     """Whether an index of pandas holds what another one holds, at other places."""
-    if not (hasattr(index, "symmetric_difference") and hasattr(other, "symmetric_difference")):
-        return False
-    return len(index) == len(other) and not index.equals(other) and index.symmetric_difference(other, sort=False).empty
+    known = hasattr(index, "equals") and hasattr(other, "equals") and len(index) == len(other)
+    return known and not index.equals(other) and index.symmetric_difference(other, sort=False).empty
 
 
 def _way_into_memory(name: str, value: Any) -> str | None:
