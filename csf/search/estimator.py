@@ -62,6 +62,15 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     the threshold; several labels a sample (``y`` of 0 and 1, a column each) have a threshold each, or share one. See
     Notes.
 
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> search = CostSearch(make_pipeline(StandardScaler(), LogisticRegression()), "f1", pos_label=0).fit(X, y)
+    >>> search.best_score_ > 0.97
+    True
+
     Parameters
     ----------
     base : estimator
@@ -253,9 +262,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     -----
     Settings of ``param_grid`` race where each of them begins with equal costs (the ladder) and the winner is to be
     stable: those that, by their paired held-out scores and three standard errors, cannot gain 0.005 on the best one
-    are trained at no other costs, and if none can gain that on the base's own setting, it alone goes on. With
-    ``"auto"`` the values of C are tried from the base's own outwards, as long as they gain, and beyond 4^-3 and 4^3
-    times where these are best.
+    are trained at no other costs, and if none can gain that on the base's own setting, it alone goes on;
+    ``strategy=Ladder(6, race=False)`` trains all of them at all costs. With ``"auto"`` the values of C are tried from
+    the base's own outwards, as long as they gain, and beyond 4^-3 and 4^3 times where these are best.
 
     The costs change what the base's probabilities mean. ``predict_proba`` takes them out again (odds times
     ``c_fp / c_fn``). It is not thresholded at ``best_threshold_``, so use ``predict``.
@@ -297,16 +306,6 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> base = make_pipeline(StandardScaler(), LogisticRegression())
-    >>> search = CostSearch(base, metric="f1", n_trials=5, pos_label=0).fit(X, y)
-    >>> search.best_score_ > 0.97
-    True
-
     Three classes with 80, 15 and 5 of 100 samples:
 
     >>> from sklearn.datasets import make_classification
@@ -428,7 +427,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         self._forget()
         config = SearchConfig.of(self)
         deadline = None if config.time_limit is None else Deadline(config.time_limit)
-        X, y = check_samples(X, y)
+        X, y = check_samples(X, y, sample_weight=sample_weight, **fit_params)
         if has_several_columns(y):
             LabelSearch(self, config, X, y, sample_weight, fit_params).fit(deadline)
             return self

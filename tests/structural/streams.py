@@ -7,8 +7,11 @@ from scipy import sparse
 each_loss = pytest.mark.parametrize("loss", ["prbep", "f1", "pauc"])
 
 
-def stream(seed=0, n=600, d=4, pos=0.1, noise=0.3, length=1.0):
-    """Rows no longer than ``length`` and labels -1 and 1, of which about a share ``pos`` is 1."""
+def stream(seed=0, n=600, d=4, pos=0.1, noise=0.3, length=0.9):
+    """Rows no longer than ``length`` and labels -1 and 1, of which about a share ``pos`` is 1.
+
+    Learners scale rows by a power of two: at a length of 1 the rounding of a processor would choose which one.
+    """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
     X *= length / np.linalg.norm(X, axis=1).max()
