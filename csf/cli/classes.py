@@ -8,7 +8,7 @@ import numpy as np
 
 from csf.cli.models import CLASSIFIER
 from csf.cli.tables import format_number, format_table
-from csf.report.facts import short
+from csf.show.held_out import short
 from csf.thresholding.linear_rule import counts_of
 
 if TYPE_CHECKING:

@@ -30,9 +30,8 @@ from csf.cli.problem import check_output, load_problem, make_search
 from csf.cli.rivals import NotApplicable
 from csf.cli.tables import format_mean, format_number, format_table
 from csf.metrics.aim import aim_of
-from csf.report import Comparison, write_comparison
-from csf.report.page import check_page
 from csf.search import CostSearch
+from csf.show.report import Comparison, check_page, write_comparison
 from csf.strategies import STRATEGIES, get_strategy
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ def draw_search(path: str, search: CostSearch) -> None:
         ConfusionMatrixDisplay(shares, display_labels=search.classes_).plot(ax=ax, cmap="Blues", values_format=".2g")
         ax.set_title("Share of each class, out of fold")
     else:
-        from csf.plots import ConeDisplay
+        from csf.show.cone import ConeDisplay
 
         ConeDisplay.from_estimator(search, ax=ax)
     write_figure(path, figure)

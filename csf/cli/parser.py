@@ -16,8 +16,8 @@ from csf.cli.data.table import SUFFIXES
 from csf.cli.models import BASES
 from csf.costs.weights import NORMALIZATIONS
 from csf.metrics import CONFUSION_METRICS, METRICS
-from csf.report import CHECKS
 from csf.search.config import SearchConfig
+from csf.show.checks import CHECKS
 from csf.strategies import STRATEGIES
 
 __all__ = ["make_parser"]

@@ -27,10 +27,10 @@ from csf.cli.problem import check_output, load_problem, make_search
 from csf.cli.rivals import EQUAL, POOLED, NotApplicable
 from csf.cli.tables import format_number, format_table
 from csf.cli.verdict import OWN, verdict
-from csf.export import linear_rule, table_rule
-from csf.report import findings, write_report
-from csf.report.held_out import held_out
-from csf.report.page import check_page
+from csf.show.checks import findings
+from csf.show.held_out import held_out
+from csf.show.report import check_page, write_report
+from csf.show.rules import linear_rule, table_rule
 
 __all__ = ["run"]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from csf.cli.rivals import POOLED
-from csf.report.facts import other_costs
-from csf.report.held_out import Judged
+from csf.show.held_out import Judged, other_costs
 
 if TYPE_CHECKING:
     from csf.search import CostSearch

@@ -22,9 +22,9 @@ from csf.cli.rivals import POOLED, RIVALS
 from csf.cli.search import _SLOW, _valid
 from csf.cli.verdict import verdict
 from csf.metrics import METRICS
-from csf.report.held_out import Judged
 from csf.search.guarantee import Guarantee
 from csf.search.local import LocalTrainer
+from csf.show.held_out import Judged
 from csf.strategies import STRATEGIES, Ladder
 from csf.thresholding import PlugInClassifier
 
