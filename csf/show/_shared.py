@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from csf._common.typing import Array, Costs, Label
+from csf._common.typing import Array
 from csf.metrics import Constrained
 
 if TYPE_CHECKING:
@@ -20,32 +20,20 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
 
     from csf.metrics import Metric
-    from csf.resampling import ScoreStore
-    from csf.thresholding import LinearRule
+    from csf.search import CostSearch
     from csf.trials import Trial
 
 __all__ = [
     "Bounded",
     "Display",
     "Excess",
-    "FittedAnySearch",
-    "FittedClassSearch",
-    "FittedMacroSearch",
-    "FittedSearch",
-    "NOT_OF_CLASSES",
     "Told",
-    "bound_title",
     "draw_bounds",
-    "draw_winner",
-    "is_class_search",
-    "is_macro_search",
-    "is_search",
     "label",
-    "names_of",
     "place",
     "right_labels",
-    "study_of",
     "styled",
+    "study_of",
     "tidy",
 ]
 
@@ -70,78 +58,6 @@ class Told(Protocol):
         ...
 
 
-class FittedAnySearch(Protocol):
-    """What all searches tell."""
-
-    base: Any
-    metric: Any
-    constraint: Any
-    strategy: Any
-    best_index_: int
-    best_score_: float
-    best_params_: dict[str, Any]
-    classes_: Array
-    class_count_: Array
-    cv_results_: dict[str, Any]
-    n_features_in_: int
-    n_splits_: int
-    n_trials_: int
-    stop_reason_: str
-    studies_: Any
-    trials_: list[Any]
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """As of any estimator."""
-        ...
-
-    def predict(self, X: Any) -> Array:
-        """Labels."""
-        ...
-
-
-class FittedSearch(FittedAnySearch, Protocol):
-    """A search for the costs of one class, with what ``fit`` found."""
-
-    threshold: Any
-    bound: Any
-    bound_on: str
-    n_trials: int
-    best_t_: float | None
-    best_cost_weights_: Costs
-    best_threshold_: float | None
-    constraint_value_: float | None
-    feasible_: bool
-    gap_: float
-    held_out_: ScoreStore
-    null_class_: Label
-    pos_label_: Label
-    upper_bound_: float
-
-
-class FittedClassSearch(FittedAnySearch, Protocol):
-    """A search of several classes that are all alike."""
-
-    class_costs_: Array
-    confusion_: Array
-    corrected_score_: float
-    rule_: LinearRule
-    score_interval_: tuple[float, float]
-
-
-class FittedMacroSearch(Protocol):
-    """One search for each class."""
-
-    search: Any
-    best_score_: float
-    best_scores_: Array
-    classes_: Array
-    searches_: Any
-
-    def predict(self, X: Any) -> Array:
-        """Labels."""
-        ...
-
-
 def is_search(part: object) -> TypeGuard[Any]:
     """Whether it is a `CostSearch`, fitted or not."""
     return hasattr(type(part), "held_out_curve")
@@ -157,7 +73,7 @@ def is_macro_search(part: object) -> TypeGuard[Any]:
     return hasattr(type(part), "threshold_intervals_")
 
 
-def study_of(search: FittedSearch, setting: int | None = None) -> Told:
+def study_of(search: CostSearch, setting: int | None = None) -> Told:
     """Study of a fitted search: that of the winner, or of one setting of its ``param_grid``."""
     if hasattr(search, "tell"):
         raise TypeError("a Study is drawn by from_study, not by from_estimator")
@@ -175,6 +91,9 @@ def study_of(search: FittedSearch, setting: int | None = None) -> Told:
     if setting is None or not 0 <= setting < len(search.studies_):
         raise ValueError(f"setting must be in 0..{len(search.studies_) - 1} or None for the winner's, got {setting!r}")
     return search.studies_[setting]
+
+
+# ---------------------------------------------------------------- drawing
 
 
 # A bound by its name or its class, and the excess of trained models that bounds take.

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from csf.metrics.base import Metric
-    from csf.show._shared import FittedSearch, Told
+    from csf.search import CostSearch
+    from csf.show._shared import Told
     from csf.trials import Trial
 
 __all__ = ["BoundComparisonDisplay", "ErrorProfileDisplay"]
@@ -137,7 +138,7 @@ class BoundComparisonDisplay:
     @classmethod
     def from_estimator(
         cls,
-        search: FittedSearch,
+        search: CostSearch,
         *,
         setting: int | None = None,
         bounds: Sequence[Bounded] | None = None,
@@ -339,7 +340,7 @@ class ErrorProfileDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        search: FittedSearch,
+        search: CostSearch,
         *,
         setting: int | None = None,
         eps: Excess = "evidence",

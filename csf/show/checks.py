@@ -23,7 +23,7 @@ from csf.trials import first_line
 if TYPE_CHECKING:
     from csf.show.held_out import HeldOut
 
-__all__ = ["CHECKS", "Check", "Finding", "check_codes", "findings", "gain_over_equal"]
+__all__ = ["CHECKS", "Check", "Finding", "findings"]
 
 # Fewer samples of a class than this make every choice noisy; of one class among several, and how many are named.
 FEW, FEW_OF_CLASS, MOST_NAMED = 100, 25, 5

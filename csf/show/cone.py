@@ -38,10 +38,11 @@ if TYPE_CHECKING:
     from shapely.geometry.base import BaseGeometry
 
     from csf.metrics.base import Metric
-    from csf.show._shared import FittedSearch, Told
+    from csf.search import CostSearch
+    from csf.show._shared import Told
     from csf.trials import Trial
 
-__all__ = ["ConeDisplay", "cone_data"]
+__all__ = ["ConeDisplay"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -238,7 +239,7 @@ class ConeDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        search: FittedSearch,
+        search: CostSearch,
         *,
         setting: int | None = None,
         bound: Bounded | None = None,
@@ -496,6 +497,9 @@ class ConeDisplay(Display):
 def _share(ax: Axes, x: float) -> float:
     """Where a place lies between the left (0) and the right (1) side of the axes."""
     return float(ax.transAxes.inverted().transform(ax.transData.transform((x, ax.get_ylim()[0])))[0])
+
+
+# ---------------------------------------------------------------- what is shown
 
 
 # Levels at which a bound is drawn; the apexes of the cones come on top.

@@ -84,6 +84,9 @@ def _renamed(estimator: Estimator, names: dict) -> Estimator:
     return renamed
 
 
+# ---------------------------------------------------------------- ONNX
+
+
 # Old enough for every runtime of the last years.
 OPSET, IR = 17, 8
 

@@ -20,30 +20,9 @@ from csf.show._shared import is_class_search, is_macro_search
 from csf.thresholding.linear_rule import counts_of
 
 if TYPE_CHECKING:
-    from csf.show._shared import FittedAnySearch, FittedSearch
+    from csf.search import CostSearch
 
-__all__ = [
-    "HeldOut",
-    "Judged",
-    "base_name",
-    "class_order",
-    "confusion",
-    "digits",
-    "held_out",
-    "judge",
-    "judge_classes",
-    "macro_problems",
-    "matrix_of",
-    "metric_name",
-    "one_problem",
-    "other_costs",
-    "parameter_names",
-    "parameters_of",
-    "short",
-    "spread",
-    "strategy_name",
-    "target_name",
-]
+__all__ = ["HeldOut", "Judged", "held_out", "judge", "judge_classes"]
 
 
 def digits(value: float | None, spec: str = ".3f") -> str:
@@ -73,7 +52,7 @@ def parameter_names(keys: Iterable[str]) -> dict[str, str]:
     return {key: name if list(own.values()).count(name) == 1 else key for key, name in own.items()}
 
 
-def parameters_of(search: FittedAnySearch) -> str:
+def parameters_of(search: CostSearch) -> str:
     """Parameters of the winner; empty without a grid."""
     names = parameter_names(search.best_params_)
     return ", ".join(f"{names[key]} = {short(value)}" for key, value in search.best_params_.items())
@@ -87,14 +66,14 @@ def base_name(base: Estimator) -> str:
     return type(base).__name__ + (f" of {base_name(inner)}" if hasattr(inner, "fit") else "")
 
 
-def target_name(search: FittedSearch) -> str:
+def target_name(search: CostSearch) -> str:
     """What is to be found, as a noun: the positive class; with several, what they are not."""
     if search.pos_label_ is None:
         return f"sample other than {short(search.null_class_, 40)}"
     return f"“{short(search.pos_label_, 40)}”"
 
 
-def strategy_name(search: FittedAnySearch) -> str:
+def strategy_name(search: CostSearch) -> str:
     """Name of a strategy that was given by name, as a class or as an object."""
     strategy: Any = search.strategy
     return strategy if isinstance(strategy, str) else getattr(strategy, "__name__", type(strategy).__name__)
@@ -114,12 +93,15 @@ def metric_name(search: Any) -> str:
     return get_metric(search.metric).name
 
 
-def other_costs(search: FittedSearch) -> str:
+def other_costs(search: CostSearch) -> str:
     """What else was tried beside equal costs, in words."""
     tried = {round(np.log(t.c_fn / t.c_fp), 9) for t in search.trials_ if t.state == "complete" and t.c_fn != t.c_fp}
     if not tried:
         return f"no other costs were tried ({search.stop_reason_})"
     return f"{len(tried)} other ratios of costs were tried" if len(tried) > 1 else "1 other ratio of costs was tried"
+
+
+# ---------------------------------------------------------------- held-out results
 
 
 # Resamples, the share that intervals cover, and how many numbers a block of resamples may hold.

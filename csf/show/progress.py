@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from csf.metrics.base import Metric
-    from csf.show._shared import FittedSearch, Told
+    from csf.search import CostSearch
+    from csf.show._shared import Told
     from csf.streams.prequential import PrequentialResult
     from csf.trials import Trial
 
@@ -159,7 +160,7 @@ class ProgressDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        search: FittedSearch,
+        search: CostSearch,
         *,
         setting: int | None = None,
         bounds: Sequence[Bounded] | None = None,

@@ -21,7 +21,7 @@ from csf._common.files import replaced
 from csf._common.typing import Array, Axes, PathLike, Samples
 from csf._common.version import __version__
 from csf.metrics import get_constraint
-from csf.show._shared import FittedMacroSearch, FittedSearch, is_class_search, is_macro_search, is_search
+from csf.show._shared import is_class_search, is_macro_search, is_search
 from csf.show.checks import check_codes, findings, gain_over_equal
 from csf.show.cone import ConeDisplay
 from csf.show.held_out import (
@@ -45,25 +45,13 @@ from csf.show.progress import ProgressDisplay
 from csf.show.threshold_curve import ThresholdCurveDisplay
 
 if TYPE_CHECKING:
-    from csf.show._shared import FittedAnySearch, FittedClassSearch, FittedMacroSearch, FittedSearch
+    from csf.search import CostSearch, MacroCostSearch
 
-__all__ = [
-    "Comparison",
-    "Drawn",
-    "check_page",
-    "class_data",
-    "figure",
-    "macro_data",
-    "search_data",
-    "templates",
-    "write_comparison",
-    "write_page",
-    "write_report",
-]
+__all__ = ["Comparison", "check_page", "write_comparison", "write_report"]
 
 
 def write_report(
-    search: FittedSearch | FittedMacroSearch,
+    search: CostSearch | MacroCostSearch,
     path: PathLike,
     X: Samples | None = None,
     y: ArrayLike | None = None,
@@ -142,11 +130,14 @@ def write_report(
     write_page(path, f"{kind}.html.j2", title=title or "Cost search", **kinds[kind](search, held, mute), **about)
 
 
+# ---------------------------------------------------------------- what the page of a search shows
+
+
 # A page of more rows is too heavy; the best ones are shown.
 MOST_ROWS = 1000
 
 
-def search_data(search: FittedSearch, held: HeldOut | None, mute: Collection[str]) -> dict[str, Any]:
+def search_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> dict[str, Any]:
     """What ``search.html.j2`` lays out."""
     return _of_any(search, held, mute, _threshold_lead(search)) | {
         "gain": gain_over_equal(search),
@@ -154,7 +145,7 @@ def search_data(search: FittedSearch, held: HeldOut | None, mute: Collection[str
     }
 
 
-def class_data(search: FittedClassSearch, held: HeldOut | None, mute: Collection[str]) -> dict[str, Any]:
+def class_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> dict[str, Any]:
     """What ``classes.html.j2`` lays out."""
     power = search.trials_[search.best_index_].t
     lead = "equal class weights" if power == 0.0 else f"class weights in proportion to share^-{power:.3g}"
@@ -167,7 +158,7 @@ def class_data(search: FittedClassSearch, held: HeldOut | None, mute: Collection
     }
 
 
-def macro_data(search: FittedMacroSearch, held: HeldOut | None, mute: Collection[str]) -> dict[str, Any]:
+def macro_data(search: MacroCostSearch, held: HeldOut | None, mute: Collection[str]) -> dict[str, Any]:
     """What ``macro.html.j2`` lays out."""
     each = list(zip([short(label, 40) for label in search.classes_.tolist()], search.searches_))
     name = metric_name(search.search)
@@ -214,24 +205,24 @@ def _held_estimate(held):
     return [("held-out", own.value, spread(own.interval), f"{held.y.shape[0]} samples unseen by fit")]
 
 
-def _estimates(search: FittedAnySearch, held: HeldOut | None) -> list[tuple[str, float, str, str]]:
+def _estimates(search: CostSearch, held: HeldOut | None) -> list[tuple[str, float, str, str]]:
     """Values of the winner, the one to trust most first: name, value, 90 % interval, and what the value is."""
     rows: list[Any] = _held_estimate(held)
     # Searches read from older files, and some configurations, know fewer of these.
     corrected = getattr(search, "corrected_score_", np.nan)
     if not np.isnan(corrected):
         what = f"to expect on new data: out-of-fold, without what choosing among {search.n_trials_} trials adds"
-        rows.append(("cross-validated", corrected, spread(search.score_interval_), what))  # pyright: ignore[reportAttributeAccessIssue]
+        rows.append(("cross-validated", corrected, spread(search.score_interval_), what))
     what = "on the samples that chose trial and threshold: optimistic"
     rows.append(("out-of-fold", search.best_score_, "", what))
     return rows
 
 
-def _winner(search: FittedAnySearch) -> str:
+def _winner(search: CostSearch) -> str:
     return f"The winner is {', '.join(filter(None, [base_name(search.base), parameters_of(search)]))}"
 
 
-def _threshold_lead(search: FittedSearch) -> str:
+def _threshold_lead(search: CostSearch) -> str:
     """The winner in one sentence."""
     c_fn, c_fp = search.best_cost_weights_
     target, ratio = target_name(search), f"{max(c_fn / c_fp, c_fp / c_fn):.3g}"
@@ -248,7 +239,7 @@ def _threshold_lead(search: FittedSearch) -> str:
     return f"{_winner(search)}, trained with {trained}; {decides}."
 
 
-def _rule(search: FittedClassSearch) -> dict[str, Any]:
+def _rule(search: CostSearch) -> dict[str, Any]:
     """A row for each class: what it weighs in training, and its slope and offset where they are tuned."""
     rule, labels = search.rule_, [short(label, 40) for label in search.classes_.tolist()]
     tuned = rule.kind != "argmax" and rule.matrix is None
@@ -260,7 +251,7 @@ def _rule(search: FittedClassSearch) -> dict[str, Any]:
     return {"tuned": tuned, "labels": labels, "rows": rows, "matrix": matrix}
 
 
-def _figures(search: FittedSearch, held: HeldOut | None) -> dict[str, Drawn]:
+def _figures(search: CostSearch, held: HeldOut | None) -> dict[str, Drawn]:
     data = () if held is None else (held.X, held.y)
     weight = None if held is None else held.weight
     return {
@@ -273,7 +264,7 @@ def _figures(search: FittedSearch, held: HeldOut | None) -> dict[str, Drawn]:
     }
 
 
-def _shown_trials(search: FittedAnySearch) -> dict[str, Any]:
+def _shown_trials(search: CostSearch) -> dict[str, Any]:
     """Rows of the table of trials, the winner first and then by rank, and the errors of those that failed."""
     constraint, results = get_constraint(search.constraint), search.cv_results_
     known = ("param_t", "param_c_fn", "param_c_fp")
@@ -295,6 +286,9 @@ def _parameter(value: Any) -> tuple[str, float | None]:
     """A parameter as it is shown, and the number that rows are sorted by, if it is one."""
     plain = isinstance(value, (int, float)) and not isinstance(value, bool)
     return short(value, 40), float(value) if plain else None
+
+
+# ---------------------------------------------------------------- several methods on the same splits
 
 
 @dataclass(frozen=True, eq=False)
@@ -419,6 +413,9 @@ def _notes(outcomes: Sequence[Comparison], reference: str, best: Comparison, not
     return [*texts, *map(str, notes)]
 
 
+# ---------------------------------------------------------------- figures whose colours follow the page
+
+
 # Colours of the displays that would vanish on a dark page, and the page's own that take their place.
 _THEMED = {
     "#ffffff": "paper",
@@ -479,6 +476,9 @@ def _inline(svg: str, name: str) -> Drawn:
         svg = svg.replace(f": {colour}", f": var(--fig-{themed})")
     opening, _, content = svg.removeprefix("<svg ").partition(">")
     return Drawn(Markup(f'<svg role="img" {opening}>'), Markup(content))
+
+
+# ---------------------------------------------------------------- pages that carry all they need
 
 
 @cache

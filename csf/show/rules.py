@@ -18,17 +18,7 @@ from csf._common.files import write_json
 from csf._common.typing import Array, Estimator, FloatArray, Label, PathLike, Samples
 from csf.search import CostSearch
 
-__all__ = [
-    "LinearRule",
-    "NumberColumn",
-    "TableRule",
-    "TextColumn",
-    "Winner",
-    "fitted_winner",
-    "linear_rule",
-    "table_rule",
-    "winner_of",
-]
+__all__ = ["LinearRule", "NumberColumn", "TableRule", "TextColumn", "linear_rule", "table_rule"]
 
 
 class Winner(NamedTuple):
@@ -511,6 +501,9 @@ def _names(chosen: Any, prepare: ColumnTransformer) -> list[str]:
     if isinstance(chosen, str) or wrong:
         raise TypeError(f"columns must be chosen by lists of their names, got {chosen!r}; fit the search on a frame")
     return names
+
+
+# ---------------------------------------------------------------- what pipelines are made of
 
 
 def steps_of(estimator: Estimator) -> list[Estimator]:

@@ -547,6 +547,9 @@ def _drawn_cuts(curve: ThresholdCurve, threshold: float) -> IntArray:
     return np.unique(np.clip(np.concatenate([by_number, by_score, [chosen]]), first, last))
 
 
+# ---------------------------------------------------------------- models of cross-validation
+
+
 class HeldOutCurves(NamedTuple):
     """Pooled scores of all test parts and those of each, the first model, and whether scores count from its cut."""
 

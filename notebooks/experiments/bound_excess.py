@@ -28,7 +28,8 @@ from csf.show._shared import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from csf.show._shared import FittedSearch, Told
+    from csf.search import CostSearch
+    from csf.show._shared import Told
 
 
 __all__ = ["BoundEpsilonDisplay"]
@@ -165,7 +166,7 @@ class BoundEpsilonDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        search: FittedSearch,
+        search: CostSearch,
         *,
         setting: int | None = None,
         eps: ArrayLike | None = None,

@@ -10,7 +10,7 @@ from sklearn.metrics import f1_score, roc_auc_score
 from csf._common.sklearn import clone
 from csf._common.typing import Estimator, Samples
 from csf._common.validation import generator
-from csf.testing._require import require
+from csf.testing.metric import naming, require
 
 __all__ = ["check_online"]
 
@@ -66,20 +66,13 @@ def check_online(learner: Estimator, *, random_state: int = 0) -> None:
     """
     for method in ("fit", "partial_fit", "predict", "decision_function", "get_params"):
         require(callable(getattr(learner, method, None)), f"{learner!r} has no method {method}")
-    blank = _fresh(learner)
+    blank = clone(learner)
     if "random_state" in blank.get_params():
         blank.set_params(random_state=random_state)
     X, y = _examples(generator(random_state))
     for law in LAWS:
-        try:
+        with naming(f"{learner!r}, {law.__name__}"):
             law(blank, X, y)
-        except Exception as error:
-            raise AssertionError(f"{learner!r}, {law.__name__}: {error}") from error
-
-
-def _fresh(learner: Estimator) -> Estimator:
-    """Clone that has learnt nothing."""
-    return clone(learner)
 
 
 def _examples(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -97,7 +90,7 @@ def _taught(
     blank: Estimator, X: Samples, y: np.ndarray, sizes: Sequence[int] | None = None, classes: Sequence[int] = (0, 1)
 ) -> Estimator:
     """Clone after the rows, in chunks of the sizes in turn."""
-    learner, start, turn = _fresh(blank), 0, 0
+    learner, start, turn = clone(blank), 0, 0
     sizes = (y.size,) if sizes is None else sizes
     while start < y.size:
         stop = start + sizes[turn % len(sizes)]
@@ -138,7 +131,7 @@ def _cuts_leave_no_trace(blank: Estimator, X: np.ndarray, y: np.ndarray) -> None
 
 
 def _seeds_decide(blank: Estimator, X: np.ndarray, y: np.ndarray) -> None:
-    one, same = _fresh(blank).fit(X, y), _fresh(blank).fit(X, y)
+    one, same = clone(blank).fit(X, y), clone(blank).fit(X, y)
     _require_same(one, same, X, "two fits with the same seed differ")
     _require_same(_taught(blank, X, y), _taught(blank, X, y), X, "two streams with the same seed differ")
     _require_same(same, one.fit(X[::-1], y[::-1]).fit(X, y), X, "fit remembers an earlier fit")
@@ -172,7 +165,7 @@ def _chunks_may_have_one_class(blank: Estimator, X: np.ndarray, y: np.ndarray) -
     learner = _taught(blank, X[order], y[order], (50,))
     require(np.isfinite(learner.decision_function(X)).all(), "chunks of one class lead to scores that are not finite")
     require(set(learner.predict(X).tolist()) <= {0, 1}, "chunks of one class lead to other labels")
-    first = _fresh(blank)
+    first = clone(blank)
     _require_refusal(first, X[:5], np.zeros(5, dtype=int), "a first chunk of one class, without classes")
     _require_same(_taught(blank, X, y), first.partial_fit(X, y), X, "a refused first chunk leaves a trace")
 
@@ -230,7 +223,7 @@ def _require_learnt(blank: Estimator, shift: float, name: str) -> None:
     y = (rng.random(2 * N_ROWS) < 0.3).astype(int)
     X = 0.05 * rng.standard_normal((2 * N_ROWS, N_FEATURES))
     X[:, 0] += shift + 0.2 * (2 * y - 1)
-    learner, area, f1, spread = _fresh(blank), 0.0, 0.0, 0.0
+    learner, area, f1, spread = clone(blank), 0.0, 0.0, 0.0
     for _ in range(PASSES):
         learner.partial_fit(X[:N_ROWS], y[:N_ROWS], classes=np.array([0, 1]))
         score, found = learner.decision_function(X[N_ROWS:]), learner.predict(X[N_ROWS:])
