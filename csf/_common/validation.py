@@ -118,10 +118,11 @@ def check_binary_target(y: ArrayLike, pos_label: Label = None) -> tuple[Array, B
     return classes, labels == pos_label, pos_label
 
 
-def check_samples(X: Samples, y: ArrayLike) -> tuple[Samples, Any]:
+def check_samples(X: Samples, y: ArrayLike, /, **others: Any) -> tuple[Samples, Any]:
     """Check that samples and labels are in memory and equally many, and return them in a form that can be indexed.
 
-    Sparse samples come back in one form, however they are stored.
+    Sparse samples come back in one form, however they are stored. Of ``others``, further arguments of ``fit`` by their
+    names, the pandas index alone is looked at.
     """
     for name, value in (("X", X), ("y", y)):
         way = _way_into_memory(name, value)
@@ -132,8 +133,25 @@ def check_samples(X: Samples, y: ArrayLike) -> tuple[Samples, Any]:
             raise TypeError(
                 f"{name} must be in memory, got a {kind}, which can only be read in pieces; give {way}{more}"
             )
+    columns = getattr(X, "columns", None)
+    if not getattr(columns, "is_unique", True):
+        twice = columns[columns.duplicated()].unique().tolist()
+        raise ValueError(f"X has several columns of the same name, {twice}; rename them, or drop all but one of each")
+    for name, value in {"y": y, **others}.items():
+        if _is_in_another_order(getattr(X, "index", None), getattr(value, "index", None)):
+            warn(
+                f"the index of {name} is that of X in another order, and rows are taken by position, as scikit-learn "
+                f"does. If the index says what belongs together, give {name}.loc[X.index], else {name}.to_numpy()"
+            )
     alike = indexable(X, y)
     return canonical_csr(alike[0]), alike[1]
+
+
+def _is_in_another_order(index: Any, other: Any) -> bool:
+    """Whether an index of pandas holds what another one holds, at other places."""
+    if not (hasattr(index, "symmetric_difference") and hasattr(other, "symmetric_difference")):
+        return False
+    return len(index) == len(other) and not index.equals(other) and index.symmetric_difference(other, sort=False).empty
 
 
 def _way_into_memory(name: str, value: Any) -> str | None:

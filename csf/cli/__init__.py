@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["main"]
+from csf._common.version import __version__
+
+__all__ = ["VERSION", "main"]
+
+VERSION = f"csf {__version__}"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -25,7 +29,13 @@ def main(argv: list[str] | None = None) -> int:
     >>> main(["search", "iris:1", "--trials", "2", "--quiet"])
     0
     """
+    argv = sys.argv[1:] if argv is None else argv
+    if argv == ["--version"]:
+        # Before the parser, whose commands load all of csf.
+        print(VERSION)
+        return 0
+
     from csf.cli.command import run_command
     from csf.cli.parser import make_parser
 
-    return run_command(make_parser(), sys.argv[1:] if argv is None else argv)
+    return run_command(make_parser(), argv)

@@ -7,9 +7,8 @@ import textwrap
 from argparse import ArgumentParser
 
 from csf._common.names import did_you_mean
-from csf._common.version import __version__
 from csf.bounds import BOUNDS
-from csf.cli import compare, predict, search
+from csf.cli import VERSION, compare, predict, search
 from csf.cli.command import CommandParser, add_command
 from csf.cli.data.builtin import describe
 from csf.cli.data.table import SUFFIXES
@@ -74,7 +73,7 @@ def make_parser() -> ArgumentParser:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"csf {__version__}")
+    parser.add_argument("--version", action="version", version=VERSION)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _add_search(commands)
     _add_compare(commands)

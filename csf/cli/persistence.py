@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import os
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ from csf.thresholding.linear_rule import LinearRule
 from csf.thresholding.rule import ThresholdRule
 from csf.trials import Trial
 
-__all__ = ["load_model", "required_trust", "save_model"]
+__all__ = ["check_model_name", "load_model", "required_trust", "save_model"]
 
 FORMAT = "csf-model"
 VERSION = 1
@@ -130,6 +131,15 @@ def _with_plain_trees(search: CostSearch) -> CostSearch:
             arguments, state = tree.__reduce__()[1:]  # pyright: ignore[reportAssignmentType]
             part.tree_ = PlainTree(*arguments, state)  # pyright: ignore[reportCallIssue, reportArgumentType]
     return search
+
+
+def check_model_name(path: PathLike) -> None:
+    """Refuse a file whose name promises another format."""
+    suffix = os.path.splitext(os.fspath(path))[1]
+    if suffix.lower() not in ("", ".skops"):
+        raise CliError(
+            f"a model is a file of skops, and {os.fspath(path)!r} ends in {suffix!r}; give a name such as 'model.skops'"
+        )
 
 
 def save_model(path: PathLike, search: CostSearch, features: Features) -> None:

@@ -22,7 +22,7 @@ from csf.cli.classes import class_record, class_rows, class_winner, confusion_ta
 from csf.cli.errors import CliError, require
 from csf.cli.figures import check_figure, draw_search
 from csf.cli.models import CLASSIFIER, LINEAR
-from csf.cli.persistence import required_trust, save_model
+from csf.cli.persistence import check_model_name, required_trust, save_model
 from csf.cli.problem import check_output, load_problem, make_search
 from csf.cli.rivals import EQUAL, POOLED, NotApplicable
 from csf.cli.tables import format_number, format_table
@@ -50,6 +50,7 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
     check_figure(options.plot)
     check_page(options.report or "")
     if options.save:
+        check_model_name(options.save)
         require("skops.io", "saving a model")
     if options.rule and options.base not in LINEAR:
         raise CliError(f"--rule needs a linear base, {' or '.join(LINEAR)}; {options.base} has none, use --save")

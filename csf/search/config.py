@@ -147,6 +147,11 @@ class SearchConfig:
     def check_options(self, names: Mapping[str, str] | None = None) -> None:
         """The checks that do not depend on where the data are; ``names`` are those that a search has for options."""
         called, gain = {each.name: each.name for each in fields(self)} | dict(names or {}), self.min_gain
+        if isinstance(self.threshold, Real):
+            raise ValueError(
+                f"{called['threshold']} must be one of {_CHOICES['threshold']}, got {self.threshold!r}; for a number "
+                "that you know take sklearn.model_selection.FixedThresholdClassifier, or set best_threshold_ after fit"
+            )
         for name, accepted in _CHOICES.items():
             check_choice(getattr(self, name), called[name], accepted)
         if gain is not None and not (isinstance(gain, Real) and 0.0 <= float(gain) < np.inf):

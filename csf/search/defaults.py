@@ -119,8 +119,9 @@ def settings_of(
     Parameters
     ----------
     param_grid : dict, list of dict, "auto" or None
-        ``"auto"`` means C times 4^-3, ..., 4^3 for bases with a fast solver, fewer rounds of boosters where they can be
-        read off the trainings of all (`csf.trainers.rounds`), and nothing for others.
+        ``"auto"`` means C times 4^-3, ..., 4^3 for the linear models that have a fast solver, whatever the engine,
+        fewer rounds of boosters where they can be read off the trainings of all (`csf.trainers.rounds`), and nothing
+        for others.
     base : estimator
         Classifier or pipeline.
     engine : {"auto", "generic"}, default="auto"
@@ -145,7 +146,7 @@ def settings_of(
     [{'n_estimators': 100}, {'n_estimators': 50}, {'n_estimators': 25}]
     """
     if isinstance(param_grid, str):
-        found = _solved(base) if has_fast_solver(base, engine) else None
+        found = _solved(base)
         if found is not None:
             return [{f"{found[0]}C": found[1].C * multiple} for multiple in multiples]
         return [{}] if n_samples is None or engine != AUTO else _rounds(base, n_samples)
@@ -169,7 +170,7 @@ def steps_of(param_grid: Any, settings: list[dict[str, Any]], pace: Pace = FAST)
     settings : list of dict
         Its settings.
     pace : Pace, default=FAST
-        That of the search: automatic settings are values of C where it is this one.
+        That of the search: automatic settings are values of C unless they are numbers of rounds.
 
     Returns
     -------
@@ -182,7 +183,7 @@ def steps_of(param_grid: Any, settings: list[dict[str, Any]], pace: Pace = FAST)
     >>> [step.before for step in steps_of("auto", settings_of("auto", LinearSVC()))]
     [None, 0, 1, 2, 0, 4, 5]
     """
-    if not isinstance(param_grid, str) or pace is not FAST:
+    if not isinstance(param_grid, str) or pace is BY_ROUNDS:
         return [Step() for _ in settings]
     # Of each multiple the one next to it on the way to 1.
     multiples = [*MULTIPLES, *BEYOND][: len(settings)]
@@ -231,7 +232,8 @@ def pace_of(base: Estimator, engine: str, param_grid: Any, settings: Sequence[di
     """
     if has_fast_solver(base, engine):
         return FAST
-    return BY_ROUNDS if isinstance(param_grid, str) and len(settings) > 1 else SLOW
+    by_rounds = isinstance(param_grid, str) and len(settings) > 1 and _solved(base) is None
+    return BY_ROUNDS if by_rounds else SLOW
 
 
 def strategy_of(strategy: Any, pace: Pace) -> Strategy:

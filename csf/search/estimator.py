@@ -62,6 +62,15 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     the threshold; several labels a sample (``y`` of 0 and 1, a column each) have a threshold each, or share one. See
     Notes.
 
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> search = CostSearch(make_pipeline(StandardScaler(), LogisticRegression()), "f1", pos_label=0).fit(X, y)
+    >>> search.best_score_ > 0.97
+    True
+
     Parameters
     ----------
     base : estimator
@@ -297,16 +306,6 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> base = make_pipeline(StandardScaler(), LogisticRegression())
-    >>> search = CostSearch(base, metric="f1", n_trials=5, pos_label=0).fit(X, y)
-    >>> search.best_score_ > 0.97
-    True
-
     Three classes with 80, 15 and 5 of 100 samples:
 
     >>> from sklearn.datasets import make_classification
@@ -428,7 +427,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         self._forget()
         config = SearchConfig.of(self)
         deadline = None if config.time_limit is None else Deadline(config.time_limit)
-        X, y = check_samples(X, y)
+        X, y = check_samples(X, y, sample_weight=sample_weight, **fit_params)
         if has_several_columns(y):
             LabelSearch(self, config, X, y, sample_weight, fit_params).fit(deadline)
             return self

@@ -25,6 +25,11 @@ _ENCODE = (
     "X holds texts. Encode them inside the base, make_pipeline(OneHotEncoder(handle_unknown='ignore'), ...), or take "
     "one that accepts them"
 )
+_INFINITE = re.compile(r"contains infinity", re.IGNORECASE)
+_REPLACE = (
+    "X holds infinite values, or some too large for its type. Take them for missing, e.g. X.replace([inf, -inf], nan) "
+    "of a frame or X[np.isinf(X)] = nan of an array, and fill these in, or clip them with numpy.clip"
+)
 _FILL_IN = (
     "Fill in missing values inside the base, make_pipeline(SimpleImputer(), ...), or take one that accepts them, such "
     "as HistGradientBoostingClassifier"
@@ -111,7 +116,7 @@ def nothing_worked(trials: Sequence[Any], *, ended: bool = False) -> Exception:
     errors = [trial.error for trial in trials if trial.error]
     causes = list(dict.fromkeys(map(first_line, errors))) or ["no trial was made"]
     more = "".join(f"\nothers: {cause}" for cause in causes[1:])
-    ways = {_FILL_IN: _MISSING, _ENCODE: _TEXTS}
+    ways = {_FILL_IN: _MISSING, _ENCODE: _TEXTS, _REPLACE: _INFINITE}
     hint = "".join(f"\n{way}" for way, kind in ways.items() if any(map(kind.search, causes)))
     first = "".join(f"\nThe first error was:\n{error}" for error in errors[:1] if error.rstrip() != causes[0])
     kind = TypeError if causes[0].startswith("TypeError: ") else ValueError

@@ -194,7 +194,8 @@ class SearchLoop:
             if stop:
                 return "a callback ended the search"
             if self.deadline is not None and self.deadline.passes(trained.fit_times):
-                return f"the time limit of {self.deadline.seconds:.3g} s was reached"
+                limit = f"the time limit of {self.deadline.seconds:.3g} s"
+                return f"{limit} leaves no time for another trial and the last training"
         return None
 
     def _tell(self, setting: int, trial: Trial, trained: TrainedTrial) -> Trial:

@@ -162,7 +162,7 @@ class MacroCostSearch(ReportMixin, DocLinkMixin, ClassifierMixin, MetaEstimatorM
         """
         self._check_search()
         check_n_jobs(self.n_jobs)
-        X, y = check_samples(X, y)
+        X, y = check_samples(X, y, sample_weight=sample_weight, **fit_params)
         if has_several_columns(y):
             raise ValueError(
                 "y has several columns, and MacroCostSearch is for one class a sample; several labels are searched by "

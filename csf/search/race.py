@@ -30,7 +30,7 @@ def races(config: SearchConfig) -> bool:
     """Whether settings drop out: where all begin with equal costs, and the winner is chosen by what is stable."""
     strategy = get_strategy(config.strategy)
     first = strategy.strategy if isinstance(strategy, NeutralFirst) else strategy
-    return config.threshold == "stable" and isinstance(first, Ladder) and config.aim.constraint is None
+    return config.threshold == "stable" and isinstance(first, Ladder) and first.race and config.aim.constraint is None
 
 
 class _Standing(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from csf._common.validation import check_count
+from csf._common.validation import check_bool, check_count
 from csf.strategies.base import Proposal, Strategy, level_of_costs
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ class Ladder(Strategy):
     ----------
     size : int, default=6
         Number of ratios, equal costs and balancing ones among them.
+    race : bool, default=True
+        Whether settings of ``param_grid`` that are behind with equal costs drop out of a `csf.CostSearch`, see there;
+        ``False`` trains all of them at all ratios.
 
     Notes
     -----
@@ -51,9 +54,11 @@ class Ladder(Strategy):
     """
 
     size: int = 6
+    race: bool = True
 
     def __post_init__(self) -> None:
         check_count(self.size, "size")
+        check_bool(self.race, "race")
 
     def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
         """First ratio that was not tried, see `Strategy.propose`."""

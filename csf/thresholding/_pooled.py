@@ -217,7 +217,7 @@ class PooledThresholdClassifier(ThresholdClassifier):
         """
         self._check_parameters()
         check_n_jobs(self.n_jobs)
-        X, y = check_samples(X, y)
+        X, y = check_samples(X, y, sample_weight=sample_weight, **params)
         target = self._target(y)
         labels = np.asarray(y).reshape(-1)
         weight = check_weights(sample_weight, target.truth.shape[0])

@@ -15,6 +15,18 @@ def test_the_module_can_be_run():
     assert (result.returncode, result.stdout, result.stderr) == (0, f"csf {csf.__version__}\n", "")
 
 
+def test_the_version_is_told_without_loading_what_searches():
+    """Importing scikit-learn takes seconds; the version alone needs none of it."""
+    program = """
+import sys
+from csf.cli import main
+assert main(["--version"]) == 0
+assert not {"numpy", "sklearn", "scipy"} & set(sys.modules)
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout, result.stderr) == (0, f"csf {csf.__version__}\n", "")
+
+
 def test_built_in_sets_need_no_extras():
     program = """
 import sys
@@ -112,6 +124,11 @@ def test_figures_need_a_known_suffix(error_of):
     assert error_of("search", "digits:8", "--plot", "cones.xyz").startswith(
         "--plot cones.xyz: the suffix must be one of"
     )
+
+
+def test_models_are_files_of_skops_alone(error_of):
+    message = error_of("search", "digits:8", "--save", "model.pkl")
+    assert message.endswith("'model.pkl' ends in '.pkl'; give a name such as 'model.skops'")
 
 
 def test_debug_shows_the_traceback(run):

@@ -347,7 +347,7 @@ def test_without_options_it_is_the_plain_call(ok, tmp_path):
 def test_the_time_limit_is_that_of_the_whole_command(ok, tmp_path):
     """The rivals were not under it; what is left out is said."""
     text = ok("search", "iris:1", "--time-limit", 1e-6, "--json", tmp_path / "r.json")
-    assert "was reached, the part of the search in 1e-06 s" in text
+    assert "leaves no time for another trial and the last training, the part of the search in 1e-06 s" in text
     for name in _RIVALS:
         assert re.search(rf"^{re.escape(name)}: left out, the time limit of 1e-06 s leaves no time for it", text, re.M)
     assert "\ncsf: f1 " in text
@@ -470,10 +470,10 @@ def test_whether_costs_helped_is_said_in_words(costs, low, high, words):
 def test_where_no_other_costs_were_tried_that_is_said():
     """By a limit of time, or Ctrl-C after equal costs."""
     search = CostSearch(LinearSVC())
-    search.best_cost_weights_, search.stop_reason_ = (1.0, 1.0), "the time limit of 1 s was reached"
+    search.best_cost_weights_, search.stop_reason_ = (1.0, 1.0), "a callback ended the search"
     search.trials_ = [told(0, None, 0.1, 0.1, pos=0.3, costs=(1.0, 1.0))]
     judged = [Judged("csf", 0.5, (0.4, 0.6), 0.0, (0.0, 0.0)), Judged(POOLED, 0.4, (0.3, 0.5), 0.1, (-0.1, 0.2))]
-    assert "no other costs were tried (the time limit of 1 s was reached)" in verdict("f1", search, judged)
+    assert "no other costs were tried (a callback ended the search)" in verdict("f1", search, judged)
     search.trials_ += [told(1, None, 0.1, 0.1, pos=0.3, costs=(1.5, 0.5))]
     assert "on the training rows 1 other ratio of costs was tried." in verdict("f1", search, judged)
 

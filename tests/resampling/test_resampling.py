@@ -61,6 +61,16 @@ def test_draws():
     assert drawn(1, 1, 0)[0, 0] == 1
 
 
+def test_no_part_is_always_the_larger_one():
+    """7 samples in thirds are 3, 2 and 2: which of them holds 3 is left to chance, in each class by itself."""
+    is_pos = np.arange(14) < 7
+    counts = partitions_of(is_pos, np.ones(14, dtype=int), 300).reshape(14, 300, 3)
+    larger = [(counts[samples] == 0).sum(axis=0).argmax(axis=1) for samples in (is_pos, ~is_pos)]
+    for one in larger:
+        assert (np.bincount(one, minlength=3) > 60).all()
+    assert 60 < np.count_nonzero(larger[0] == larger[1]) < 140
+
+
 def test_units_of_several_samples_are_drawn_as_these_are():
     copies = np.array([3, 0, 700, 1, 40])
     counts = np.concatenate(list(bootstrap_counts(copies, 200, 0)), axis=1)

@@ -530,7 +530,7 @@ def test_metadata_routing(rare):
         assert routed.trials_ == plain.trials_
         search = CostSearch(base, n_trials=2, cv=StratifiedGroupKFold(3)).fit(X, y, groups=groups)
         assert search.n_splits_ == 3
-        inner = CostSearch(base, n_trials=2, cv=2).set_fit_request(sample_weight=True)
+        inner = CostSearch(base, n_trials=2, param_grid=None, cv=2).set_fit_request(sample_weight=True)
         outer = GridSearchCV(inner.set_score_request(sample_weight=True), {"n_trials": [2]})
         assert outer.fit(X, y, sample_weight=weight).best_estimator_.n_trials_ == 2
     direct = CostSearch(base, n_trials=2, cv=StratifiedGroupKFold(3), engine="generic").fit(X, y, groups=groups)

@@ -18,7 +18,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch, MacroCostSearch
-from csf.search.defaults import FAST, SLOW, has_fast_solver, open_cv, settings_of
+from csf.search.defaults import FAST, SLOW, has_fast_solver, open_cv, pace_of, settings_of, steps_of
 from csf.strategies import Ladder
 from csf.thresholding import PlugInClassifier
 
@@ -69,8 +69,13 @@ def test_settings_that_are_equally_good_leave_the_base_its_own_c_and_costs(base)
     assert search.best_cost_weights_[0] == search.best_cost_weights_[1]
 
 
-def test_without_the_engine_trainings_are_not_cheap():
-    assert settings_of("auto", LinearSVC(), "generic") == [{}]
+@pytest.mark.parametrize("engine", ["generic", "liblinear"])
+def test_other_engines_search_the_same_values_of_c_at_fewer_costs(engine):
+    settings = settings_of("auto", LinearSVC(), engine)
+    assert settings == settings_of("auto", LinearSVC())
+    pace = pace_of(LinearSVC(), engine, "auto", settings)
+    assert pace is SLOW
+    assert steps_of("auto", settings, pace) == steps_of("auto", settings)
 
 
 @pytest.mark.parametrize(
@@ -227,7 +232,9 @@ class Slow(ClassifierMixin, BaseEstimator):
 def test_bases_without_a_fast_solver_climb_a_shorter_ladder():
     search = CostSearch(DecisionTreeClassifier(max_depth=2, random_state=0)).fit(X, Y)
     assert (search.n_trials_, search.n_splits_) == (3, 15)
-    assert CostSearch(LinearSVC(), engine="generic").fit(X, Y).n_trials_ == 3
+    generic = CostSearch(LinearSVC(), engine="generic", strategy=Ladder(2, race=False), cv=2).fit(X, Y)
+    assert set(generic.best_params_) == {"C"}
+    assert generic.n_trials_ == 2 * len(MULTIPLES)
 
 
 def boosters():
@@ -281,7 +288,7 @@ def test_the_time_limit_ends_the_search_with_what_there_is():
     start = time.monotonic()
     search = CostSearch(Slow(), time_limit=1.0).fit(X, Y)
     assert time.monotonic() - start < 5.0
-    assert search.stop_reason_ == "the time limit of 1 s was reached"
+    assert search.stop_reason_ == "the time limit of 1 s leaves no time for another trial and the last training"
     assert search.n_trials_ == 1
     assert search.trials_[0].costs == (1.0, 1.0)
     assert search.predict(X).shape == (240,)

@@ -146,7 +146,14 @@ def test_a_race_goes_on_after_a_pause_as_without_it(search, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options", [{"threshold": "tune"}, {"constraint": "fpr <= 0.3"}, {"strategy": "imbalance_ratio"}]
+    "options",
+    [
+        {"threshold": "tune"},
+        {"constraint": "fpr <= 0.3"},
+        {"strategy": "imbalance_ratio"},
+        {"strategy": Ladder(2, race=False)},
+    ],
+    ids=str,
 )
 def test_without_a_stable_choice_all_settings_are_trained(options):
     fitted = CostSearch(LinearSVC(), cv=2, n_trials=2, **options).fit(X[:400], Y[:400])

@@ -3,12 +3,14 @@
 import inspect
 
 import numpy as np
+import pandas as pd
 import pytest
 from linear_builders import LAYOUTS
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.svm import LinearSVC
@@ -37,6 +39,7 @@ def search(**options):
         ({"n_trials": 0}, ValueError, "n_trials must be an int >= 1, got 0"),
         ({"n_trials": 2.5}, TypeError, r"n_trials must be an int >= 1, got 2\.5"),
         ({"threshold": 0.5}, ValueError, r"threshold must be one of \('stable', 'tune', None\), got 0\.5"),
+        ({"threshold": 0.3}, ValueError, r"got 0\.3; .*sklearn\.model_selection\.FixedThresholdClassifier"),
         ({"engine": "fast"}, ValueError, r"engine must be one of \('auto', 'generic', 'liblinear'\), got 'fast'"),
         ({"normalize": "sum"}, ValueError, r"normalize must be one of \('none', 'mean'\), got 'sum'"),
         ({"bound": "tight"}, ValueError, "unknown bound 'tight'; known: support, diagonal"),
@@ -93,7 +96,16 @@ def test_threshold_needs_scores():
     ("X", "y", "message"),
     [
         (np.full((40, 3), np.nan), y, r"all trials failed on every fold .*Input X contains NaN"),
-        (np.full((40, 3), np.inf), y, r"all trials failed on every fold .*infinity"),
+        (
+            np.full((40, 3), np.inf),
+            y,
+            r"(?s)all trials failed on every fold .*infinity.*X\.replace\(\[inf, -inf\], nan\)",
+        ),
+        (
+            pd.DataFrame(X, columns=["age", "sex", "age"]),
+            y,
+            r"X has several columns of the same name, \['age'\]; rename",
+        ),
         (X, np.where(y == 1, np.nan, 0.0), "Input y contains NaN"),
         (X, np.zeros(40), "y has one class only"),
         (X, np.arange(40) % 3, "multiclass with 3 classes: 'f1' is a metric of two classes; for more, write"),
@@ -217,3 +229,22 @@ def test_three_positives_are_warned_of():
         CostSearch(LinearSVC(), param_grid=None).fit(X, y)
     y = np.arange(60) < 5
     CostSearch(LinearSVC(), param_grid=None).fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["y", "sample_weight", "groups"])
+def test_an_index_in_another_order_is_warned_of(name):
+    """Rows are taken by position, as scikit-learn does."""
+    frame, mixed = pd.DataFrame(X, index=np.arange(40) + 7), np.random.default_rng(1).permutation(40)
+    given = {"y": y, "sample_weight": np.ones(40), "groups": np.arange(40)}
+    moved = given | {name: pd.Series(given[name], index=frame.index).iloc[mixed]}
+    with pytest.warns(UserWarning, match=rf"index of {name} is that of X in another order.*{name}\.loc\[X\.index\]"):
+        found = search(cv=StratifiedGroupKFold(2), refit=False).fit(frame, **moved)
+    by_position = search(cv=StratifiedGroupKFold(2), refit=False).fit(X, **(given | {name: given[name][mixed]}))
+    assert found.best_score_ == by_position.best_score_
+
+
+@pytest.mark.parametrize("index", [np.arange(40) + 7, np.arange(40), [7] * 40, list("abcdefgh") * 5], ids=str)
+def test_the_same_index_and_others_are_not_warned_of(index):
+    target = pd.Series(y, index=index)
+    search(n_trials=1, refit=False).fit(pd.DataFrame(X, index=np.arange(40) + 7), target)
+    search(n_trials=1, refit=False).fit(X, target)

@@ -67,3 +67,8 @@ def test_levels_of_f1_reach_from_the_best_value_to_that_of_predicting_everything
 def test_a_size_that_is_no_count_is_refused(size):
     with pytest.raises((ValueError, TypeError), match="size"):
         Ladder(size)
+
+
+def test_whether_settings_race_is_true_or_false():
+    with pytest.raises(TypeError, match="race must be True or False, got 'no'"):
+        Ladder(race="no")
