@@ -23,12 +23,17 @@ from tqdm.auto import tqdm
 from csf._common.cells import cell
 from csf._common.files import replaced
 from csf._common.typing import Samples
-from csf.cli.budget import Budget, shows_progress
-from csf.cli.errors import CliError
-from csf.cli.figures import check_figure, draw_comparison
-from csf.cli.problem import check_output, load_problem, make_search
-from csf.cli.rivals import NotApplicable
-from csf.cli.tables import format_mean, format_number, format_table
+from csf.cli.problem import NotApplicable, check_output, load_problem, make_search
+from csf.cli.shared import (
+    Budget,
+    CliError,
+    check_figure,
+    draw_comparison,
+    format_mean,
+    format_number,
+    format_table,
+    shows_progress,
+)
 from csf.metrics.aim import aim_of
 from csf.search import CostSearch
 from csf.show.report import Comparison, check_page, write_comparison

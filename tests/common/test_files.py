@@ -20,8 +20,8 @@ from csf import Study
 from csf._common import files
 from csf._common.files import read_record, replaced, write_json, write_record
 from csf.cli.data import Features
-from csf.cli.figures import draw_search
-from csf.cli.persistence import save_model
+from csf.cli.predict import save_model
+from csf.cli.shared import draw_search
 from csf.streams import iter_arrays, save_stream
 from notebooks.experiments.report import write_rows
 
