@@ -94,8 +94,7 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
         _write(options.out, outcomes)
         say(f"table: {options.out}")
     if options.plot:
-        values = np.array([outcome.values for outcome in outcomes])
-        draw_comparison(options.plot, [outcome.method for outcome in outcomes], values, problem.metric.name)
+        draw_comparison(options.plot, outcomes, problem.metric.name)
         say(f"plot: {options.plot}")
     if options.report:
         facts = {"Data": problem.describe(), "Compared": _plan(problem)}

@@ -13,10 +13,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from csf._common.files import write_figure
-from csf._common.typing import Array
+from csf.show.cone import ConeDisplay
+from csf.show.report import Comparison, draw_outcomes
 
 if TYPE_CHECKING:
-    from csf.search.estimator import CostSearch
+    from csf.search import CostSearch
 
 __all__ = ["Budget", "CliError", "check_figure", "format_mean", "format_number", "format_table", "require"]
 
@@ -116,23 +117,13 @@ def draw_search(path: str, search: CostSearch) -> None:
         ConfusionMatrixDisplay(shares, display_labels=search.classes_).plot(ax=ax, cmap="Blues", values_format=".2g")
         ax.set_title("Share of each class, out of fold")
     else:
-        from csf.show.cone import ConeDisplay
-
         ConeDisplay.from_estimator(search, ax=ax)
     write_figure(path, figure)
 
 
-def draw_comparison(path: str, names: list[str], values: Array, metric_name: str) -> None:
+def draw_comparison(path: str, outcomes: Sequence[Comparison], metric_name: str) -> None:
     """Draw the values of methods on all splits, and their means."""
-    figure, ax = _new_figure(1.2 + 0.4 * len(names))
-    for at, row in enumerate(values):
-        ax.plot(row, [at] * len(row), "o", color="0.65", markersize=4, zorder=1)
-        ax.plot(row.mean(), at, "|", color="tab:blue", markersize=18, markeredgewidth=2.5, zorder=2)
-    ax.set_yticks(range(len(names)), names)
-    ax.invert_yaxis()
+    figure, ax = _new_figure(1.2 + 0.4 * len(outcomes))
+    draw_outcomes(ax, outcomes, metric_name)
     ax.set_xlabel(f"{metric_name} on held-out data (points: splits, bars: means)")
-    ax.grid(axis="x", color="0.9")
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right", "left"]].set_visible(False)
-    ax.tick_params(left=False)
     write_figure(path, figure)

@@ -377,7 +377,9 @@ def write_comparison(
         best=best,
         constrained=any(np.isfinite(one.rate) for one in outcomes),
         methods=[(one, one.values.mean(), _deviation(one.values)) for one in outcomes],
-        splits=figure("splits", lambda ax: _draw(ax, outcomes, metric_name), size=(7.2, 1.2 + 0.4 * len(outcomes))),
+        splits=figure(
+            "splits", lambda ax: draw_outcomes(ax, outcomes, metric_name), size=(7.2, 1.2 + 0.4 * len(outcomes))
+        ),
         to_mind=_notes(outcomes, reference, best, notes),
         facts=[(str(name), str(value)) for name, value in facts.items()],
     )
@@ -388,7 +390,8 @@ def _deviation(values: Array) -> float | None:
     return float(values.std(ddof=1)) if values.shape[0] > 1 else None
 
 
-def _draw(ax: Axes, outcomes: Sequence[Comparison], metric_name: str) -> None:
+def draw_outcomes(ax: Axes, outcomes: Sequence[Comparison], metric_name: str) -> None:
+    """The values of methods on all splits, and their means."""
     for at, one in enumerate(outcomes):
         ax.plot(one.values, [at] * one.values.shape[0], "o", color="#6b6b6b", alpha=0.5, markersize=4, zorder=1)
         ax.plot(one.values.mean(), at, "|", color="#0072b2", markersize=18, markeredgewidth=2.5, zorder=2)

@@ -1,4 +1,4 @@
-"""Contracts of metrics and strategies, and how all contracts assert their laws."""
+"""Contracts of metrics and strategies, and how all contracts assert what they check."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def require(holds: object, message: str) -> None:
 
 @contextmanager
 def naming(where: str) -> Iterator[None]:
-    """Whatever a law raises becomes an AssertionError that says where."""
+    """Whatever a check raises becomes an AssertionError that says where."""
     try:
         yield
     except Exception as error:
