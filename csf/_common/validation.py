@@ -133,7 +133,7 @@ def check_samples(X: Samples, y: ArrayLike, /, **others: Any) -> tuple[Samples, 
             raise TypeError(
                 f"{name} must be in memory, got a {kind}, which can only be read in pieces; give {way}{more}"
             )
-    columns = getattr(X, "columns", None)
+    columns: Any = getattr(X, "columns", None)
     if not getattr(columns, "is_unique", True):
         twice = columns[columns.duplicated()].unique().tolist()
         raise ValueError(f"X has several columns of the same name, {twice}; rename them, or drop all but one of each")
@@ -149,9 +149,8 @@ def check_samples(X: Samples, y: ArrayLike, /, **others: Any) -> tuple[Samples, 
 
 def _is_in_another_order(index: Any, other: Any) -> bool:
     """Whether an index of pandas holds what another one holds, at other places."""
-    if not (hasattr(index, "symmetric_difference") and hasattr(other, "symmetric_difference")):
-        return False
-    return len(index) == len(other) and not index.equals(other) and index.symmetric_difference(other, sort=False).empty
+    known = all(hasattr(each, "symmetric_difference") for each in (index, other)) and len(index) == len(other)
+    return known and not index.equals(other) and index.symmetric_difference(other, sort=False).empty
 
 
 def _way_into_memory(name: str, value: Any) -> str | None:

@@ -141,11 +141,8 @@ def _with_plain_trees(search: CostSearch) -> CostSearch:
 
 def check_model_name(path: PathLike) -> None:
     """Refuse a file whose name promises another format."""
-    suffix = os.path.splitext(os.fspath(path))[1]
-    if suffix.lower() not in ("", ".skops"):
-        raise CliError(
-            f"a model is a file of skops, and {os.fspath(path)!r} ends in {suffix!r}; give a name such as 'model.skops'"
-        )
+    if os.path.splitext(path)[1].lower() not in ("", ".skops"):
+        raise CliError(f"models are files of skops; give a name such as model.skops in place of {path}")
 
 
 def save_model(path: PathLike, search: CostSearch, features: Features) -> None:

@@ -148,10 +148,8 @@ class SearchConfig:
         """The checks that do not depend on where the data are; ``names`` are those that a search has for options."""
         called, gain = {each.name: each.name for each in fields(self)} | dict(names or {}), self.min_gain
         if isinstance(self.threshold, Real):
-            raise ValueError(
-                f"{called['threshold']} must be one of {_CHOICES['threshold']}, got {self.threshold!r}; for a number "
-                "that you know take sklearn.model_selection.FixedThresholdClassifier, or set best_threshold_ after fit"
-            )
+            way = "for a number take sklearn.model_selection.FixedThresholdClassifier"
+            raise ValueError(f"threshold must be one of {_CHOICES['threshold']}, got {self.threshold!r}; {way}")
         for name, accepted in _CHOICES.items():
             check_choice(getattr(self, name), called[name], accepted)
         if gain is not None and not (isinstance(gain, Real) and 0.0 <= float(gain) < np.inf):

@@ -232,8 +232,7 @@ def pace_of(base: Estimator, engine: str, param_grid: Any, settings: Sequence[di
     """
     if has_fast_solver(base, engine):
         return FAST
-    by_rounds = isinstance(param_grid, str) and len(settings) > 1 and _solved(base) is None
-    return BY_ROUNDS if by_rounds else SLOW
+    return BY_ROUNDS if isinstance(param_grid, str) and len(settings) > 1 and _solved(base) is None else SLOW
 
 
 def strategy_of(strategy: Any, pace: Pace) -> Strategy:

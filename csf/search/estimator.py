@@ -262,9 +262,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     -----
     Settings of ``param_grid`` race where each of them begins with equal costs (the ladder) and the winner is to be
     stable: those that, by their paired held-out scores and three standard errors, cannot gain 0.005 on the best one
-    are trained at no other costs, and if none can gain that on the base's own setting, it alone goes on. With
-    ``"auto"`` the values of C are tried from the base's own outwards, as long as they gain, and beyond 4^-3 and 4^3
-    times where these are best.
+    are trained at no other costs, and if none can gain that on the base's own setting, it alone goes on;
+    ``strategy=Ladder(6, race=False)`` trains all of them at all costs. With ``"auto"`` the values of C are tried from
+    the base's own outwards, as long as they gain, and beyond 4^-3 and 4^3 times where these are best.
 
     The costs change what the base's probabilities mean. ``predict_proba`` takes them out again (odds times
     ``c_fp / c_fn``). It is not thresholded at ``best_threshold_``, so use ``predict``.

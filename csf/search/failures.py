@@ -26,10 +26,7 @@ _ENCODE = (
     "one that accepts them"
 )
 _INFINITE = re.compile(r"contains infinity", re.IGNORECASE)
-_REPLACE = (
-    "X holds infinite values, or some too large for its type. Take them for missing, e.g. X.replace([inf, -inf], nan) "
-    "of a frame or X[np.isinf(X)] = nan of an array, and fill these in, or clip them with numpy.clip"
-)
+_REPLACE = "Clip infinite values with numpy.clip, or make them missing with X.replace([inf, -inf], nan) and impute them"
 _FILL_IN = (
     "Fill in missing values inside the base, make_pipeline(SimpleImputer(), ...), or take one that accepts them, such "
     "as HistGradientBoostingClassifier"

@@ -194,8 +194,7 @@ class SearchLoop:
             if stop:
                 return "a callback ended the search"
             if self.deadline is not None and self.deadline.passes(trained.fit_times):
-                limit = f"the time limit of {self.deadline.seconds:.3g} s"
-                return f"{limit} leaves no time for another trial and the last training"
+                return f"the time limit of {self.deadline.seconds:.3g} s leaves no time for another trial and the refit"
         return None
 
     def _tell(self, setting: int, trial: Trial, trained: TrainedTrial) -> Trial:

@@ -128,7 +128,7 @@ def test_figures_need_a_known_suffix(error_of):
 
 def test_models_are_files_of_skops_alone(error_of):
     message = error_of("search", "digits:8", "--save", "model.pkl")
-    assert message.endswith("'model.pkl' ends in '.pkl'; give a name such as 'model.skops'")
+    assert message.endswith("models are files of skops; give a name such as model.skops in place of model.pkl")
 
 
 def test_debug_shows_the_traceback(run):

@@ -354,7 +354,7 @@ def test_without_options_it_is_the_plain_call(ok, tmp_path):
 def test_the_time_limit_is_that_of_the_whole_command(ok, tmp_path):
     """The rivals were not under it; what is left out is said."""
     text = ok("search", "iris:1", "--time-limit", 1e-6, "--json", tmp_path / "r.json")
-    assert "leaves no time for another trial and the last training, the part of the search in 1e-06 s" in text
+    assert "leaves no time for another trial and the refit, the part of the search in 1e-06 s" in text
     for name in _RIVALS:
         assert re.search(rf"^{re.escape(name)}: left out, the time limit of 1e-06 s leaves no time for it", text, re.M)
     assert "\ncsf: f1 " in text

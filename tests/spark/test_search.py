@@ -286,7 +286,7 @@ def test_costs_have_to_gain_and_time_may_end(frame):
     assert 0 < model.gain == max(trial.score for trial in model.trials) - model.bestScore
     assert model.gain < model.gainByLuck + 50.0 * model.gainError
     model = SparkCostSearch(timeLimit=1e-3, **options).fit(frame)
-    assert model.stopReason == "the time limit of 0.001 s leaves no time for another trial and the last training"
+    assert model.stopReason == "the time limit of 0.001 s leaves no time for another trial and the refit"
     assert len(model.trials) == 1
     assert model.gain is None
 

@@ -24,8 +24,9 @@ def test_it_is_the_literal_algorithm(loss, eta, radius, averaging, power):
     average, last, skipped = oracle.one_pass(
         with_constant(model, X), y, loss, size=40, eta=eta, radius=radius, half=False, power=power
     )
-    np.testing.assert_allclose(weights(model), average, rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(model.coef_last_[0] / model.x_scale_, last[:-1], rtol=1e-10, atol=1e-10)
+    # Steps that are cut down that far carry roundings on, which differ between processors.
+    np.testing.assert_allclose(weights(model), average, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(model.coef_last_[0] / model.x_scale_, last[:-1], rtol=1e-8, atol=1e-8)
     assert model.n_skipped_ == skipped
     assert model.n_updates_ == len(y) // 40 - skipped
     assert np.linalg.norm(weights(model)) <= radius * (1 + 1e-12)

@@ -307,7 +307,7 @@ def test_frames(data):
     X, y = data
     columns = [f"x{i}" for i in range(6)]
     plain = PlugInClassifier(LOGISTIC).fit(X, y)
-    frame = PlugInClassifier(LOGISTIC).fit(pd.DataFrame(X, columns=columns), pd.Series(y, index=np.arange(600)[::-1]))
+    frame = PlugInClassifier(LOGISTIC).fit(pd.DataFrame(X, columns=columns), pd.Series(y, index=np.arange(600) + 7))
     other = PlugInClassifier(LOGISTIC).fit(pl.DataFrame(X, schema=columns), pl.Series(y))
     # A frame may hand its columns on in another memory order, and sums then round differently.
     assert frame.threshold_ == pytest.approx(plain.threshold_, rel=1e-12)
