@@ -18,7 +18,7 @@ from csf.strategies.base import has_one_ratio
 from csf.study import Study
 from csf.trials import Trial
 
-__all__ = ["check_metric", "check_strategy", "naming", "require"]
+__all__ = ["check_metric", "check_strategy"]
 
 
 def require(holds: object, message: str) -> None:
