@@ -145,34 +145,53 @@ def _search(problem, setup, train, limit):
 
 def _trials_table(search, problem):
     """The winner, the best one with equal costs, and the others by their score as far as there is room."""
-    shown = _worth_showing(search)
-    header, rows = (class_rows if problem.several else _rows)(search, problem, shown)
+    shown, columns = _worth_showing(search), _columns(search, problem)
+    rows = [[entry(at, search.trials_[at]) for entry in columns.values()] for at in shown]
     more = len(search.trials_) - len(shown)
     note = f"\n{more} more trials, none with a larger tuned value; --json has all of them" if more else ""
-    return format_table(header, rows) + note
+    return format_table(list(columns), rows) + note
 
 
-def _rows(search, problem, shown):
-    """Header and rows of trials at levels."""
-    name, constrained = problem.metric.name, problem.constraint is not None
-    settings = [trial.setting for trial in search.trials_]
-    varied = [name for name in search.best_params_ if len(set(settings)) > 1]
-    header = ["", "level t", "c_fn", "c_fp", *(name.removeprefix(f"{CLASSIFIER}__") for name in varied)]
-    header += [f"own {name}", f"tuned {name}", *([problem.constraint.quantity.name] if constrained else [])]
-    header += ["threshold", "fit s"]
-    table = search.cv_results_
-    rows = []
-    for at in shown:
-        trial, won = search.trials_[at], at == search.best_index_
-        # Of the winner what is in use: a stable threshold is not the best one of these samples.
-        used = (search.best_score_, search.constraint_value_, search.best_threshold_)
-        score, rate, threshold = used if won else (trial.score, trial.rate, trial.threshold)
-        row = ["*" if won else "", format_number(trial.t), format_number(trial.c_fn, ".4g")]
-        row += [format_number(trial.c_fp, ".4g"), *(str(table[f"param_{name}"][at]) for name in varied)]
-        row += ["failed" if trial.state == "failed" else format_number(trial.value), format_number(score)]
-        row += [format_number(rate)] if constrained else []
-        rows.append([*row, format_number(threshold, ".4g"), format_number(trial.fit_time, ".2f")])
-    return header, rows
+def _columns(search, problem):
+    """Columns of the table of trials: by their titles, what a trial has there."""
+    name, table = problem.metric.name, search.cv_results_
+    varied = [key for key in search.best_params_ if len({trial.setting for trial in search.trials_}) > 1]
+    costs, found = _class_columns(table) if problem.several else _cost_columns(search, problem)
+    return {
+        "": lambda at, trial: "*" if at == search.best_index_ else "",
+        **costs,
+        **{_short(key): lambda at, trial, key=key: str(table[f"param_{key}"][at]) for key in varied},
+        f"own {name}": lambda at, trial: "failed" if trial.state == "failed" else format_number(trial.value),
+        **found,
+        "fit s": lambda at, trial: format_number(trial.fit_time, ".2f"),
+    }
+
+
+def _cost_columns(search, problem):
+    """Costs of the trials, and what they reach with a threshold."""
+    # Of the winner what is in use: a stable threshold is not the best one of these samples.
+    used = {
+        "score": search.best_score_,
+        "rate": search.constraint_value_,
+        "threshold": search.best_threshold_,
+    }
+
+    def reached(field, spec=".4f"):
+        return lambda at, trial: format_number(used[field] if at == search.best_index_ else getattr(trial, field), spec)
+
+    rates = {} if problem.constraint is None else {problem.constraint.quantity.name: reached("rate")}
+    costs = {
+        "level t": lambda at, trial: format_number(trial.t),
+        "c_fn": lambda at, trial: format_number(trial.c_fn, ".4g"),
+        "c_fp": lambda at, trial: format_number(trial.c_fp, ".4g"),
+    }
+    tuned = {f"tuned {problem.metric.name}": reached("score")}
+    return costs, tuned | rates | {"threshold": reached("threshold", ".4g")}
+
+
+def _short(key):
+    """Name of a parameter of the base, without its step."""
+    return key.removeprefix(f"{CLASSIFIER}__")
 
 
 def _worth_showing(search):
@@ -189,9 +208,7 @@ def _worth_showing(search):
 def _winner_text(search, problem):
     name = problem.metric.name
     c_fn, c_fp = search.best_cost_weights_
-    parameters = "".join(
-        f", {key.removeprefix(f'{CLASSIFIER}__')} = {value}" for key, value in search.best_params_.items()
-    )
+    parameters = "".join(f", {_short(key)} = {value}" for key, value in search.best_params_.items())
     lines = [
         f"* costs c_fn = {c_fn:.4g}, c_fp = {c_fp:.4g}{parameters}; positive where the score is at least "
         f"{search.best_threshold_:.4g}",
@@ -393,27 +410,17 @@ def _winner_record(search):
 _MOST_CLASSES = 12
 
 
-def class_rows(search: CostSearch, problem: Problem, shown: list[int]) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of a table of trials."""
-    name, table = problem.metric.name, search.cv_results_
-    varied = [key for key in search.best_params_ if len({trial.setting for trial in search.trials_}) > 1]
-    header = ["", "power s", *(key.removeprefix(f"{CLASSIFIER}__") for key in varied)]
-    header += [f"own {name}", "rule", "rule, cross-fitted", "fit s"]
-    rows = []
-    for at in shown:
-        trial = search.trials_[at]
-        row = ["*" if at == search.best_index_ else "", format_number(trial.t, ".4g")]
-        row += [str(table[f"param_{key}"][at]) for key in varied]
-        row += ["failed" if trial.state == "failed" else format_number(trial.value)]
-        row += [format_number(table[f"{kind}_value"][at]) for kind in ("tuned", "judged")]
-        rows.append([*row, format_number(trial.fit_time, ".2f")])
-    return header, rows
+def _class_columns(table):
+    """Class weights of the trials, and what they reach with a rule."""
+    titles = {"rule": "tuned_value", "rule, cross-fitted": "judged_value"}
+    found = {title: lambda at, trial, key=key: format_number(table[key][at]) for title, key in titles.items()}
+    return {"power s": lambda at, trial: format_number(trial.t, ".4g")}, found
 
 
 def class_winner(search: CostSearch, problem: Problem) -> str:
     """The winner, and what it is worth."""
     name, (low, high) = problem.metric.name, search.score_interval_
-    parameters = "".join(f"{key.removeprefix(f'{CLASSIFIER}__')} = {v}, " for key, v in search.best_params_.items())
+    parameters = "".join(f"{_short(key)} = {value}, " for key, value in search.best_params_.items())
     power = search.trials_[search.best_index_].t
     weights = "equal class weights" if power == 0.0 else f"class weights share^-{power:.4g}"
     return "\n".join(
