@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from csf._common import reporting
 from csf._common.version import __version__
 
 if TYPE_CHECKING:
@@ -25,9 +26,17 @@ _HOMES = {
 # Packages that are there after ``import csf``, as ``csf.metrics``, without being loaded by it.
 _ROOMS = (
     *("bounds", "cli", "cluster", "costs", "dask", "errors", "export", "fenchel", "linear", "metrics"),
-    *("online", "plots", "report", "resampling", "samples", "scores", "search", "spark", "strategies", "streams"),
-    *("structural", "study", "testing", "thresholding", "trainers", "trials"),
+    *("online", "plots", "report", "resampling", "samples", "scores", "search", "show", "spark", "strategies"),
+    *("streams", "structural", "study", "testing", "thresholding", "trainers", "trials"),
 )
+
+
+def _write_report(*given: object, **options: object) -> None:
+    """Load what draws and writes pages when the first report is asked for."""
+    import_module("csf.report").write_report(*given, **options)
+
+
+reporting.write_report = _write_report
 
 
 def __getattr__(name: str) -> object:

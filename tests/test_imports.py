@@ -84,6 +84,10 @@ def test_rooms_import_one_way_over_few_floors():
     assert not high, {room: sorted(graph[room], key=floors.get)[-1] for room in high}
 
 
+def test_searches_know_nothing_of_what_shows_them():
+    assert not rooms()["search"] & {"show", "plots", "report", "export", "cli"}
+
+
 def test_strings_are_arrows():
     """The package's own map of late names is one, and so the check sees through it."""
     assert {"search", "study", "cli"} <= rooms()["csf"]

@@ -35,7 +35,6 @@ def main(argv: list[str] | None = None) -> int:
         print(VERSION)
         return 0
 
-    from csf.cli.command import run_command
-    from csf.cli.parser import make_parser
+    from csf.cli.parser import make_parser, run_command
 
     return run_command(make_parser(), argv)

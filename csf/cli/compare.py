@@ -23,16 +23,20 @@ from tqdm.auto import tqdm
 from csf._common.cells import cell
 from csf._common.files import replaced
 from csf._common.typing import Samples
-from csf.cli.budget import Budget, shows_progress
-from csf.cli.errors import CliError
-from csf.cli.figures import check_figure, draw_comparison
-from csf.cli.problem import check_output, load_problem, make_search
-from csf.cli.rivals import NotApplicable
-from csf.cli.tables import format_mean, format_number, format_table
+from csf.cli.problem import NotApplicable, check_output, load_problem, make_search
+from csf.cli.shared import (
+    Budget,
+    CliError,
+    check_figure,
+    draw_comparison,
+    format_mean,
+    format_number,
+    format_table,
+    shows_progress,
+)
 from csf.metrics.aim import aim_of
-from csf.report import Comparison, write_comparison
-from csf.report.page import check_page
 from csf.search import CostSearch
+from csf.show.report import Comparison, check_page, write_comparison
 from csf.strategies import STRATEGIES, get_strategy
 
 if TYPE_CHECKING:
@@ -90,8 +94,7 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
         _write(options.out, outcomes)
         say(f"table: {options.out}")
     if options.plot:
-        values = np.array([outcome.values for outcome in outcomes])
-        draw_comparison(options.plot, [outcome.method for outcome in outcomes], values, problem.metric.name)
+        draw_comparison(options.plot, outcomes, problem.metric.name)
         say(f"plot: {options.plot}")
     if options.report:
         facts = {"Data": problem.describe(), "Compared": _plan(problem)}

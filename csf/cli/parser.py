@@ -1,25 +1,101 @@
-"""The options of the command line."""
+"""How commands are declared and run: options, exit codes, and messages of one line."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 import textwrap
+import traceback
+import warnings
 from argparse import ArgumentParser
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from csf._common.names import did_you_mean
 from csf.bounds import BOUNDS
 from csf.cli import VERSION, compare, predict, search
-from csf.cli.command import CommandParser, add_command
-from csf.cli.data.builtin import describe
-from csf.cli.data.table import SUFFIXES
-from csf.cli.models import BASES
+from csf.cli.data import built_in
+from csf.cli.problem import BASES
+from csf.cli.shared import CliError
+from csf.cli.tables import SUFFIXES
 from csf.costs.weights import NORMALIZATIONS
 from csf.metrics import CONFUSION_METRICS, METRICS
-from csf.report import CHECKS
 from csf.search.config import SearchConfig
+from csf.show.checks import CHECKS
 from csf.strategies import STRATEGIES
 
-__all__ = ["make_parser"]
+__all__ = ["CommandParser", "add_command", "make_parser", "run_command"]
+
+# What a user can mend, as against a fault of the program.
+_EXPECTED = (CliError, ValueError, TypeError, OSError, MemoryError)
+
+
+class CommandParser(ArgumentParser):
+    """Parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise CliError(f"{message}; see {self.prog} --help")
+
+
+def add_command(
+    commands: Any, name: str, text: str, run: Callable[..., Any], *, operands: str = "DATA", epilog: str | None = None
+) -> ArgumentParser:
+    """Parser of one command, whose options hold its function as ``run``."""
+    command = commands.add_parser(
+        name,
+        usage=f"%(prog)s [options] {operands}",
+        help=text,
+        description=text,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=epilog,
+    )
+    command.set_defaults(run=run)
+    command.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    return command
+
+
+def run_command(parser: ArgumentParser, argv: list[str]) -> int:
+    """Run what the arguments say; exit code as of `csf.cli.main`."""
+    try:
+        options = parser.parse_args(argv)
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            warnings.showwarning = _show_warning
+            options.run(options, _silent if options.quiet else print)
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        return _fail("interrupted", 130)
+    except BrokenPipeError:
+        # The reader of the output, such as head, is gone: nothing is left to say, nor to flush at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if "--debug" in argv:
+            traceback.print_exc()
+        expected = isinstance(error, _EXPECTED)
+        hint = "" if expected else "; --debug shows where"
+        return _fail(f"{_one_line(error) or type(error).__name__}{hint}", 2 if expected else 1)
+    return 0
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"csf: error: {message}", file=sys.stderr)
+    return code
+
+
+def _silent(*values: object, **options: Any) -> None:
+    """Print nothing."""
+
+
+def _one_line(error: object) -> str:
+    """First line of a message, and the last one where it says more: what went wrong, where a traceback is quoted."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return " ".join([*lines[:1], *(line for line in lines[-1:] if line not in lines[0])])
+
+
+def _show_warning(message, category, filename, lineno, file=None, line=None):
+    print(f"csf: warning: {_one_line(message)}", file=sys.stderr)
 
 
 def _wrapped(title, names):
@@ -49,7 +125,7 @@ DATA is one of
                             with --target COLUMN; text columns become categories, missing values
                             (also "?") are imputed
   a LIBSVM file             "label index:value ...", also .gz or .bz2
-  a built-in set            {describe()}
+  a built-in set            {built_in()}
   csf-data:NAME[:LABEL]     a set NAME.npz in the folder of the environment variable CSF_DATA
 
 what is printed
@@ -225,43 +301,33 @@ def _one_of(known):
     return {"type": parse, "choices": known}
 
 
-def _count(minimum):
+def _number(kind: Callable[[str], Any], accept: Callable[[Any], bool], accepted: str) -> Callable[[str], Any]:
+    """Type of an option that takes some numbers."""
+
     def parse(text):
-        return _checked(text, int, lambda n: n >= minimum, f"a whole number >= {minimum}")
+        try:
+            value = kind(text)
+        except ValueError:
+            value = None
+        if value is None or not accept(value):
+            raise argparse.ArgumentTypeError(f"must be {accepted}, got {text!r}")
+        return value
 
     return parse
 
 
-def _share(text):
-    return _checked(text, float, lambda x: 0 <= x < 1, "a share in [0, 1)")
+def _count(minimum):
+    return _number(int, lambda n: n >= minimum, f"a whole number >= {minimum}")
 
 
-def _probability(text):
-    return _checked(text, float, lambda x: 0 < x < 1, "a probability in (0, 1)")
-
-
-def _tolerance(text):
-    return _checked(text, float, lambda x: x >= 0, "a number >= 0")
-
-
-def _seconds(text):
-    return _checked(text, float, lambda x: 0 < x < float("inf"), "seconds > 0")
-
-
-def _jobs(text):
-    return _checked(text, int, lambda n: n != 0, "a whole number other than 0")
+_share = _number(float, lambda x: 0 <= x < 1, "a share in [0, 1)")
+_probability = _number(float, lambda x: 0 < x < 1, "a probability in (0, 1)")
+_tolerance = _number(float, lambda x: x >= 0, "a number >= 0")
+_seconds = _number(float, lambda x: 0 < x < float("inf"), "seconds > 0")
+_jobs = _number(int, lambda n: n != 0, "a whole number other than 0")
+_splits = _number(float, lambda x: 0 < x < 1 or (x >= 2 and x == int(x)), "folds >= 2, or a share in (0, 1)")
 
 
 def _folds(text):
-    number = _checked(text, float, lambda x: 0 < x < 1 or (x >= 2 and x == int(x)), "folds >= 2, or a share in (0, 1)")
+    number = _splits(text)
     return number if number < 1 else int(number)
-
-
-def _checked(text, kind, accept, accepted):
-    try:
-        value = kind(text)
-    except ValueError:
-        value = None
-    if value is None or not accept(value):
-        raise argparse.ArgumentTypeError(f"must be {accepted}, got {text!r}")
-    return value

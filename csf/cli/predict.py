@@ -1,23 +1,253 @@
-"""``csf predict``: labels and scores of new data."""
+"""Models as files, read back without running code that is not on a short list, and ``csf predict``."""
 
 from __future__ import annotations
 
 import contextlib
+import copy
 import csv
+import inspect
+import os
 import sys
+import zipfile
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
+import sklearn
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
+from csf import metrics, strategies
 from csf._common.cells import cell
 from csf._common.files import replaced
-from csf.cli.data import read_samples
-from csf.cli.persistence import load_model
+from csf._common.sklearn import tree_type
+from csf._common.typing import Array, PathLike
+from csf._common.version import __version__
+from csf._common.warn import warn
+from csf.cli.data import Features, read_samples
 from csf.cli.problem import check_output
+from csf.cli.shared import CliError, require
+from csf.errors import ErrorProfile
+from csf.errors.hull import Hull
+from csf.metrics import confusion, rates
+from csf.resampling import Assessment, Chooser
+from csf.resampling.assessment import ThresholdQuestion
+from csf.search import CostSearch
+from csf.search.class_outcome import ClassOutcome
+from csf.search.config import SearchConfig
+from csf.search.gain_rule import Choice
+from csf.search.guarantee import Guarantee
+from csf.search.outcome import SearchOutcome
+from csf.study import Study
+from csf.study.classes import ClassStudy
+from csf.thresholding._calibration import ClassCalibrator, _Sigmoid
+from csf.thresholding.class_choice import Candidate, ClassQuestion
+from csf.thresholding.class_rule import RuleOfClasses
+from csf.thresholding.linear_rule import LinearRule
+from csf.thresholding.rule import ThresholdRule
+from csf.trials import Trial
 
-__all__ = ["run"]
+__all__ = ["check_model_name", "load_model", "required_trust", "run", "save_model"]
+
+FORMAT = "csf-model"
+VERSION = 1
+_PARTS = {"version", "sklearn", "features", "search"}
+
+# What models hold besides the types that skops trusts by itself: scikit-learn's estimators, numpy, scipy. Whole
+# packages are not trusted, as their functions can run code and write files. The trees of gradient boosting are arrays,
+# which are checked when they have been read. Those of forests are compiled objects, which a crafted file could crash:
+# they are written as their arrays (`PlainTree`) and made again from these once they are checked.
+_PLAIN = (
+    "numpy.dtype",
+    "collections.OrderedDict",
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+)
+
+
+def _trusted_types():
+    """Full names of all types that a file may hold."""
+    parts = [Assessment, Choice, Chooser, CostSearch, ErrorProfile, Study, Trial, Guarantee, Hull, SearchConfig]
+    parts += [PlainTree, SearchOutcome, ThresholdQuestion, ThresholdRule]
+    # Of several classes that are all alike.
+    parts += [Candidate, ClassCalibrator, ClassOutcome, ClassQuestion, ClassStudy, _Sigmoid]
+    parts += [LinearRule, RuleOfClasses]
+    for module in (metrics, rates, strategies, confusion):
+        parts += [part for _, part in inspect.getmembers(module, inspect.isclass)]
+    parts += strategies.STRATEGIES.values()
+    return {f"{part.__module__}.{part.__qualname__}" for part in parts} | set(_PLAIN)
+
+
+@dataclass(frozen=True, eq=False)
+class PlainTree:
+    """What a compiled tree is made from: its constructor's arguments and its state."""
+
+    n_features: int
+    n_classes: Array
+    n_outputs: int
+    state: dict[str, Any]
+
+    def compiled(self, n_features: int) -> Any:
+        """The tree, if no way through it leads out of its arrays."""
+        nodes, n_classes, count = self.state["nodes"], self.n_classes, self.state["node_count"]
+        left, right, feature = (nodes[name] for name in ("left_child", "right_child", "feature"))
+        inner = np.flatnonzero(left != -1)
+        sound = (
+            nodes.ndim == 1
+            and nodes.size == count > 0
+            and _leads_on(inner, left[inner], right[inner], count)
+            and ((feature[inner] >= 0) & (feature[inner] < n_features)).all()
+            and self.n_features == n_features
+            and n_classes.shape == (self.n_outputs,)
+            and (n_classes > 0).all()
+            and self.state["max_depth"] == _depth(left, right)
+        )
+        if not sound:
+            raise ValueError(_UNSOUND)
+        tree = tree_type()(self.n_features, n_classes, self.n_outputs)
+        tree.__setstate__(self.state)  # which checks the kinds and shapes of the arrays
+        return tree
+
+
+_UNSOUND = "the links of its trees lead out of their arrays; the file is damaged or crafted"
+
+
+def _leads_on(inner: Array, left: Array, right: Array, count: int) -> bool:
+    """Whether every way through a tree ends within it: children come after their parents."""
+    return bool((left > inner).all() and (right > inner).all() and (np.maximum(left, right) < count).all())
+
+
+def _depth(left: Array, right: Array) -> int:
+    """Number of steps of the longest way, of links that lead on."""
+    depth, level = -1, np.zeros(1, dtype=int)
+    while level.size:
+        depth, inner = depth + 1, level[left[level] != -1]
+        level = np.unique([left[inner], right[inner]])
+    return depth
+
+
+def _with_plain_trees(search: CostSearch) -> CostSearch:
+    """A copy whose compiled trees are their arrays, where there are some."""
+    if not any(isinstance(getattr(part, "__dict__", {}).get("tree_"), tree_type()) for part in _parts_of(search)):
+        return search
+    search = copy.deepcopy(search)
+    for part in _parts_of(search):
+        if isinstance(tree := getattr(part, "__dict__", {}).get("tree_"), tree_type()):
+            arguments, state = tree.__reduce__()[1:]  # pyright: ignore[reportAssignmentType]
+            part.tree_ = PlainTree(*arguments, state)  # pyright: ignore[reportCallIssue, reportArgumentType]
+    return search
+
+
+def check_model_name(path: PathLike) -> None:
+    """Refuse a file whose name promises another format."""
+    if os.path.splitext(path)[1].lower() not in ("", ".skops"):
+        raise CliError(f"models are files of skops; give a name such as model.skops in place of {path}")
+
+
+def save_model(path: PathLike, search: CostSearch, features: Features) -> None:
+    """Write a fitted search and what features it takes."""
+    skops = require("skops.io", "saving a model")
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "csf": __version__,
+        "sklearn": sklearn.__version__,
+        "features": features.to_dict(),
+        "search": _with_plain_trees(search._without_scores()),
+    }
+    try:
+        with replaced(path, "wb") as file:
+            skops.dump(content, file, compression=zipfile.ZIP_DEFLATED)
+    except TypeError as error:
+        raise CliError(f"cannot save this model: {error}") from error
+
+
+def required_trust(path: PathLike) -> list[str]:
+    """Types in a file that `load_model` reads only when they are named."""
+    skops = require("skops.io", "reading a model")
+    try:
+        return sorted(set(skops.get_untrusted_types(file=path)) - _trusted_types())
+    except OSError as error:
+        raise CliError(f"cannot read {path}: {error.strerror or error}") from error
+    except Exception as error:  # a damaged file can fail anywhere
+        raise CliError(
+            f"{path} is not a model saved by csf search --save, or it is damaged ({type(error).__name__}: {error})"
+        ) from error
+
+
+def load_model(path: PathLike, trust: Sequence[str] = ()) -> tuple[CostSearch, Features]:
+    """Read a model that `save_model` wrote; ``trust`` names further types that it may hold."""
+    untrusted = [name for name in required_trust(path) if name not in trust]
+    if untrusted:
+        raise CliError(
+            f"{path} holds types that a crafted file could misuse: {', '.join(untrusted)}. If you know where the "
+            f"file comes from, add {' '.join(f'--trust {name}' for name in untrusted)}"
+        )
+    try:
+        content = require("skops.io", "reading a model").load(path, trusted=sorted(_trusted_types() | set(trust)))
+        for part in _parts_of(content):
+            if isinstance(part, (HistGradientBoostingClassifier, HistGradientBoostingRegressor)):
+                _check_trees(part)
+            elif isinstance(tree := getattr(part, "__dict__", {}).get("tree_"), PlainTree):
+                part.tree_ = tree.compiled(part.n_features_in_)
+    except Exception as error:  # a damaged file, or one of other versions, can fail anywhere
+        raise CliError(f"cannot read {path}: {error}") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT or not content.keys() >= _PARTS:
+        raise CliError(f"{path} is not a model saved by csf search --save")
+    if content["version"] != VERSION:
+        raise CliError(f"{path} has version {content['version']} of the model format; this csf reads {VERSION}")
+    if content["sklearn"] != sklearn.__version__:
+        warn(
+            f"{path} was saved with scikit-learn {content['sklearn']}, this is {sklearn.__version__}; if predictions "
+            "matter, train it again",
+        )
+    return content["search"], Features.from_dict(content["features"])
+
+
+def _parts_of(value: Any) -> Iterator[Any]:
+    """A value and all that it holds, each once."""
+    waiting, seen = [value], set()
+    while waiting:
+        part = waiting.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        yield part
+        if isinstance(part, dict):
+            waiting += [*part.keys(), *part.values()]
+        elif isinstance(part, (list, tuple, set, frozenset)):
+            waiting += part
+        elif isinstance(part, np.ndarray) and part.dtype == object:
+            waiting += part.ravel().tolist()
+        waiting += getattr(part, "__dict__", {}).values()
+
+
+def _check_trees(model: Any) -> None:
+    """Refuse trees that lead out of their arrays: compiled code follows them without a look."""
+    if not hasattr(model, "_predictors"):
+        return
+    categorical = np.flatnonzero(model._bin_mapper.is_categorical_)
+    for tree in chain.from_iterable(model._predictors):
+        nodes, bitsets = tree.nodes, tree.raw_left_cat_bitsets
+        inner = np.flatnonzero(nodes["is_leaf"] == 0)
+        left, right, feature = (nodes[name][inner] for name in ("left", "right", "feature_idx"))
+        by_category = nodes["is_categorical"][inner] != 0
+        sound = (
+            nodes.ndim == 1
+            and nodes.size > 0
+            and _leads_on(inner, left, right, nodes.size)
+            and (feature >= 0).all()
+            and (feature < model.n_features_in_).all()
+            and np.isin(feature[by_category], categorical).all()
+            and (nodes["bitset_idx"][inner][by_category] < bitsets.shape[0]).all()
+            and bitsets.shape[1:] == (8,)
+        )
+        if not sound:
+            raise ValueError(_UNSOUND)
+
+
+# ---------------------------------------------------------------- the command
 
 
 def run(options: Namespace, say: Callable[..., Any]) -> None:

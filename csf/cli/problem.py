@@ -1,23 +1,34 @@
-"""What a command works on: data, base, metric and options, checked before anything is trained."""
+"""What a command works on, checked before anything is trained: data, base, options, and what a search has to beat."""
 
 from __future__ import annotations
 
+import ast
 import os
+import warnings
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import ParameterGrid, TunedThresholdClassifierCV
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
-from csf._common.sklearn import safe_indexing
-from csf._common.typing import Array, IntArray, Samples
-from csf.cli.data import Dataset, ReadOptions, densified, read_dataset
-from csf.cli.errors import CliError
-from csf.cli.models import make_base, parse_grid, takes_sparse
-from csf.cli.rivals import CLASS_RIVALS, PLAIN, POOLED, RIVALS, Setup, value_of
+from csf._common.names import did_you_mean
+from csf._common.sklearn import clone, safe_indexing
+from csf._common.typing import Array, Estimator, IntArray, Samples
+from csf.cli.data import Dataset, Features, ReadOptions, densified, read_dataset
+from csf.cli.shared import CliError, require
 from csf.errors.profile import ErrorProfile
 from csf.metrics import ConfusionMetric, get_constraint, get_metric
 from csf.samples.splits import resolve_splits
@@ -25,15 +36,225 @@ from csf.search import CostSearch
 from csf.search.config import SearchConfig
 from csf.search.defaults import AUTO, Pace, pace_of, steps_of, strategy_of
 from csf.search.problem import ClassProblem, ThresholdProblem, serves_classes
+from csf.strategies import Ladder
 from csf.study.classes import ClassStudy
+from csf.thresholding.linear_rule import confusion_of
 from csf.trainers import seeded
 
 if TYPE_CHECKING:
-    from sklearn.pipeline import Pipeline
-
     from csf.metrics.constraint import Constraint
 
-__all__ = ["Part", "Problem", "check_output", "load_problem", "make_search"]
+__all__ = ["BASES", "Part", "Problem", "Setup", "load_problem", "make_base", "make_search", "parse_grid"]
+
+# Name of the classifier's step in the pipelines.
+CLASSIFIER = "classifier"
+
+
+def _lightgbm():
+    return require("lightgbm", "--base lightgbm").LGBMClassifier(verbose=-1)
+
+
+def _xgboost():
+    return require("xgboost", "--base xgboost").XGBClassifier()
+
+
+BASES = {
+    "linear-svc": partial(LinearSVC, dual=False),  # pyright: ignore[reportArgumentType]  # "auto" or a bool
+    "logistic": partial(LogisticRegression, max_iter=1000),
+    "sgd": SGDClassifier,
+    "hist-gradient-boosting": HistGradientBoostingClassifier,
+    "random-forest": RandomForestClassifier,
+    "lightgbm": _lightgbm,
+    "xgboost": _xgboost,
+}
+# Those that need features of similar size and can be written as a rule, and those that take no sparse data.
+LINEAR = ("linear-svc", "logistic", "sgd")
+_DENSE_ONLY = ("hist-gradient-boosting",)
+
+
+def takes_sparse(name: str) -> bool:
+    """Whether the base of a name takes sparse data."""
+    return name not in _DENSE_ONLY
+
+
+def make_base(name: str, features: Features) -> Pipeline:
+    """Pipeline of preparation and the step ``"classifier"``; columns of a frame are chosen by name."""
+    classifier = BASES[name]()
+    linear = name in LINEAR
+    if features.kind == "frame":
+        return Pipeline([("prepare", _columns(features, linear, takes_sparse(name))), (CLASSIFIER, classifier)])
+    if linear:
+        scaler = MaxAbsScaler() if features.kind == "sparse" else StandardScaler()
+        return Pipeline([("scale", scaler), (CLASSIFIER, classifier)])
+    return Pipeline([(CLASSIFIER, classifier)])
+
+
+def _columns(features, linear, sparse_output):
+    impute = SimpleImputer(strategy="median", keep_empty_features=True)
+    return ColumnTransformer(
+        [
+            ("numeric", make_pipeline(impute, StandardScaler()) if linear else impute, list(features.numeric)),
+            ("categorical", OneHotEncoder(handle_unknown="ignore"), list(features.categorical)),
+        ],
+        sparse_threshold=0.3 if sparse_output else 0.0,
+        verbose_feature_names_out=False,
+    )
+
+
+def parse_grid(texts: Sequence[str], base: Pipeline) -> dict[str, Any]:
+    """Grid of the pipeline's parameters from texts such as ``"C=0.1,1,10"``; values are Python literals, or strings."""
+    known = base.named_steps[CLASSIFIER].get_params()
+    grid = {}
+    for text in texts:
+        name, equals, values = text.partition("=")
+        name = name.strip()
+        if not equals or not values.strip():
+            raise CliError(f"--param must be NAME=VALUE,VALUE,..., such as C=0.1,1,10; got {text!r}")
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise CliError(f"--param: the base has no parameter {name!r}; it has {', '.join(sorted(known))}{hint}")
+        if f"{CLASSIFIER}__{name}" in grid:
+            raise CliError(f"--param {name} is given twice; list all its values in one")
+        grid[f"{CLASSIFIER}__{name}"] = [_literal(value.strip()) for value in values.split(",")]
+    return grid
+
+
+def _literal(text):
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return {"true": True, "false": False, "none": None}.get(text.lower(), text)
+
+
+# ---------------------------------------------------------------- what a search has to beat
+
+
+PLAIN = "base as it is"
+POOLED = "exact pooled threshold"
+EQUAL = "tuned rule, equal weights"
+
+
+class NotApplicable(Exception):
+    """Why a rival cannot be run on these data."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What all methods of one comparison share."""
+
+    base: Pipeline
+    # Where it is empty, searches choose the C of linear bases, and so does the exact threshold, which has to be the
+    # same but for the costs.
+    grid: dict[str, list[Any]]
+    # A ConfusionMetric of several classes, else a Metric.
+    metric: Any
+    constraint: Constraint | None
+    splits: list[tuple[IntArray, IntArray]]
+    n_jobs: int | None
+    seed: int
+    # Probability with which the constraint has to hold on new data, and what splits the part that is searched then.
+    confidence: float | None = None
+    cv: Any = None
+    n_classes: int = 2
+
+    def bases(self) -> list[Pipeline]:
+        """The base with each setting of its parameters."""
+        return [clone(self.base).set_params(**setting) for setting in ParameterGrid(self.grid)]
+
+    def weight_params(self, weight: Array | None) -> dict[str, Any]:
+        """Arguments of the base's ``fit`` that carry the sample weights; none without weights."""
+        return {} if weight is None else {f"{CLASSIFIER}__sample_weight": weight}
+
+
+def value_of(metric: Any, codes: IntArray, decided: IntArray, n_classes: int, weight: Array | None) -> float:
+    """Metric of decisions; of two classes code 1 is the positive one."""
+    if isinstance(metric, ConfusionMetric):
+        return float(metric.value(confusion_of(codes, decided, n_classes, weight)))
+    return metric.of(ErrorProfile.from_masks(codes == 1, decided == 1, sample_weight=weight))
+
+
+def fit_plain(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Estimator:
+    """The base and its own decision; its parameters chosen on pooled held-out predictions."""
+    return _fit_best(setup, setup.bases(), X, y, weight)
+
+
+def fit_balanced(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Estimator:
+    """The base with ``class_weight="balanced"``; parameters as in `fit_plain`."""
+    name = f"{CLASSIFIER}__class_weight"
+    if name not in setup.base.get_params():
+        raise NotApplicable("the base has no class_weight")
+    return _fit_best(setup, [base.set_params(**{name: "balanced"}) for base in setup.bases()], X, y, weight)
+
+
+def fit_pooled(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Estimator:
+    """Equal costs, the best decision on the held-out scores (of two classes of all cuts); parameters by its metric.
+
+    Where the search promises its constraint, so does this one, on the same calibration samples.
+    """
+    search = CostSearch(
+        setup.base,
+        setup.metric,
+        Ladder(1),
+        param_grid=setup.grid or AUTO,
+        constraint=setup.constraint,
+        threshold="tune",
+        confidence=setup.confidence,
+        cv=setup.splits if setup.confidence is None else setup.cv,
+        n_jobs=setup.n_jobs,
+        random_state=setup.seed,
+    )
+    if setup.confidence is None:
+        return search.fit(X, y, sample_weight=weight)
+    with warnings.catch_warnings():  # the reason says as much
+        warnings.simplefilter("ignore", UserWarning)
+        search.fit(X, y, sample_weight=weight)
+    if not search.guarantee_.holds:
+        raise NotApplicable(str(search.guarantee_))
+    return search
+
+
+def fit_tuned(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Estimator:
+    """scikit-learn's threshold: the mean over folds at 100 thresholds."""
+    if weight is not None:
+        raise NotApplicable("its scorer gets no sample weights without metadata routing")
+    scorer = make_scorer(setup.metric.score, pos_label=1)
+    options = {"scoring": scorer, "cv": setup.splits, "n_jobs": setup.n_jobs, "random_state": setup.seed}
+    fitted = [TunedThresholdClassifierCV(base, **options).fit(X, y) for base in setup.bases()]
+    return max(fitted, key=lambda model: model.best_score_)
+
+
+RIVALS = {
+    PLAIN: fit_plain,
+    'base, class_weight="balanced"': fit_balanced,
+    POOLED: fit_pooled,
+    "TunedThresholdClassifierCV": fit_tuned,
+}
+# Several classes have no threshold: the rule of equal class weights is what is tuned there.
+CLASS_RIVALS = {name: RIVALS[name] for name in (PLAIN, 'base, class_weight="balanced"')} | {EQUAL: fit_pooled}
+
+
+def _fit_best(setup, bases, X, y, weight):
+    """The best of several bases, fitted to everything; a single one needs no choice."""
+    if len(bases) > 1:
+        bases = sorted(bases, key=lambda base: _held_out_value(setup, base, X, y, weight), reverse=True)
+    return bases[0].fit(X, y, **setup.weight_params(weight))
+
+
+def _held_out_value(setup, base, X, y, weight):
+    """Metric of the pooled held-out predictions."""
+    truth, predicted, weights = [], [], []
+    for train, test in setup.splits:
+        model = clone(base)
+        model.fit(safe_indexing(X, train), y[train], **setup.weight_params(None if weight is None else weight[train]))
+        truth.append(y[test])
+        predicted.append(model.predict(safe_indexing(X, test)))
+        weights.append(None if weight is None else weight[test])
+    pooled = None if weight is None else np.concatenate(weights)
+    return value_of(setup.metric, np.concatenate(truth), np.concatenate(predicted), setup.n_classes, pooled)
+
+
+# ---------------------------------------------------------------- data, base and metric of one command
+
 
 # Classes that are named in a line.
 _SHOWN = 6

@@ -9,7 +9,7 @@ import time
 from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.model_selection import train_test_split
@@ -17,20 +17,28 @@ from tqdm import tqdm
 
 from csf._common.files import write_json
 from csf._common.version import __version__
-from csf.cli.budget import Budget, shows_progress
-from csf.cli.classes import class_record, class_rows, class_winner, confusion_table
-from csf.cli.errors import CliError, require
-from csf.cli.figures import check_figure, draw_search
-from csf.cli.models import CLASSIFIER, LINEAR
-from csf.cli.persistence import check_model_name, required_trust, save_model
-from csf.cli.problem import check_output, load_problem, make_search
-from csf.cli.rivals import EQUAL, POOLED, NotApplicable
-from csf.cli.tables import format_number, format_table
-from csf.cli.verdict import OWN, verdict
-from csf.export import linear_rule, table_rule
-from csf.report import findings, write_report
-from csf.report.held_out import held_out
-from csf.report.page import check_page
+from csf.cli.predict import check_model_name, required_trust, save_model
+from csf.cli.problem import CLASSIFIER, EQUAL, LINEAR, POOLED, NotApplicable, check_output, load_problem, make_search
+from csf.cli.shared import (
+    Budget,
+    CliError,
+    check_figure,
+    draw_search,
+    format_number,
+    format_table,
+    require,
+    shows_progress,
+)
+from csf.show.checks import findings
+from csf.show.held_out import Judged, held_out, other_costs, short
+from csf.show.report import check_page, write_report
+from csf.show.rules import linear_rule, table_rule
+from csf.thresholding.linear_rule import counts_of
+
+if TYPE_CHECKING:
+    from csf._common.typing import Array
+    from csf.cli.problem import Part, Problem
+    from csf.search import CostSearch
 
 __all__ = ["run"]
 
@@ -137,34 +145,53 @@ def _search(problem, setup, train, limit):
 
 def _trials_table(search, problem):
     """The winner, the best one with equal costs, and the others by their score as far as there is room."""
-    shown = _worth_showing(search)
-    header, rows = (class_rows if problem.several else _rows)(search, problem, shown)
+    shown, columns = _worth_showing(search), _columns(search, problem)
+    rows = [[entry(at, search.trials_[at]) for entry in columns.values()] for at in shown]
     more = len(search.trials_) - len(shown)
     note = f"\n{more} more trials, none with a larger tuned value; --json has all of them" if more else ""
-    return format_table(header, rows) + note
+    return format_table(list(columns), rows) + note
 
 
-def _rows(search, problem, shown):
-    """Header and rows of trials at levels."""
-    name, constrained = problem.metric.name, problem.constraint is not None
-    settings = [trial.setting for trial in search.trials_]
-    varied = [name for name in search.best_params_ if len(set(settings)) > 1]
-    header = ["", "level t", "c_fn", "c_fp", *(name.removeprefix(f"{CLASSIFIER}__") for name in varied)]
-    header += [f"own {name}", f"tuned {name}", *([problem.constraint.quantity.name] if constrained else [])]
-    header += ["threshold", "fit s"]
-    table = search.cv_results_
-    rows = []
-    for at in shown:
-        trial, won = search.trials_[at], at == search.best_index_
-        # Of the winner what is in use: a stable threshold is not the best one of these samples.
-        used = (search.best_score_, search.constraint_value_, search.best_threshold_)
-        score, rate, threshold = used if won else (trial.score, trial.rate, trial.threshold)
-        row = ["*" if won else "", format_number(trial.t), format_number(trial.c_fn, ".4g")]
-        row += [format_number(trial.c_fp, ".4g"), *(str(table[f"param_{name}"][at]) for name in varied)]
-        row += ["failed" if trial.state == "failed" else format_number(trial.value), format_number(score)]
-        row += [format_number(rate)] if constrained else []
-        rows.append([*row, format_number(threshold, ".4g"), format_number(trial.fit_time, ".2f")])
-    return header, rows
+def _columns(search, problem):
+    """Columns of the table of trials: by their titles, what a trial has there."""
+    name, table = problem.metric.name, search.cv_results_
+    varied = [key for key in search.best_params_ if len({trial.setting for trial in search.trials_}) > 1]
+    costs, found = _class_columns(table) if problem.several else _cost_columns(search, problem)
+    return {
+        "": lambda at, trial: "*" if at == search.best_index_ else "",
+        **costs,
+        **{_short(key): lambda at, trial, key=key: str(table[f"param_{key}"][at]) for key in varied},
+        f"own {name}": lambda at, trial: "failed" if trial.state == "failed" else format_number(trial.value),
+        **found,
+        "fit s": lambda at, trial: format_number(trial.fit_time, ".2f"),
+    }
+
+
+def _cost_columns(search, problem):
+    """Costs of the trials, and what they reach with a threshold."""
+    # Of the winner what is in use: a stable threshold is not the best one of these samples.
+    used = {
+        "score": search.best_score_,
+        "rate": search.constraint_value_,
+        "threshold": search.best_threshold_,
+    }
+
+    def reached(field, spec=".4f"):
+        return lambda at, trial: format_number(used[field] if at == search.best_index_ else getattr(trial, field), spec)
+
+    rates = {} if problem.constraint is None else {problem.constraint.quantity.name: reached("rate")}
+    costs = {
+        "level t": lambda at, trial: format_number(trial.t),
+        "c_fn": lambda at, trial: format_number(trial.c_fn, ".4g"),
+        "c_fp": lambda at, trial: format_number(trial.c_fp, ".4g"),
+    }
+    tuned = {f"tuned {problem.metric.name}": reached("score")}
+    return costs, tuned | rates | {"threshold": reached("threshold", ".4g")}
+
+
+def _short(key):
+    """Name of a parameter of the base, without its step."""
+    return key.removeprefix(f"{CLASSIFIER}__")
 
 
 def _worth_showing(search):
@@ -181,9 +208,7 @@ def _worth_showing(search):
 def _winner_text(search, problem):
     name = problem.metric.name
     c_fn, c_fp = search.best_cost_weights_
-    parameters = "".join(
-        f", {key.removeprefix(f'{CLASSIFIER}__')} = {value}" for key, value in search.best_params_.items()
-    )
+    parameters = "".join(f", {_short(key)} = {value}" for key, value in search.best_params_.items())
     lines = [
         f"* costs c_fn = {c_fn:.4g}, c_fp = {c_fp:.4g}{parameters}; positive where the score is at least "
         f"{search.best_threshold_:.4g}",
@@ -376,3 +401,141 @@ def _winner_record(search):
         "feasible": search.feasible_,
         "stop_reason": search.stop_reason_,
     }
+
+
+# ---------------------------------------------------------------- several classes that are all alike
+
+
+# Classes whose confusion matrix fits beside each other on a terminal.
+_MOST_CLASSES = 12
+
+
+def _class_columns(table):
+    """Class weights of the trials, and what they reach with a rule."""
+    titles = {"rule": "tuned_value", "rule, cross-fitted": "judged_value"}
+    found = {title: lambda at, trial, key=key: format_number(table[key][at]) for title, key in titles.items()}
+    return {"power s": lambda at, trial: format_number(trial.t, ".4g")}, found
+
+
+def class_winner(search: CostSearch, problem: Problem) -> str:
+    """The winner, and what it is worth."""
+    name, (low, high) = problem.metric.name, search.score_interval_
+    parameters = "".join(f"{_short(key)} = {value}, " for key, value in search.best_params_.items())
+    power = search.trials_[search.best_index_].t
+    weights = "equal class weights" if power == 0.0 else f"class weights share^-{power:.4g}"
+    return "\n".join(
+        [
+            f"* {parameters}{weights}; predicts {_decision(search)}",
+            f"  to expect on new data: {name} {search.corrected_score_:.4f}, 90 % interval [{low:.4f}, {high:.4f}]",
+            f"  out-of-fold {name} {search.best_score_:.4f}; {search.stop_reason_}",
+            "",
+            _rule_table(search),
+        ]
+    )
+
+
+def _decision(search):
+    rule = search.rule_
+    if rule.kind == "argmax":
+        return "the class of the largest score"
+    return "the class of the largest " + ("a p - b" if rule.matrix is None else "p G (the matrix G: --json)")
+
+
+def _rule_table(search):
+    """Weights of the classes in training, and the slopes and offsets of a tuned rule."""
+    rule = search.rule_
+    tuned = rule.kind != "argmax" and rule.matrix is None
+    columns = [rule.slopes, rule.offsets] if tuned else []
+    header = ["class", "class weight", *(["slope a", "offset b"] if tuned else [])]
+    rows = [
+        [short(label, 40), *(format_number(value, ".4g") for value in values)]
+        for label, *values in zip(search.classes_.tolist(), search.class_costs_, *columns)
+    ]
+    return format_table(header, rows)
+
+
+def confusion_table(classes: Array, test: Part, labels: Array) -> str:
+    """Confusion matrix of held-out rows: how many of each class, in sample weights where there are some."""
+    if classes.size > _MOST_CLASSES:
+        return f"{classes.size} classes are too many for a confusion matrix here; --report and --plot have it"
+    counts = counts_of(test.codes, np.searchsorted(classes, labels), classes.size, test.weight)
+    names = [short(label, 20) for label in classes.tolist()]
+    rows = [[name, *(format_number(float(count), ".6g") for count in row)] for name, row in zip(names, counts)]
+    return format_table(["truth \\ predicted", *names], rows)
+
+
+def class_record(search: CostSearch) -> dict[str, Any]:
+    """The winner as plain numbers, strings and lists."""
+    rule = search.rule_
+    return {
+        "trial": search.best_index_,
+        "power": search.trials_[search.best_index_].t,
+        "class_weights": search.class_costs_,
+        "rule": rule.kind,
+        "slopes": rule.slopes,
+        "offsets": rule.offsets,
+        "matrix": rule.matrix,
+        "params": search.best_params_,
+        "out_of_fold": search.best_score_,
+        "confusion": search.confusion_,
+        "corrected": search.corrected_score_,
+        "score_interval": search.score_interval_,
+        "stop_reason": search.stop_reason_,
+    }
+
+
+# ---------------------------------------------------------------- what a held-out comparison says
+
+
+# Name of the search among what is compared.
+OWN = "csf"
+
+
+def verdict(metric_name: str, search: CostSearch, judged: list[Judged], reference: str = POOLED) -> str:
+    """How the search did beside the rival that counts: of two classes the exact threshold without costs."""
+    own = judged[0]
+    text = f"csf: {metric_name} {own.value:.4f}, in 90 % of resamples of the held-out rows {_range(own.interval)}"
+    rival = next((each for each in judged if each.name == reference), None)
+    if rival is None:
+        return text
+    if unequal := _unequal(search, own, rival):
+        return f"{text}\nno comparison with the {reference}: {unequal}"
+    text += f"\ndifference to the {reference}: {rival.difference:+.4f} {_range(rival.difference_interval, '+.4f')}"
+    words = _words_of_classes if hasattr(search, "class_costs_") else _words
+    return f"{text}\n{words(search, *rival.difference_interval)}"
+
+
+def _range(interval: tuple[float, float], spec: str = ".4f") -> str:
+    return f"[{interval[0]:{spec}}, {interval[1]:{spec}}]"
+
+
+def _unequal(search: CostSearch, own: Judged, rival: Judged) -> str | None:
+    """Why a difference would compare what is not alike, if it would: who keeps no constraint finds more."""
+    promise = getattr(search, "guarantee_", None)
+    if promise is not None and not promise.holds:
+        return f"{promise.constraint} could not be shown for the search"
+    if (own.misses > 0.0) != (rival.misses > 0.0):
+        return f"the {'search' if own.misses > 0.0 else 'threshold'} misses the constraint on these rows"
+    return None
+
+
+def _words_of_classes(search: CostSearch, low: float, high: float) -> str:
+    """Whether the search helped."""
+    if low > 0.0:
+        return "The search helped."
+    if high < 0.0:
+        return "The search did not help: the base as it is does better here."
+    return "Whether the search helps, the held-out rows are too few to show."
+
+
+def _words(search: CostSearch, low: float, high: float) -> str:
+    """Whether costs helped."""
+    c_fn, c_fp = search.best_cost_weights_
+    if c_fn == c_fp:
+        return f"Equal costs are kept; on the training rows {other_costs(search)}."
+    ratio = f"costs {c_fn / c_fp:.3g} : 1" if c_fn > c_fp else f"costs 1 : {c_fp / c_fn:.3g}"
+    if low > 0.0:
+        return f"The search chose {ratio}, and they helped."
+    if high < 0.0:
+        return f"The search chose {ratio}, and they did not help: without them it is better here."
+    return f"The search chose {ratio}; whether they help, the held-out rows are too few to show."

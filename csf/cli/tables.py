@@ -1,36 +1,346 @@
-"""Aligned tables for a terminal, readable as Markdown too."""
+"""Tables with named columns as frames: CSV, Parquet and JSON Lines files."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+import bz2
+import csv
+import gzip
+import json
+import lzma
+import numbers
+import re
+from collections.abc import Callable, Sequence
+from datetime import date, time
+from decimal import Decimal
+from pathlib import Path
+from typing import IO, Any
 
-__all__ = ["format_mean", "format_number", "format_table"]
+import numpy as np
+
+from csf._common.reading import UNPACKING, reading
+from csf._common.warn import warn
+from csf.cli.shared import CliError, require
+
+__all__ = ["SUFFIXES", "is_number", "plain", "read_table", "typed", "warn_of_columns"]
+
+_COMPRESSED = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
-def format_number(value: float | None, spec: str = ".4f") -> str:
-    """A number as text; ``-`` where there is none."""
-    if value is None or math.isnan(value):
-        return "-"
-    return format(value, spec) if math.isfinite(value) else str(float(value))
+def format_suffix(path: str) -> str:
+    """Suffix of the format, without the one of the compression.
+
+    Parameters
+    ----------
+    path : str
+        File name.
+
+    Returns
+    -------
+    str
+        In lower case, with its dot.
+
+    Examples
+    --------
+    >>> format_suffix("train.CSV.gz")
+    '.csv'
+    """
+    name = Path(path)
+    if name.suffix.lower() in _COMPRESSED:
+        name = name.with_suffix("")
+    return name.suffix.lower()
 
 
-def format_mean(mean: float, spread: float, spec: str = ".4f") -> str:
-    """A mean and its spread, such as ``0.8125 ± 0.0312``; a spread that is not known (NaN) is left out."""
-    if math.isnan(spread):
-        return format_number(mean, spec)
-    return f"{format_number(mean, spec)} ± {format_number(spread, spec.lstrip('+'))}"
+def opened(path: str, mode: str, **options: Any) -> IO[Any]:
+    """File that is unpacked as it is read, where it is packed."""
+    return _COMPRESSED.get(Path(path).suffix.lower(), open)(path, mode, **options)
 
 
-def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
-    """Table with aligned columns; all but the ``left`` first ones hold numbers, which stand at the right."""
-    widths = [max(len(cell) for cell in column) for column in zip(header, *rows, strict=True)]
+def first_line(path: str) -> str:
+    """First line with content, without comments that take a line."""
+    try:
+        with opened(path, "rt", encoding="utf-8-sig") as file:
+            return next((line.strip() for line in file if line.strip() and not line.startswith("#")), "")
+    except UnicodeDecodeError:
+        return ""
+    except UNPACKING as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        return ""
 
-    def line(cells):
-        padded = (
-            cell.ljust(width) if at < left else cell.rjust(width) for at, (cell, width) in enumerate(zip(cells, widths))
+
+# What a cell of a feature, a label or a weight may be.
+_CELLS = (str, bool, numbers.Number, np.bool_)
+
+
+# ---------------------------------------------------------------- CSV
+
+
+_SEPARATORS = ",;\t|"
+_ENCODING = "utf-8-sig"
+_EMPTY = ("", "?")
+# What spreadsheets, databases and languages write for an entry that is missing. A class may be called so, too.
+_ABSENT = (
+    *("NA", "N/A", "n/a", "<NA>", "#N/A", "#N/A N/A", "#NA", "NULL", "null", "None", "NaN", "nan", "-NaN", "-nan"),
+    *("1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+)
+
+
+def read_csv(pandas: Any, path: str, text: tuple[str, ...] = (), target: str | None = None) -> Any:
+    """Frame of a file; columns hold numbers where every entry is one, unless named in ``text``.
+
+    Texts such as ``NA`` mean that an entry is missing, except in a ``target`` of texts, where they are classes.
+    """
+    separator = max(_SEPARATORS, key=first_line(path).count)
+    names = _checked_names(path, separator)
+    frame = pandas.read_csv(
+        path,
+        sep=separator,
+        header=0,
+        names=names,
+        # pandas would take the first column for the names of the rows wherever these are longer than the header.
+        index_col=False,
+        dtype=str,
+        keep_default_na=False,
+        na_values={name: _EMPTY if name == target else (*_EMPTY, *_ABSENT) for name in names},
+        skipinitialspace=True,
+        encoding=_ENCODING,
+    )
+    for name in frame.columns.difference(text):
+        column = frame[name]
+        try:
+            frame[name] = pandas.to_numeric(column.mask(column.isin(_ABSENT)) if name == target else column)
+        except (ValueError, TypeError):
+            if name == target:
+                _warn_of_classes(column)
+    return frame
+
+
+def _checked_names(path: str, separator: str) -> list[str]:
+    """Names of the columns, after a check that they differ and that every row has as many fields."""
+    with opened(path, "rt", encoding=_ENCODING, newline="") as file:
+        rows = csv.reader(file, delimiter=separator, skipinitialspace=True)
+        names = next((row for row in rows if not _is_blank(row)), None)
+        if names is None:
+            raise ValueError("No columns to parse from file")
+        names = [name or f"Unnamed: {at}" for at, name in enumerate(names)]
+        twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+        if twice is not None:
+            raise ValueError(f"the header has the column {twice!r} more than once; rename or remove the others")
+        for row in rows:
+            if len(row) != len(names) and not _is_blank(row):
+                raise ValueError(
+                    f"line {rows.line_num} has {_fields(len(row))}, the header has {len(names)} (separated by "
+                    f"{separator!r}). Give each row as many fields as the header, without a separator at the end of a "
+                    "line that the header lacks; quote texts that hold the separator"
+                )
+    return names
+
+
+def _is_blank(row: list[str]) -> bool:
+    return not row or (len(row) == 1 and not row[0].strip())
+
+
+def _fields(number: int) -> str:
+    return "1 field" if number == 1 else f"{number} fields"
+
+
+def _warn_of_classes(column: Any) -> None:
+    """Say which classes may be missing labels, where enough others are left for a search."""
+    counts = column.value_counts()
+    odd = [name for name in counts.index if name in _ABSENT]
+    if odd and len(counts) - len(odd) >= 2:
+        listed = ", ".join(f"{name!r} ({counts[name]} rows)" for name in odd)
+        warn(f"target {column.name!r}: {listed} is taken for a class; if it means a missing label, drop those rows")
+
+
+# ---------------------------------------------------------------- JSON Lines
+
+
+def read_json_lines(pandas: Any, path: str, text: tuple[str, ...] = (), target: str | None = None) -> Any:
+    """Frame of a file of one object a line, whose keys are the columns."""
+    with opened(path, "rt", encoding="utf-8-sig") as file:
+        rows = [_row(line, number) for number, line in enumerate(file, start=1) if line.strip()]
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    return pandas.DataFrame(
+        {name: pandas.Series(values, dtype=_type_of(values, name in text)) for name, values in columns.items()},
+        index=range(len(rows)),
+    )
+
+
+def _type_of(values: list[Any], as_text: bool) -> type | None:
+    """Texts stay as they are written, a column without entries holds numbers; pandas finds the type of others."""
+    if as_text:
+        return object
+    return float if all(value is None for value in values) else None
+
+
+def _row(line: str, number: int) -> dict[str, Any]:
+    """Object of one line, checked."""
+    try:
+        row = json.loads(line, object_pairs_hook=_without_repetition)
+    except ValueError as error:
+        raise ValueError(f"line {number}: {error}") from None
+    if not isinstance(row, dict):
+        raise ValueError(f'line {number} holds {line.strip()[:40]}, not an object such as {{"age": 42}}')
+    for name, value in row.items():
+        if isinstance(value, int) and abs(value) >= 1 << 63:
+            raise ValueError(f"line {number}: {name!r} holds a number too large for 64 bits; write it as a text")
+        if isinstance(value, dict | list):
+            raise ValueError(
+                f"line {number}: {name!r} holds {json.dumps(value)[:40]}; accepted: numbers, texts, true, false and "
+                "null. Give nested values columns of their own"
+            )
+    return row
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} occurs twice")
+    return row
+
+
+# ---------------------------------------------------------------- frames
+
+
+def _read_parquet(pandas: Any, path: str, text: tuple[str, ...], target: str | None) -> Any:
+    return pandas.read_parquet(path)
+
+
+# Name of each format, the package it needs, its suffixes, and what reads it into a frame, with the columns that models
+# take as texts and the column of the labels.
+_FORMATS: tuple[tuple[str, str, tuple[str, ...], Callable[[Any, str, tuple[str, ...], str | None], Any]], ...] = (
+    ("CSV", "pandas", (".csv", ".tsv"), read_csv),
+    ("Parquet", "pyarrow", (".parquet", ".pq"), _read_parquet),
+    ("JSON Lines", "pandas", (".jsonl", ".ndjson"), read_json_lines),
+)
+SUFFIXES = {suffix: (kind, package, reader) for kind, package, suffixes, reader in _FORMATS for suffix in suffixes}
+
+
+def read_table(path: str, text: tuple[str, ...] = (), target: str | None = None) -> Any:
+    """File as a frame with rows, its columns named by texts."""
+    kind, package, reader = SUFFIXES[format_suffix(path)]
+    pandas = require("pandas", f"reading {kind}")
+    require(package, f"reading {kind}")
+    with reading(path, kind, CliError):
+        frame = reader(pandas, path, text, target)
+    if frame.shape[0] == 0:
+        raise CliError(f"{path} has no rows")
+    frame.columns = pandas.Index([str(name) for name in frame.columns])
+    if not frame.columns.is_unique:
+        twice = list(frame.columns[frame.columns.duplicated()])
+        raise CliError(f"{path} has {listed(twice)} more than once; rename or drop the others")
+    return frame
+
+
+def plain(frame: Any, names: Sequence[Any]) -> Any:
+    """Some columns of a frame, decimals as floats, after a check that they hold numbers and texts alone."""
+    pandas = require("pandas", "reading tables")
+    return pandas.DataFrame({name: _plain_column(pandas, frame[name]) for name in names}, index=frame.index)
+
+
+def _plain_column(pandas: Any, column: Any) -> Any:
+    types = pandas.api.types
+    cells = column.array.categories if isinstance(column.dtype, pandas.CategoricalDtype) else column
+    kinds = set(map(type, cells.dropna())) if types.is_object_dtype(cells) else set()
+    lasting = types.is_timedelta64_dtype(cells)
+    if lasting or types.is_datetime64_any_dtype(cells) or any(issubclass(kind, (date, time)) for kind in kinds):
+        raise CliError(
+            f"column {column.name!r} holds {'durations' if lasting else 'dates'}; turn it into numbers first, or leave "
+            f"it out with --drop {column.name}"
         )
-        return f"| {' | '.join(padded)} |"
+    odd = next((kind.__name__ for kind in kinds if not issubclass(kind, _CELLS)), None)
+    if odd is not None:
+        raise CliError(
+            f"column {column.name!r} holds entries of the type {odd}; accepted: numbers, texts and booleans. Give "
+            f"their parts columns of their own, or leave it out with --drop {column.name}"
+        )
+    return column.astype(np.float64) if kinds == {Decimal} else column
 
-    rule = "|".join("-" * (width + 2) if at < left else "-" * (width + 1) + ":" for at, width in enumerate(widths))
-    return "\n".join([line(header), f"|{rule}|", *map(line, rows)])
+
+def is_number(column: Any) -> bool:
+    """Whether a column holds numbers; booleans are none."""
+    types = require("pandas", "reading tables").api.types
+    return types.is_numeric_dtype(column) and not types.is_bool_dtype(column)
+
+
+def typed(frame: Any, numeric: Sequence[str], categorical: Sequence[str], path: str) -> Any:
+    """Numbers as float64, categories as strings, missing entries as NaN, columns numeric ones first."""
+    columns = {}
+    for name in numeric:
+        if not is_number(frame[name]):
+            known = frame[name].dropna()
+            bad = next((value for value in known if not is_numeral(value)), *known[:1])
+            raise CliError(f"column {name!r} of {path} must hold numbers, as in training; it has {bad!r}")
+        columns[name] = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+    for name in categorical:
+        missing = frame[name].isna().to_numpy()
+        texts = np.array([str(value) for value in frame[name]], dtype=object)
+        texts[missing] = np.nan
+        columns[name] = texts
+    pandas = require("pandas", "reading tables")
+    return pandas.DataFrame({name: pandas.Series(values, dtype=values.dtype) for name, values in columns.items()})
+
+
+# ---------------------------------------------------------------- columns that were probably meant to be something else
+
+
+_SHOWN = 12
+# More distinct texts than this are no categories, and so many share a column with what else is in it by accident.
+_MANY = 20
+_NAMED = r"\d{1,2}[ -]?[a-z]{3,9}\.?[ ,-]*\d{4}|[a-z]{3,9}\.? \d{1,2},? \d{4}"
+_DAY = rf"(\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.](\d{{4}}|\d{{2}})|{_NAMED})"
+_TIME = r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[ap]m)?( ?(z|utc|[+-]\d{2}:?\d{2}))?"
+_DATE = re.compile(rf"{_DAY}([t ]{_TIME})?|{_TIME}", re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?[$€£]? ?[+-]?(\d[\d,.' ]*|\.\d+)(e[+-]?\d+)? ?[%$€£]?", re.IGNORECASE)
+
+
+def warn_of_columns(frame: Any, categorical: Sequence[str]) -> None:
+    """Warn of dates and numbers that are texts, of names and keys, and of columns without information."""
+    for name in categorical:
+        said = _suspicion(frame[name].dropna().astype(str), frame.shape[0])
+        if said:
+            warn(f"column {name!r} {said} --drop {name!r}")
+    same = [name for name in frame.columns if frame[name].nunique(dropna=False) <= 1] if frame.shape[0] > 1 else []
+    if same:
+        tell = "holds" if len(same) == 1 else "hold"
+        warn(f"{listed(same)} {tell} the same in every row, which carries no information; leave it out with --drop")
+
+
+def _suspicion(texts, n_rows):
+    """What is odd about the texts of a column, and the way out but for ``--drop``; empty for nothing."""
+    counts = texts.value_counts()
+    known = counts.index.tolist()
+    dates = [text for text in known if _DATE.fullmatch(text.strip())]
+    if dates and len(dates) >= 0.9 * len(known):
+        return (
+            f"holds dates or times, such as {dates[0]!r}, and each of the {len(known)} becomes a category; turn them "
+            "into numbers (days since one day, the month, ...), or leave it out with"
+        )
+    numbers = [text for text in known if _NUMBER.fullmatch(text.strip())]
+    if len(known) > _MANY and len(numbers) >= 0.5 * len(known):
+        odd = next(text for text in known if not is_numeral(text))
+        return (
+            f"looks like numbers, but {odd!r} is none, and each of the {len(known)} texts becomes a category; correct "
+            "such entries (missing ones are empty or ?, points are decimal), or leave it out with"
+        )
+    if len(known) > max(_MANY, n_rows / 2):
+        return f"has {len(known)} distinct texts in {n_rows} rows; if it is a name or a key, leave it out with"
+    return ""
+
+
+def is_numeral(value: Any) -> bool:
+    """Whether an entry is a number, or a text that says one."""
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return not isinstance(value, bool)
+
+
+def listed(names: Sequence[object]) -> str:
+    """Names of columns for a message, the first ones of many."""
+    rest = f", ... ({len(names)} in all)" if len(names) > _SHOWN else ""
+    return f"the column{'s' if len(names) > 1 else ''} {', '.join(map(repr, names[:_SHOWN]))}{rest}"

@@ -8,6 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common import reporting
 from csf._common.typing import PathLike, Samples
 
 __all__ = ["ReportMixin"]
@@ -58,9 +59,6 @@ class ReportMixin:
             another format.
         """
         check_is_fitted(self, "best_score_")
-        # Reports are pages with plots: loaded when one is asked for.
-        from csf.report.write import write_report
-
         fitted: Any = self
         options: dict[str, Any] = {"sample_weight": sample_weight, "rivals": rivals, "title": title, "facts": facts}
-        write_report(fitted, path, X, y, mute=mute, **options)
+        reporting.write_report(fitted, path, X, y, mute=mute, **options)

@@ -10,7 +10,7 @@ from csf._common.validation import generator
 from csf.cluster import CountedCut, Engine, Job, MemoryEngine, PartScores, counted_cut
 from csf.cluster.scored import MemoryScores
 from csf.metrics import Constrained, Constraint, FBeta, Precision, Recall
-from csf.testing._require import require
+from csf.testing.metric import require
 from csf.trainers.base import Training
 
 __all__ = ["check_engine"]

@@ -17,9 +17,9 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
 from csf._common.files import write_json
 from csf._common.names import did_you_mean
-from csf.cli.command import CommandParser, add_command, run_command
 from csf.cli.data import ReadOptions, read_dataset
-from csf.cli.errors import CliError, require
+from csf.cli.parser import CommandParser, add_command, run_command
+from csf.cli.shared import CliError, require
 from csf.metrics import get_constraint, get_metric
 from notebooks.experiments.choices import CHOICE_BASES, RIVAL, OuterFolds, choice_methods
 from notebooks.experiments.choices_report import ChoicesReport, write_choices

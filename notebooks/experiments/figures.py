@@ -71,7 +71,8 @@ def training_studies(context: SplitContext) -> tuple[Study, Study]:
 
 def draw_studies(grid: Study, name: str, context: SplitContext, folder: PathLike) -> list[Path]:
     """Figures 4 and 5: bounds of the same models against their excess, and what is unreachable without one."""
-    from csf.plots import BoundComparisonDisplay, BoundEpsilonDisplay
+    from csf.plots import BoundComparisonDisplay
+    from notebooks.experiments.bound_excess import BoundEpsilonDisplay
 
     cache = context.cache("hinge")
     n_samples = cache.folds[0].y_train.size if cache.on_train else cache.is_pos.size
@@ -107,7 +108,7 @@ def progress_rows(
 
 def draw_progress(rows: list[dict[str, Any]], name: str, metric: str, folder: PathLike) -> Path:
     """Figure 6 of one data set."""
-    from csf.plots._style import BLUE, ORANGE
+    from csf.show._shared import BLUE, ORANGE
 
     ax, top = new_figure(5.4, 4.2).subplots(), max(row["bound"] for row in rows if row["approach"] == "cone")
     for approach, color in (("grid", ORANGE), ("cone", BLUE)):
@@ -136,7 +137,7 @@ def budget_methods(budgets: Sequence[int] = BUDGETS) -> dict[str, Any]:
 
 def draw_budgets(rows: list[dict[str, Any]], name: str, metric: str, folder: PathLike) -> Path:
     """Figure 7 of one data set: test values against the number of models."""
-    from csf.plots._style import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION, right_labels
+    from csf.show._shared import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION, right_labels
 
     values = {}
     for row in rows:
@@ -166,7 +167,7 @@ def draw_budgets(rows: list[dict[str, Any]], name: str, metric: str, folder: Pat
 def _finish(ax):
     from matplotlib.ticker import MaxNLocator
 
-    from csf.plots._style import tidy
+    from csf.show._shared import tidy
 
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     tidy(ax)

@@ -255,7 +255,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def _draw_ranks(ranking, highlight, path):
-    from csf.plots import CriticalDifferenceDisplay
+    from notebooks.experiments.critical_difference import CriticalDifferenceDisplay
 
     ax = new_figure(8.4, 4.6).subplots()
     display = CriticalDifferenceDisplay.from_ranking(ranking, highlight=highlight, ax=ax)

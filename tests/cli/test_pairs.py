@@ -8,11 +8,12 @@ import re
 import numpy as np
 import pytest
 
+from csf.cli.predict import load_model
+
 pytest.importorskip("skops")
 pytest.importorskip("pandas")
 AllPairs = pytest.importorskip("allpairspy").AllPairs
 
-from csf.cli.persistence import load_model  # noqa: E402
 
 N_ROWS = 80
 # Both labels of each table, the positive one first; ``other`` has a third one that is joined with the second.

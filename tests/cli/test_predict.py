@@ -1,16 +1,34 @@
-"""csf predict."""
+"""csf predict, and models as files that run no foreign code."""
 
 import csv
 import errno
 import io
+import json
 import os
+import pickle
 import sys
+import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
+from builders import paper_search
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.cluster import Birch
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
-from csf.cli.persistence import load_model
+from csf.cli.data import Features
+from csf.cli.predict import PlainTree, load_model, required_trust, save_model
+from csf.cli.problem import make_base
+from csf.cli.shared import CliError
+from csf.errors.hull import Hull
 
 pytest.importorskip("skops")
 
@@ -144,3 +162,256 @@ def test_a_full_disk_leaves_the_old_predictions(run, model, table, tmp_path, mon
 
 def test_a_device_is_written_as_it_is(ok, model, table):
     assert os.devnull in ok("predict", model, table, "-o", os.devnull)
+
+
+pytest.importorskip("skops")
+
+X, Y = load_breast_cancer(return_X_y=True)
+FEATURES = Features("dense", X.shape[1])
+
+
+def fitted(**options):
+    base = options.pop("base", None) or make_base("linear-svc", FEATURES)
+    return paper_search(base, **({"n_trials": 2, "cv": 2, "pos_label": 0} | options)).fit(X, Y)
+
+
+def test_a_model_comes_back_as_it_was(tmp_path):
+    search = fitted(param_grid={"classifier__C": [0.1, 1.0]}, constraint="precision >= 0.8")
+    save_model(tmp_path / "m.skops", search, FEATURES)
+    found, features = load_model(tmp_path / "m.skops")
+    assert features == FEATURES
+    assert found.trials_ == search.trials_
+    assert found.best_params_ == search.best_params_
+    np.testing.assert_array_equal(found.predict(X), search.predict(X))
+    np.testing.assert_array_equal(found.decision_function(X), search.decision_function(X))
+
+
+def forest(**options):
+    base = make_base("random-forest", FEATURES)
+    return base.set_params(classifier__n_estimators=3, classifier__random_state=0, classifier__max_depth=4, **options)
+
+
+@pytest.mark.parametrize("base", [forest(), DecisionTreeClassifier(max_depth=3)], ids=["forest", "tree"])
+def test_trees_that_csf_wrote_need_no_trust(base, tmp_path):
+    search, path = fitted(base=base), tmp_path / "m.skops"
+    before = search.predict(X)
+    save_model(path, search, FEATURES)
+    assert required_trust(path) == []
+    np.testing.assert_array_equal(load_model(path)[0].predict(X), before)
+    np.testing.assert_array_equal(search.predict(X), before)  # which is left as it was
+
+
+def test_compiled_trees_need_trust_because_crafted_ones_can_crash(tmp_path, monkeypatch):
+    pytest.importorskip("skops", minversion="0.15", reason="skops trusted trees before 0.15")
+    monkeypatch.setattr("csf.cli.predict._with_plain_trees", lambda search: search)
+    search, path = fitted(base=forest()), tmp_path / "m.skops"
+    save_model(path, search, FEATURES)
+    assert required_trust(path) == ["sklearn.tree._tree.Tree"]
+    with pytest.raises(CliError, match=r"sklearn\.tree\._tree\.Tree\. .* add --trust sklearn\.tree\._tree\.Tree$"):
+        load_model(path)
+    np.testing.assert_array_equal(load_model(path, ["sklearn.tree._tree.Tree"])[0].predict(X), search.predict(X))
+
+
+def plain_tree():
+    _, arguments, state = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, Y).tree_.__reduce__()
+    return PlainTree(*arguments, state | {"nodes": state["nodes"].copy()})
+
+
+def test_a_tree_is_compiled_as_it_was():
+    tree = plain_tree()
+    samples = X.astype(np.float32)
+    expected = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, Y).tree_.predict(samples)
+    np.testing.assert_array_equal(tree.compiled(X.shape[1]).predict(samples), expected)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("left_child", 10**6), ("left_child", 0), ("right_child", -5), ("feature", X.shape[1]), ("feature", -1)],
+)
+def test_links_of_crafted_trees_are_refused(field, value):
+    tree = plain_tree()
+    tree.state["nodes"][field][0] = value
+    with pytest.raises(ValueError, match="lead out of their arrays"):
+        tree.compiled(X.shape[1])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n_features": 3},
+        {"n_classes": np.array([2, 2])},
+        {"n_classes": np.array([0])},
+        {"n_outputs": 7},
+        {"node_count": 10**6},
+        {"max_depth": 1},
+        {"values": np.zeros((1, 1, 1))},
+    ],
+    ids=str,
+)
+def test_sizes_of_crafted_trees_are_refused(change):
+    tree = plain_tree()
+    if change.keys() & tree.state.keys():
+        change = {"state": tree.state | change}
+    with pytest.raises(ValueError, match=r"lead out of their arrays|Wrong shape for value array"):
+        replace(tree, **change).compiled(X.shape[1])
+
+
+# What splits by category hold besides trees; the commands have none.
+BY_CATEGORY = ["functools.partial", "sklearn.utils.validation.check_array"]
+
+
+def boosted():
+    """A model of gradient boosting with a split by category, and its trees."""
+    categorical = np.column_stack([np.arange(X.shape[0]) % 5, X[:, 0]])
+    base = HistGradientBoostingClassifier(max_iter=3, max_depth=3, categorical_features=[0], random_state=0)
+    y = np.isin(categorical[:, 0], [1, 3]) ^ (X[:, 0] > 15)
+    search = paper_search(base, n_trials=1, cv=2).fit(categorical, y)
+    return search, categorical, [tree for trees in search.best_estimator_._predictors for tree in trees]
+
+
+def test_gradient_boosting_needs_no_trust(tmp_path):
+    search, samples, trees = boosted()
+    assert any(tree.nodes["is_categorical"].any() for tree in trees)
+    save_model(tmp_path / "m.skops", search, FEATURES)
+    assert required_trust(tmp_path / "m.skops") == BY_CATEGORY
+    found, _ = load_model(tmp_path / "m.skops", BY_CATEGORY)
+    np.testing.assert_array_equal(found.decision_function(samples), search.decision_function(samples))
+
+
+def test_gradient_boosting_of_a_command_is_read_without_trust(ok, tmp_path):
+    path = tmp_path / "m.skops"
+    text = ok("search", "iris:1", "--base", "hist-gradient-boosting", "--trials", 1, "--cv", 2, "--save", path)
+    assert text.endswith(f"use it with: csf predict {path} DATA\n")
+    assert len(ok("predict", path, "iris").splitlines()) == 151
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("left", 10**6),
+        ("right", 10**6),
+        ("left", 0),
+        ("right", 0),
+        ("feature_idx", 2),
+        ("feature_idx", 10**9),
+        ("feature_idx", -1),
+        ("bitset_idx", 10**6),
+        ("is_categorical", 1),
+        ("bitsets", np.zeros((9, 1), dtype=np.uint32)),
+        ("nodes", slice(0)),
+    ],
+)
+def test_crafted_trees_of_gradient_boosting_are_refused_before_they_are_followed(tmp_path, field, value):
+    """Compiled code looks at no index; a loop would never end."""
+    search, _, trees = boosted()
+    tree, at = next(
+        (tree, at)
+        for tree in trees
+        for at in np.flatnonzero(tree.nodes["is_leaf"] == 0)
+        if tree.nodes["is_categorical"][at] == (field in ("bitset_idx", "bitsets"))
+    )
+    if field == "bitsets":
+        tree.raw_left_cat_bitsets = value
+    elif field == "nodes":
+        tree.nodes = tree.nodes[value]
+    else:
+        tree.nodes[field][at] = value
+    save_model(tmp_path / "m.skops", search, FEATURES)
+    with pytest.raises(CliError, match=r"cannot read .*m\.skops: the links of its trees lead out of their arrays"):
+        load_model(tmp_path / "m.skops", BY_CATEGORY)
+
+
+def test_foreign_code_is_not_run(tmp_path):
+    base = make_pipeline(FunctionTransformer(np.savetxt), LinearSVC(dual=False))
+    search = paper_search(base, n_trials=1, cv=2)
+    save_model(tmp_path / "m.skops", search, FEATURES)
+    with pytest.raises(CliError, match=r"holds types that a crafted file could misuse: numpy\.savetxt\. If you know"):
+        load_model(tmp_path / "m.skops")
+
+
+def test_trust_in_one_type_is_no_trust_in_another(tmp_path):
+    base = make_pipeline(FunctionTransformer(np.savetxt), LinearSVC(dual=False))
+    save_model(tmp_path / "m.skops", paper_search(base), FEATURES)
+    with pytest.raises(CliError, match=r"could misuse: numpy\.savetxt\. .* add --trust numpy\.savetxt$"):
+        load_model(tmp_path / "m.skops", ["numpy.loadtxt"])
+
+
+def test_what_skops_cannot_store_is_an_error_of_one_line(tmp_path):
+    with pytest.raises(CliError, match=r"^cannot save this model: .*Birch"):
+        save_model(tmp_path / "m.skops", paper_search(Birch()), FEATURES)
+
+
+@given(
+    arrays(float, st.tuples(st.integers(1, 30), st.just(2)), elements=st.floats(0, 1)),
+    st.sampled_from(range(pickle.HIGHEST_PROTOCOL + 1)),
+)
+def test_a_hull_rebuilt_from_its_corners_is_itself(points, protocol):
+    hull = Hull(points)
+    assert pickle.loads(pickle.dumps(hull, protocol)) == hull
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"no archive"])
+def test_other_files_are_no_models(tmp_path, content):
+    path = tmp_path / "m.skops"
+    path.write_bytes(content)
+    with pytest.raises(CliError, match=r"m\.skops is not a model saved by csf search --save"):
+        load_model(path)
+
+
+@pytest.mark.parametrize("name", ["other.json", "schema.json"])
+def test_other_archives_are_no_models(tmp_path, name):
+    with zipfile.ZipFile(tmp_path / "m.skops", "w") as archive:
+        archive.writestr(name, "{}")
+    with pytest.raises(CliError, match="is not a model saved by csf search --save"):
+        load_model(tmp_path / "m.skops")
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(CliError, match=r"cannot read .*m\.skops: No such file"):
+        load_model(tmp_path / "m.skops")
+
+
+def test_another_skops_file_is_no_model(tmp_path):
+    skops = pytest.importorskip("skops.io")
+    skops.dump({"format": "something else"}, tmp_path / "m.skops")
+    with pytest.raises(CliError, match="is not a model saved by csf search --save"):
+        load_model(tmp_path / "m.skops")
+
+
+def rewritten(path, old, new):
+    """The same archive with a text of its schema replaced."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    assert old.encode() in parts["schema.json"]
+    parts["schema.json"] = parts["schema.json"].replace(old.encode(), new.encode())
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, part in parts.items():
+            archive.writestr(name, part)
+
+
+def test_another_version_of_scikit_learn_is_pointed_out(tmp_path, monkeypatch):
+    path = tmp_path / "m.skops"
+    monkeypatch.setattr("sklearn.__version__", "1.5.0")
+    save_model(path, fitted(), FEATURES)
+    monkeypatch.undo()
+    with pytest.warns(UserWarning, match=r"was saved with scikit-learn 1\.5\.0, this is "):
+        load_model(path)
+
+
+def test_another_version_of_the_format_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "m.skops"
+    monkeypatch.setattr("csf.cli.predict.VERSION", 99)
+    save_model(path, fitted(), FEATURES)
+    monkeypatch.undo()
+    with pytest.raises(CliError, match="has version 99 of the model format; this csf reads 1"):
+        load_model(path)
+
+
+def test_a_damaged_model_is_an_error_of_one_line(tmp_path):
+    path = tmp_path / "m.skops"
+    save_model(path, fitted(), FEATURES)
+    rewritten(path, json.dumps("CostSearch"), json.dumps("NoSuchSearch"))
+    with pytest.raises(
+        CliError, match=r"holds types that a crafted file could misuse: csf\.search\.estimator\.NoSuchSearch"
+    ):
+        load_model(path)

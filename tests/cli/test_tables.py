@@ -1,33 +1,444 @@
-"""Tables of the command line."""
+"""Tables with named columns: CSV, Parquet and JSON Lines files, and warnings of odd columns."""
 
-import math
+import gzip
+import json
+import warnings
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from functools import partial
 
+import numpy as np
 import pytest
 
-from csf.cli.tables import format_mean, format_number, format_table
+from csf.cli.data import Features, ReadOptions, read_dataset, read_samples
+from csf.cli.shared import CliError
+from csf.cli.tables import warn_of_columns
+
+pandas = pytest.importorskip("pandas")
+
+OPTIONS = ReadOptions(target="y", positive="yes")
 
 
-def test_columns_are_as_wide_as_their_widest_cell():
-    lines = format_table(["a", "bb"], [["x", "1"], ["long", "22.5"]]).splitlines()
-    assert lines == ["| a    |   bb |", "|------|-----:|", "| x    |    1 |", "| long | 22.5 |"]
+def write(tmp_path, text, name="data.csv"):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return str(path)
 
 
-def test_the_number_of_text_columns_can_be_chosen():
-    assert format_table(["a", "b"], [["x", "yy"]], left=2).splitlines() == ["| a | b  |", "|---|----|", "| x | yy |"]
+def test_numbers_stay_numbers_and_everything_else_becomes_a_category(tmp_path):
+    path = write(tmp_path, "a,b,c,d,y\n1,x,True,7,yes\n2.5,,False,x7,no\n,z,True,,no\n")
+    data = read_dataset(path, OPTIONS)
+    assert data.features == Features("frame", 4, ("a",), ("b", "c", "d"))
+    np.testing.assert_array_equal(data.X["a"], [1.0, 2.5, np.nan])
+    assert data.X["c"].tolist() == ["True", "False", "True"]
+    assert data.X["d"].isna().tolist() == [False, False, True]
+    assert data.y.tolist() == ["yes", "no", "no"]
+    assert data.pos_label == "yes"
 
 
-def test_rows_of_another_length_are_refused():
-    with pytest.raises(ValueError, match="shorter"):
-        format_table(["a", "b"], [["x"]])
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_the_separator_is_read_off_the_header(tmp_path, separator):
+    path = write(tmp_path, "a,y\n1,yes\n2,no\n".replace(",", separator))
+    assert read_dataset(path, OPTIONS).X["a"].tolist() == [1.0, 2.0]
+
+
+def test_question_marks_and_blanks_are_missing(tmp_path):
+    data = read_dataset(write(tmp_path, "a,b,y\n1, ?,yes\n ?, u,no\n3, v,no\n"), OPTIONS)
+    assert np.isnan(data.X["a"][1])
+    assert data.X["b"].isna().tolist() == [True, False, False]
+    assert data.X["b"][1] == "u"
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(0.12345, "0.1235"), (None, "-"), (math.nan, "-"), (math.inf, "inf"), (-math.inf, "-inf")]
+    ("name", "text"),
+    [("data.tsv.gz", b"a\ty\n1\tyes\n2\tno\n"), ("data.jsonl.gz", b'{"a": 1, "y": "yes"}\n{"a": 2, "y": "no"}\n')],
 )
-def test_numbers(value, text):
-    assert format_number(value) == text
+def test_compressed_files_are_read(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(text))
+    assert read_dataset(str(path), OPTIONS).X["a"].tolist() == [1.0, 2.0]
 
 
-def test_a_spread_that_is_not_known_is_left_out():
-    assert format_mean(0.5, math.nan) == "0.5000"
-    assert format_mean(0.5, 0.25, "+.2f") == "+0.50 ± 0.25"
+def test_all_formats_give_the_same(tmp_path, customers):
+    pytest.importorskip("pyarrow")
+    customers.to_csv(tmp_path / "data.csv", index=False)
+    customers.to_parquet(tmp_path / "data.parquet")
+    customers.to_json(tmp_path / "data.jsonl", orient="records", lines=True)
+    options = ReadOptions("outcome", "churn", "weight")
+    first, *others = (read_dataset(str(tmp_path / f"data.{suffix}"), options) for suffix in ("csv", "parquet", "jsonl"))
+    for other in others:
+        assert other.X.equals(first.X)
+        assert other.features == first.features
+        np.testing.assert_array_equal(other.y, first.y)
+        np.testing.assert_allclose(other.sample_weight, first.sample_weight)
+
+
+def test_nullable_and_categorical_columns_of_parquet(tmp_path):
+    pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame(
+        {
+            "whole": pandas.array([1, None, 3], dtype="Int64"),
+            "kind": pandas.Categorical(["u", "v", None]),
+            "flag": pandas.array([True, None, False], dtype="boolean"),
+            "y": [True, False, True],
+        }
+    )
+    frame.to_parquet(tmp_path / "data.parquet")
+    data = read_dataset(str(tmp_path / "data.parquet"), ReadOptions("y"))
+    np.testing.assert_array_equal(data.X["whole"], [1.0, np.nan, 3.0])
+    assert data.features.categorical == ("kind", "flag")
+    assert data.X["kind"].isna().tolist() == [False, False, True]
+    assert data.X["flag"].isna().tolist() == [False, True, False]
+    assert data.pos_label is True
+
+
+def test_target_weights_and_dropped_columns_are_no_features(tmp_path):
+    path = write(tmp_path, "a,b,w,y\n1,5,2,0\n2,6,0.5,1\n")
+    data = read_dataset(path, ReadOptions(target="y", sample_weight="w", drop=("b",)))
+    assert list(data.X.columns) == ["a"]
+    assert data.sample_weight.tolist() == [2.0, 0.5]
+    assert data.pos == pytest.approx(0.2)
+
+
+def test_a_text_column_of_names_is_pointed_out(tmp_path):
+    rows = "".join(f"{i},name{i},{i % 2}\n" for i in range(30))
+    path = write(tmp_path, f"a,name,y\n{rows}")
+    with pytest.warns(UserWarning, match="column 'name' has 30 distinct texts in 30 rows.*--drop 'name'"):
+        read_dataset(path, ReadOptions("y"))
+
+
+def test_columns_of_new_data_are_found_by_name(tmp_path):
+    features = Features("frame", 2, ("a",), ("b",))
+    X = read_samples(write(tmp_path, "more,b,a\n9,01,4\n9,,\n"), features)
+    assert list(X.columns) == ["a", "b"]
+    np.testing.assert_array_equal(X["a"], [4.0, np.nan])
+    # A category that looks like a number keeps its text.
+    assert X["b"][0] == "01"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (
+            "a,y\n1,yes\n2,no\n",
+            ReadOptions(),
+            "name the column of the labels with --target; .* has the columns 'a', 'y'",
+        ),
+        (
+            "age,y\n1,yes\n2,no\n",
+            ReadOptions("Y"),
+            "has no column 'Y'; it has .*Did you mean 'y'.$",
+        ),
+        (
+            "age,y\n1,yes\n2,no\n",
+            ReadOptions("y", drop=("aged",)),
+            "has no column 'aged'; it has .*'age', 'y'. Did you mean 'age'?",
+        ),
+        ("age,y\n1,yes\n2,no\n", ReadOptions("y", sample_weight="w"), "has no column 'w'"),
+        ("a,y\n1,yes\n2,\n", OPTIONS, "target 'y' is missing in 1 of 2 rows; drop those rows"),
+        ("y\nyes\nno\n", OPTIONS, "has no column left to learn from beside the column 'y'"),
+        ("a,y\n", OPTIONS, "has no rows"),
+        ("", OPTIONS, "cannot read .* as CSV: No columns to parse"),
+        ("a,y\n1,2,3,4\n1\n1,2,3,4,5\n", OPTIONS, "cannot read .* as CSV: "),
+        ("a,w,y\n1,x,yes\n2,1,no\n", ReadOptions("y", "yes", "w"), "weights in column 'w' must be numbers >= 0"),
+        ("a,w,y\n1,,yes\n2,1,no\n", ReadOptions("y", "yes", "w"), "weights in column 'w' must be .* none missing"),
+    ],
+)
+def test_bad_tables(tmp_path, text, options, message):
+    path = write(tmp_path, text)
+    with pytest.raises(CliError, match=message):
+        read_dataset(path, options)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "has"),
+    [
+        ("a,b,y\n1,2,yes\n3,4,no,\n", 3, "4 fields"),
+        ("a,b,y\n1,2,yes,\n3,4,no,\n", 2, "4 fields"),
+        ('a,b,y\n"1\n",2,yes\n\n3,4\n', 5, "2 fields"),
+        ("a,b,y\n1,2,yes\n3\n", 3, "1 field"),
+    ],
+)
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_rows_have_as_many_fields_as_the_header(tmp_path, text, line, has, separator):
+    """A separator at the end of each row once shifted all columns by one."""
+    path = write(tmp_path, text.replace(",", separator))
+    message = rf"cannot read .*data\.csv as CSV: line {line} has {has}, the header has 3 .*\. Give each row as many"
+    with pytest.raises(CliError, match=message):
+        read_dataset(path, OPTIONS)
+    with pytest.raises(CliError, match=message):
+        read_samples(path, Features("frame", 1, ("a",)))
+
+
+def test_a_separator_at_the_end_of_all_lines_is_an_empty_column(tmp_path):
+    path = write(tmp_path, "a,y,\n1,yes,\n2,no,\n")
+    data = read_dataset(path, ReadOptions("y", "yes", drop=("Unnamed: 2",)))
+    assert data.X["a"].tolist() == [1.0, 2.0]
+
+
+def test_blank_lines_are_no_rows(tmp_path):
+    data = read_dataset(write(tmp_path, "\na,y\n\n1,yes\n   \n2,no\n\n"), OPTIONS)
+    assert data.X["a"].tolist() == [1.0, 2.0]
+
+
+def test_columns_of_one_name_are_refused(tmp_path):
+    with pytest.raises(CliError, match=r"as CSV: the header has the column 'a' more than once; rename or remove"):
+        read_dataset(write(tmp_path, "a,y,a\n1,yes,2\n2,no,3\n"), OPTIONS)
+
+
+@pytest.mark.parametrize("name", ["None", "NA", "null", "nan"])
+def test_a_class_may_be_called_like_a_missing_entry(tmp_path, name):
+    data = read_dataset(write(tmp_path, f"a,y\n1,yes\nNA,{name}\n"), OPTIONS)
+    assert data.y.tolist() == ["yes", name]
+    assert np.isnan(data.X["a"][1])
+
+
+def test_such_a_class_beside_two_others_is_pointed_out(tmp_path):
+    path = write(tmp_path, "a,y\n1,yes\n2,NA\n3,no\n4,NA\n")
+    with pytest.warns(UserWarning, match=r"target 'y': 'NA' \(2 rows\) is taken for a class; if it means a missing"):
+        data = read_dataset(path, OPTIONS)
+    assert data.y.tolist() == ["yes", "not yes", "not yes", "not yes"]
+
+
+@pytest.mark.parametrize("gap", ["NA", "None", "", "?", "nan"])
+def test_among_numbers_it_is_a_missing_label(tmp_path, gap):
+    with pytest.raises(CliError, match="target 'y' is missing in 1 of 3 rows; drop those rows"):
+        read_dataset(write(tmp_path, f"a,y\n1,0\n2,1\n3,{gap}\n"), ReadOptions("y", "1"))
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
+@pytest.mark.parametrize("positive", [2**53, 2**53 + 1, -(2**62) - 1])
+def test_integer_labels_stay_exact(tmp_path, kind, positive):
+    pytest.importorskip("pyarrow")
+    labels = [2**53, 2**53 + 1, 2**53 + 2, -(2**62), -(2**62) - 1]
+    frame, path = pandas.DataFrame({"a": range(5), "y": labels}), tmp_path / f"data.{kind}"
+    {"csv": partial(frame.to_csv, index=False), "parquet": frame.to_parquet}.get(
+        kind, partial(frame.to_json, orient="records", lines=True)
+    )(path)
+    data = read_dataset(str(path), ReadOptions("y", str(positive)))
+    assert (data.y == data.pos_label).tolist() == [label == positive for label in labels]
+    two = frame[-2:].set_axis([0, 1])
+    two.to_csv(tmp_path / "two.csv", index=False)
+    assert read_dataset(str(tmp_path / "two.csv"), ReadOptions("y", str(labels[4]))).y.tolist() == labels[3:]
+
+
+@pytest.mark.parametrize("labels", [("1e300", "1e301"), ("9007199254740993.0", "0.5"), ("-1e16", "2.0"), ("inf", "1")])
+def test_labels_that_floats_would_merge_are_refused(tmp_path, labels):
+    path = write(tmp_path, "a,y\n1,{}\n2,{}\n".format(*labels))
+    with pytest.raises(CliError, match=r"the target holds \S+, but floats of 2\^53 and more are not exact.* as texts"):
+        read_dataset(path, ReadOptions("y", labels[0]))
+
+
+def test_integers_beyond_64_bits_are_texts(tmp_path):
+    data = read_dataset(write(tmp_path, f"a,y\n1,{2**70}\n2,{2**70 + 1}\n"), ReadOptions("y", str(2**70)))
+    assert data.y.tolist() == [str(2**70), str(2**70 + 1)]
+
+
+def test_decimals_are_numbers(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    price, path = [Decimal("1.25"), None, Decimal("3.5")], str(tmp_path / "data.parquet")
+    pq.write_table(pa.table({"price": price, "y": [Decimal(1), Decimal(0), Decimal(1)]}), path)
+    data = read_dataset(path, ReadOptions("y"))
+    np.testing.assert_array_equal(data.X["price"], [1.25, np.nan, 3.5])
+    assert data.y.tolist() == [1, 0, 1]
+    assert data.y.dtype == np.int64
+    np.testing.assert_array_equal(read_samples(path, data.features)["price"], [1.25, np.nan, 3.5])
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([[1, 2], [3]], "holds entries of the type ndarray; accepted: numbers, texts and booleans"),
+        ([{"u": 1}, None], "holds entries of the type dict"),
+        ([b"\xff", b"x"], "holds entries of the type bytes"),
+        ([timedelta(1), timedelta(2)], "holds durations; turn it into numbers first"),
+        ([date(2020, 1, 1), None], "holds dates; turn it into numbers first"),
+        ([time(1), None], "holds dates; turn it into numbers first"),
+        ([datetime(2020, 1, 1), datetime(2020, 1, 2)], "holds dates; turn it into numbers first"),
+    ],
+)
+def test_entries_that_are_no_features_name_their_column(tmp_path, values, message):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = str(tmp_path / "data.parquet")
+    pq.write_table(pa.table({"num": [1.0, 2.0], "odd": values, "y": [0, 1]}), path)
+    for read in (
+        lambda: read_dataset(path, ReadOptions("y")),
+        lambda: read_dataset(path, ReadOptions("odd")),
+        lambda: read_dataset(path, ReadOptions("y", sample_weight="odd")),
+        lambda: read_samples(path, Features("frame", 1, ("odd",))),
+        lambda: read_samples(path, Features("frame", 1, (), ("odd",))),
+    ):
+        with pytest.raises(CliError, match=f"column 'odd' {message}.*--drop odd"):
+            read()
+    assert read_dataset(path, ReadOptions("y", drop=("odd",))).features.numeric == ("num",)
+
+
+def test_numbers_that_became_texts_are_refused(tmp_path):
+    pytest.importorskip("pyarrow")
+    pandas.DataFrame({"a": ["1.5", "2"]}).to_parquet(tmp_path / "data.parquet")
+    with pytest.raises(CliError, match=r"column 'a' of .* must hold numbers, as in training; it has '1\.5'"):
+        read_samples(str(tmp_path / "data.parquet"), Features("frame", 1, ("a",)))
+
+
+def test_bytes_that_are_no_parquet_file(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = write(tmp_path, "a,y\n1,0\n", "data.parquet")
+    with pytest.raises(CliError, match=r"cannot read .*data\.parquet as Parquet: "):
+        read_dataset(path, OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (Features("frame", 3, ("a", "u"), ("v",)), "lacks the columns 'u', 'v', which the model was trained on"),
+        (Features("frame", 1, ("b",)), "column 'b' of .* must hold numbers, as in training; it has 'x'"),
+        (Features("dense", 4), "the model was trained on 4 features without names, not on a table"),
+    ],
+)
+def test_new_data_that_do_not_fit(tmp_path, features, message):
+    path = write(tmp_path, "a,b\n1,2\n1,x\n")
+    with pytest.raises(CliError, match=message):
+        read_samples(path, features)
+
+
+def write_lines(tmp_path, *rows, name="data.jsonl"):
+    path = tmp_path / name
+    path.write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows), encoding="utf-8")
+    return str(path)
+
+
+def test_columns_are_the_keys_and_may_be_missing(tmp_path):
+    path = write_lines(
+        tmp_path,
+        {"a": 1, "b": "x", "c": True, "y": "yes"},
+        "",
+        {"y": "no", "d": 7, "a": 2.5},
+        {"a": None, "b": "z", "c": False, "d": "x7", "y": "no"},
+    )
+    data = read_dataset(path, OPTIONS)
+    assert data.features == Features("frame", 4, ("a",), ("b", "c", "d"))
+    np.testing.assert_array_equal(data.X["a"], [1.0, 2.5, np.nan])
+    assert data.X["b"].isna().tolist() == [False, True, False]
+    assert data.X["c"][0] == "True"
+    assert data.X["d"].tolist()[1:] == ["7", "x7"]
+    assert data.y.tolist() == ["yes", "no", "no"]
+
+
+@pytest.mark.parametrize("name", ["data.ndjson", "DATA.JSONL"])
+def test_numbers_as_target(tmp_path, name):
+    data = read_dataset(write_lines(tmp_path, {"a": 1, "y": 0}, {"a": 2, "y": 1}, name=name), ReadOptions(target="y"))
+    assert data.y.tolist() == [0, 1]
+    assert data.pos_label == 1
+
+
+def test_true_and_false_as_target(tmp_path):
+    path = write_lines(tmp_path, {"a": 1, "y": True}, {"a": 2, "y": False})
+    assert read_dataset(path, ReadOptions(target="y", positive="true")).pos_label is True
+
+
+def test_categories_that_look_like_numbers_stay_texts(tmp_path):
+    features = Features("frame", 1, (), ("code",))
+    path = write_lines(tmp_path, {"code": 7}, {"code": None}, {"code": 8})
+    codes = read_samples(path, features)["code"]
+    assert codes.tolist()[::2] == ["7", "8"]
+    assert codes.isna()[1]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("{'a': 1}", "as JSON Lines: line 2: Expecting property name"),
+        ("[1, 2]", r"line 2 holds \[1, 2\], not an object such as"),
+        ('{"a": 1, "a": 2}', "line 2: the key 'a' occurs twice"),
+        ({"a": {"b": 1}}, "line 2: 'a' holds .*; accepted: numbers, texts, true, false and null"),
+        ({"a": [1]}, r"line 2: 'a' holds \[1\]"),
+        ('{"a": 1' + 400 * "0" + "}", "line 2: 'a' holds a number too large for 64 bits; write it as a text"),
+        ({"a": -(2**63) - 1}, "line 2: 'a' holds a number too large"),
+    ],
+)
+def test_what_is_no_table_is_refused_with_its_line(tmp_path, row, message):
+    path = write_lines(tmp_path, {"a": 1, "y": "yes"}, row)
+    with pytest.raises(CliError, match=message):
+        read_dataset(path, OPTIONS)
+
+
+def test_a_broken_archive(tmp_path):
+    path = tmp_path / "data.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"a": 1, "y": "yes"}\n' * 1000)[:40])
+    with pytest.raises(CliError, match=r"cannot read .* as JSON Lines"):
+        read_dataset(str(path), OPTIONS)
+
+
+N = 100
+DAYS = pandas.date_range("2024-01-01", periods=N)
+
+
+def said_of(column, categorical=True):
+    frame = pandas.DataFrame({"day": column})
+    with warnings.catch_warnings(record=True) as met:
+        warnings.simplefilter("always")
+        warn_of_columns(frame, ["day"] if categorical else [])
+    return [str(warning.message) for warning in met]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "%Y-%m-%d",
+        "%d.%m.%Y",
+        "%m/%d/%y",
+        "%Y-%m-%d %H:%M:%S",
+        "%Y-%m-%dT%H:%M:%SZ",
+        "%d %b %Y",
+        "%d-%B-%Y",
+        "%B %d, %Y",
+    ],
+)
+def test_dates_are_pointed_out(form):
+    (said,) = said_of(DAYS.strftime(form))
+    assert said.startswith(
+        f"column 'day' holds dates or times, such as {DAYS[0].strftime(form)!r}, and each of the 100"
+    )
+    assert said.endswith("leave it out with --drop 'day'")
+
+
+def test_times_and_few_dates_are_pointed_out_too():
+    assert "holds dates or times, such as '10:00'" in said_of(["10:00", "11:30", None, "12:00"])[0]
+    assert "holds dates" in said_of(["2024-01-01", "2024-01-02"] * 50)[0]
+
+
+@pytest.mark.parametrize(
+    ("texts", "odd"),
+    [
+        ([*(f"{x:.2f}" for x in np.linspace(0, 1, 90)), *["unknown"] * 10], "'unknown'"),
+        ([f"{x:.2f}".replace(".", ",") for x in np.linspace(0, 1, N)], "'0,00'"),
+        ([f"${1000 * x:,}" for x in range(1, N)], r"'$1,000'"),
+        ([f"{x} %" for x in range(N)], "'0 %'"),
+    ],
+)
+def test_numbers_among_texts_are_pointed_out(texts, odd):
+    (said,) = said_of(texts)
+    assert said.startswith(f"column 'day' looks like numbers, but {odd} is none, and each of the ")
+
+
+@pytest.mark.parametrize("column", [[1.0] * 5, ["a"] * 5, [None] * 5, [True] * 5])
+def test_columns_that_say_nothing_are_pointed_out(column):
+    (said,) = said_of(column, categorical=isinstance(column[0], str))
+    reason = "holds the same in every row, which carries no information"
+    assert said == f"the column 'day' {reason}; leave it out with --drop"
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        ["yes", "no"] * 50,
+        ["1", "2", "3+"] * 30,
+        ["18-25", "26-35", "36-50"] * 30,
+        ["True", "False"] * 50,
+        ["May", "June", "July"] * 30,
+        ["1.2.3", "1.2.4"] * 20,
+        [f"town {i % 30}" for i in range(N)],
+    ],
+)
+def test_ordinary_categories_are_not(column):
+    assert said_of(column) == []

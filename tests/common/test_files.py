@@ -20,8 +20,8 @@ from csf import Study
 from csf._common import files
 from csf._common.files import read_record, replaced, write_json, write_record
 from csf.cli.data import Features
-from csf.cli.figures import draw_search
-from csf.cli.persistence import save_model
+from csf.cli.predict import save_model
+from csf.cli.shared import draw_search
 from csf.streams import iter_arrays, save_stream
 from notebooks.experiments.report import write_rows
 
@@ -193,7 +193,7 @@ def test_every_writer_leaves_the_old_file_when_the_disk_is_full(tmp_path, write,
 
 
 # Files that are nobody's result: counters of one run.
-EXEMPT = {("cli/compare.py", "open"), ("report/figures.py", "savefig")}
+EXEMPT = {("cli/compare.py", "open"), ("show/report.py", "savefig")}
 WRITERS = {"write_text", "write_bytes", "savefig", "mkstemp", "NamedTemporaryFile", "savez", "savez_compressed"}
 
 

@@ -14,10 +14,9 @@ from scipy import sparse
 from sklearn.svm import LinearSVC
 
 from csf._common.reading import read_arrays, reading
-from csf.cli.data import ReadOptions, read_dataset
-from csf.cli.data.dataset import Features
-from csf.cli.errors import CliError
-from csf.cli.persistence import load_model, save_model
+from csf.cli.data import Features, ReadOptions, read_dataset
+from csf.cli.predict import load_model, save_model
+from csf.cli.shared import CliError
 from csf.streams import iter_parquet, iter_svmlight
 from notebooks.experiments.datasets import load_set
 

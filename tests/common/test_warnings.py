@@ -19,8 +19,7 @@ from sklearn.svm import LinearSVC
 import csf
 from csf import MacroCostSearch
 from csf._common.warn import warn
-from csf.cli.data import read_dataset
-from csf.cli.data.dataset import ReadOptions
+from csf.cli.data import ReadOptions, read_dataset
 from csf.fenchel import AMP, FenchelSVM
 from csf.structural import FTRL, CuttingPlane, OnePassMiniBatch, PrecisionAtK
 from csf.thresholding import PlugInClassifier

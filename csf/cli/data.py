@@ -1,0 +1,614 @@
+"""Labelled data and samples: tables, LIBSVM files, built-in sets, and sets in the folder of ``CSF_DATA``."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn import datasets
+from sklearn.datasets import load_svmlight_file
+
+from csf._common.names import did_you_mean
+from csf._common.reading import read_arrays, reading
+from csf._common.typing import Array, BoolArray, Label, Samples
+from csf.cli.shared import CliError, require
+from csf.cli.tables import (
+    SUFFIXES,
+    first_line,
+    format_suffix,
+    is_number,
+    listed,
+    opened,
+    plain,
+    read_table,
+    typed,
+    warn_of_columns,
+)
+from csf.samples.labels import Labels
+
+__all__ = ["Dataset", "Features", "ReadOptions", "densified", "read_dataset", "read_samples"]
+
+# Dense copies of sparse data are made up to this many numbers (1 GiB).
+_MAX_DENSE = 1 << 27
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What the command line says about the columns of a data set.
+
+    Parameters
+    ----------
+    target : str, default=None
+        Column of the labels.
+    positive : str, default=None
+        The positive class.
+    sample_weight : str, default=None
+        Column of the sample weights.
+    drop : tuple of str, default=()
+        Columns to leave out.
+    several : bool, default=False
+        Whether more than two classes stay as they are where none is positive.
+    """
+
+    target: str | None = None
+    positive: str | None = None
+    sample_weight: str | None = None
+    drop: tuple[str, ...] = ()
+    several: bool = False
+
+
+@dataclass(frozen=True)
+class Features:
+    """The features that a model takes.
+
+    Parameters
+    ----------
+    kind : {"frame", "dense", "sparse"}
+        Named columns, an array or a sparse matrix.
+    n_features : int
+        Number of features.
+    numeric, categorical : tuple of str, default=()
+        Columns of a frame.
+    zero_based : bool, default=False
+        Whether the numbers of features in a LIBSVM file start at 0.
+    """
+
+    kind: str
+    n_features: int
+    numeric: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    zero_based: bool = False
+
+    @classmethod
+    def of(cls, X: Samples, *, zero_based: bool = False) -> Self:
+        """Features of an array or a sparse matrix.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        zero_based : bool, default=False
+            See `Features`.
+
+        Returns
+        -------
+        Features
+            Without names.
+        """
+        return cls("sparse" if sparse.issparse(X) else "dense", X.shape[1], zero_based=zero_based)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, strings and lists.
+
+        Returns
+        -------
+        dict
+            One entry a field.
+        """
+        record = asdict(self)
+        return record | {"numeric": list(self.numeric), "categorical": list(self.categorical)}
+
+    @classmethod
+    def from_dict(cls, record: dict[str, Any]) -> Self:
+        """Features of a dict made by `to_dict`.
+
+        Parameters
+        ----------
+        record : dict
+            As `to_dict` returns it.
+
+        Returns
+        -------
+        Features
+            Equal features.
+        """
+        columns: dict[str, Any] = {name: tuple(record[name]) for name in ("numeric", "categorical")}
+        return cls(**record | columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A problem of two classes, or of several.
+
+    Parameters
+    ----------
+    name : str
+        What the user called it.
+    X : DataFrame, ndarray or CSR array of shape (n_samples, n_features)
+        Samples.
+    y : ndarray of shape (n_samples,)
+        Labels.
+    pos_label : label
+        Positive class; ``None`` of several classes, none of which is special.
+    features : Features
+        Describes ``X``.
+    sample_weight : ndarray of shape (n_samples,), default=None
+        Weights.
+    is_test : ndarray of bool, shape (n_samples,), default=None
+        Official test part.
+    """
+
+    name: str
+    X: Samples
+    y: Array
+    pos_label: Label
+    features: Features
+    sample_weight: Array | None = None
+    is_test: BoolArray | None = None
+
+    @property
+    def pos(self) -> float:
+        """Share of positives; weighted where there are weights."""
+        return float(np.average(self.y == self.pos_label, weights=self.sample_weight))
+
+    @cached_property
+    def labels(self) -> Labels:
+        """The classes and their codes; of two the positive one has code 1."""
+        classes = np.unique(self.y)
+        return Labels(classes, None if self.pos_label is None else classes[classes != self.pos_label][0])
+
+
+def matched(X: Samples, features: Features, source: str) -> Samples:
+    """An array in the form that a model was trained on."""
+    if features.kind == "frame":
+        raise CliError(f"the model takes a table with named columns (CSV, ...); {source} has none")
+    if X.shape[1] != features.n_features:
+        raise CliError(f"the model takes {features.n_features} features; {source} has {X.shape[1]}")
+    if features.kind == "sparse":
+        return sparse.csr_matrix(X)
+    return densified(X, source)
+
+
+def densified(X: Samples, source: str) -> Array:
+    """A dense copy of a sparse matrix; dense data as it is.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_samples, n_features)
+        Samples.
+    source : str
+        Where ``X`` comes from, for messages.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_features)
+        The same numbers.
+
+    Raises
+    ------
+    CliError
+        If it would not fit into 1 GiB.
+    """
+    if not sparse.issparse(X):
+        return X
+    if X.shape[0] * X.shape[1] > _MAX_DENSE:
+        raise CliError(
+            f"the base takes dense data only, and {source} ({X.shape[0]} x {X.shape[1]}, sparse) is too large for "
+            "that; use --base linear-svc, logistic, sgd, random-forest, lightgbm or xgboost"
+        )
+    return X.toarray()
+
+
+def refuse_column_options(options: ReadOptions, source: str) -> None:
+    """Refuse options that name columns, for a source that has no named columns."""
+    for flag, value in (("target", options.target), ("sample-weight", options.sample_weight), ("drop", options.drop)):
+        if value:
+            raise CliError(f"--{flag} names a column of a table (CSV, ...); {source} has no named columns")
+
+
+# ---------------------------------------------------------------- labels
+
+
+_SHOWN = 12
+# From here on floats are further than 1 apart.
+_EXACT = 2.0**53
+
+
+def as_labels(values: Array) -> Array:
+    """Integers as they are, whole floats as int64, other floats as they are; what may have been rounded is refused."""
+    if values.dtype.kind in "iu":
+        return values
+    values = values.astype(np.float64)
+    unsure = values[np.isinf(values) | (np.abs(values) >= _EXACT)]
+    if unsure.size:
+        raise CliError(
+            f"the target holds {unsure[0]:.17g}, but floats of 2^53 and more are not exact, so that different labels "
+            "may have become one; accepted: integers of 64 bits, smaller floats, texts. Write the labels as texts"
+        )
+    whole = (np.round(values) == values).all()
+    return values.astype(np.int64) if whole else values
+
+
+def read_target(values: Array, positive: str | None, *, several: bool) -> tuple[Array, Label]:
+    """As `binary_target`; more than two classes stay as they are, none of them positive, where that is wanted."""
+    if several and positive is None and np.unique(values).size > 2:
+        return values, None
+    return binary_target(values, positive)
+
+
+def binary_target(values: Array, positive: str | None = None) -> tuple[Array, Label]:
+    """Labels of two classes, with one of them as the positive class.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples,)
+        Numbers, booleans or strings, none missing.
+    positive : str, default=None
+        The positive class as text. ``None`` means 1 for labels {0, 1} or {-1, 1}, ``True`` for booleans. Where there
+        are more than two classes, all others are joined.
+
+    Returns
+    -------
+    y : ndarray of shape (n_samples,)
+        The labels; ``positive`` and ``"not <positive>"`` where classes were joined.
+    pos_label : label
+        The positive one.
+
+    Raises
+    ------
+    CliError
+        If there is one class only, or the positive class is not given or not there.
+
+    Examples
+    --------
+    >>> y, pos_label = binary_target(np.array(["cat", "dog", "cow"]), "dog")
+    >>> y.tolist(), pos_label
+    (['not dog', 'dog', 'not dog'], 'dog')
+    """
+    classes, counts = np.unique(values, return_counts=True)
+    if classes.size < 2:
+        raise CliError(f"the target has one value only ({classes[0]}); positives and negatives are needed")
+    if positive is None:
+        if classes.size == 2 and classes.dtype.kind in "biuf" and classes[1] == 1 and classes[0] in (0, -1):
+            return values, classes[1].item()
+        alike = "" if classes.size == 2 else "search all classes by a metric such as --metric f1_macro, or "
+        raise CliError(f"{alike}name the positive class with --positive; the target has {_listed(classes, counts)}")
+    match = [label for label in classes.tolist() if _same(label, positive)]
+    if not match:
+        hint = did_you_mean(positive, classes.tolist())
+        raise CliError(f"--positive {positive!r} is not in the target, which has {_listed(classes, counts)}{hint}")
+    if classes.size == 2:
+        return values, match[0]
+    return np.where(values == match[0], positive, f"not {positive}"), positive
+
+
+def _same(label, text):
+    """Whether a text names a label; numbers are compared as numbers."""
+    if str(label) == text:
+        return True
+    if isinstance(label, bool):
+        return str(label).lower() == text.lower()
+    try:
+        # Not as floats, where large integers become equal.
+        return Decimal(text) == label if isinstance(label, int) else float(text) == label
+    except (ValueError, ArithmeticError):
+        return False
+
+
+def _listed(classes, counts):
+    shown = ", ".join(f"{label} ({count})" for label, count in zip(classes[:_SHOWN], counts))
+    rest = f", ... ({classes.size} values)" if classes.size > _SHOWN else ""
+    return f"{shown}{rest}"
+
+
+# ---------------------------------------------------------------- sets that come with scikit-learn
+
+
+# name -> loader and the class that is positive when none is named
+BUILTIN = {
+    "breast_cancer": (datasets.load_breast_cancer, "malignant"),
+    "digits": (datasets.load_digits, None),
+    "iris": (datasets.load_iris, None),
+    "wine": (datasets.load_wine, None),
+}
+
+
+def built_in() -> str:
+    """One line that lists the names of all built-in sets.
+
+    Returns
+    -------
+    str
+        The names, with the classes to choose from.
+
+    Examples
+    --------
+    >>> built_in()
+    'breast_cancer, digits:0 to digits:9, iris:0 to iris:2, wine:0 to wine:2'
+    """
+    return "breast_cancer, digits:0 to digits:9, iris:0 to iris:2, wine:0 to wine:2"
+
+
+def _built_in_labelled(source: str, options: ReadOptions) -> Dataset:
+    """Built-in set, one class against the rest."""
+    refuse_column_options(options, source)
+    name, _, positive = source.partition(":")
+    load, default = BUILTIN[name]
+    bunch = load()
+    labels = [str(label) for label in bunch.target_names]
+    positive = positive or options.positive or default
+    if positive is None and not options.several:
+        raise CliError(
+            f"{name} has the classes {', '.join(labels)}: say which one is positive, e.g. {name}:1, or search all "
+            "classes by a metric such as --metric f1_macro"
+        )
+    if positive is None:
+        return Dataset(source, bunch.data, np.array(labels)[bunch.target], None, Features.of(bunch.data))
+    if positive not in labels and positive.isdecimal() and int(positive) < len(labels):
+        positive = labels[int(positive)]
+    if positive not in labels:
+        raise CliError(
+            f"{name} has no class {positive!r}; its classes are {', '.join(labels)} (or 0 to {len(labels) - 1})"
+            f"{did_you_mean(positive, labels)}"
+        )
+    y, pos_label = binary_target(np.array(labels)[bunch.target], positive)
+    return Dataset(source, bunch.data, y, pos_label, Features.of(bunch.data))
+
+
+def _built_in_samples(source: str, features: Features) -> Samples:
+    """Samples of a built-in set, for a trained model."""
+    load, _ = BUILTIN[source.partition(":")[0]]
+    return matched(load().data, features, source)
+
+
+# ---------------------------------------------------------------- sets in the folder of CSF_DATA
+
+
+# A set is a file NAME.npz of `numpy.savez_compressed` with the labels y and the samples: X, or a CSR matrix as X_data,
+# X_indices, X_indptr and X_shape. positive (labels that count as positive; empty or absent for multiclass sets) and
+# is_test (the official test part) are optional.
+PREFIX = "csf-data:"
+
+
+def _npz_labelled(source: str, options: ReadOptions) -> Dataset:
+    """Set of the folder, with its official split where it has one."""
+    refuse_column_options(options, source)
+    name, _, positive = source.removeprefix(PREFIX).partition(":")
+    X, arrays = _load_npz(name)
+    y = arrays["y"]
+    positive = positive or options.positive
+    if positive is None and arrays.get("positive", np.empty(0)).size:
+        y, pos_label = np.isin(y, arrays["positive"]).astype(np.int64), 1
+    else:
+        y, pos_label = read_target(y, positive, several=options.several)
+    return Dataset(source, X, y, pos_label, Features.of(X), is_test=arrays.get("is_test"))
+
+
+def _npz_samples(source: str, features: Features) -> Samples:
+    """Samples of a set of the folder, for a trained model."""
+    X, _ = _load_npz(source.removeprefix(PREFIX).partition(":")[0])
+    return matched(X, features, source)
+
+
+def _load_npz(name):
+    folder = os.environ.get("CSF_DATA")
+    if not folder:
+        raise CliError(
+            f"{PREFIX}{name} is looked up in the folder that the environment variable CSF_DATA names; set it"
+        )
+    path = Path(folder) / f"{name}.npz"
+    known = sorted(file.stem for file in Path(folder).glob("*.npz"))
+    if name not in known:
+        hint = did_you_mean(name, known)
+        raise CliError(f"no data set {name!r} in CSF_DATA ({folder}); there are: {', '.join(known) or 'none'}{hint}")
+    X, arrays = read_arrays(path, CliError)
+    return sparse.csr_matrix(X) if sparse.issparse(X) else X, arrays
+
+
+# ---------------------------------------------------------------- LIBSVM files
+
+
+_LIBSVM = {".svm", ".svmlight", ".libsvm"}
+_LINE = re.compile(r"[+-]?[\d.]\S*(\s+qid:\d+)?(\s+\d+:\S+)+\s*(#.*)?")
+
+
+def _is_svmlight(path: str, suffix: str) -> bool:
+    """Whether a file is a LIBSVM file, by its suffix or by its first line."""
+    return suffix in _LIBSVM or _LINE.fullmatch(first_line(path)) is not None
+
+
+def _svmlight_labelled(path: str, options: ReadOptions) -> Dataset:
+    """LIBSVM file with its labels."""
+    refuse_column_options(options, path)
+    X, y = _load_svmlight(path, zero_based=True)
+    # Most files count features from 1; one that never uses number 0 is taken for such a file.
+    zero_based = bool(X.nnz) and int(X.indices.min()) == 0
+    X = X if zero_based else X[:, 1:]
+    if X.shape[1] == 0:
+        raise CliError(f"{path} has no features")
+    y, pos_label = read_target(as_labels(y), options.positive, several=options.several)
+    return Dataset(path, X, y, pos_label, Features.of(X, zero_based=zero_based))
+
+
+def _svmlight_samples(path: str, features: Features) -> Samples:
+    """Samples of a LIBSVM file, for a trained model; the labels do not matter."""
+    if features.kind == "frame":
+        return matched(None, features, path)
+    X, _ = _load_svmlight(path, zero_based=features.zero_based, n_features=features.n_features)
+    return matched(X, features, path)
+
+
+def _load_svmlight(path, **options):
+    with reading(path, "a LIBSVM file", CliError), opened(path, "rb") as file:
+        X, y = load_svmlight_file(file, dtype=np.float64, **options)
+    if X.shape[0] == 0:
+        raise CliError(f"{path} has no rows")
+    return X, y
+
+
+# ---------------------------------------------------------------- tables
+
+
+def _table_labelled(path: str, options: ReadOptions) -> Dataset:
+    """Table with a target column; numbers stay numbers, everything else becomes a category."""
+    frame = read_table(path, target=options.target)
+    columns = list(frame.columns)
+    if options.target is None:
+        raise CliError(f"name the column of the labels with --target; {path} has {listed(columns)}")
+    for name in (options.target, options.sample_weight, *options.drop):
+        if name is not None and name not in columns:
+            raise CliError(f"{path} has no column {name!r}; it has {listed(columns)}{did_you_mean(name, columns)}")
+    kept = (options.target, options.sample_weight)
+    frame = plain(frame, [name for name in columns if name in kept or name not in options.drop])
+    y, pos_label = read_target(_target(frame[options.target]), options.positive, several=options.several)
+    weight = None if options.sample_weight is None else _weights(frame[options.sample_weight])
+    frame = frame[[name for name in frame.columns if name not in kept]]
+    if frame.shape[1] == 0:
+        raise CliError(f"{path} has no column left to learn from beside {listed(columns)}")
+    numeric = tuple(name for name in frame.columns if is_number(frame[name]))
+    categorical = tuple(name for name in frame.columns if name not in numeric)
+    warn_of_columns(frame, categorical)
+    features = Features("frame", frame.shape[1], numeric, categorical)
+    return Dataset(path, typed(frame, features.numeric, features.categorical, path), y, pos_label, features, weight)
+
+
+def _table_samples(path: str, features: Features) -> Any:
+    """Columns of a table that a trained model takes, in its order; other columns do not matter."""
+    if features.kind != "frame":
+        raise CliError(
+            f"the model was trained on {features.n_features} features without names, not on a table; {path} is one"
+        )
+    frame = read_table(path, text=features.categorical)
+    names = [*features.numeric, *features.categorical]
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        raise CliError(f"{path} lacks {listed(missing)}, which the model was trained on")
+    return typed(plain(frame, names), features.numeric, features.categorical, path)
+
+
+def _target(column):
+    missing = int(column.isna().sum())
+    if missing:
+        raise CliError(f"target {column.name!r} is missing in {missing} of {column.shape[0]} rows; drop those rows")
+    types = require("pandas", "reading tables").api.types
+    if types.is_bool_dtype(column):
+        return column.to_numpy(dtype=bool)
+    if types.is_numeric_dtype(column):
+        return as_labels(column.to_numpy())
+    return np.array([str(value) for value in column])
+
+
+def _weights(column):
+    if not is_number(column) or column.isna().any():
+        raise CliError(f"sample weights in column {column.name!r} must be numbers >= 0, none missing")
+    return column.to_numpy(dtype=np.float64)
+
+
+# ---------------------------------------------------------------- from the name of a data set to what reads it
+
+
+class _Reader(NamedTuple):
+    """What reads one kind of source: with its labels, and for a trained model."""
+
+    labelled: Callable[[str, ReadOptions], Dataset]
+    samples: Callable[[str, Features], Any]
+
+
+_BUILT_IN = _Reader(_built_in_labelled, _built_in_samples)
+_NPZ = _Reader(_npz_labelled, _npz_samples)
+_SVMLIGHT = _Reader(_svmlight_labelled, _svmlight_samples)
+_TABLE = _Reader(_table_labelled, _table_samples)
+
+
+def read_dataset(source: str, options: ReadOptions) -> Dataset:
+    """Labelled data.
+
+    Parameters
+    ----------
+    source : str
+        A table (see `csf.cli.tables.SUFFIXES`), a LIBSVM file, a built-in set such as ``"digits:8"``, or
+        ``"csf-data:NAME"``.
+    options : ReadOptions
+        What the command line says about columns and classes.
+
+    Returns
+    -------
+    Dataset
+        The problem.
+
+    Raises
+    ------
+    CliError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> read_dataset("digits:8", ReadOptions()).pos
+    0.097
+    """
+    return _reader(source).labelled(source, options)
+
+
+def read_samples(source: str, features: Features) -> Samples:
+    """Samples for a trained model.
+
+    Parameters
+    ----------
+    source : str
+        As for `read_dataset`.
+    features : Features
+        What the model takes.
+
+    Returns
+    -------
+    DataFrame, ndarray or CSR matrix of shape (n_samples, n_features)
+        The samples, as the model takes them.
+
+    Raises
+    ------
+    CliError
+        If it cannot be read or has other features.
+    """
+    return _reader(source).samples(source, features)
+
+
+def _reader(source: str) -> _Reader:
+    if source.startswith(PREFIX):
+        return _NPZ
+    path, name = Path(source), source.partition(":")[0]
+    if not path.exists():
+        if name in BUILTIN:
+            return _BUILT_IN
+        raise CliError(
+            f"there is no file {source!r}, and built-in sets are {built_in()}; or csf-data:NAME"
+            f"{did_you_mean(name, BUILTIN)}"
+        )
+    if path.is_dir():
+        raise CliError(f"{source} is a folder; give a file")
+    suffix = format_suffix(source)
+    if suffix in SUFFIXES:
+        return _TABLE
+    if _is_svmlight(source, suffix):
+        return _SVMLIGHT
+    raise CliError(
+        f"cannot recognise the format of {source}; accepted: {', '.join(SUFFIXES)}, and LIBSVM files "
+        "(label index:value ...)"
+    )

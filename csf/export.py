@@ -1,0 +1,17 @@
+"""Winners in people's own tools: plain coefficients, scikit-learn's own classes, ONNX. None of them needs csf."""
+
+from csf.show.export import ClassRule, class_rule, fixed_threshold, to_onnx
+from csf.show.rules import LinearRule, NumberColumn, TableRule, TextColumn, linear_rule, table_rule
+
+__all__ = [
+    "ClassRule",
+    "LinearRule",
+    "NumberColumn",
+    "TableRule",
+    "TextColumn",
+    "class_rule",
+    "fixed_threshold",
+    "linear_rule",
+    "table_rule",
+    "to_onnx",
+]

@@ -1,0 +1,15 @@
+"""Displays: data computed once, drawn as often as you like. matplotlib is imported by ``plot`` alone."""
+
+from csf.show.bounds import BoundComparisonDisplay, ErrorProfileDisplay
+from csf.show.cone import ConeDisplay
+from csf.show.progress import ProgressDisplay, StreamDisplay
+from csf.show.threshold_curve import ThresholdCurveDisplay
+
+__all__ = [
+    "BoundComparisonDisplay",
+    "ConeDisplay",
+    "ErrorProfileDisplay",
+    "ProgressDisplay",
+    "StreamDisplay",
+    "ThresholdCurveDisplay",
+]

@@ -1,0 +1,6 @@
+"""What a search found, as one page to show: ``search.report("report.html")`` and ``csf search --report``."""
+
+from csf.show.checks import CHECKS, Finding, findings
+from csf.show.report import Comparison, write_comparison, write_report
+
+__all__ = ["CHECKS", "Comparison", "Finding", "findings", "write_comparison", "write_report"]

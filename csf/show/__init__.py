@@ -1,0 +1,1 @@
+"""What was found, for people and for other programs: plots, reports, and winners as rules."""

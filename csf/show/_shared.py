@@ -1,0 +1,264 @@
+"""What displays and reports share: what they read of fitted searches, colours, axes, labels beside what they name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from csf._common.typing import Array
+from csf.metrics import Constrained
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.lines import Line2D
+    from matplotlib.text import Annotation
+    from matplotlib.transforms import Bbox
+
+    from csf.metrics import Metric
+    from csf.search import CostSearch
+    from csf.trials import Trial
+
+__all__ = [
+    "Bounded",
+    "Display",
+    "Excess",
+    "Told",
+    "draw_bounds",
+    "label",
+    "place",
+    "right_labels",
+    "styled",
+    "study_of",
+    "tidy",
+]
+
+NOT_OF_CLASSES = (
+    "this is drawn of two classes, whose costs and thresholds are in one line; of several, draw "
+    "sklearn.metrics.ConfusionMatrixDisplay(search.confusion_, display_labels=search.classes_).plot(), or write "
+    "search.report('report.html')"
+)
+
+
+class Told(Protocol):
+    """A study: trials of one metric on one data set."""
+
+    metric: Metric
+    strategy: Any
+    pos: float
+    bound: Any
+
+    @property
+    def trials(self) -> Sequence[Trial]:
+        """In the order of their numbers."""
+        ...
+
+
+def is_search(part: object) -> TypeGuard[Any]:
+    """Whether it is a `CostSearch`, fitted or not."""
+    return hasattr(type(part), "held_out_curve")
+
+
+def is_class_search(part: object) -> TypeGuard[Any]:
+    """Whether it is a `CostSearch` that was fitted to several classes that are all alike."""
+    return hasattr(part, "class_costs_")
+
+
+def is_macro_search(part: object) -> TypeGuard[Any]:
+    """Whether it is a `MacroCostSearch`, fitted or not."""
+    return hasattr(type(part), "threshold_intervals_")
+
+
+def study_of(search: CostSearch, setting: int | None = None) -> Told:
+    """Study of a fitted search: that of the winner, or of one setting of its ``param_grid``."""
+    if hasattr(search, "tell"):
+        raise TypeError("a Study is drawn by from_study, not by from_estimator")
+    if is_macro_search(search):
+        raise TypeError("a MacroCostSearch holds one search for each class; draw macro.searches_[k] for one class k")
+    if not is_search(search):
+        raise TypeError(f"from_estimator needs a fitted csf.CostSearch, got {search!r}")
+    check_is_fitted(search, "trials_")
+    if is_class_search(search):
+        raise ValueError(NOT_OF_CLASSES)
+    if hasattr(search, "searches_"):
+        raise TypeError("each label has a search of its own; draw searches_[k] for one label k")
+    if setting is None:
+        setting = search.trials_[search.best_index_].setting
+    if setting is None or not 0 <= setting < len(search.studies_):
+        raise ValueError(f"setting must be in 0..{len(search.studies_) - 1} or None for the winner's, got {setting!r}")
+    return search.studies_[setting]
+
+
+# ---------------------------------------------------------------- drawing
+
+
+# A bound by its name or its class, and the excess of trained models that bounds take.
+Bounded: TypeAlias = str | type
+Excess: TypeAlias = float | str | Callable[..., float]
+
+# Okabe and Ito's palette, and greys.
+BLUE, ORANGE, GREEN, VERMILLION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
+PURPLE, SKY = "#CC79A7", "#56B4E9"
+INK, GREY, PALE = "#222222", "#6B6B6B", "#D9D9D9"
+
+TITLES = {
+    "support": "support lines",
+    "diagonal": "cones on the diagonal",
+    "envelope": "cones",
+    "parambath": "Parambath et al.",
+}
+# Colour and line style of each bound, the same in all displays; other bounds take the rest in turn.
+BOUND_STYLES = {
+    "support": (GREEN, "-"),
+    "diagonal": (BLUE, "--"),
+    "envelope": (ORANGE, "-."),
+    "parambath": (PURPLE, ":"),
+}
+
+
+def names_of(metric: Metric) -> dict[str, str | None]:
+    """Names of a metric and of its constraint, as the displays take them."""
+    return {
+        "metric_name": metric.metric.name if isinstance(metric, Constrained) else metric.name,
+        "constraint": None if metric.constraint is None else str(metric.constraint),
+    }
+
+
+class Display:
+    """Arrays, and `plot` that draws them and changes none; where it drew them stands in ``ax_`` and ``figure_``."""
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+
+    def _begin(self, ax: Axes | None, figsize: tuple[float, float] = (5.4, 4.2)) -> Axes:
+        """The given axes, or those of a new figure."""
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            ax = plt.subplots(figsize=figsize, layout="constrained")[1]
+        self.ax_, self.figure_ = ax, ax.figure
+        return ax
+
+
+def styled(artist: type[Artist], given: dict[str, Any] | None, **defaults: Any) -> dict[str, Any]:
+    """Default arguments of an artist, overruled by given ones under whatever alias (``lw``, ``linewidth``)."""
+    from matplotlib.cbook import normalize_kwargs
+
+    return normalize_kwargs(defaults, artist) | normalize_kwargs(given or {}, artist)
+
+
+def tidy(ax: Axes) -> None:
+    """Leave the two axis lines that carry numbers."""
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def label(
+    ax: Axes,
+    text: str,
+    xy: tuple[float, float],
+    *,
+    color: str = INK,
+    offset: tuple[float, float] = (0, 0),
+    ha: str = "left",
+    va: str = "center",
+    **text_kw: Any,
+) -> Annotation:
+    """Text next to a point of the data, offset in points, on a veil that keeps it readable."""
+    veil = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0}
+    style = {"color": color, "fontsize": 9, "ha": ha, "va": va, "bbox": veil, "annotation_clip": False, "zorder": 6}
+    return ax.annotate(text, xy, xytext=offset, textcoords="offset points", **(style | text_kw))
+
+
+def place(
+    ax: Axes, text: str, xy: tuple[float, float], *, points: Array, others: Sequence[Annotation] = (), **text_kw: Any
+) -> Annotation:
+    """Label of a point that hides as few other points and labels as possible, with a line to its point."""
+    from matplotlib.text import Text
+
+    figure = ax.figure.figure  # that of a subfigure, too
+    layout = figure.get_layout_engine()
+    if layout is not None:  # brings the axes to where they will be
+        layout.execute(figure)
+    arrow = {"arrowstyle": "-", "color": INK, "linewidth": 0.7, "shrinkA": 0, "shrinkB": 4}
+    note = label(ax, text, xy, arrowprops=arrow, **text_kw)
+    pixels = ax.transData.transform(points)
+    boxes = [extent(other) for other in others]
+    inside = ax.get_window_extent()
+
+    def badness(place):
+        note.xyann, side = place[:2], place[2]
+        note.set_horizontalalignment(side)
+        note.get_window_extent()
+        box = Text.get_window_extent(note).padded(3)
+        hidden = sum(box.contains(x, y) for x, y in pixels) + 6 * sum(box.overlaps(other) for other in boxes)
+        sides = inside.x0 <= box.x0 and box.x1 <= inside.x1
+        return hidden + 20 * (not sides) + 20 * (not (inside.y0 <= box.y0 and box.y1 <= inside.y1))
+
+    steps = [
+        (dx, dy, "left" if dx > 0 else "right") for dy in (-26, -44, 28, -64, 46, -90) for dx in (12, -12, 50, -50)
+    ]
+    badness(min(steps, key=badness))
+    return note
+
+
+def extent(note: Annotation) -> Bbox:
+    """Box of an annotation's text in pixels, without its line."""
+    from matplotlib.text import Text
+
+    note.get_window_extent()  # brings its position up to date
+    return Text.get_window_extent(note)
+
+
+def right_labels(
+    ax: Axes, x: float, heights: Sequence[float], texts: list[str], colors: list[str], *, gap: float = 12
+) -> list[Annotation]:
+    """Labels at the right ends of lines, pushed apart until none hides another by ``gap`` points."""
+    scale = 72.0 / ax.figure.dpi
+    wanted = ax.transData.transform([(x, height) for height in heights])[:, 1] * scale
+    order = np.argsort(wanted, kind="stable")
+    spread = wanted[order].copy()
+    for i in range(1, spread.size):
+        spread[i] = max(spread[i], spread[i - 1] + gap)
+    # Centre the pile on what it names.
+    spread -= np.mean(spread - wanted[order])
+    notes = {}
+    for at, y in zip(order.tolist(), spread):
+        offset = (6, y - wanted[at])
+        notes[at] = label(ax, texts[at], (x, heights[at]), color=colors[at], offset=offset, bbox=None)
+    return [notes[at] for at in range(len(texts))]
+
+
+def bound_title(bound: Bounded) -> str:
+    """Name of a bound for readers."""
+    return TITLES.get(bound, bound) if isinstance(bound, str) else bound.__name__
+
+
+def draw_bounds(
+    ax: Axes, x: Array, heights: Array, names: Sequence[str], given: dict[str, Any] | None
+) -> tuple[list[Line2D], list[str]]:
+    """A line for each named bound, and the colours of these lines."""
+    from matplotlib.lines import Line2D
+
+    lines, styles = [], _bound_styles(names)
+    for height, (color, dashes) in zip(heights, styles):
+        lines += ax.plot(x, height, **styled(Line2D, given, color=color, linestyle=dashes, linewidth=1.8))
+    return lines, [color for color, _ in styles]
+
+
+def draw_winner(ax: Axes, x: float, y: float, feasible: bool) -> Line2D:
+    """The dot of a winner, hollow where it misses the constraint."""
+    style: dict[str, Any] = {"color": ORANGE, "marker": "o", "markersize": 8, "markeredgecolor": INK}
+    style |= {"linestyle": "none", "zorder": 5} | ({} if feasible else {"markerfacecolor": "white"})
+    (dot,) = ax.plot([x], [y], **style)
+    return dot
+
+
+def _bound_styles(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Colour and line style of each named bound."""
+    rest = iter([(VERMILLION, "--"), (SKY, "-."), (GREY, ":"), (INK, "-")] * len(names))
+    styles = {title: BOUND_STYLES[name] for name, title in TITLES.items()}
+    return [styles[name] if name in styles else next(rest) for name in names]

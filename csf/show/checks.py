@@ -1,0 +1,362 @@
+"""What a reader of a search should know and can do about it: one check for each code.
+
+A check is a function of the fitted search and its held-out data that returns a sentence, or nothing. The page
+``guide/checks.md`` has a section for each code.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from csf._common.names import did_you_mean
+from csf.metrics import get_constraint
+from csf.metrics.aim import aim_of
+from csf.resampling.outcomes import influence, outcomes
+from csf.show.held_out import metric_name, other_costs, short, spread
+from csf.trials import first_line
+
+if TYPE_CHECKING:
+    from csf.show.held_out import HeldOut
+
+__all__ = ["CHECKS", "Check", "Finding", "findings"]
+
+# Fewer samples of a class than this make every choice noisy; of one class among several, and how many are named.
+FEW, FEW_OF_CLASS, MOST_NAMED = 100, 25, 5
+# So many positives for each other sample are asked about.
+FREQUENT = 2
+# A gap of the bound, as a share of the metric's range, that is nothing, and one that invites more trials.
+CLOSED, OPEN = 0.005, 0.02
+# Objective of the winner above its optimum, as a share, from which on it counts as not solved.
+UNSOLVED = 0.05
+# Standard errors that a gain has to exceed, and those from which on a difference is no chance.
+DOUBTED, SURE = 1.645, 3.0
+# Relative change of a class's share, and mean error of probabilities, that matter to anyone.
+SHIFTED, MISCALIBRATED = 0.2, 0.05
+N_BINS = 10
+
+
+class Check(NamedTuple):
+    """A code, what it is about, and the function that looks."""
+
+    code: str
+    title: str
+    look: Callable[[Any, HeldOut | None], str | None]
+    # Whether it is for several classes that are all alike too.
+    several: bool
+
+
+class Finding(NamedTuple):
+    """What a check says.
+
+    Parameters
+    ----------
+    code : str
+        Code of the check, such as ``"CSF001"``: a section of the guide's page "Checks".
+    title : str
+        What it is about.
+    text : str
+        What was noticed, with its numbers, and what to do.
+
+    Examples
+    --------
+    >>> Finding("CSF010", "no held-out data", "Judge the winner on other samples.").code
+    'CSF010'
+    """
+
+    code: str
+    title: str
+    text: str
+
+
+# In the order in which findings are shown: the gravest first.
+CHECKS: dict[str, Check] = {}
+
+
+def check(code: str, title: str, *, several: bool = False) -> Callable[..., Any]:
+    """Register a check."""
+
+    def register(look):
+        CHECKS[code] = Check(code, title, look, several)
+        return look
+
+    return register
+
+
+def check_codes(codes: Collection[str]) -> None:
+    """Refuse codes that no check has."""
+    if isinstance(codes, str):
+        raise TypeError(f"mute must be a list of codes, such as [{codes!r}]; got the text {codes!r}")
+    for code in codes:
+        if code not in CHECKS:
+            hint = did_you_mean(str(code), CHECKS)
+            raise ValueError(f"mute holds {code!r}, the code of no check; known: {', '.join(sorted(CHECKS))}{hint}")
+
+
+def findings(search: Any, held: HeldOut | None = None, mute: Collection[str] = ()) -> list[Finding]:
+    """Results of the checks of a fitted search, the most serious first.
+
+    Parameters
+    ----------
+    search : CostSearch
+        Fitted.
+    held : HeldOut, default=None
+        Held-out data and what the search and its rivals do there, see `csf.show.held_out`.
+    mute : collection of str, default=()
+        Codes of checks to leave out.
+
+    Returns
+    -------
+    list of Finding
+        One for each check that has something to say.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``mute`` is a text, or holds an unknown code.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from csf import CostSearch
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> search = CostSearch(GaussianNB(), "recall", constraint="precision >= 0.8", cv=3).fit(X, y)
+    >>> [found.code for found in findings(search, mute=["CSF003", "CSF015"])]
+    ['CSF006', 'CSF010']
+    """
+    check_codes(mute)
+    several, found = hasattr(search, "class_costs_"), []
+    for code, title, look, serves_several in CHECKS.values():
+        if code not in mute and (serves_several or not several):
+            text = look(search, held)
+            if text:
+                found.append(Finding(code, title, text))
+    return found
+
+
+def gain_over_equal(search: Any) -> tuple[float, float] | None:
+    """Gain of the winner over the best trial with equal class weights, out-of-fold, and its standard error.
+
+    Both at the thresholds that are best for them there. ``None`` where equal weights won, or nothing is known of them.
+    """
+    trial, store = search.trials_[search.best_index_], getattr(search, "held_out_", None)
+    neutral = min((row for row in store or () if row.neutral), key=lambda row: row.rank, default=None)
+    if store is None or neutral is None or trial.c_fn == trial.c_fp or (trial.setting, trial.number) not in store:
+        return None
+    own = replace(store[trial.setting, trial.number], threshold=trial.threshold)
+    each = [influence(aim_of(search), outcomes(store, row), store.copies) for row in (own, neutral)]
+    return trial.score - neutral.value, float(np.sqrt(store.copies @ (each[0] - each[1]) ** 2))
+
+
+@check("CSF006", "constraint not certified")
+def _constraint(search, held):
+    constraint, promise = get_constraint(search.constraint), getattr(search, "guarantee_", None)
+    if constraint is None:
+        return None
+    if promise is not None:
+        return None if promise.holds else f"{str(promise).capitalize()}."
+    if not search.feasible_:
+        return (
+            f"No trial satisfies {constraint} on out-of-fold predictions; what is shown is the closest one, with "
+            f"{search.constraint_value_:.3f}. Loosen the constraint, or add trials (n_trials), parameters (param_grid) "
+            "or features."
+        )
+    return (
+        f"{constraint} holds on the out-of-fold predictions that chose the threshold, and so on new data about every "
+        "second time. Ask for confidence=0.9 where it has to hold."
+    )
+
+
+@check("CSF007", "constraint missed on held-out data")
+def _missed(search, held):
+    missed = 0.0 if held is None else held.judged[0].misses
+    text = f"{get_constraint(search.constraint)} does not hold on the held-out data: it is missed by {missed:.3f}."
+    return f"{text} Ask for confidence=0.9, or for a stricter level." if missed > 0.0 else None
+
+
+@check("CSF011", "failed trials", several=True)
+def _failures(search, held):
+    errors = [first_line(trial.error) for trial in search.trials_ if trial.error]
+    causes = "; ".join(f"{short(cause, 200)} ({times}×)" for cause, times in Counter(errors).most_common(3))
+    return f"{len(errors)} of {search.n_trials_} trials failed and were left out: {causes}." if errors else None
+
+
+@check("CSF014", "search ended early", several=True)
+def _stopped(search, held):
+    if not search.stop_reason_.startswith(("interrupted", "the time limit")):
+        return None
+    tried = "" if hasattr(search, "class_costs_") else f"; {other_costs(search).partition(' (')[0]}"
+    return f"The search ended early ({search.stop_reason_}) with {search.n_trials_} trials{tried}. Give it more time."
+
+
+@check("CSF012", "everything or nothing is positive")
+def _infinite(search, held):
+    threshold = search.best_threshold_
+    if threshold is None or not np.isinf(threshold):
+        return None
+    what = "nothing" if threshold > 0 else "everything"
+    return f"The best threshold predicts {what} positive: the score separates little. Look at features and base."
+
+
+@check("CSF013", "training not converged", several=True)
+def _solved(search, held):
+    gap = search.trials_[search.best_index_].duality_gap
+    text = (
+        "The winner's training stopped early: its objective may be {:.0%} above the optimum. Scale the features, lower "
+    )
+    return None if gap is None or gap <= UNSOLVED else text.format(gap) + "C, or raise max_iter."
+
+
+@check("CSF001", "few samples of a class", several=True)
+def _few(search, held):
+    counts = search.class_count_
+    if hasattr(search, "class_costs_"):
+        rare = search.classes_[counts < FEW_OF_CLASS].tolist()
+        names = ", ".join(f"“{short(label, 40)}”" for label in rare[:MOST_NAMED])
+        more = f" and {len(rare) - MOST_NAMED} more" if len(rare) > MOST_NAMED else ""
+        said = f"Fewer than {FEW_OF_CLASS} samples of {names}{more}: rule and value are noisy. Collect more of these."
+        return said if rare else None
+    null = counts[search.classes_.tolist().index(search.null_class_)]
+    rarest = int(min(null, counts.sum() - null))
+    advice = "Trust the interval more than the value."
+    if 0 < search.n_splits_ <= 10:
+        advice = "Repeat the folds: cv=RepeatedStratifiedKFold(n_splits=5, n_repeats=5)."
+    text = f"The rarer side has {rarest} samples: score, class weights and threshold depend on few of them. {advice}"
+    return text if rarest < FEW else None
+
+
+@check("CSF016", "positives are the more frequent class")
+def _frequent(search, held):
+    if not _binary(search) or search.pos_label is not None:
+        return None
+    at = search.classes_.tolist().index(search.pos_label_)
+    positives, others = int(search.class_count_[at]), int(search.class_count_[1 - at])
+    text = (
+        f"“{short(search.pos_label_, 40)}” counts as positive, because it is the larger label, and {positives} of "
+        f"{positives + others} samples have it: F1 and the like are then large whatever was learnt. "
+        "If the other class is what is to be found, give pos_label."
+    )
+    return text if positives > FREQUENT * others else None
+
+
+@check("CSF005", "prevalence differs", several=True)
+def _shifted(search, held):
+    if held is None:
+        return None
+    learnt, met = search.class_count_, np.array([np.sum(held.y == label) for label in search.classes_])
+    before, now, both = learnt / learnt.sum(), met / met.sum(), (learnt + met) / (learnt.sum() + met.sum())
+    error = np.sqrt(both * (1.0 - both) * (1.0 / learnt.sum() + 1.0 / met.sum()))
+    far = np.where(np.abs(now - before) > SHIFTED * before, np.abs(now - before) / np.maximum(error, 1e-12), 0.0)
+    at = int(far.argmax())
+    share = f"{now[search.classes_.tolist().index(search.pos_label_)]:.3g}" if _binary(search) else "shares"
+    text = (
+        f"“{short(search.classes_[at], 40)}” is {now[at]:.1%} of the held-out data and {before[at]:.1%} of those "
+        f"learnt from, which chose class weights and threshold: search.at_prevalence({share}) moves the decision."
+    )
+    return text if far[at] > SURE else None
+
+
+def _binary(search):
+    return getattr(search, "pos_label_", None) is not None
+
+
+@check("CSF004", "probabilities not calibrated")
+def _calibrated(search, held):
+    if held is None or not _binary(search) or not hasattr(search, "predict_proba"):
+        return None
+    said = search.predict_proba(held.X)[:, search.classes_.tolist().index(search.pos_label_)]
+    is_pos = held.y == search.pos_label_
+    # Spiegelhalter's test, and the mean distance within bins of equally many samples.
+    error = np.sqrt(np.sum((1 - 2 * said) ** 2 * said * (1 - said)))
+    z = np.sum((is_pos - said) * (1 - 2 * said)) / max(error, 1e-12)
+    bins = np.array_split(np.argsort(said, kind="stable"), N_BINS)
+    off = sum(abs(said[rows].sum() - is_pos[rows].sum()) for rows in bins) / said.size
+    text = (
+        f"The probabilities are off by {off:.3f} on average on held-out data (mean {said.mean():.3f}, share of "
+        f"positives {is_pos.mean():.3f}). The threshold does not suffer; where they are used, calibrate the base "
+        "(sklearn.calibration.CalibratedClassifierCV)."
+    )
+    return text if abs(z) > SURE and off > MISCALIBRATED else None
+
+
+@check("CSF008", "held-out value below the out-of-fold one", several=True)
+def _optimistic(search, held):
+    own = None if held is None else held.judged[0]
+    if own is None or own.interval[1] >= search.best_score_:
+        return None
+    return (
+        f"Held-out {metric_name(search)} is {own.value:.3f} (90 % interval {spread(own.interval)}), below the "
+        f"{search.best_score_:.3f} out-of-fold, which is the largest of many and so optimistic. Report held-out."
+    )
+
+
+@check("CSF009", "a simpler method is as good", several=True)
+def _rivals(search, held):
+    judged = [] if held is None else held.judged
+    fair = [each for each in judged[1:] if each.misses <= judged[0].misses]
+    said = [
+        f"“{short(each.name)}” misses the constraint on these data, and is not compared."
+        for each in judged[1:]
+        if each not in fair
+    ]
+    if fair:
+        rival = max(fair, key=lambda other: other.value)
+        (low, high), promise = rival.difference_interval, getattr(search, "guarantee_", None)
+        too = ""
+        if promise is not None and promise.holds:
+            too = f" if it promises {promise.constraint} too, with confidence {promise.confidence:g}"
+        if low <= 0 <= high:
+            said.append(
+                f"The difference to “{short(rival.name)}” is {rival.difference:+.3f} ({spread((low, high), '+.3f')}) "
+                f"and may be chance: where simplicity counts, take the simpler one{too}."
+            )
+        elif high < 0:
+            said.append(f"“{short(rival.name)}” is better on these data by {-rival.difference:.3f}: take it{too}.")
+    return " ".join(said)
+
+
+@check("CSF003", "gain within noise")
+def _gain(search, held):
+    found = None if hasattr(search, "gain_") else gain_over_equal(search)
+    if found is None or found[0] > DOUBTED * found[1]:
+        return None
+    return (
+        f"Out-of-fold, the class weights gain {found[0]:+.3f} over equal ones, standard error {found[1]:.3f}: "
+        "that may be chance. min_gain=1.5 keeps equal class weights unless the gain is clear."
+    )
+
+
+@check("CSF002", "winner at the edge of the grid", several=True)
+def _edges(search, held):
+    said = []
+    for key, value in search.best_params_.items():
+        tried = {each for each in search.cv_results_[f"param_{key}"].tolist() if _is_number(each)}
+        if _is_number(value) and len(tried) > 2 and value in (min(tried), max(tried)):
+            side = "smaller" if value == min(tried) else "larger"
+            said.append(f"{key} = {short(value)} is at the end of the values tried: add {side} ones (param_grid).")
+    return " ".join(said)
+
+
+def _is_number(value):
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
+@check("CSF015", "gap to the upper bound")
+def _room(search, held):
+    study = search.studies_[0]
+    low, high = study.metric.range(study.pos)
+    room = search.gap_ / (high - low)
+    if room >= OPEN:
+        return f"The best value is {search.gap_:.3f} below the upper bound: more trials (n_trials) may find some of it."
+    spent = "Other class weights have little left to find: look for other features, another base or its parameters."
+    return spent if room <= CLOSED and search.n_splits_ else None
+
+
+@check("CSF010", "no held-out data", several=True)
+def _unseen(search, held):
+    return None if held else "Judge the winner on samples that fit has not seen: report(path, X_test, y_test)."

@@ -1,0 +1,663 @@
+"""Trials in the plane of levels and metric values, with what they rule out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from csf._common.typing import Array
+from csf.bounds import get_bound
+from csf.bounds.cone import Cone, ConeBound
+from csf.errors.profile import ErrorProfile
+from csf.metrics import LinearFractional
+from csf.show._shared import (
+    BLUE,
+    GREY,
+    INK,
+    PALE,
+    VERMILLION,
+    Bounded,
+    Display,
+    Excess,
+    draw_winner,
+    label,
+    names_of,
+    place,
+    study_of,
+    styled,
+    tidy,
+)
+from csf.trials import best_trial
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.text import Annotation
+    from shapely.geometry.base import BaseGeometry
+
+    from csf.metrics.base import Metric
+    from csf.search import CostSearch
+    from csf.show._shared import Told
+    from csf.trials import Trial
+
+__all__ = ["ConeDisplay"]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ConeDisplay(Display):
+    """Trials in the plane of levels and metric values, and what they rule out.
+
+    It is recommended to use `from_estimator`, `from_study` or `from_trials` to create a display. All parameters are
+    stored as attributes. By default nothing that is shown lies in a shaded area; with a ``bound`` of its own the area
+    is what that bound rules out for exact learners, and trials of real ones may lie there.
+
+    Parameters
+    ----------
+    t : ndarray of shape (n_trials,)
+        Levels of the complete trials, or with ``ratio`` their ratios of costs.
+    value : ndarray of shape (n_trials,)
+        Metric of their own decisions; NaN where these miss the constraint.
+    attained : ndarray of shape (n_trials,)
+        Best metric that each trial shows over all thresholds on its score; equal to ``value`` without scores, NaN where
+        no threshold satisfies the constraint.
+    cones : list of ndarray of shape (n_corners, 2)
+        Corners ``(level, metric)`` of the shaded region of each trial, or of all trials together where the
+        bound has no cones.
+    levels, envelope : ndarray of shape (n_levels,)
+        Lower edge of the shaded area.
+    best_possible : float
+        The bound: largest value that is expected of any model like these.
+    others : ndarray of shape (n_others, 2), default=()
+        Trials of other settings of the base, ``(t, attained)``.
+    groups : ndarray of int, shape (n_others,), default=()
+        Their settings.
+    failed : ndarray of shape (n_failed,), default=()
+        Levels of failed trials.
+    winner : int, default=None
+        Index of the winner in ``t``.
+    winner_value : float, default=None
+        Metric of the winner at the threshold that was chosen; ``None`` means its ``attained``.
+    feasible : bool, default=True
+        Whether the winner satisfies the constraint, if there is one.
+    span : tuple of float, default=(0.0, 1.0)
+        Range of the metric and of the levels.
+    diagonal : bool, default=True
+        Whether levels are values of the metric, so that the diagonal means something.
+    ratio : bool, default=False
+        Whether ``t`` are ratios of costs, on a logarithmic axis.
+    metric_name : str, default="metric"
+        Name of the metric.
+    constraint : str, default=None
+        What must hold besides.
+    demand : float, default=None
+        Level that the constrained rate misses. All heights are then values of this rate, not of the metric.
+    claim : str, default="not expected"
+        What is said of the shaded area.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    union_ : matplotlib PolyCollection or None
+        Everything above the envelope.
+    cones_ : matplotlib PolyCollection
+        The shaded regions: the darker a place, the more trials rule it out.
+    points_, tops_ : matplotlib Line2D
+        Own decisions of the trials, and their best thresholds.
+    others_ : list of matplotlib Line2D
+        Trials of other settings, a line each.
+    cuts_ : matplotlib LineCollection
+        What the best threshold of each trial adds to it.
+    envelope_line_, bound_line_ : matplotlib Line2D or None
+        Upper envelope and bound; where no trial satisfies the constraint ``None`` and the demand.
+    diagonal_line_, winner_, failed_ : matplotlib Line2D or None
+        Diagonal, winner and failed trials.
+    labels_ : list of matplotlib Annotation
+        Names next to what they name.
+
+    Examples
+    --------
+    >>> from csf import ErrorProfile, Study
+    >>> study = Study("f1", pos=0.2, n_trials=1)
+    >>> _ = study.tell(study.ask(), profile=ErrorProfile(fn=0.05, fp=0.1, pos=0.2))
+    >>> display = ConeDisplay.from_study(study)
+    >>> display.t, display.value, display.best_possible
+    (array([0.5]), array([0.667]), 0.737)
+    """
+
+    t: Array
+    value: Array
+    attained: Array
+    cones: list[Array]
+    levels: Array
+    envelope: Array
+    best_possible: float
+    others: Any = ()  # any array-like; stored as arrays, as the two that follow
+    groups: Any = ()
+    failed: Any = ()
+    winner: int | None = None
+    winner_value: float | None = None
+    feasible: bool = True
+    span: tuple[float, float] = (0.0, 1.0)
+    diagonal: bool = True
+    ratio: bool = False
+    metric_name: str = "metric"
+    constraint: str | None = None
+    demand: float | None = None
+    claim: str = "not expected"
+
+    def __post_init__(self) -> None:
+        self.others = np.asarray(self.others, dtype=float).reshape(-1, 2)
+        self.groups, self.failed = np.asarray(self.groups, dtype=int), np.asarray(self.failed)
+
+    @classmethod
+    def from_trials(
+        cls,
+        trials: Sequence[Trial],
+        metric: Metric,
+        *,
+        pos: float,
+        bound: Bounded | None = None,
+        eps: Excess = "evidence",
+        ceiling: float | None = None,
+        ratio: bool = False,
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
+    ) -> Self:
+        """Compute the cones of trials and draw them.
+
+        Parameters
+        ----------
+        trials : sequence of Trial
+            Trials in any order.
+        metric : Metric
+            What they were trained for.
+        pos : float
+            Share of positives, in (0, 1).
+        bound : str or type, default=None
+            A name in `csf.bounds.BOUNDS`: what it rules out for exact learners, with own decisions. ``None`` draws
+            cones of the best thresholds, raised until no trial lies in one, below the bound by support lines; over the
+            ratios of costs, and for metrics without levels, the bound alone.
+        eps : float, callable or "evidence", default="evidence"
+            Excess of the trained models, see `csf.bounds.Bound`. With the paper's 0 the best value possible may lie
+            below values that are already there.
+        ceiling : float, default=None
+            Height of the dashed line; ``None`` means the best value possible by the bound.
+        ratio : bool, default=False
+            Draw over the ratio of costs, not over the level. Trials without a level are drawn so in any case, unless
+            there is a ``bound``, which leaves them out.
+        ax : matplotlib Axes, default=None
+            Where to draw; ``None`` makes a figure.
+        **plot_kwargs
+            Arguments of `plot`.
+
+        Returns
+        -------
+        ConeDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            If there is no complete trial, or none with a level where these are needed.
+        TypeError
+            If the bound does not serve the metric.
+        """
+        data = cone_data(trials, metric, pos=pos, bound=bound, eps=eps, ceiling=ceiling, ratio=ratio)
+        return cls(**data).plot(ax, **plot_kwargs)
+
+    @classmethod
+    def from_study(
+        cls,
+        study: Told,
+        *,
+        bound: Bounded | None = None,
+        eps: Excess = "evidence",
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
+    ) -> Self:
+        """Compute the cones of a study and draw them.
+
+        Parameters
+        ----------
+        study : Study
+            A study with complete trials.
+        bound, eps, ax, **plot_kwargs
+            As for `from_trials`; a ladder of costs is drawn over their ratio.
+
+        Returns
+        -------
+        ConeDisplay
+            The display, drawn.
+        """
+        ratio = bound is None and study.strategy.name == "ladder"
+        options = {"bound": bound, "eps": eps, "ratio": ratio, "ax": ax}
+        return cls.from_trials(study.trials, study.metric, pos=study.pos, **options, **plot_kwargs)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        search: CostSearch,
+        *,
+        setting: int | None = None,
+        bound: Bounded | None = None,
+        eps: Excess = "evidence",
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
+    ) -> Self:
+        """Compute the cones of a fitted search and draw them; nothing is trained.
+
+        Parameters
+        ----------
+        search : CostSearch
+            A fitted search. Its trials are drawn on the data of its ``bound_on``.
+        setting : int, default=None
+            Which setting of its ``param_grid``; ``None`` means that of the winner, with the others in grey and the
+            bound of the whole search.
+        bound, eps, ax, **plot_kwargs
+            As for `from_trials`; a ladder of costs is drawn over their ratio.
+
+        Returns
+        -------
+        ConeDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        NotFittedError
+            If the search is not fitted.
+        """
+        study = study_of(search, setting)
+        if bound is not None or setting is not None:
+            return cls.from_study(study, bound=bound, eps=eps, ax=ax, **plot_kwargs)
+        winner = search.trials_[search.best_index_]
+        data = cone_data(
+            study.trials,
+            study.metric,
+            pos=study.pos,
+            eps=eps,
+            others=[trial for other in search.studies_ if other is not study for trial in other.trials],
+            ratio=study.strategy.name == "ladder",
+            # One bound in texts, files and plots.
+            ceiling=search.upper_bound_ if eps == "evidence" else None,
+            winner=winner,
+        )
+        # On the training part nobody cut anything.
+        value = search.best_score_ if search.bound_on == "validation" else None
+        return cls(**data, winner_value=value).plot(ax, **plot_kwargs)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        top: float | None = None,
+        bottom: float | None = None,
+        labels: bool = True,
+        point_kwargs: dict[str, Any] | None = None,
+        cone_kwargs: dict[str, Any] | None = None,
+        envelope_kwargs: dict[str, Any] | None = None,
+    ) -> Self:
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; ``None`` makes a figure.
+        top, bottom : float, default=None
+            Ends of the metric's axis; ``None`` gives the trials the space that they need.
+        labels : bool, default=True
+            Whether names are written next to what they name.
+        point_kwargs, cone_kwargs, envelope_kwargs : dict, default=None
+            Arguments of matplotlib for the points, the cones and the envelope.
+
+        Returns
+        -------
+        ConeDisplay
+            ``self``.
+        """
+        ax = self._begin(ax)
+        bottom, top = self.bottom if bottom is None else bottom, self.top if top is None else top
+        self._draw_area(ax, bottom, cone_kwargs, envelope_kwargs)
+        self._draw_trials(ax, point_kwargs, bottom)
+        self._frame(ax, bottom, top)
+        self.labels_ = self._write(ax, bottom, top) if labels else []
+        return self
+
+    @property
+    def _shown(self) -> tuple[float, float]:
+        """Smallest and largest height that has to be seen."""
+        ends = [self.best_possible, np.nan if self.demand is None else self.demand]
+        heights = np.concatenate([self.value, self.attained, self.others[:, 1], ends])
+        return float(np.nanmin(heights)), float(np.nanmax(heights))
+
+    @property
+    def top(self) -> float:
+        """Upper end of the metric's axis: space above the bound for what is not expected."""
+        (low, high), (lo, hi) = self._shown, self.span
+        return min(high + max(0.6 * (high - low), 0.02 * (hi - lo)), hi)
+
+    @property
+    def bottom(self) -> float:
+        """Lower end of the metric's axis."""
+        (low, high), (lo, hi) = self._shown, self.span
+        bottom = low - max(0.25 * (high - low), 0.02 * (hi - lo))
+        return lo if bottom < lo + 0.2 * (hi - lo) and self.diagonal else max(bottom, lo)
+
+    def _draw_area(self, ax: Axes, bottom: float, cone_kwargs: Any, envelope_kwargs: Any) -> None:
+        """What the trials speak against, and how high that leaves the metric."""
+        from matplotlib.collections import PolyCollection
+        from matplotlib.lines import Line2D
+
+        self.union_ = self.envelope_line_ = self.bound_line_ = self.diagonal_line_ = None
+        # Overlapping cones darken towards the same grey, whatever their number.
+        alpha = 1.0 - 0.45 ** (1.0 / max(len(self.cones), 1))
+        style = styled(PolyCollection, cone_kwargs, facecolor=GREY, edgecolor="none", alpha=alpha, zorder=1)
+        self.cones_ = PolyCollection(self.cones, **style)
+        ax.add_collection(self.cones_)
+        if self.demand is not None:
+            style = {"color": VERMILLION, "linewidth": 1.2, "linestyle": "--", "zorder": 3}
+            (self.bound_line_,) = ax.plot(self._sides(), [self.demand] * 2, **style)
+        if self.diagonal and bottom <= self.span[0]:
+            style = {"color": INK, "linewidth": 0.9, "linestyle": ":", "zorder": 2}
+            (self.diagonal_line_,) = ax.plot(self.span, self.span, **style)
+        if not self.levels.size:
+            return
+        style = styled(PolyCollection, cone_kwargs, facecolor=PALE, edgecolor="none", zorder=0)
+        levels, envelope = self.levels, self.envelope
+        if self.ratio:  # as far as the axes go
+            levels, envelope = np.array(self._sides()), envelope[[0, -1]]
+        self.union_ = ax.fill_between(levels, envelope, self.span[1], **style)
+        style = styled(Line2D, envelope_kwargs, color=INK, linewidth=1.0, zorder=2)
+        (self.envelope_line_,) = ax.plot(levels, envelope, **style)
+        style = {"color": VERMILLION, "linewidth": 1.2, "linestyle": "--", "zorder": 3}
+        (self.bound_line_,) = ax.plot(self._sides(), [self.best_possible] * 2, **style)
+
+    def _draw_trials(self, ax: Axes, point_kwargs: Any, bottom: float) -> None:
+        """Trials with their best cuts, those of other settings, the winner, and failures on the axis."""
+        from matplotlib.collections import LineCollection
+        from matplotlib.lines import Line2D
+
+        self.others_ = []
+        for group in np.unique(self.groups):
+            x, y = self.others[self.groups == group].T
+            order = np.argsort(x, kind="stable")
+            style = {"color": "#A9B8C4", "linewidth": 0.8 if self.ratio else 0.0, "marker": "o", "markersize": 2.5}
+            self.others_ += ax.plot(x[order], y[order], zorder=2.5, **style)
+        t, value, attained = self.t, self.value, self.attained
+        stems = np.stack([np.column_stack([t, value]), np.column_stack([t, attained])], axis=1)
+        self.cuts_ = LineCollection(list(stems), color=BLUE, linewidth=1.0, zorder=3)
+        ax.add_collection(self.cuts_)
+        order = np.argsort(t, kind="stable")
+        style = {"color": BLUE, "marker": "_", "markersize": 6, "zorder": 3.5}
+        style |= {"linestyle": "-" if self.ratio and self.feasible else "none", "linewidth": 1.6}
+        (self.tops_,) = ax.plot(t[order], attained[order], **style)
+        own: dict[str, Any] = {"color": BLUE, "marker": "o", "markersize": 4.5, "linestyle": "none", "zorder": 4}
+        style = styled(Line2D, point_kwargs, **own, **({} if self.feasible else {"markerfacecolor": "white"}))
+        (self.points_,) = ax.plot(t, value, **style)
+        self.winner_ = self.failed_ = None
+        if self.winner is not None:
+            x, y = float(t[self.winner]), self._winner_height()
+            # A cut that holds on other draws is not the best one of these samples: the dot of the trial is above it.
+            ax.plot([x, x], [y, attained[self.winner]], color=INK, linewidth=1.2, zorder=4.5)
+            self.winner_ = draw_winner(ax, x, y, self.feasible)
+        if len(self.failed):
+            style = {"color": INK, "marker": "x", "markersize": 6, "linestyle": "none", "zorder": 5, "clip_on": False}
+            (self.failed_,) = ax.plot(self.failed, np.full(len(self.failed), bottom), **style)
+
+    def _winner_height(self) -> float:
+        if self.winner_value is None or not self.feasible:
+            return float(self.attained[self.winner])
+        return self.winner_value
+
+    def _sides(self) -> tuple[float, float]:
+        """Where the area begins and ends."""
+        if not self.ratio:
+            return self.span
+        x = np.concatenate([self.t, self.others[:, 0]])
+        room = max((float(x.max()) / float(x.min())) ** 0.06, 1.2)
+        return float(x.min()) / room, float(x.max()) * room
+
+    def _frame(self, ax: Axes, bottom: float, top: float) -> None:
+        """Axes, with a little room so that points on an axis are seen whole."""
+        lo, hi = self.span
+        y_room = 0.02 * (top - bottom)
+        ax.set(ylim=(bottom - (y_room if bottom == lo else 0.0), top + (y_room if top == hi else 0.0)))
+        under = f" with {self.constraint}" if self.constraint is not None and self.feasible else ""
+        ax.set_ylabel(self.metric_name + under)
+        if self.ratio:
+            from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+            ax.set(xscale="log", xlim=self._sides(), xlabel="cost of a false negative / cost of a false positive")
+            ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=9))
+            ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+            ax.xaxis.set_minor_formatter(NullFormatter())
+        else:
+            aim = f": {self.metric_name} that the costs aim at" if self.diagonal else ""
+            ax.set(xlabel=f"level t{aim}", xlim=(lo - 0.015 * (hi - lo), hi + 0.015 * (hi - lo)))
+        tidy(ax)
+
+    def _write(self, ax: Axes, bottom: float, top: float) -> list[Annotation]:
+        """Names, each next to what it names."""
+        left, right = ax.get_xlim()
+        labels = []
+        if not self.feasible:
+            text, demand = f"infeasible: no trial satisfies {self.constraint}", self.demand or 0.0
+            labels.append(label(ax, text, (left, demand), va="top", offset=(8, -4), color=VERMILLION))
+        else:
+            labels += self._bound_labels(ax, bottom, top)
+        if self.diagonal and bottom <= self.span[0]:
+            s = bottom + 0.12 * (top - bottom)
+            style = {"rotation": 45, "rotation_mode": "anchor", "transform_rotates_text": True, "va": "top"}
+            labels.append(label(ax, f"t = {self.metric_name}", (s, s), offset=(2, -2), bbox=None, **style))
+        if len(self.failed):
+            labels.append(label(ax, "failed", (self.failed[0], bottom), offset=(5, 7)))
+        if len(self.others_):
+            text = f"grey: {len(self.others_)} other settings of the classifier"
+            corner: dict[str, Any] = {"ha": "right", "va": "bottom", "offset": (-4, 3), "color": GREY, "fontsize": 8}
+            labels.append(label(ax, text, (right, bottom), **corner))
+        if self.winner is not None:
+            labels.append(self._winner_label(ax, labels))
+        return labels
+
+    def _bound_labels(self, ax: Axes, bottom: float, top: float) -> list[Annotation]:
+        """The bound, and what is said of the area above it."""
+        left, right = ax.get_xlim()
+        far_left = self.winner is not None and _share(ax, self.t[self.winner]) > 0.5
+        far, ha, inward = (left, "left", 5) if far_left else (right, "right", -5)
+        high = self.best_possible > bottom + 0.9 * (top - bottom)
+        style = {"ha": ha, "va": "top" if high else "bottom", "offset": (inward, -3 if high else 3)}
+        text = f"upper bound {self.best_possible:.3f}"
+        labels = [label(ax, text, (far, min(self.best_possible, top)), color=VERMILLION, **style)]
+        middle = np.sqrt(left * right) if self.ratio else 0.5 * (left + right)
+        room = top - max(float(np.interp(middle, self.levels, self.envelope)), self.best_possible)
+        if room > 0.15 * (top - bottom):
+            labels.append(label(ax, self.claim, (middle, top - 0.4 * room), ha="center"))
+        return labels
+
+    def _winner_label(self, ax: Axes, others: list[Annotation]) -> Annotation:
+        t, value = float(self.t[self.winner]), self._winner_height()
+        # What is drawn of the trials as points: their stems, or the line over the ratios of costs.
+        seen = [np.column_stack([self.t, h]) for h in np.linspace(self.value, self.attained, 9)]
+        if self.ratio:
+            order = np.argsort(self.t, kind="stable")
+            at, places = np.linspace(0, order.size - 1, 12 * order.size), np.arange(order.size)
+            x = np.exp(np.interp(at, places, np.log(self.t[order])))
+            seen.append(np.column_stack([x, np.interp(at, places, self.attained[order])]))
+        points = np.concatenate([*seen, self.others])
+        name = "winner" if self.feasible else "closest"
+        at = f"costs {t:.3g} : 1" if self.ratio else f"t = {t:.3g}"
+        text = f"{name}: {at}\n{self.metric_name} = {value:.3f}"
+        if self.attained[self.winner] - value >= 0.0005:
+            text += " at the threshold in use"
+        return place(ax, text, (t, value), points=points[np.isfinite(points).all(axis=1)], others=others)
+
+
+def _share(ax: Axes, x: float) -> float:
+    """Where a place lies between the left (0) and the right (1) side of the axes."""
+    return float(ax.transAxes.inverted().transform(ax.transData.transform((x, ax.get_ylim()[0])))[0])
+
+
+# ---------------------------------------------------------------- what is shown
+
+
+# Levels at which a bound is drawn; the apexes of the cones come on top.
+GRID = 257
+
+
+def cone_data(
+    trials: Sequence[Trial],
+    metric: Metric,
+    *,
+    pos: float,
+    bound: Bounded | None = None,
+    eps: Excess = "evidence",
+    others: Sequence[Trial] = (),
+    ratio: bool = False,
+    ceiling: float | None = None,
+    winner: Trial | None = None,
+) -> dict[str, Any]:
+    """Arrays of a `ConeDisplay`, see `ConeDisplay.from_trials`."""
+    told = sorted((trial for trial in trials if trial.state == "complete"), key=lambda trial: trial.number)
+    tuned = any(trial.threshold is not None for trial in told)
+    if bound is None:
+        ratio = ratio or any(trial.t is None for trial in told) or (tuned and not isinstance(metric, LinearFractional))
+    if not ratio:
+        told = [trial for trial in told if trial.t is not None]
+    if not told:
+        raise ValueError(
+            "there is no complete trial with a level to draw: tell the study its first results, or search with a cv "
+            "other than 'prefit', which trains at no level"
+        )
+    winner = winner if winner in told else best_trial(told)
+    assert winner is not None  # some trial is complete
+    others = [trial for trial in others if trial.state == "complete" and (ratio or trial.t is not None)]
+    data = {
+        "t": _places(told, ratio),
+        "value": np.array([own_value(trial, metric) for trial in told]),
+        "attained": np.array([shown_value(trial) for trial in told]),
+        "others": np.column_stack([_places(others, ratio), [shown_value(trial) for trial in others]]),
+        "groups": np.array([trial.setting for trial in others], dtype=int),
+        "failed": _places([trial for trial in trials if trial.state == "failed" and (ratio or trial.t)], ratio),
+        "winner": next((i for i, trial in enumerate(told) if trial is winner), None),
+        "feasible": winner.feasible,
+        "span": metric.range(pos),
+        "diagonal": isinstance(metric, LinearFractional) and not ratio,
+        "ratio": ratio,
+        **names_of(metric),
+    }
+    if not winner.feasible:
+        return data | _missed(told, others, metric, ratio)
+    if ratio and tuned:
+        data["value"] = data["attained"]  # what a model decides by itself says nothing of a curve over costs
+    area = _drawn_area if bound is None else _asked_area
+    return data | area(told, others, metric, data, pos=pos, bound=bound, eps=eps, ceiling=ceiling)
+
+
+def _missed(told: Sequence[Trial], others: Sequence[Trial], metric: Metric, ratio: bool) -> dict[str, Any]:
+    """What an infeasible search shows: the constrained rate of each trial's closest cut, and no area at all."""
+    rates = np.array([trial.rate for trial in told], dtype=float)
+    empty = np.empty(0)
+    assert metric.constraint is not None, "missed by all trials"
+    return {
+        "value": rates,
+        "attained": rates,
+        "others": np.column_stack([_places(others, ratio), np.array([trial.rate for trial in others], dtype=float)]),
+        "cones": [],
+        "levels": empty,
+        "envelope": empty,
+        "best_possible": np.nan,
+        "diagonal": False,
+        "metric_name": metric.constraint.quantity.name,
+        "demand": metric.constraint.level,
+    }
+
+
+def shown_value(trial: Trial) -> float:
+    """Best value that a trial shows; NaN where no cut satisfies the constraint."""
+    assert trial.attained is not None, "a complete trial has values"
+    return trial.attained if trial.feasible else np.nan
+
+
+def own_value(trial: Trial, metric: Metric) -> float:
+    """Value of a trial's own decision; NaN where that misses the constraint."""
+    profile, constraint = trial.profile, metric.constraint
+    assert profile is not None, "a complete trial has a profile"
+    assert trial.value is not None, "a complete trial has a value"
+    if constraint is not None and constraint.violation(profile.fn, profile.fp, pos=profile.pos) > 0:
+        return np.nan
+    return trial.value
+
+
+def _places(trials: Sequence[Trial], ratio: bool) -> Array:
+    """Where trials stand on the axis: at their level, or at the ratio of their costs."""
+    return np.array([trial.c_fn / trial.c_fp if ratio else trial.t for trial in trials], dtype=float)
+
+
+def _asked_area(told, others, metric, data, *, pos, bound, eps, ceiling):
+    """What a bound that was asked for rules out for exact learners, whatever was seen there."""
+    limit = get_bound(bound)(told, metric, pos=pos, eps=eps)
+    lo, hi = data["span"]
+    levels = np.union1d(np.linspace(lo, hi, GRID), data["t"])
+    parts = getattr(limit, "polygons", None)
+    regions = [limit.region()] if parts is None else parts()
+    return {
+        "cones": [corners(region) for region in regions],
+        "levels": levels,
+        "envelope": np.clip(limit.upper_bound(levels), lo, hi),
+        "best_possible": limit.best_possible() if ceiling is None else ceiling,
+        "claim": "ruled out for exact learners",
+    }
+
+
+def _drawn_area(told, others, metric, data, *, pos, bound, eps, ceiling):
+    """What all trials speak against: values above the bound, and cones that hold nothing which is shown."""
+    lo, hi = data["span"]
+    if ceiling is None:
+        ceiling = get_bound("support")(told, metric, pos=pos, eps=eps).best_possible()
+    seen = np.concatenate([np.column_stack([data["t"], data["attained"]]), data["others"]])
+    seen = seen[~np.isnan(seen[:, 1])]
+    top = min(max(ceiling, seen[:, 1].max()), hi)
+    if data["ratio"]:
+        ends = np.array([np.min(data["t"]), np.max(data["t"])])
+        return {"cones": [], "levels": ends, "envelope": np.array([top, top]), "best_possible": top}
+    levels = np.union1d(np.linspace(lo, hi, GRID), data["t"])
+    if not isinstance(metric, LinearFractional):
+        envelope = get_bound("support")(told, metric, pos=pos, eps=eps).upper_bound(levels)
+        lift = np.nanmax(data["attained"] - np.interp(data["t"], levels, envelope), initial=0.0)
+        return {"cones": [], "levels": levels, "envelope": np.clip(envelope + lift, lo, top), "best_possible": top}
+    limit = ConeBound([_as_shown(trial, metric) for trial in told], metric, pos=pos, eps=eps)
+    limit.cones = _lifted(limit.cones, seen)
+    return {
+        "cones": [corners(region) for region in limit.polygons()],
+        "levels": levels,
+        "envelope": np.clip(np.minimum(limit.upper_bound(levels), top), lo, hi),
+        "best_possible": top,
+    }
+
+
+def _as_shown(trial: Trial, metric: Metric) -> Trial:
+    """The trial with its best cut in the place of its own decision: what its cone starts from."""
+    profile = trial.profile
+    assert profile is not None, "a complete trial has a profile"
+    assert trial.value is not None, "a complete trial has a value"
+    if trial.hull is None or trial.attained is None or trial.attained <= trial.value:
+        return trial
+    values = metric.value(*trial.hull.points.T, pos=profile.pos)
+    fn, fp = trial.hull.points[np.argmax(values)].tolist()
+    return replace(trial, profile=ErrorProfile(fn, fp, profile.pos))
+
+
+def _lifted(cones: Cone, seen: Array) -> Cone:
+    """Cones raised until none of them holds a point that was seen: off the diagonal they are guides, no proofs."""
+    away = np.subtract.outer(seen[:, 0], cones.t)
+    heights = cones.value + np.where(away < 0, -np.asarray(cones.slope_left), cones.slope_right) * away
+    return cones._replace(value=cones.value + np.max(seen[:, 1:] - heights, axis=0, initial=0.0))
+
+
+def corners(region: BaseGeometry) -> Array:
+    """Corners of a shapely polygon, the largest part of a divided one; none for an empty one."""
+    parts = [part for part in getattr(region, "geoms", [region]) if part.geom_type == "Polygon"]
+    largest = max(parts, key=lambda part: part.area, default=None)
+    return np.empty((0, 2)) if largest is None or largest.is_empty else np.asarray(largest.exterior.coords)

@@ -1,0 +1,317 @@
+"""Winners of any base in other tools: classes of scikit-learn, ONNX, what decides between several classes."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import FixedThresholdClassifier
+from sklearn.pipeline import Pipeline
+
+from csf._common.files import write_json
+from csf._common.typing import Array, Estimator, FloatArray, PathLike
+from csf.scores.responses import DECISION_FIRST, PROBABILITIES_FIRST, response_method
+from csf.search import CostSearch
+from csf.show.rules import Winner, fitted_winner, linear_rule, winner_of
+from csf.thresholding.class_rule import without_weights
+from csf.thresholding.linear_rule import LinearRule
+
+__all__ = ["ClassRule", "class_rule", "fixed_threshold", "to_onnx"]
+
+
+def fixed_threshold(search: CostSearch) -> FixedThresholdClassifier:
+    """The winner and its threshold as a classifier of scikit-learn, which predicts what the search does.
+
+    Parameters
+    ----------
+    search : CostSearch
+        Fitted, of two classes.
+
+    Returns
+    -------
+    sklearn.model_selection.FixedThresholdClassifier
+        Of a `sklearn.frozen.FrozenEstimator`; ready to predict, to be pickled, and to be used where csf is not
+        installed (what the base needs has to be there).
+
+    Raises
+    ------
+    TypeError
+        If the winner has no scores, or no names of classes that can be changed where yours are not 0 and 1.
+    ValueError
+        If the search has several classes, or no fitted winner.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.svm import LinearSVC
+    >>> X, y = load_digits(return_X_y=True)
+    >>> search = CostSearch(LinearSVC(), n_trials=3, cv=3).fit(X, y == 8)
+    >>> model = fixed_threshold(search)
+    >>> bool((model.predict(X) == search.predict(X)).all())
+    True
+    """
+    winner = winner_of(search)
+    named = _with_names(winner)
+    options: dict[str, Any] = {"threshold": winner.threshold, "pos_label": winner.positive}
+    options["response_method"] = winner.method
+    return FixedThresholdClassifier(FrozenEstimator(named), **options)
+
+
+def _with_names(winner: Winner) -> Estimator:
+    """The estimator with the user's names of the classes; a copy where they differ."""
+    if (winner.known_negative, winner.known_positive) == (winner.negative, winner.positive):
+        return winner.estimator
+    names = {winner.known_negative: winner.negative, winner.known_positive: winner.positive}
+    return _renamed(winner.estimator, names)
+
+
+def _renamed(estimator: Estimator, names: dict) -> Estimator:
+    renamed = copy.copy(estimator)
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        renamed.steps = [*estimator.steps[:-1], (name, _renamed(last, names))]
+        return renamed
+    if "classes_" not in vars(estimator):
+        raise TypeError(
+            f"the classes of {type(estimator).__name__} cannot be renamed to {list(names.values())}; fit the search on "
+            "labels 0 and 1, or wrap the predictions of best_estimator_ yourself"
+        )
+    renamed.classes_ = np.array([names[label] for label in estimator.classes_.tolist()])
+    return renamed
+
+
+# ---------------------------------------------------------------- ONNX
+
+
+# Old enough for every runtime of the last years.
+OPSET, IR = 17, 8
+
+
+def to_onnx(search: CostSearch) -> Any:
+    """A linear winner as an ONNX model.
+
+    Parameters
+    ----------
+    search : CostSearch
+        Fitted, as for `csf.export.linear_rule`, to labels that are numbers, booleans or strings.
+
+    Returns
+    -------
+    onnx.ModelProto
+        Its input ``X`` holds doubles of shape (n_samples, n_features), its outputs are ``label`` and ``score``, the
+        score minus the threshold.
+
+    Raises
+    ------
+    ImportError
+        If onnx is not installed.
+    TypeError
+        If the winner is not linear in the features: convert ``best_estimator_`` with skl2onnx then, and apply
+        ``best_threshold_`` to its score.
+    ValueError
+        If the search has several classes, or no fitted winner.
+    """
+    rule = linear_rule(search)
+    try:
+        from onnx import TensorProto, checker, helper, numpy_helper
+    except ImportError as error:
+        raise ImportError("to_onnx needs onnx: pip install onnx; linear_rule needs nothing") from error
+    labels = np.array([rule.negative, rule.positive])
+    kinds = {"i": np.int64, "u": np.int64, "b": np.int64, "f": np.float64, "U": np.str_}
+    if labels.dtype.kind not in kinds:
+        raise TypeError(f"ONNX has no labels such as {rule.positive!r}; fit the search on numbers or strings")
+    typed = labels.astype(kinds[labels.dtype.kind])
+    if typed.dtype.kind == "U":
+        typed = typed.astype(object)
+    constants = {
+        "coef": rule.coef[:, None],
+        "intercept": np.array([rule.intercept]),
+        "threshold": np.array([np.nan_to_num(rule.threshold)]),
+        "negative": typed[:1],
+        "positive": typed[1:],
+        "axis": np.array([1], dtype=np.int64),
+    }
+    nodes = [
+        helper.make_node("MatMul", ["X", "coef"], ["product"]),
+        helper.make_node("Squeeze", ["product", "axis"], ["column"]),
+        helper.make_node("Add", ["column", "intercept"], ["value"]),
+        helper.make_node("Sub", ["value", "threshold"], ["score"]),
+        helper.make_node("GreaterOrEqual", ["value", "threshold"], ["found"]),
+        helper.make_node("Where", ["found", "positive", "negative"], ["label"]),
+    ]
+    kind = {"i": TensorProto.INT64, "f": TensorProto.DOUBLE}.get(typed.dtype.kind, TensorProto.STRING)
+    graph = helper.make_graph(
+        nodes,
+        "csf",
+        [helper.make_tensor_value_info("X", TensorProto.DOUBLE, [None, rule.coef.shape[0]])],
+        [
+            helper.make_tensor_value_info("label", kind, [None]),
+            helper.make_tensor_value_info("score", TensorProto.DOUBLE, [None]),
+        ],
+        [numpy_helper.from_array(value, name) for name, value in constants.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="csf")
+    model.ir_version = IR
+    checker.check_model(model)
+    return model
+
+
+@dataclass(frozen=True, eq=False)
+class ClassRule:
+    """Predict the class with the largest ``slope * p - offset``, where p are an estimator's probabilities.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        Labels, in the order of the estimator's columns.
+    reads : {"predict_proba", "decision_function"}
+        What the estimator is asked.
+    slopes, offsets : ndarray of shape (n_classes,)
+        Of the probabilities.
+    class_weights : ndarray of shape (n_classes,), default=None
+        Probabilities are divided by these first, and scaled to sum 1 again; ``None`` takes them as they are.
+    matrix : ndarray of shape (n_classes, n_classes), default=None
+        Where it is given, the class with the largest entry of ``p @ matrix`` is predicted instead.
+    calibration : ndarray of shape (n_classes, 2), default=None
+        Where it is given, scores s become probabilities first: ``1 / (1 + exp(-(slope * s + intercept)))`` for each
+        class, scaled to sum 1.
+
+    Examples
+    --------
+    >>> rule = ClassRule(np.array(["a", "b"]), "predict_proba", np.array([1.0, 3.0]), np.array([0.0, 0.2]))
+    >>> rule.predict(np.array([[0.9, 0.1], [0.6, 0.4]]))
+    array(['a', 'b'], dtype='<U1')
+    """
+
+    classes: Array
+    reads: str
+    slopes: FloatArray
+    offsets: FloatArray
+    class_weights: FloatArray | None = None
+    matrix: FloatArray | None = None
+    calibration: FloatArray | None = None
+
+    def predict(self, scores: Array) -> Array:
+        """Labels.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_samples, n_classes)
+            What the estimator answers to ``reads``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The first one of equal classes.
+        """
+        proba = np.asarray(scores, dtype=float)
+        if self.calibration is not None:
+            proba = expit(proba * self.calibration[:, 0] + self.calibration[:, 1])
+            proba = without_weights(proba, np.ones(self.classes.shape[0]))
+        proba = without_weights(proba, self.class_weights)
+        return self.classes[LinearRule(self.slopes, self.offsets, self.matrix).decide(proba)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, strings and lists.
+
+        Returns
+        -------
+        dict
+            One entry a parameter, and the rule in words.
+        """
+        steps = ["s = what the estimator answers"]
+        if self.calibration is not None:
+            steps.append("s = 1 / (1 + exp(-(slope * s + intercept))) by calibration, divided by its sum")
+        if self.class_weights is not None:
+            steps.append("s = s / class_weights, divided by its sum")
+        largest = "slopes * s - offsets" if self.matrix is None else "s @ matrix"
+        numbers = {
+            name: getattr(self, name) for name in ("class_weights", "slopes", "offsets", "matrix", "calibration")
+        }
+        return {
+            "rule": "; ".join([*steps, f"the class with the largest of {largest}, the first of equal ones"]),
+            "reads": self.reads,
+            "classes": self.classes.tolist(),
+            **{name: None if values is None else values.tolist() for name, values in numbers.items()},
+        }
+
+    def save(self, path: PathLike) -> None:
+        """Write the rule as JSON, for any language.
+
+        Parameters
+        ----------
+        path : path-like
+            File to write.
+        """
+        write_json(path, self.to_dict())
+
+
+def class_rule(search: CostSearch) -> ClassRule:
+    """What decides in a search of several classes that are all alike.
+
+    ``best_estimator_`` and this table predict what the search does: the estimator alone where its own decision won,
+    which makes slopes 1 and offsets 0.
+
+    Parameters
+    ----------
+    search : CostSearch
+        Fitted, of three or more classes without a null class. Its ``best_estimator_`` has ``predict_proba`` or
+        ``decision_function``.
+
+    Returns
+    -------
+    ClassRule
+        Its ``predict`` takes the scores of ``best_estimator_``.
+
+    Raises
+    ------
+    TypeError
+        If the winner has no scores.
+    ValueError
+        If the search is none of several classes, has no fitted winner, or that one does not know all classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = load_wine(return_X_y=True)
+    >>> base = make_pipeline(StandardScaler(), LogisticRegression())
+    >>> search = CostSearch(base, "f1_macro", n_trials=1, param_grid=None, cv=3).fit(X, y)
+    >>> rule = class_rule(search)
+    >>> bool((rule.predict(search.best_estimator_.predict_proba(X)) == search.predict(X)).all())
+    True
+    """
+    fitted_winner(search)
+    if not hasattr(search, "class_costs_"):
+        raise ValueError(
+            "the search has two classes, several labels, or a class of nothing to find, which a threshold decides "
+            "about; csf.export.fixed_threshold and linear_rule export one of two classes"
+        )
+    used = search._predicting
+    if used.known.size < used.classes.size:
+        raise ValueError(f"the winner knows {used.known.size} of {used.classes.size} classes; fit it on all of them")
+    calibrator = None if used.own else used.calibrator
+    reads = response_method(used.estimator, PROBABILITIES_FIRST if calibrator is None else DECISION_FIRST)
+    if reads is None:
+        raise TypeError(f"{type(used.estimator).__name__} has no scores, it decides alone; export best_estimator_")
+    return ClassRule(
+        used.classes,
+        reads,
+        used.rule.slopes,
+        used.rule.offsets,
+        None if used.own else used.class_weights,
+        used.rule.matrix,
+        None if calibrator is None else np.array([_sigmoid(one) for one in calibrator.calibrators]),
+    )
+
+
+def _sigmoid(calibrator: Any) -> tuple[float, float]:
+    """Slope and intercept of a sigmoid of the score itself."""
+    slope = calibrator.slope_
+    return slope, float(calibrator.model_.intercept_[0] - slope * calibrator.shift_)

@@ -1,0 +1,339 @@
+"""Held-out data, what classifiers do on them with intervals from resampled samples, and words for what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.pipeline import Pipeline
+
+from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, Samples
+from csf._common.validation import check_labels, check_samples, check_weights
+from csf.metrics import get_confusion_metric, get_constraint, get_metric
+from csf.metrics.base import Metric
+from csf.metrics.confusion import ConfusionMetric
+from csf.metrics.constraint import Constraint
+from csf.show._shared import is_class_search, is_macro_search
+from csf.thresholding.linear_rule import counts_of
+
+if TYPE_CHECKING:
+    from csf.search import CostSearch
+
+__all__ = ["HeldOut", "Judged", "held_out", "judge", "judge_classes"]
+
+
+def digits(value: float | None, spec: str = ".3f") -> str:
+    """A number as text; a dash where there is none."""
+    if value is None or value != value:
+        return "–"
+    return format(value, spec).replace(",", "\u202f").replace("inf", "∞")
+
+
+def short(value: Any, length: int = 80) -> str:
+    """A value as text of a bounded length."""
+    text = format(value, ".4g") if isinstance(value, float) else str(value)
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def spread(interval: tuple[float, float] | None, spec: str = ".3f") -> str:
+    """An interval as text, empty where there is none."""
+    if interval is None or not np.isfinite(interval).all():
+        return ""
+    low, high = interval
+    return f"{low:{spec}} to {high:{spec}}"
+
+
+def parameter_names(keys: Iterable[str]) -> dict[str, str]:
+    """Parameters of a base without the steps in front, wherever that leaves no two of them alike."""
+    own = {key: key.rpartition("__")[2] for key in keys}
+    return {key: name if list(own.values()).count(name) == 1 else key for key, name in own.items()}
+
+
+def parameters_of(search: CostSearch) -> str:
+    """Parameters of the winner; empty without a grid."""
+    names = parameter_names(search.best_params_)
+    return ", ".join(f"{names[key]} = {short(value)}" for key, value in search.best_params_.items())
+
+
+def base_name(base: Estimator) -> str:
+    """Names of a base and its steps."""
+    if isinstance(base, Pipeline):
+        return ", ".join(base_name(step) for _, step in base.steps if step not in (None, "passthrough"))
+    inner = getattr(base, "estimator", None)
+    return type(base).__name__ + (f" of {base_name(inner)}" if hasattr(inner, "fit") else "")
+
+
+def target_name(search: CostSearch) -> str:
+    """What is to be found, as a noun: the positive class; with several, what they are not."""
+    if search.pos_label_ is None:
+        return f"sample other than {short(search.null_class_, 40)}"
+    return f"“{short(search.pos_label_, 40)}”"
+
+
+def strategy_name(search: CostSearch) -> str:
+    """Name of a strategy that was given by name, as a class or as an object."""
+    strategy: Any = search.strategy
+    return strategy if isinstance(strategy, str) else getattr(strategy, "__name__", type(strategy).__name__)
+
+
+def class_order(search: Any) -> IntArray:
+    """Places of the classes as tables show them: the negative (or null) class first, so that the positive one is last.
+
+    Every confusion matrix has this order, with true classes as rows and predicted ones as columns.
+    """
+    null = getattr(search, "null_class_", None)
+    return np.array(sorted(range(search.classes_.size), key=lambda at: search.classes_[at] != null))
+
+
+def metric_name(search: Any) -> str:
+    """Name of what a search maximises."""
+    return get_metric(search.metric).name
+
+
+def other_costs(search: CostSearch) -> str:
+    """What else was tried beside equal costs, in words."""
+    tried = {round(np.log(t.c_fn / t.c_fp), 9) for t in search.trials_ if t.state == "complete" and t.c_fn != t.c_fp}
+    if not tried:
+        return f"no other costs were tried ({search.stop_reason_})"
+    return f"{len(tried)} other ratios of costs were tried" if len(tried) > 1 else "1 other ratio of costs was tried"
+
+
+# ---------------------------------------------------------------- held-out results
+
+
+# Resamples, the share that intervals cover, and how many numbers a block of resamples may hold.
+N_RESAMPLES = 1000
+LEVEL = 0.9
+_BLOCK = 1 << 20
+
+# More classes than this make no table that anyone reads.
+MOST_CLASSES = 30
+
+# Positives, those that are missed, and false alarms of one problem.
+Problem = tuple[BoolArray, BoolArray, BoolArray]
+# Values at rows of weights.
+_Values = Callable[[Array], Array]
+
+
+class HeldOut(NamedTuple):
+    """Data that a search has not seen, and what the search, which comes first, and its rivals do there."""
+
+    X: Samples
+    y: Array
+    weight: Array | None
+    answers: dict[str, Array]
+    judged: list[Judged]
+
+
+def held_out(
+    search: Estimator,
+    X: Samples | None,
+    y: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    rivals: Mapping[str, ArrayLike] | None,
+    own: str = "this search",
+) -> HeldOut | None:
+    """Checked data of a report, ``None`` without any."""
+    if X is None and y is None:
+        if rivals or sample_weight is not None:
+            raise ValueError("rivals and sample_weight belong to held-out data: give X and y, which fit has not seen")
+        return None
+    if X is None or y is None:
+        raise ValueError("give X and y together: samples that fit has not seen, and their labels")
+    X, given = check_samples(X, y)
+    labels, classes = check_labels(given)
+    if not np.isin(classes, search.classes_).all():
+        raise ValueError(f"y holds the labels {classes.tolist()}, the search knows {search.classes_.tolist()}")
+    weight = check_weights(sample_weight, labels.shape[0])
+    answers = {own: search.predict(X)}
+    for name, predicted in (rivals or {}).items():
+        predicted = np.asarray(predicted)
+        if predicted.shape != labels.shape:
+            raise ValueError(
+                f"rivals[{name!r}] must be the labels that it predicts for X, of shape {labels.shape}; "
+                f"got shape {predicted.shape}"
+            )
+        answers[str(name)] = predicted
+    return HeldOut(X, labels, weight, answers, _judge(search, labels, answers, weight))
+
+
+def _judge(search: Any, truth: Array, answers: Mapping[str, Array], weight: Array | None) -> list[Judged]:
+    """By the metric and the constraint of the search."""
+    if is_class_search(search):
+        return judge_classes(get_confusion_metric(search.metric), search.classes_, truth, answers, weight)
+    if is_macro_search(search):
+        return judge(get_metric(search.search.metric), macro_problems(np.unique(truth)), truth, answers, weight)
+    demand = get_constraint(search.constraint)
+    return judge(get_metric(search.metric), one_problem(search.null_class_), truth, answers, weight, demand)
+
+
+def confusion(search: Any, held: HeldOut) -> dict[str, Any]:
+    """`matrix_of` what the search decides on held-out data, in samples or their weights."""
+    true, predicted = (np.searchsorted(search.classes_, each) for each in (held.y, next(iter(held.answers.values()))))
+    return matrix_of(search, counts_of(true, predicted, search.classes_.size, held.weight).astype(float))
+
+
+def matrix_of(search: Any, counts: Array) -> dict[str, Any]:
+    """A confusion matrix and what it says of each class, in the order of `class_order`.
+
+    ``rows`` have for each true class (count, share of the class, whether right) for each predicted one; more classes
+    than make a table have none. ``scores`` have samples, predictions, recall, precision and F1.
+    """
+    order = class_order(search)
+    labels, counts = [short(label, 40) for label in search.classes_[order].tolist()], counts[np.ix_(order, order)]
+    true, predicted, right = counts.sum(axis=1), counts.sum(axis=0), np.diag(counts)
+    with np.errstate(invalid="ignore"):  # a class that is nowhere has no recall
+        values = np.column_stack([right / true, right / predicted, 2 * right / (true + predicted)])
+    rows = [
+        (name, [(count, count / (sum(row) or 1.0), at == column) for column, count in enumerate(row)])
+        for at, (name, row) in enumerate(zip(labels, counts.tolist()))
+    ]
+    return {
+        "labels": labels,
+        "rows": rows if len(labels) <= MOST_CLASSES else None,
+        "scores": list(zip(labels, true.tolist(), predicted.tolist(), values.tolist())),
+    }
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One classifier on held-out data, with the difference of the first one to it; intervals hold 90 % of resamples."""
+
+    name: str
+    value: float
+    interval: tuple[float, float]
+    difference: float
+    difference_interval: tuple[float, float]
+    # By how much it misses the constraint there, where one was asked for.
+    misses: float = 0.0
+
+
+def one_problem(null_class: Label) -> Callable[[Array, Array], list[Problem]]:
+    """Errors of a search with one class of nothing to find, the negative one of two."""
+
+    def problems(truth: Array, predicted: Array) -> list[Problem]:
+        is_pos, wrong = truth != null_class, truth != predicted
+        return [(is_pos, is_pos & wrong, ~is_pos & wrong)]
+
+    return problems
+
+
+def macro_problems(classes: Array) -> Callable[[Array, Array], list[Problem]]:
+    """Errors of each class against the rest, one problem for each class that is averaged over."""
+
+    def problems(truth: Array, predicted: Array) -> list[Problem]:
+        return [
+            (truth == k, (truth == k) & (predicted != k), (truth != k) & (predicted == k)) for k in classes.tolist()
+        ]
+
+    return problems
+
+
+def judge(
+    metric: Metric,
+    problems: Callable[[Array, Array], list[Problem]],
+    truth: Array,
+    answers: Mapping[str, Array],
+    weight: Array | None = None,
+    constraint: Constraint | None = None,
+) -> list[Judged]:
+    """Metric of several classifiers on the same samples; the first one is what the others are compared with."""
+
+    def of(truth: Array, predicted: Array) -> _Values:
+        parts = problems(truth, predicted)
+        return lambda weights: _value(metric, parts, weights)
+
+    def misses(truth: Array, predicted: Array, weights: Array) -> float:
+        return 0.0 if constraint is None else _missed(constraint, problems(truth, predicted), weights)
+
+    return _judged(of, misses, truth, answers, weight)
+
+
+def judge_classes(
+    metric: ConfusionMetric, classes: Array, truth: Array, answers: Mapping[str, Array], weight: Array | None = None
+) -> list[Judged]:
+    """As `judge`, of several classes that are all alike."""
+
+    def of(truth: Array, predicted: Array) -> _Values:
+        cells = np.zeros((truth.shape[0], classes.size**2))
+        at = np.searchsorted(classes, truth) * classes.size + np.searchsorted(classes, predicted)
+        cells[np.arange(at.size), at] = 1.0
+        shape = (-1, classes.size, classes.size)
+        return lambda weights: metric.value((weights @ cells / weights.sum(axis=1)[:, None]).reshape(shape))
+
+    for name, predicted in answers.items():
+        if not np.isin(predicted, classes).all():
+            odd = np.setdiff1d(predicted, classes).tolist()
+            raise ValueError(f"{name!r} predicts the labels {odd}, the search knows {classes.tolist()}")
+    return _judged(of, lambda *_: 0.0, truth, answers, weight)
+
+
+def _judged(
+    of: Callable[[Array, Array], _Values],
+    misses: Callable[[Array, Array, Array], float],
+    truth: Array,
+    answers: Mapping[str, Array],
+    weight: Array | None,
+) -> list[Judged]:
+    """Classifiers by the values of what they predict, and by how much each misses a constraint."""
+    # Samples that all classifiers answer alike are drawn together: what counts is how many of them there are.
+    truth, columns, weights, counts = _cells(truth, list(answers.values()), weight)
+    values_of = [of(truth, column) for column in columns]
+    whole = [values((weights * counts)[None, :]).item() for values in values_of]
+    drawn = [
+        np.concatenate(values)
+        for values in zip(*([values(draw * weights) for values in values_of] for draw in _resamples(counts)))
+    ]
+    missed = [misses(truth, column, weights * counts) for column in columns]
+    return [
+        Judged(name, value, _percentiles(values), whole[0] - value, _percentiles(drawn[0] - values), miss)
+        for name, value, values, miss in zip(answers, whole, drawn, missed)
+    ]
+
+
+def _missed(constraint: Constraint, parts: list[Problem], weights: Array) -> float:
+    """By how much a constraint is missed, of several problems the most."""
+    shares = [[float(weights @ mask / weights.sum()) for mask in masks] for masks in parts]
+    return max(float(constraint.violation(fn, fp, pos=pos)) for pos, fn, fp in shares)
+
+
+def _cells(truth: Array, columns: list[Array], weight: Array | None) -> tuple[Array, list[Array], Array, Array]:
+    """Distinct rows of truth, answers and weight, with their numbers."""
+    weight = np.ones(truth.shape[0]) if weight is None else weight
+    codes = np.column_stack([np.unique(column, return_inverse=True)[1] for column in (truth, *columns, weight)])
+    _, first, counts = np.unique(codes, axis=0, return_index=True, return_counts=True)
+    return truth[first], [column[first] for column in columns], weight[first], counts
+
+
+def _resamples(counts: Array) -> Iterator[Array]:
+    """How often each cell is drawn, in blocks of resamples; the same in every run."""
+    rng = np.random.default_rng(0)
+    n_samples = int(counts.sum())
+    size = max(1, min(N_RESAMPLES, _BLOCK // counts.shape[0]))
+    for start in range(0, N_RESAMPLES, size):
+        yield rng.multinomial(n_samples, counts / n_samples, size=min(size, N_RESAMPLES - start)).astype(float)
+
+
+def _value(metric: Metric, problems: list[Problem], weights: Array) -> Array:
+    """Metric in each row of weights: the mean over the problems that have both classes there; NaN without one."""
+    total = weights.sum(axis=1)
+    values = np.full((len(problems), weights.shape[0]), np.nan)
+    for row, masks in zip(values, problems):
+        pos, fn, fp = (weights @ mask / total for mask in masks)
+        for at in np.flatnonzero((pos > 0) & (pos < 1)):
+            row[at] = metric.value(min(fn[at], pos[at]), min(fp[at], 1.0 - pos[at]), pos=float(pos[at]))
+    known = np.isfinite(values)
+    return np.where(
+        known.any(axis=0), np.where(known, values, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1), np.nan
+    )
+
+
+def _percentiles(values: Array) -> tuple[float, float]:
+    known = values[np.isfinite(values)]
+    if known.size == 0:
+        return float("nan"), float("nan")
+    low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)

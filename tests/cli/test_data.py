@@ -1,0 +1,311 @@
+"""Labels, built-in sets, LIBSVM files, sets in a folder, and what is no data set."""
+
+import bz2
+import gzip
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_digits, load_wine
+
+from csf.cli.data import (
+    BUILTIN,
+    Features,
+    ReadOptions,
+    _is_svmlight,
+    as_labels,
+    binary_target,
+    built_in,
+    densified,
+    read_dataset,
+    read_samples,
+)
+from csf.cli.shared import CliError
+
+
+@pytest.mark.parametrize(
+    ("values", "positive"), [([0, 1, 1], 1), ([-1, 1, 1], 1), ([False, True, True], True), ([0.0, 1.0, 1.0], 1.0)]
+)
+def test_the_usual_labels_need_no_name(values, positive):
+    y, pos_label = binary_target(np.array(values))
+    assert y.tolist() == values
+    assert pos_label == positive
+
+
+@pytest.mark.parametrize(
+    ("values", "given", "pos_label"),
+    [
+        ([0, 1, 1], "0", 0),
+        ([1.5, 2.5], "2.5", 2.5),
+        ([2, 4], "4.0", 4),
+        ([False, True], "false", False),
+        (["no", "yes"], "no", "no"),
+    ],
+)
+def test_two_classes_keep_their_labels(values, given, pos_label):
+    y, found = binary_target(np.array(values), given)
+    assert y.tolist() == values
+    assert (found, type(found)) == (pos_label, type(pos_label))
+
+
+def test_more_classes_are_joined():
+    y, pos_label = binary_target(np.array([3, 1, 2, 3]), "3")
+    assert y.tolist() == ["3", "not 3", "not 3", "3"]
+    assert pos_label == "3"
+
+
+def test_text_is_not_compared_as_a_number():
+    with pytest.raises(CliError, match=r"--positive '1\.0' is not in the target, which has 0 \(1\), 1 \(1\)"):
+        binary_target(np.array(["0", "1"]), "1.0")
+
+
+def test_other_labels_need_a_name():
+    with pytest.raises(CliError, match=r"name the positive class with --positive; the target has no \(2\), yes \(1\)$"):
+        binary_target(np.array(["no", "yes", "no"]))
+
+
+def test_many_values_are_not_all_listed():
+    with pytest.raises(CliError, match=r"11 \(1\), \.\.\. \(30 values\)$"):
+        binary_target(np.arange(30))
+
+
+def test_one_value_is_no_target():
+    with pytest.raises(CliError, match=r"the target has one value only \(7\)"):
+        binary_target(np.full(4, 7), "7")
+
+
+def test_whole_numbers_become_integers():
+    assert as_labels(np.array([1.0, 2.0])).dtype == np.int64
+    assert as_labels(np.array([1.0, 2.5])).dtype == np.float64
+
+
+@pytest.mark.parametrize("source", ["digits:8", "breast_cancer", "wine:2", "iris:versicolor"])
+def test_one_class_against_the_rest(source):
+    data = read_dataset(source, ReadOptions())
+    assert data.X.shape == (data.y.shape[0], data.features.n_features)
+    assert data.features.kind == "dense"
+    assert 0.05 < data.pos < 0.5
+
+
+def test_the_class_is_the_right_one():
+    data = read_dataset("digits:8", ReadOptions())
+    np.testing.assert_array_equal(data.y == data.pos_label, load_digits().target == 8)
+    data = read_dataset("wine", ReadOptions(positive="2"))
+    np.testing.assert_array_equal(data.y == data.pos_label, load_wine().target == 2)
+
+
+def test_the_rarer_class_of_breast_cancer_is_positive():
+    assert read_dataset("breast_cancer", ReadOptions()).pos_label == "malignant"
+    assert read_dataset("breast_cancer:benign", ReadOptions()).pos_label == "benign"
+
+
+def test_the_list_of_names_is_complete():
+    for name, (load, default) in BUILTIN.items():
+        last = f"{name}:{len(load().target_names) - 1}"
+        assert (name if default else last) in built_in()
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "message"),
+    [
+        ("iris", ReadOptions(), "iris has the classes setosa, versicolor, virginica: say which one is positive"),
+        ("iris:3", ReadOptions(), "iris has no class '3'"),
+        ("iris:1", ReadOptions(target="y"), "--target names a column"),
+    ],
+)
+def test_bad_names(source, options, message):
+    with pytest.raises(CliError, match=message):
+        read_dataset(source, options)
+
+
+def test_samples_for_a_model():
+    assert read_samples("digits", Features("dense", 64)).shape == (1797, 64)
+    with pytest.raises(CliError, match="the model takes 30 features; iris:1 has 4"):
+        read_samples("iris:1", Features("dense", 30))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("CSF_DATA", str(tmp_path))
+    X = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]], dtype=np.float32)
+    y, rows = np.array([1, 2, 3]), sp.csr_matrix(X)
+    parts = {"X_data": rows.data, "X_indices": rows.indices, "X_indptr": rows.indptr, "X_shape": np.array(X.shape)}
+    np.savez_compressed(tmp_path / "dense.npz", X=X, y=y, positive=np.array([2, 3]))
+    np.savez_compressed(tmp_path / "rows.npz", **parts, y=y, is_test=np.array([False, True, True]))
+    np.savez_compressed(tmp_path / "empty.npz", X=X)
+    (tmp_path / "broken.npz").write_bytes(b"PK")
+    return tmp_path
+
+
+def test_dense_data_with_their_own_positive_labels(folder):
+    data = read_dataset("csf-data:dense", ReadOptions())
+    assert data.X.tolist() == [[1, 0], [0, 2], [3, 0]]
+    assert data.y.tolist() == [0, 1, 1]
+    assert (data.pos_label, data.features, data.is_test) == (1, Features("dense", 2), None)
+
+
+def test_sparse_data_with_one_label_against_the_rest_and_the_official_split(folder):
+    data = read_dataset("csf-data:rows:2", ReadOptions())
+    assert data.X.toarray().tolist() == [[1, 0], [0, 2], [3, 0]]
+    assert data.y.tolist() == ["not 2", "2", "not 2"]
+    assert data.is_test.tolist() == [False, True, True]
+    assert data.features == Features("sparse", 2)
+
+
+def test_the_label_may_come_from_the_options(folder):
+    assert read_dataset("csf-data:dense", ReadOptions(positive="3")).y.tolist() == ["not 3", "not 3", "3"]
+
+
+def test_samples_of_a_folder_for_a_model(folder):
+    assert read_samples("csf-data:rows", Features("dense", 2)).tolist() == [[1, 0], [0, 2], [3, 0]]
+    assert sp.issparse(read_samples("csf-data:dense", Features("sparse", 2)))
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("csf-data:rows", r"name the positive class with --positive; the target has 1 \(1\), 2 \(1\), 3 \(1\)"),
+        ("csf-data:other", "no data set 'other' in CSF_DATA .*; there are: broken, dense, empty, rows"),
+        ("csf-data:../rows", "no data set '../rows'"),
+        ("csf-data:empty", "has no arrays X .* and y"),
+        ("csf-data:broken", "cannot read .*broken"),
+    ],
+)
+def test_bad_names_of_sets_in_a_folder(folder, source, message):
+    with pytest.raises(CliError, match=message):
+        read_dataset(source, ReadOptions())
+
+
+def test_the_folder_must_be_named(monkeypatch):
+    monkeypatch.delenv("CSF_DATA", raising=False)
+    with pytest.raises(CliError, match="csf-data:adult is looked up in the folder that the environment variable"):
+        read_dataset("csf-data:adult", ReadOptions())
+
+
+TEXT = "# a comment\n+1 1:0.5 3:2\n-1 2:1\n"
+
+
+def write(tmp_path, text=TEXT, name="data"):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [(TEXT, True), ("1 qid:3 1:5 # x\n", True), ("a,b\n1,2\n", False), ("1 2 3\n", False), ("", False)],
+)
+def test_files_without_a_suffix_are_told_by_their_first_line(tmp_path, text, answer):
+    assert _is_svmlight(write(tmp_path, text), "") == answer
+
+
+def test_features_are_counted_from_one(tmp_path):
+    data = read_dataset(write(tmp_path), ReadOptions())
+    np.testing.assert_array_equal(data.X.toarray(), [[0.5, 0, 2], [0, 1, 0]])
+    assert data.y.tolist() == [1, -1]
+    assert (data.pos_label, data.features) == (1, Features("sparse", 3))
+
+
+def test_a_feature_of_number_zero_says_that_they_are_counted_from_zero(tmp_path):
+    data = read_dataset(write(tmp_path, "1 0:1 2:2\n0 1:3\n"), ReadOptions())
+    assert data.X.shape == (2, 3)
+    assert data.features.zero_based
+
+
+@pytest.mark.parametrize(("suffix", "compress"), [(".gz", gzip.compress), (".bz2", bz2.compress)])
+def test_compressed_files(tmp_path, suffix, compress):
+    path = tmp_path / f"data.svm{suffix}"
+    path.write_bytes(compress(TEXT.encode()))
+    assert read_dataset(str(path), ReadOptions()).X.shape == (2, 3)
+
+
+def test_new_data_are_counted_as_in_training(tmp_path):
+    path = write(tmp_path, "0 1:4\n")
+    assert read_samples(path, Features("sparse", 3)).toarray().tolist() == [[4, 0, 0]]
+    assert read_samples(path, Features("sparse", 3, zero_based=True)).toarray().tolist() == [[0, 4, 0]]
+    assert read_samples(path, Features("dense", 2)).tolist() == [[4, 0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "features", "message"),
+    [
+        ("0 7:4\n", Features("sparse", 3), "cannot read .* as a LIBSVM file"),
+        ("0 0:4\n", Features("sparse", 3), "cannot read .* as a LIBSVM file: Invalid index 0"),
+        (TEXT, Features("frame", 1, ("a",)), "the model takes a table with named columns"),
+    ],
+)
+def test_new_data_that_do_not_fit(tmp_path, text, features, message):
+    path = write(tmp_path, text)
+    with pytest.raises(CliError, match=message):
+        read_samples(path, features)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("", ReadOptions(), "has no rows"),
+        ("1\n0\n", ReadOptions(), "has no features"),
+        ("1 a:b\n", ReadOptions(), "cannot read .* as a LIBSVM file"),
+        (TEXT, ReadOptions(target="y"), r"--target names a column of a table \(CSV, ...\); .* has no named columns"),
+        (TEXT, ReadOptions(sample_weight="w"), "--sample-weight names a column"),
+        (TEXT, ReadOptions(drop=("a",)), "--drop names a column"),
+    ],
+)
+def test_bad_files(tmp_path, text, options, message):
+    path = write(tmp_path, text, "data.svm")
+    with pytest.raises(CliError, match=message):
+        read_dataset(path, options)
+
+
+def test_a_damaged_archive(tmp_path):
+    path = tmp_path / "data.svm.gz"
+    path.write_bytes(gzip.compress(TEXT.encode())[:-9])
+    with pytest.raises(CliError, match=r"cannot read .* as a LIBSVM file"):
+        read_dataset(str(path), ReadOptions())
+
+
+def test_labels_that_floats_would_merge_are_refused(tmp_path):
+    path = tmp_path / "data.svm"
+    path.write_text("9007199254740992 1:1\n9007199254740993 1:2\n5 1:3\n")
+    with pytest.raises(CliError, match=r"floats of 2\^53 and more are not exact"):
+        read_dataset(str(path), ReadOptions(positive="5"))
+
+
+def test_an_unknown_name_lists_the_built_in_sets():
+    with pytest.raises(CliError, match="there is no file 'foo', and built-in sets are breast_cancer, digits:0 to"):
+        read_dataset("foo", ReadOptions())
+
+
+def test_a_file_comes_before_a_built_in_set(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wine").write_text("1 1:2\n0 1:3\n", encoding="utf-8")
+    assert read_dataset("wine", ReadOptions()).X.shape == (2, 1)
+
+
+def test_a_folder_is_no_data(tmp_path):
+    with pytest.raises(CliError, match="is a folder; give a file"):
+        read_dataset(str(tmp_path), ReadOptions())
+
+
+@pytest.mark.parametrize("content", [b"some words\n", b"\xff\xfe\x00", b""])
+def test_an_unknown_format(tmp_path, content):
+    path = tmp_path / "data.xyz"
+    path.write_bytes(content)
+    with pytest.raises(CliError, match=r"cannot recognise the format of .*data\.xyz; accepted: \.csv, \.tsv"):
+        read_dataset(str(path), ReadOptions())
+
+
+def test_features_survive_as_plain_numbers():
+    features = Features("frame", 2, ("a",), ("b",), zero_based=True)
+    assert Features.from_dict(features.to_dict()) == features
+
+
+def test_too_much_for_a_dense_copy():
+    with pytest.raises(CliError, match=r"takes dense data only, and big \(100000 x 100000, sparse\) is too large"):
+        densified(sp.csr_matrix((100000, 100000)), "big")
+
+
+def test_a_dense_copy():
+    assert densified(sp.csr_matrix([[0.0, 1.0]]), "small").tolist() == [[0.0, 1.0]]
+    X = np.ones((2, 2))
+    assert densified(X, "dense") is X

@@ -1,0 +1,183 @@
+"""Checks: each says its sentence where it should, and nothing elsewhere; codes, guide and muting belong together."""
+
+import re
+from copy import copy
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from builders_of_reports import KINDS, data, fitted, page_of
+from sklearn.svm import LinearSVC
+
+from csf import CostSearch
+from csf.report import CHECKS, findings
+from csf.search.guarantee import Guarantee
+from csf.show.checks import gain_over_equal
+from csf.show.held_out import Judged, held_out
+
+GUIDE = Path(__file__).parents[2] / "notebooks" / "guide" / "checks.md"
+PROMISE = Guarantee("precision >= 0.9", 0.9, True, 0.0, 0.05, {}, 10, 5, 1)
+OWN = Judged("this search", 0.5, (0.4, 0.6), 0.0, (0.0, 0.0))
+
+
+def look(code, kind="plain", held=None, **attributes):
+    """What one check says of a search with other attributes."""
+    search = copy(fitted(kind)[0])
+    vars(search).update(attributes)
+    return next((found.text for found in findings(search, held) if found.code == code), "")
+
+
+def judged(*each):
+    """Held-out data on which classifiers did so; labels as in training."""
+    search, X, y = fitted("plain")
+    return held_out(search, X, y, None, None)._replace(judged=[OWN, *each])
+
+
+def test_each_check_has_a_section_of_the_guide_with_its_title_and_what_to_do():
+    text = GUIDE.read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^## (CSF\d{3}): (.*)$", text, re.M))
+    assert sections == {code: CHECKS[code].title for code in sorted(CHECKS)}
+    assert list(sections) == sorted(sections)
+    assert text.count("**Do:**") == len(CHECKS)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "macro"])
+def test_what_is_muted_is_left_out_and_said(kind, tmp_path):
+    search, *_ = fitted(kind)
+    found = findings(search)
+    assert found[-1].code == "CSF010"
+    assert findings(search, mute=["CSF010"]) == found[:-1]
+    search.report(tmp_path / "r.html", mute=["CSF010"])
+    _, words, _ = page_of(tmp_path / "r.html")
+    assert "Left out here: CSF010." in words
+    assert all(each.text in words for each in found[:-1])
+    assert found[-1].text not in words
+
+
+def test_codes_of_no_check_are_refused(tmp_path):
+    search, *_ = fitted("plain")
+    with pytest.raises(ValueError, match=r"mute holds 'CSF01', the code of no check; known: CSF001, .*Did you mean"):
+        search.report(tmp_path / "r.html", mute=["CSF01"])
+    with pytest.raises(TypeError, match=r"mute must be a list of codes, such as \['CSF001'\]"):
+        search.report(tmp_path / "r.html", mute="CSF001")
+
+
+@pytest.mark.parametrize(("missed", "promised"), [(False, False), (True, False), (False, True)])
+def test_a_rival_that_keeps_less_is_not_said_to_be_better(missed, promised):
+    """Like with like: who misses the constraint finds more, and who promises nothing is not what was asked for."""
+    rival = Judged("plain", 0.7, (0.6, 0.8), -0.2, (-0.3, -0.1), 0.1 if missed else 0.0)
+    text = look("CSF009", held=judged(rival), **({"guarantee_": PROMISE} if promised else {}))
+    assert ("“plain” misses the constraint on these data, and is not compared." in text) == missed
+    assert ("“plain” is better on these data by 0.200: take it." in text) == (not missed and not promised)
+    assert ("take it if it promises precision >= 0.9 too, with confidence 0.9." in text) == promised
+
+
+def test_rivals_that_may_be_as_good_and_values_that_were_optimistic():
+    chance = Judged("plain", 0.45, (0.4, 0.5), 0.05, (-0.1, 0.2))
+    assert "+0.050 (-0.100 to +0.200) and may be chance" in look("CSF009", held=judged(chance))
+    assert look("CSF009", held=judged(Judged("plain", 0.4, (0.3, 0.5), 0.1, (0.01, 0.2)))) == ""
+    assert "below the" in look("CSF008", held=judged())
+    assert look("CSF008", held=judged(), best_score_=0.55) == ""
+
+
+def test_constraints_are_told_apart():
+    assert look("CSF006") == look("CSF007") == ""
+    assert "No trial satisfies precision >= 1 on out-of-fold" in look("CSF006", "infeasible")
+    assert "about every second time" in look("CSF006", "infeasible", feasible_=True)
+    failed = Guarantee("precision >= 0.9", 0.9, False, 0.0, 0.5, {}, 10, 5, 1, needed=40)
+    said = look("CSF006", constraint="precision >= 0.9", guarantee_=failed)
+    assert said.startswith("No threshold could be shown to satisfy precision >= 0.9")
+    assert said.endswith("about 40 positives would be needed to show it.")
+    assert look("CSF006", constraint="precision >= 0.9", guarantee_=PROMISE) == ""
+    search, X, y = fitted("infeasible")
+    assert "precision >= 1 does not hold on the held-out data" in look(
+        "CSF007", "infeasible", held_out(search, X, y, None, None)
+    )
+
+
+def test_searches_that_ended_early():
+    assert look("CSF014") == ""
+    text = look("CSF014", stop_reason_="the time limit of 1 s was reached")
+    assert re.search(
+        r"ended early \(the time limit of 1 s was reached\) with 12 trials; \d other ratios of costs were tried", text
+    )
+
+
+def test_thresholds_at_infinity_and_trainings_that_did_not_end():
+    assert look("CSF012") == look("CSF013") == ""
+    assert "predicts nothing positive" in look("CSF012", best_threshold_=np.inf)
+    assert "predicts everything positive" in look("CSF012", best_threshold_=-np.inf)
+    unsolved = [SimpleNamespace(duality_gap=0.2, error=None, c_fn=1.0, c_fp=1.0)]
+    assert "20% above the optimum" in look("CSF013", trials_=unsolved, best_index_=0)
+
+
+def test_few_samples():
+    assert look("CSF001") == ""
+    text = look("CSF001", class_count_=np.array([300, 99]))
+    assert text.startswith("The rarer side has 99 samples")
+    assert "Repeat the folds" in text
+    assert "Repeat" not in look("CSF001", class_count_=np.array([300, 99]), n_splits_=15)
+
+
+def test_a_frequent_positive_class_is_asked_about_unless_it_was_named():
+    assert look("CSF016", class_count_=np.array([100, 200])) == ""
+    text = look("CSF016", class_count_=np.array([100, 201]))
+    assert text.startswith("“1” counts as positive, because it is the larger label, and 201 of 301 samples have it")
+    assert look("CSF016", class_count_=np.array([100, 201]), pos_label=1) == ""
+
+
+def test_another_share_of_positives_is_told_with_what_moves_to_it():
+    search, X, y = fitted("plain")
+    assert look("CSF005", held=held_out(search, X, y, None, None)) == ""
+    rows = np.r_[np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:10]]
+    share = 10 / rows.size
+    text = look("CSF005", held=held_out(search, X[rows], y[rows], None, None))
+    assert "“1” is" in text
+    assert f"at_prevalence({share:.3g})" in text
+
+
+def test_probabilities_that_are_off():
+    rng = np.random.default_rng(0)
+    p = rng.random(2000)
+    y = (rng.random(2000) < p).astype(int)
+    held = SimpleNamespace(X=p, y=y)
+
+    def said(move):
+        search = SimpleNamespace(
+            pos_label_=1, classes_=np.array([0, 1]), predict_proba=lambda X: np.column_stack([1 - move(X), move(X)])
+        )
+        return CHECKS["CSF004"].look(search, held)
+
+    assert said(lambda p: p) is None
+    assert "off by 0.1" in said(lambda p: p**2 / (p**2 + (1 - p) ** 2))
+
+
+def test_edges_of_the_grid():
+    assert "C = 0.01 is at the end of the values tried: add smaller ones" in look("CSF002", best_params_={"C": 0.01})
+    assert "C = 1 is at the end of the values tried: add larger ones" in look("CSF002", best_params_={"C": 1.0})
+    assert look("CSF002", best_params_={"C": 0.1}) == ""
+
+
+def test_gap_to_the_bound():
+    assert "is 0.100 below the upper bound" in look("CSF015", gap_=0.1)
+    assert "little left" in look("CSF015", gap_=0.001)
+    assert look("CSF015", gap_=0.01) == look("CSF015", gap_=float("nan")) == ""
+
+
+def test_gains_over_equal_weights_are_judged_by_the_error_of_the_difference():
+    X, y = data()[:2]
+    search = CostSearch(LinearSVC(), param_grid=None, cv=3, random_state=0).fit(X, y)
+    values = [(trial.score, at) for at, trial in enumerate(search.trials_) if trial.c_fn != trial.c_fp]
+    neutral = max(trial.score for trial in search.trials_ if trial.c_fn == trial.c_fp)
+    for value, at in values:
+        search.best_index_ = at
+        gain, error = gain_over_equal(search)
+        assert gain == pytest.approx(value - neutral)
+        assert 0.0 < error < 0.1
+        assert ("CSF003" in [found.code for found in findings(search)]) == (gain <= 1.645 * error)
+    search.gain_ = gain
+    assert "CSF003" not in [found.code for found in findings(search)]
+    del search.gain_
+    search.best_index_ = next(at for at, trial in enumerate(search.trials_) if trial.c_fn == trial.c_fp)
+    assert gain_over_equal(search) is None

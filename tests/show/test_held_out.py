@@ -1,0 +1,83 @@
+"""Held-out results and their intervals, and words for what a search found."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from csf.metrics import FBeta
+from csf.show.held_out import base_name, judge, macro_problems, one_problem, parameter_names, short, spread
+
+
+def answers(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    truth = (rng.random(n) < 0.3).astype(int)
+    noisy = np.where(rng.random(n) < 0.2, 1 - truth, truth)
+    worse = np.where(rng.random(n) < 0.4, 1 - truth, truth)
+    return truth, {"noisy": noisy, "worse": worse}
+
+
+def test_values_and_differences_are_those_of_the_metric():
+    truth, predicted = answers()
+    noisy, worse = judge(FBeta(), one_problem(0), truth, predicted)
+    expected = [f1_score(truth, column) for column in predicted.values()]
+    assert [noisy.value, worse.value] == pytest.approx(expected)
+    assert worse.difference == pytest.approx(expected[0] - expected[1])
+    assert noisy.difference == 0
+    assert noisy.interval[0] < noisy.value < noisy.interval[1]
+    assert worse.difference_interval[0] > 0
+
+
+def test_intervals_are_those_of_resampled_rows():
+    truth, predicted = answers()
+    (judged, _) = judge(FBeta(), one_problem(0), truth, predicted)
+    rng = np.random.default_rng(1)
+    rows = rng.integers(0, truth.size, (2000, truth.size))
+    t, p = truth[rows], predicted["noisy"][rows]
+    values = 2 * (t & p).sum(axis=1) / (t.sum(axis=1) + p.sum(axis=1))
+    assert judged.interval == pytest.approx(np.quantile(values, [0.05, 0.95]), abs=0.008)
+
+
+def test_weights_count_like_repeated_rows_in_the_value():
+    truth, predicted = answers(100)
+    weight = np.random.default_rng(2).integers(1, 4, truth.size)
+    weighted = judge(FBeta(), one_problem(0), truth, predicted, weight.astype(float))
+    repeated = [f1_score(np.repeat(truth, weight), np.repeat(column, weight)) for column in predicted.values()]
+    assert [one.value for one in weighted] == pytest.approx(repeated)
+
+
+def test_macro_problems_average_over_classes():
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 3, 300)
+    predicted = np.where(rng.random(300) < 0.3, rng.integers(0, 3, 300), truth)
+    (judged,) = judge(FBeta(), macro_problems(np.arange(3)), truth, {"it": predicted})
+    assert judged.value == pytest.approx(f1_score(truth, predicted, average="macro"))
+
+
+def test_several_classes_with_nothing_to_find_count_wrong_ones_as_missed():
+    truth, predicted = np.array([0, 0, 1, 2]), np.array([0, 1, 2, 2])
+    (judged,) = judge(FBeta(), one_problem(0), truth, {"it": predicted})
+    assert judged.value == pytest.approx(2 * 1 / (2 * 1 + 1 + 1))
+
+
+def test_a_resample_without_a_class_is_left_out():
+    truth = np.array([0] * 20 + [1])
+    (judged,) = judge(FBeta(), one_problem(0), truth, {"it": truth})
+    assert judged.interval == (1.0, 1.0)
+
+
+def test_values_and_intervals_are_short_texts():
+    assert (short("a" * 10, 5), short(0.1 + 0.2), spread((0.1, 0.25)), spread(None)) == (
+        *("aaaa…", "0.3", "0.100 to 0.250", ""),
+    )
+
+
+def test_parameters_lose_their_steps_where_that_leaves_no_two_alike():
+    names = parameter_names(["classifier__C", "scale__copy", "scale__clip__copy"])
+    assert list(names.values()) == ["C", "scale__copy", "scale__clip__copy"]
+
+
+def test_bases_are_named_with_their_steps():
+    assert base_name(make_pipeline(StandardScaler(), LinearSVC())) == "StandardScaler, LinearSVC"

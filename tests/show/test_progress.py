@@ -1,0 +1,159 @@
+"""Values as they change: best value and bounds trial by trial, learners along a stream."""
+
+import itertools
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from csf import Study
+from csf.bounds import get_bound
+from csf.metrics import get_metric
+from csf.plots import ProgressDisplay, StreamDisplay
+from csf.streams import PrequentialResult
+
+
+def test_lines_show_every_beginning_of_the_study(study):
+    names = ["envelope", "support", "parambath"]
+    display = ProgressDisplay.from_study(study, bounds=names, eps=0.0)
+    np.testing.assert_array_equal(display.n_trials, np.arange(1, 7))
+    for line, heights, name in zip(display.bound_lines_, display.best_possible, names, strict=True):
+        np.testing.assert_array_equal(line.get_data(), [display.n_trials, heights])
+        bounds = [get_bound(name)(study.trials[:n], study.metric, pos=study.pos, eps=0.0) for n in display.n_trials]
+        np.testing.assert_array_equal(heights, [bound.best_possible() for bound in bounds])
+
+
+def test_best_value_starts_after_failures_and_never_falls(study):
+    display = ProgressDisplay.from_study(study)
+    attained = [t.attained for t in study.trials if t.attained is not None]
+    assert np.isnan(display.attained[0])
+    np.testing.assert_array_equal(display.attained[1:], np.maximum.accumulate(attained))
+    np.testing.assert_array_equal(display.line_.get_ydata(), display.attained)
+
+
+def test_end_of_the_lines_is_what_the_search_reports(search):
+    display = ProgressDisplay.from_estimator(search, bounds=["support"])
+    bound = search.upper_bound_ - search.bound_margin_
+    assert display.best_possible[0, -1] == pytest.approx(bound, abs=1e-12)
+    gap = search.gap_ - search.bound_margin_
+    assert display.best_possible[0, -1] - display.attained[-1] == pytest.approx(gap, abs=1e-12)
+    assert [note.get_text() for note in display.labels_] == [
+        f"best seen {display.attained[-1]:.3f}",
+        f"support lines {bound:.3f}",
+    ]
+
+
+def test_labels_do_not_hide_each_other(study):
+    from csf.show._shared import extent
+
+    display = ProgressDisplay.from_study(study, bounds=["support", "support", "diagonal", "envelope"])
+    display.figure_.canvas.draw()
+    boxes = sorted((extent(note) for note in display.labels_), key=lambda box: box.y0)
+    assert all(low.y1 <= high.y0 + 2 for low, high in itertools.pairwise(boxes))
+
+
+def test_one_bound_by_default_that_of_the_search(concave_search, grid_search):
+    """With the margin that the search has, over the trials of all settings."""
+    for search in (concave_search, grid_search):
+        display = ProgressDisplay.from_estimator(search)
+        assert display.names == ["upper bound"]
+        assert display.n_trials[-1] == search.n_trials_
+        assert display.best_possible[0, -1] == search.upper_bound_
+        assert (display.best_possible[0] >= display.attained).all()
+        assert display.labels_[1].get_text() == f"upper bound {search.upper_bound_:.3f}"
+
+
+def test_the_bound_of_a_study_is_its_own(study):
+    display = ProgressDisplay.from_study(study)
+    assert (display.names, display.best_possible[0, -1]) == (["upper bound"], study.upper_bound)
+
+
+def test_a_reference_is_drawn_and_named(search):
+    display = ProgressDisplay.from_estimator(search, reference=0.75)
+    np.testing.assert_array_equal(display.reference_line_.get_ydata(), [0.75, 0.75])
+    assert display.labels_[-1].get_text() == "reference 0.750"
+    low, high = display.ax_.get_ylim()
+    assert low < 0.75 < high
+    assert ProgressDisplay.from_estimator(search).reference_line_ is None
+
+
+def test_one_trial(study):
+    single = Study("f1", pos=0.2, n_trials=1)
+    single.tell(single.ask(), profile=study.trials[1].profile)
+    assert ProgressDisplay.from_study(single).n_trials.tolist() == [1]
+
+
+def test_lines_of_trials_are_styled(study):
+    display = ProgressDisplay.from_study(study, line_kwargs={"c": "red"}, bound_kwargs={"lw": 4})
+    assert display.line_.get_color() == "red"
+    assert display.bound_lines_[0].get_linewidth() == 4
+
+
+def result(seed, n_records=20, *, metric="f1", window=None):
+    rng = np.random.default_rng(seed)
+    n = 10 * np.arange(1, n_records + 1)
+    counts = rng.multinomial(10, [0.3, 0.1, 0.2, 0.4], n_records).cumsum(axis=0)
+    return PrequentialResult(n, rng.random(n_records).cumsum(), counts, 10, get_metric(metric), window)
+
+
+@pytest.fixture
+def results():
+    return {"first": result(0, window=50), "second": result(1, 15)}
+
+
+@pytest.mark.parametrize("against", ["examples", "seconds"])
+def test_lines_show_the_curves(results, against):
+    display = StreamDisplay.from_results(results, metric="gmean", against=against)
+    for line, (name, one) in zip(display.lines_, results.items(), strict=True):
+        x = one.n_examples if against == "examples" else one.seconds
+        np.testing.assert_array_equal(line.get_data(), [x, one.curve("gmean", window=50)])
+        np.testing.assert_array_equal(display.curves[name], line.get_data())
+        assert line.get_label() == name
+    assert against in display.ax_.get_xlabel()
+    assert display.ax_.get_ylabel() == "gmean of the last 50 examples"
+
+
+def test_metric_and_window_are_those_of_the_first_result(results):
+    display = StreamDisplay.from_results(results)
+    np.testing.assert_array_equal(display.curves["first"][1], results["first"].values)
+    np.testing.assert_array_equal(display.curves["second"][1], results["second"].curve("f1", window=50))
+
+
+def test_window_0_is_everything(results):
+    display = StreamDisplay.from_results(results, window=0)
+    np.testing.assert_array_equal(display.curves["first"][1], results["first"].curve("f1"))
+    assert display.ax_.get_ylabel() == "f1"
+
+
+def test_labels_say_the_last_values_and_do_not_hide_each_other(results):
+    from csf.show._shared import extent
+
+    display = StreamDisplay.from_results(results | {f"{i}": results["first"] for i in range(8)}, window=0)
+    ends = [one.curve("f1")[-1] for one in results.values()]
+    assert [note.get_text() for note in display.labels_[:2]] == [f"first {ends[0]:.3f}", f"second {ends[1]:.3f}"]
+    display.figure_.canvas.draw()
+    boxes = sorted((extent(note) for note in display.labels_), key=lambda box: box.y0)
+    assert all(low.y1 <= high.y0 + 2 for low, high in itertools.pairwise(boxes))
+
+
+def test_gaps_and_single_points_are_borne():
+    n = np.array([10, 20])
+    gap = StreamDisplay(curves={"a": (n, np.array([np.nan, 0.5])), "b": (n, np.array([np.nan, np.nan]))}).plot()
+    assert [note.get_text() for note in gap.labels_] == ["a 0.500"]
+    assert gap.lines_[0].get_marker() == "o"
+    assert StreamDisplay(curves={"b": (n, np.array([np.nan, np.nan]))}).plot().labels_ == []
+
+
+def test_given_axes_and_styles_are_used(results):
+    ax = plt.subplots()[1]
+    display = StreamDisplay.from_results(results, ax=ax, line_kwargs={"lw": 4})
+    assert display.ax_ is ax
+    assert {line.get_linewidth() for line in display.lines_} == {4}
+    assert display.plot().ax_ is not ax
+
+
+def test_bad_arguments_are_refused(results):
+    with pytest.raises(ValueError, match=r"against must be one of \('examples', 'seconds'\), got 'hours'"):
+        StreamDisplay.from_results(results, against="hours")
+    with pytest.raises(ValueError, match="there is no result to draw"):
+        StreamDisplay.from_results({})
