@@ -107,8 +107,7 @@ class ClassOutcome:
         row, ruled = self.store[self.candidate.key], self.candidate.ruled
         calibrator = None if row.score is None else self.store.calibrator(row.score)
         known = np.asarray(getattr(estimator, "classes_", np.arange(labels.classes.size)))
-        # What is calibrated knows nothing of weights.
-        weights = np.array(row.costs) if calibrator is None else None
+        weights = self.store.class_weights(row.costs)
         return RuleOfClasses(estimator, labels.classes, known, self.rule, weights, calibrator, own=not ruled)
 
     def value_of(self, y: ArrayLike, predicted: Array, classes: Array, sample_weight: ArrayLike | None) -> float:
@@ -119,6 +118,10 @@ class ClassOutcome:
         weight = check_weights(sample_weight, labels.shape[0])
         truth, codes = (np.searchsorted(classes, each) for each in (labels, predicted))
         return float(self.metric.value(confusion_of(truth, codes, classes.size, weight)))
+
+    def without_scores(self) -> ClassOutcome:
+        """The same without the held-out scores."""
+        return replace(self, store=None)  # pyright: ignore[reportArgumentType] - whoever asks for them is told
 
     def curve(self) -> Any:
         """An error: no threshold decides."""
@@ -136,8 +139,7 @@ class ClassOutcome:
         found = _ruled(replace(self, store=store, candidate=Candidate(row.key, True)))
         if rule is None:
             return found, None
-        weights = np.ones(n_classes) if rule.class_weights is None else rule.class_weights
-        return found, replace(rule, rule=found.rule, class_weights=weights / store.odds, own=False)
+        return found, replace(rule, rule=found.rule, class_weights=store.class_weights(row.costs), own=False)
 
 
 def conclude_classes(

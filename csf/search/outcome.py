@@ -62,6 +62,8 @@ class SearchOutcome:
     decided: BoolArray | None = None
     # Place of the trial that would be best at another share of positives, and its score there.
     moved_best: tuple[int, float] | None = None
+    # Held-out scores of all trials at the share of the data, where that of ``store`` is another one.
+    unmoved: ScoreStore | None = None
     counted: Sequence[Any] = field(default=())
     # How the winner was chosen.
     chooser: Chooser = BEST
@@ -134,6 +136,10 @@ class SearchOutcome:
         """The outcome and the rule at another share of positives."""
         found = moved_to(self, pos)
         return found, None if rule is None else replace(rule, threshold=found.threshold)
+
+    def without_scores(self) -> SearchOutcome:
+        """The same without the held-out scores."""
+        return replace(self, store=None, unmoved=None)
 
     def curve(self) -> ThresholdCurve:
         """All thresholds of the winner's held-out scores."""
@@ -245,7 +251,8 @@ def curve_of(store: ScoreStore, row: ScoreRow) -> ThresholdCurve:
 
 def moved_to(found: SearchOutcome, pos: float) -> SearchOutcome:
     """The outcome where positives have another share: rates within the classes stay, all that is made of them moves."""
-    pos, metric, known, row = check_fraction(pos, "pos"), found.metric, found.store, found.row
+    pos, metric, row = check_fraction(pos, "pos"), found.metric, found.row
+    known = found.store if found.unmoved is None else found.unmoved
     assert known is not None, "there is a row of it"
     cuts = {each.key: curve_at_prevalence(curve_of(known, each), pos).best(metric, metric.constraint) for each in known}
     own, store = cuts[found.key], _moved_store(known, pos)
@@ -272,6 +279,7 @@ def moved_to(found: SearchOutcome, pos: float) -> SearchOutcome:
         # Its threshold is the best one there.
         chooser=BEST,
         moved_best=(found.place(best), cuts[best].value),
+        unmoved=known,
     )
 
 
