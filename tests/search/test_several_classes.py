@@ -3,6 +3,8 @@
 import json
 import pickle
 import time
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -24,6 +26,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
 from csf.metrics import ConfusionMetric, CostMatrix, get_confusion_metric
+from csf.search import class_outcome
+from csf.thresholding.class_choice import Candidate
+from csf.thresholding.linear_rule import confusion_of
 from csf.trainers import Prepared
 
 NAMES = np.array(["bird", "stone", "tree"])
@@ -393,6 +398,29 @@ def test_shares_that_change_move_the_rule(base):
     moved = search(base, cv=5).fit(X, Y).at_prevalence([0.2, 0.2, 0.6])
     weight = np.array([0.2, 0.2, 0.6])[CODES] / np.bincount(CODES)[CODES]
     assert moved.score(X, Y, weight) == pytest.approx(moved.best_score_, abs=0.05)
+
+
+@pytest.mark.parametrize("shares", [None, [0.2, 0.2, 0.6]], ids=["own shares", "other shares"])
+@pytest.mark.parametrize("number", range(3), ids=["equal weights", "roots", "balanced"])
+@pytest.mark.parametrize("base", [LogisticRegression(), GaussianNB(), LinearSVC()])
+def test_what_predicts_reads_the_probabilities_that_it_was_tuned_on(base, number, shares, monkeypatch):
+    """With held-out scores in the place of new ones it decides as the search was judged, whatever was trained."""
+    monkeypatch.setattr(class_outcome, "choose_class", lambda store, metric: Candidate((0, number), True))
+    fitted = search(base).fit(X, Y)
+    fitted = fitted if shares is None else fitted.at_prevalence(shares)
+    held_out, method = fitted.held_out_, "predict_proba" if hasattr(base, "predict_proba") else "decision_function"
+    row = held_out[(0, number)]
+    assert row.neutral == (number == 0)
+    rule = replace(fitted._rule, estimator=SimpleNamespace(classes_=np.arange(3), **{method: lambda X: X}))
+    np.testing.assert_allclose(rule.predict_proba(row.score), held_out.probabilities(row.score, row.costs), atol=1e-6)
+    codes = np.searchsorted(NAMES, rule.predict(row.score))
+    np.testing.assert_allclose(
+        confusion_of(held_out.truth, codes, 3, held_out.weight), fitted.confusion_, atol=2.0 / CODES.size
+    )
+    # Neither weights of the training nor other shares leave the probabilities of a class too large on the whole.
+    expected = np.bincount(CODES) / CODES.size if shares is None else shares
+    mean = np.average(rule.predict_proba(row.score), axis=0, weights=held_out.weight)
+    np.testing.assert_allclose(mean, expected, atol=0.1)
 
 
 def test_shares_that_change():
