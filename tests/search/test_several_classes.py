@@ -316,6 +316,41 @@ def test_a_fitted_model_that_knows_codes():
     np.testing.assert_array_equal(coded.predict(X), named.predict(X))
 
 
+@pytest.mark.parametrize(
+    ("learnt", "given", "options"),
+    [
+        ([0, 1, 2], [0, 2, 3], {"metric": "f1_macro"}),
+        ([0, 1, 2], [0, 1, 3], {"metric": "f1_macro"}),
+        ([0, 1], [1, 2, 3], {"metric": "mcc"}),
+        ([0, 1, 2], [0, 2, 3], {"null_class": 0}),
+        ([0, 1, 2], [1, 2, 3], {"null_class": 1}),
+        ([0, 1], [1, 2], {"pos_label": 2}),
+        ([0, 1], [1, 2], {"pos_label": 2, "cv": None}),
+    ],
+)
+def test_a_fitted_model_of_labels_that_might_be_codes(learnt, given, options):
+    """It knows 0, 1 and 2, and y holds 0, 2 and 3: its 2 is the label 2, or the code of 3."""
+    rng = np.random.default_rng(0)
+    A, b = rng.normal(size=(240, 3)) + np.eye(4)[np.arange(240) % 4, :3], np.arange(240) % 4
+    before, after = np.isin(b, learnt), np.isin(b, given)
+    base = LogisticRegression().fit(A[before], b[before])
+    base = FrozenEstimator(base) if "cv" in options else base
+    message = (
+        rf"learnt the classes \{learnt}, and y holds \{given}: .* are in both, others are not.*give codes as y: 0 for"
+    )
+    with pytest.raises(ValueError, match=message):
+        CostSearch(base, **{"cv": "prefit", **options}).fit(A[after], b[after])
+
+
+@pytest.mark.parametrize("labels", [[-1, 1], ["no", "yes"], [False, True], [3, 4], [0, 5]])
+def test_a_fitted_model_of_two_codes(labels):
+    y = (CODES > 0).astype(int)
+    names = np.array(labels)
+    fitted = CostSearch(GaussianNB().fit(X, y), cv="prefit", pos_label=labels[1]).fit(X, names[y])
+    plain = CostSearch(GaussianNB().fit(X, y), cv="prefit").fit(X, y)
+    np.testing.assert_array_equal(fitted.predict(X), names[plain.predict(X)])
+
+
 def test_two_classes_of_a_metric_of_several():
     fitted = search(GaussianNB()).fit(X, CODES > 0)
     predicted = fitted.predict(X)
