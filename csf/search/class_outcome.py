@@ -119,10 +119,6 @@ class ClassOutcome:
         truth, codes = (np.searchsorted(classes, each) for each in (labels, predicted))
         return float(self.metric.value(confusion_of(truth, codes, classes.size, weight)))
 
-    def without_scores(self) -> ClassOutcome:
-        """The same without the held-out scores."""
-        return replace(self, store=None)  # pyright: ignore[reportArgumentType] - whoever asks for them is told
-
     def curve(self) -> Any:
         """An error: no threshold decides."""
         raise no_threshold()

@@ -104,7 +104,7 @@ class FittedSearch(ReportMixin, AssessedMixin):
             # What a mean over problems would need are decisions on all samples.
             lean._assessment = replace(lean.assess(), judged=None)
             del lean.held_out_
-            lean._outcome = lean._outcome.without_scores()
+            lean._outcome = replace(lean._outcome, store=None)
         return lean
 
     def at_prevalence(self, pos: float | ArrayLike | Mapping[Any, float]) -> Self:

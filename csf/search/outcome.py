@@ -62,8 +62,6 @@ class SearchOutcome:
     decided: BoolArray | None = None
     # Place of the trial that would be best at another share of positives, and its score there.
     moved_best: tuple[int, float] | None = None
-    # Held-out scores of all trials at the share of the data, where that of ``store`` is another one.
-    unmoved: ScoreStore | None = None
     counted: Sequence[Any] = field(default=())
     # How the winner was chosen.
     chooser: Chooser = BEST
@@ -136,10 +134,6 @@ class SearchOutcome:
         """The outcome and the rule at another share of positives."""
         found = moved_to(self, pos)
         return found, None if rule is None else replace(rule, threshold=found.threshold)
-
-    def without_scores(self) -> SearchOutcome:
-        """The same without the held-out scores."""
-        return replace(self, store=None, unmoved=None)
 
     def curve(self) -> ThresholdCurve:
         """All thresholds of the winner's held-out scores."""
@@ -251,9 +245,9 @@ def curve_of(store: ScoreStore, row: ScoreRow) -> ThresholdCurve:
 
 def moved_to(found: SearchOutcome, pos: float) -> SearchOutcome:
     """The outcome where positives have another share: rates within the classes stay, all that is made of them moves."""
-    pos, metric, row = check_fraction(pos, "pos"), found.metric, found.row
-    known = found.store if found.unmoved is None else found.unmoved
+    pos, metric, known, row = check_fraction(pos, "pos"), found.metric, found.store, found.row
     assert known is not None, "there is a row of it"
+    known = known if known.unmoved is None else known.unmoved
     cuts = {each.key: curve_at_prevalence(curve_of(known, each), pos).best(metric, metric.constraint) for each in known}
     own, store = cuts[found.key], _moved_store(known, pos)
     store.put(replace(row, threshold=own.threshold, value=own.value, violation=_violation(metric, own)))
@@ -279,7 +273,6 @@ def moved_to(found: SearchOutcome, pos: float) -> SearchOutcome:
         # Its threshold is the best one there.
         chooser=BEST,
         moved_best=(found.place(best), cuts[best].value),
-        unmoved=known,
     )
 
 
@@ -292,7 +285,9 @@ def _moved_store(known: ScoreStore, pos: float) -> ScoreStore:
     """A store without rows whose weights have another share of positives."""
     factor, share = np.where(known.is_pos, pos, 1.0 - pos), np.average(known.is_pos, weights=known.weight)
     weight = factor / np.where(known.is_pos, share, 1.0 - share) * (1.0 if known.weight is None else known.weight)
-    return ScoreStore(known.is_pos, weight, samples=known.samples, copies=known.copies)
+    store = ScoreStore(known.is_pos, weight, samples=known.samples, copies=known.copies)
+    store.unmoved = known
+    return store
 
 
 def _moved_trial(trial: Trial, metric: Metric, pos: float, cut: Cut | None) -> Trial:

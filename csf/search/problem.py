@@ -223,9 +223,8 @@ class ClassProblem:
         """Outcome for a base that is fitted already, and what predicts."""
         base = config.base
         check_is_fitted(base)
-        known = np.asarray(base.classes_)
-        codes = codes_of(known, self.labels.classes)
-        self.labels.check_codes(known)
+        codes = codes_of(np.asarray(base.classes_), self.labels.classes)
+        self.labels.check_codes(base.classes_)
         scores = aligned_scores(base, task.X, codes, self._n_classes, PROBABILITIES_FIRST)
         everything, judge = np.arange(task.n_samples), self.judge(config)
         store = judge.store(task.codes, task.weight, samples=everything, max_bytes=MAX_BYTES)

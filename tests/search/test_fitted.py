@@ -7,9 +7,14 @@ from functools import cache
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import Lasso, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch
@@ -52,7 +57,9 @@ def fitted(name):
 def told(search, samples):
     """All that a search says of itself and of samples."""
     numbers = {name: getattr(search, name) for name in NUMBERS if hasattr(search, name)}
-    asked = [name for name in ("predict", "decision_function", "predict_proba") if hasattr(search, name)]
+    asked = [
+        name for name in ("predict", "decision_function", "predict_proba", "score_samples") if hasattr(search, name)
+    ]
     return numbers | {name: getattr(search, name)(samples) for name in asked}
 
 
@@ -94,6 +101,76 @@ def test_stored_searches_say_the_same_and_move_on(name, stored):
     moved = search.at_prevalence(first)
     check_same(moved, stored(moved), name)
     check_same(search.at_prevalence(second), stored(moved).at_prevalence(second), name)
+
+
+def booster(package, name, **options):
+    return getattr(pytest.importorskip(package), name)(n_estimators=8, n_jobs=1, **options)
+
+
+BASES = {
+    "svm": LinearSVC,
+    "logistic": LogisticRegression,
+    "forest": lambda: FOREST,
+    "histograms": lambda: HistGradientBoostingClassifier(max_iter=8),
+    "lightgbm": lambda: booster("lightgbm", "LGBMClassifier", verbose=-1),
+    "xgboost": lambda: booster("xgboost", "XGBClassifier"),
+    "pipeline": lambda: make_pipeline(StandardScaler(), LinearSVC()),
+    "calibrated": lambda: CalibratedClassifierCV(LinearSVC(), cv=3),
+    "frozen": lambda: FrozenEstimator(LogisticRegression().fit(X, Y)),
+    "prefit": lambda: HistGradientBoostingClassifier(max_iter=8).fit(X, Y),
+}
+VARIANTS = [
+    *((name, {}) for name in BASES),
+    *((name, {"refit": "folds"}) for name in ("logistic", "forest", "histograms", "lightgbm", "xgboost")),
+    *((name, {"pos_label": 0}) for name in ("svm", "lightgbm", "prefit")),
+    *((name, {"threshold": None}) for name in ("svm", "forest")),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), VARIANTS)
+def test_the_threshold_is_for_the_scores_of_samples(name, options):
+    base = BASES[name]()
+    more = {"cv": "prefit"} if name == "prefit" else QUICK
+    search = CostSearch(base, n_trials=2, param_grid=None, **more, **options).fit(X, Y)
+    moved = (
+        [] if "threshold" in options else [search.at_prevalence(0.05), search.at_prevalence(0.05).at_prevalence(0.6)]
+    )
+    for each in [search, *moved, through_pickle(search)]:
+        scores = each.score_samples(X)
+        assert scores.shape == (300,)
+        # A base's own decision is positive above its threshold, and not at it.
+        found = scores > each.best_threshold_ if "threshold" in options else scores >= each.best_threshold_
+        np.testing.assert_array_equal(each.predict(X) == each.pos_label_, found)
+    # On the scale of the model: decisions where it has them, else probabilities.
+    model = search.best_estimator_
+    method = "decision_function" if hasattr(model, "decision_function") else "predict_proba"
+    said = np.asarray(getattr(model, method)(X))
+    said = said[:, -1] if said.ndim == 2 else said
+    if name in ("prefit", "frozen") and "pos_label" in options:
+        said = -said
+    np.testing.assert_allclose(search.score_samples(X), said, atol=1e-12)
+
+
+def test_the_threshold_is_for_the_scores_of_several_labels_or_beside_a_null_class():
+    for average in ("macro", "micro", "samples"):
+        search = CostSearch(LogisticRegression(), f"f1_{average}", n_trials=2, param_grid=None, **QUICK).fit(X, LABELS)
+        np.testing.assert_array_equal(search.predict(X), search.score_samples(X) >= search.best_threshold_)
+    search = fitted("null class")
+    np.testing.assert_array_equal(search.predict(X3) != 0, search.score_samples(X3) >= search.best_threshold_)
+
+
+def test_without_a_threshold_or_scores_there_are_no_scores_of_samples():
+    search = CostSearch(LogisticRegression())
+    assert hasattr(search, "score_samples")
+    with pytest.raises(NotFittedError):
+        search.score_samples(X)
+    with pytest.raises(AttributeError, match="has no attribute 'score_samples'") as caught:
+        fitted("classes").score_samples(X3)
+    assert "several classes have no threshold: rule_ says" in str(caught.value.__cause__)
+    assert not hasattr(fitted("classes"), "score_samples")
+    assert not hasattr(CostSearch(Lasso()), "score_samples")
+    with pytest.raises(AttributeError, match="refit=False"):
+        CostSearch(LinearSVC(), refit=False, n_trials=1, param_grid=None, **QUICK).fit(X, Y).score_samples(X)
 
 
 @pytest.mark.parametrize("name", CASES)
