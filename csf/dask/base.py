@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from csf._common.typing import Array, Estimator, Label, Samples
 from csf.scores.midpoints import above
@@ -25,7 +25,7 @@ Scorer: TypeAlias = Callable[[Samples], Array]
 class DaskBase(ABC):
     """How one kind of base is trained on Dask collections; ``method`` of its models gives the scores."""
 
-    method: Literal["decision_function", "predict_proba"]
+    method: str
 
     @property
     def own_cut(self) -> float:

@@ -14,6 +14,7 @@ from csf._common.typing import Array, Estimator, Label, Samples
 from csf.dask.base import DaskBase, Scorer
 from csf.dask.collections import is_frame
 from csf.dask.watch import with_all_workers
+from csf.scores.responses import positive_score, response_method
 from csf.trainers.base import Training
 
 if TYPE_CHECKING:
@@ -25,9 +26,14 @@ __all__ = ["BoostingBase", "LightGBMBase", "XGBoostBase"]
 
 
 class BoostingBase(DaskBase):
-    """What both libraries share: they take collections and a cluster, and train one model after the other."""
+    """What both libraries share: they take collections and a cluster, and train one model after the other.
 
-    method = "predict_proba"
+    Scores are those of a search in memory, which asks a classifier for decisions first: LightGBM has some from 4.7 on.
+    """
+
+    def __init__(self, base: Estimator) -> None:
+        # All boosters have probabilities.
+        self.method = response_method(self.in_memory(base)) or "predict_proba"
 
     def check(self, base: Estimator) -> None:
         """See `DaskBase.check`."""
@@ -64,7 +70,7 @@ class BoostingBase(DaskBase):
 
     def scorer(self, model: Estimator) -> Scorer:
         """See `DaskBase.scorer`."""
-        return partial(_probabilities, self.local(model))
+        return partial(positive_score, self.local(model), pos_label=1, methods=(self.method,))
 
     def fitted(self, base: Estimator, model: Estimator, names: Array | None) -> Estimator:
         """See `DaskBase.fitted`."""
@@ -111,11 +117,6 @@ class LightGBMBase(BoostingBase):
     def local(self, fitted: Estimator) -> Estimator:
         """See `DaskBase.local`."""
         return fitted.to_local()
-
-
-def _probabilities(model: Estimator, X: Samples) -> Array:
-    """Probabilities of the positive class."""
-    return np.asarray(model.predict_proba(X), dtype=np.float64)[:, 1]
 
 
 def _collections(job: Job, data: DaskData, found: Survey, pos_label: Label) -> tuple[Any, Any, Any]:

@@ -35,7 +35,7 @@ def base_kind(base: Estimator) -> DaskBase:
     for module, name, kind in kinds:
         # Whoever made such an object has imported its library.
         if module in sys.modules and isinstance(base, getattr(sys.modules[module], name)):
-            return kind()
+            return kind(base)
     raise TypeError(
         f"base must be LinearSVC, LogisticRegression, xgboost.dask.DaskXGBClassifier or lightgbm.DaskLGBMClassifier, "
         f"got {base!r}; other classifiers need their data in memory: csf.CostSearch"

@@ -108,9 +108,9 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     ----------
     best_estimator_ : estimator
         The winner, trained on all data (coded 0 and 1): an ordinary LinearSVC or LogisticRegression, or the fitted
-        Dask classifier. ``best_threshold_`` is for ``decision_function`` of linear bases and probabilities of boosting.
+        Dask classifier.
     best_t_, best_cost_weights_, best_threshold_, best_score_, best_params_, best_index_ : object
-        The winner, as in `csf.CostSearch`.
+        The winner, as in `csf.CostSearch`; the threshold is for `score_samples`, on the scale of a search in memory.
     corrected_score_, score_interval_, threshold_interval_, held_out_ : object
         As in `csf.CostSearch`, where scores were collected.
     upper_bound_, gap_, bound_margin_, stop_reason_, feasible_, constraint_value_ : object
@@ -299,6 +299,22 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
             Labels, as in ``classes_``; computed when they are asked for.
         """
         return mapped(self._predicting, "predict", X, dtype=self.classes_.dtype)
+
+    @available_if(base_has("decision_function", "predict_proba"))
+    def score_samples(self, X: Samples) -> Any:
+        """Scores that ``best_threshold_`` is for, see `csf.CostSearch.score_samples`.
+
+        Parameters
+        ----------
+        X : dask array or frame of shape (n_samples, n_features)
+            Samples; those in memory are scored at once.
+
+        Returns
+        -------
+        dask array of shape (n_samples,)
+            Scores; computed when they are asked for.
+        """
+        return mapped(self._predicting, "score_samples", X, dtype=np.float64)
 
     @available_if(base_has("decision_function", "predict_proba"))
     def decision_function(self, X: Samples) -> Any:

@@ -98,7 +98,7 @@ class RowDraws:
     def __init__(self, store: ScoreStore, n_labels: int, beta: float, n_draws: int, random_state: int) -> None:
         self.rows = list(store)
         self.n_draws, self.random_state = n_draws, random_state
-        self.units, self.coded = units_of(store, [CodedRow.of(row, store) for row in self.rows])
+        self.units, self.coded = units_of(store, [CodedRow.of(row, store) for row in self.rows], n_labels)
         truth = LabelRows(self.units.is_pos, n_labels, beta)
         each = np.ones(truth.is_pos.size) if self.units.weight is None else self.units.weight
         self.gains = [truth.gains(np.argsort(row.codes, kind="stable")) * each for row in self.coded]

@@ -222,6 +222,9 @@ class ScoreStore(EntryStore[ScoreRow]):
     (1, 3)
     """
 
+    # What it was moved from, which has the share of positives of the data and the rows of all trials.
+    unmoved: ScoreStore | None = None
+
     def __init__(
         self,
         is_pos: BoolArray,

@@ -51,22 +51,29 @@ class Units:
         return kind
 
 
-def units_of(store: ScoreStore, rows: Sequence[CodedRow]) -> tuple[Units, list[CodedRow]]:
-    """Units of some trials, and the trials' codes of their entries."""
-    units, at = grouped(store, [row.codes for row in rows])
+def units_of(store: ScoreStore, rows: Sequence[CodedRow], n_labels: int | None = None) -> tuple[Units, list[CodedRow]]:
+    """Units of some trials, and the trials' codes of their entries; see `grouped`."""
+    units, at = grouped(store, [row.codes for row in rows], n_labels)
     return units, [replace(row, codes=row.codes[at]) for row in rows]
 
 
-def grouped(store: EntryStore[Any], said: Sequence[Array]) -> tuple[Units, IntArray]:
-    """Units of samples about which arrays, one number an entry, say the same; and which entries those of units are."""
+def grouped(store: EntryStore[Any], said: Sequence[Array], n_labels: int | None = None) -> tuple[Units, IntArray]:
+    """Units of samples about which arrays, one number an entry, say the same; and which entries those of units are.
+
+    Where entries of a sample are several labels, which of them comes first means nothing: they are put in an order that
+    truth and arrays decide, ``n_labels`` at a time where these belong together, else all.
+    """
     copies, importance = store.copies, store.importance
     entries = _entries_of_samples(store)
+    several = bool((store.truth != store.truth[entries[:, 0]][store.samples]).any())
+    if several:
+        entries = _in_order(entries, [~store.truth, *said], n_labels or entries.shape[1])
     # A place beyond the last entry stands for none.
     columns = [np.append(store.truth, store.truth.dtype.type(0))[entries[:, 0]]]
     columns += [np.append(values, values.dtype.type(0))[at] for values in said for at in entries.T]
     columns += [(entries == store.truth.size).sum(axis=1)]
     columns += [] if importance is None else [importance[entries[:, 0]]]
-    if (store.truth != store.truth[entries[:, 0]][store.samples]).any():  # entries of a sample are several labels
+    if several:
         columns += [np.append(store.truth, False)[at] for at in entries.T[1:]]
     order, starts = distinct(columns, np.flatnonzero(copies > 0))
     at = entries[order[starts]]
@@ -90,6 +97,14 @@ def distinct(columns: Sequence[Array], among: IntArray) -> tuple[IntArray, IntAr
         ordered = column[order]
         new[1:] |= ordered[1:] != ordered[:-1]
     return order, np.flatnonzero(new)
+
+
+def _in_order(entries: IntArray, columns: Sequence[Array], size: int) -> IntArray:
+    """Entries of each sample in the order of some columns, ``size`` at a time; places that stand for none stay last."""
+    blocks, none = entries.reshape(-1, size), columns[0].size
+    keys = [np.append(column, column.dtype.type(0))[blocks] for column in columns[::-1]]
+    order = np.lexsort([*keys, blocks == none])
+    return np.take_along_axis(blocks, order, axis=1).reshape(entries.shape)
 
 
 def _entries_of_samples(store: EntryStore[Any]) -> IntArray:

@@ -87,6 +87,30 @@ class Labels:
         """
         return self.by_code[codes]
 
+    def check_codes(self, known: ArrayLike) -> None:
+        """Raise a ValueError where it is unclear whether the classes of a fitted base are labels or codes.
+
+        Parameters
+        ----------
+        known : array-like of shape (n_known,)
+            The base's classes: labels all of them, or codes.
+
+        Raises
+        ------
+        ValueError
+            If some are labels, but not all. Of two classes that is no error where these labels are their own codes,
+            such as the 1 of labels -1 and 1.
+        """
+        learnt, given = np.asarray(known).tolist(), self.classes.tolist()
+        both = [label for label in learnt if label in given]
+        if 0 < len(both) < len(learnt) and (len(given) > 2 or self.encode(np.array(both)).tolist() != both):
+            codes = ", ".join(f"{code} for {label!r}" for code, label in enumerate(self.by_code.tolist()))
+            raise ValueError(
+                f"the base has learnt the classes {learnt}, and y holds {given}: {both} are in "
+                "both, others are not, so the base may have learnt labels or codes of them. Give samples whose labels "
+                f"the base has learnt; to a base that has learnt codes, give codes as y: {codes}"
+            )
+
     def count(self, codes: IntArray) -> IntArray:
         """Samples of each class.
 

@@ -108,8 +108,7 @@ class ClassOutcome:
         row, ruled = self.store[self.candidate.key], self.candidate.ruled
         calibrator = None if row.score is None else self.store.calibrator(row.score)
         known = np.asarray(getattr(estimator, "classes_", np.arange(labels.classes.size)))
-        # What is calibrated knows nothing of weights.
-        weights = np.array(row.costs) if calibrator is None else None
+        weights = self.store.class_weights(row.costs)
         return RuleOfClasses(estimator, labels.classes, known, self.rule, weights, calibrator, own=not ruled)
 
     def value_of(self, y: ArrayLike, predicted: Array, classes: Array, sample_weight: ArrayLike | None) -> float:
@@ -137,8 +136,7 @@ class ClassOutcome:
         found = _ruled(replace(self, store=store, candidate=Candidate(row.key, True)))
         if rule is None:
             return found, None
-        weights = np.ones(n_classes) if rule.class_weights is None else rule.class_weights
-        return found, replace(rule, rule=found.rule, class_weights=weights / store.odds, own=False)
+        return found, replace(rule, rule=found.rule, class_weights=store.class_weights(row.costs), own=False)
 
 
 def conclude_classes(

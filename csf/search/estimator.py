@@ -34,6 +34,7 @@ from csf.search.plan import Plan, make_plan, open_checkpoint
 from csf.search.prefit import is_prefit
 from csf.search.problem import Problem, ThresholdProblem, read_problem, serves_classes
 from csf.search.workers import threads_for
+from csf.thresholding.class_rule import no_threshold
 from csf.thresholding.classifier import ThresholdClassifier, base_has
 from csf.trainers import Prepared
 
@@ -46,6 +47,15 @@ if TYPE_CHECKING:
 
 
 __all__ = ["CostSearch"]
+
+_base_has_scores = base_has("decision_function", "predict_proba")
+
+
+def _has_a_threshold(self: CostSearch) -> bool:
+    """Condition for `available_if`: scores have a threshold, as all have but those of classes that are all alike."""
+    if hasattr(self, "class_costs_"):
+        raise no_threshold()
+    return _base_has_scores(self)
 
 
 class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
@@ -180,8 +190,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     best_cost_weights_ : tuple of float
         Its costs ``(c_fn, c_fp)``.
     best_threshold_ : float
-        Predict positive when the score of ``best_estimator_`` is at least this. ``trials_`` have the threshold that is
-        best on the held-out samples as they are.
+        Predict positive when `score_samples` is at least this. ``trials_`` have the threshold that is best on the
+        held-out samples as they are.
     best_score_ : float
         Metric of the winner on the pooled held-out predictions; optimistic, as the largest of many.
     corrected_score_ : float
@@ -533,7 +543,29 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         """
         return self._predicting.predict(X)
 
-    @available_if(base_has("decision_function", "predict_proba"))
+    @available_if(_has_a_threshold)
+    def score_samples(self, X: Samples) -> Array:
+        """Scores that ``best_threshold_`` is for: `predict` is positive where they are at least that.
+
+        They are on the scale of the base: ``decision_function`` of ``best_estimator_`` where it has one (LightGBM from
+        4.7 on and HistGradientBoosting have, of raw margins), else its probability of the positive class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_labels)
+            Scores, larger for samples that look positive. With ``null_class`` they say how the best other class
+            compares with that one, see Notes; with several labels a sample each has a column. With ``threshold=None``
+            the base's own decision is positive above ``best_threshold_``, and not at it. Of several classes that are
+            all alike none is compared with a threshold: the method is not there.
+        """
+        return self._predicting.score_samples(X)
+
+    @available_if(_base_has_scores)
     def decision_function(self, X: Samples) -> Array:
         """Scores that say what `predict` does.
 
@@ -551,7 +583,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         """
         return self._predicting.decision_function(X)
 
-    @available_if(base_has("decision_function", "predict_proba"))
+    @available_if(_base_has_scores)
     def threshold_curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ThresholdCurve:
         """All thresholds on the score that ``best_threshold_`` is for, on new data.
 

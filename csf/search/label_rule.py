@@ -51,6 +51,10 @@ class LabelsRule:
         """1 where a sample has a label, else 0."""
         return np.column_stack([rule.predict(X) for rule in self._each]).astype(np.int64, copy=False)
 
+    def score_samples(self, X: Samples) -> Array:
+        """The scores that the thresholds are for."""
+        return np.column_stack([rule.score_samples(X) for rule in self.rules])
+
     def decision_function(self, X: Samples) -> Array:
         """Distances of the scores from their thresholds, above 0 where a label is found."""
         return np.column_stack([rule.decision_function(X) for rule in self._each])
@@ -65,5 +69,5 @@ class LabelsRule:
             raise ValueError("each label has a threshold of its own; ask searches_[k].threshold_curve for that of one")
         truth = read_codes(y, len(self.rules))
         weight = check_weights(sample_weight, truth.shape[0])
-        scores = np.column_stack([rule.scored(X)[1] for rule in self.rules])
+        scores = self.score_samples(X)
         return sweep(truth.ravel() > 0, scores.ravel(), None if weight is None else np.repeat(weight, truth.shape[1]))

@@ -247,6 +247,7 @@ def moved_to(found: SearchOutcome, pos: float) -> SearchOutcome:
     """The outcome where positives have another share: rates within the classes stay, all that is made of them moves."""
     pos, metric, known, row = check_fraction(pos, "pos"), found.metric, found.store, found.row
     assert known is not None, "there is a row of it"
+    known = known if known.unmoved is None else known.unmoved
     cuts = {each.key: curve_at_prevalence(curve_of(known, each), pos).best(metric, metric.constraint) for each in known}
     own, store = cuts[found.key], _moved_store(known, pos)
     store.put(replace(row, threshold=own.threshold, value=own.value, violation=_violation(metric, own)))
@@ -284,7 +285,9 @@ def _moved_store(known: ScoreStore, pos: float) -> ScoreStore:
     """A store without rows whose weights have another share of positives."""
     factor, share = np.where(known.is_pos, pos, 1.0 - pos), np.average(known.is_pos, weights=known.weight)
     weight = factor / np.where(known.is_pos, share, 1.0 - share) * (1.0 if known.weight is None else known.weight)
-    return ScoreStore(known.is_pos, weight, samples=known.samples, copies=known.copies)
+    store = ScoreStore(known.is_pos, weight, samples=known.samples, copies=known.copies)
+    store.unmoved = known
+    return store
 
 
 def _moved_trial(trial: Trial, metric: Metric, pos: float, cut: Cut | None) -> Trial:

@@ -42,6 +42,8 @@ def judge_prefit(config: SearchConfig, task: Task) -> tuple[SearchOutcome, Array
     known = np.asarray(getattr(base, "classes_", labels.classes))
     # It may have been trained on codes, by a search; it then knows the null class as 0.
     coded = known.tolist() == list(range(labels.classes.size)) != labels.classes.tolist()
+    if coded:  # else the base's own names are meant, of which it may have others
+        labels.check_codes(known)
     null, truth = (0, task.codes) if coded else (labels.null, labels.decode(task.codes))
     answer, is_pos = respond(base, task.X, null, tune=config.tunes), task.codes > 0
     pos = ErrorProfile.from_masks(is_pos, is_pos, sample_weight=task.weight).pos

@@ -224,6 +224,7 @@ class ClassProblem:
         base = config.base
         check_is_fitted(base)
         codes = codes_of(np.asarray(base.classes_), self.labels.classes)
+        self.labels.check_codes(base.classes_)
         scores = aligned_scores(base, task.X, codes, self._n_classes, PROBABILITIES_FIRST)
         everything, judge = np.arange(task.n_samples), self.judge(config)
         store = judge.store(task.codes, task.weight, samples=everything, max_bytes=MAX_BYTES)

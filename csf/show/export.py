@@ -111,7 +111,7 @@ def to_onnx(search: CostSearch) -> Any:
         If onnx is not installed.
     TypeError
         If the winner is not linear in the features: convert ``best_estimator_`` with skl2onnx then, and apply
-        ``best_threshold_`` to its score.
+        ``best_threshold_`` to the output that equals ``search.score_samples(X)``.
     ValueError
         If the search has several classes, or no fitted winner.
     """

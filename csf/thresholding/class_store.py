@@ -95,7 +95,7 @@ class ClassStore(EntryStore[ClassRow]):
     ) -> None:
         super().__init__(truth, weight, samples=samples, max_bytes=max_bytes)
         self.n_classes, self.margins = n_classes, margins
-        # By what the odds of the classes are larger than where the trainings were.
+        # By what the odds of the classes are larger than where the trainings were, and the weights there.
         self.odds, self._weight_there = np.ones(n_classes), weight
 
     def hear(
@@ -132,9 +132,11 @@ class ClassStore(EntryStore[ClassRow]):
     def probabilities(self, score: Array, costs: Costs) -> Array:
         """What rules read: probabilities with the class weights taken out, or made of margins."""
         calibrator = self.calibrator(score)
-        if calibrator is None:
-            return without_weights(score, np.asarray(costs) / self.odds)
-        return without_weights(calibrator.predict(score), 1.0 / self.odds)
+        return without_weights(score if calibrator is None else calibrator.predict(score), self.class_weights(costs))
+
+    def class_weights(self, costs: Costs) -> Array:
+        """What is taken out of the probabilities of a training: its weights, of which calibration knows none."""
+        return (np.ones(self.n_classes) if self.margins else np.asarray(costs)) / self.odds
 
     def calibrator(self, score: Array) -> ClassCalibrator | None:
         """What makes probabilities of the scores of a trial; ``None`` where they are some."""
@@ -154,12 +156,12 @@ class ClassStore(EntryStore[ClassRow]):
 
     def moved(self, shares: Array) -> ClassStore:
         """The same entries where classes have other shares: weights and odds are in proportion."""
-        weight = np.ones(self.truth.size) if self.weight is None else self.weight
-        now = np.bincount(self.truth, weight, self.n_classes)
-        odds = shares / (now / now.sum())
+        weight = np.ones(self.truth.size) if self._weight_there is None else self._weight_there
+        there = np.bincount(self.truth, weight, self.n_classes)
         moved = copy.copy(self)
         vars(moved).pop("drawn", None)
-        moved.odds, moved.weight = self.odds * odds, weight * odds[self.truth]
+        moved.odds = shares / (there / there.sum())
+        moved.weight = weight * moved.odds[self.truth]
         return moved
 
     @cached_property

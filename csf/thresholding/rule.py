@@ -124,13 +124,17 @@ class ThresholdRule:
             found, decided = self._named(answer.found), answer.decided
         return np.where(decided, found, self.null).astype(self.names.dtype, copy=False)
 
+    def score_samples(self, X: Samples) -> Array:
+        """The score that the threshold is for."""
+        return self.scored(X)[1]
+
     def decision_function(self, X: Samples) -> Array:
         """Distance of the score from the threshold, or the scores of several classes with that of the null class moved.
 
         Both say what `predict` does: above 0 where the second of the sorted labels is predicted, or the largest one.
         """
         if self.names.shape[0] == 2:
-            return margin(self.scored(X)[1], self.cut, np.sort(self.names)[0] == self.null)
+            return margin(self.score_samples(X), self.cut, np.sort(self.names)[0] == self.null)
         assert self.method is not None, "several classes have scores"
         scores, column = class_scores(self.estimator, X, (self.method,)), null_column(self.estimator, self.known_null)
         return self._ordered(moved_scores(scores, column, self.cut, probabilities=self.method == "predict_proba"))

@@ -234,6 +234,9 @@ def test_a_local_search_is_a_fitted_one(both, tmp_path):
     np.testing.assert_array_equal(fixed_threshold(local).predict(X), search.predict(X))
     moved = search.at_prevalence(0.3)
     np.testing.assert_array_equal(moved.to_local().predict(X), moved.predict(X))
+    again = moved.to_local().at_prevalence(0.1)
+    assert again.best_threshold_ == search.at_prevalence(0.1).best_threshold_
+    np.testing.assert_array_equal(again.score_samples(X) >= again.best_threshold_, again.predict(X) == 1)
     assert moved.best_threshold_ < search.best_threshold_
     np.testing.assert_array_equal(local.held_out_curve().fn, search.held_out_curve().fn)
     for number, shown in enumerate((search, local)):
@@ -259,7 +262,7 @@ def test_predictions_are_lazy_and_those_in_memory(fitted, data):
     X, y, weight = data
     dX, dy, dweight = pieces(5, X, y, weight)
     local = fitted.to_local()
-    for method in ("predict", "predict_proba", "decision_function"):
+    for method in ("predict", "predict_proba", "decision_function", "score_samples"):
         told = getattr(fitted, method)(dX)
         assert isinstance(told, da.Array)
         assert told.shape == getattr(local, method)(X).shape

@@ -5,13 +5,14 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, jaccard_score
-from sklearn.model_selection import GroupKFold, KFold, cross_val_predict, cross_val_score
+from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold, cross_val_predict, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
@@ -223,6 +224,46 @@ def test_the_order_of_labels_changes_nothing(average, data):
     assert one.corrected_score_ == pytest.approx(other.corrected_score_, abs=1e-12)
     if average == "macro":
         assert one.best_threshold_[order].tolist() == other.best_threshold_.tolist()
+
+
+class Rounded(ClassifierMixin, BaseEstimator):
+    """Scores that do not depend on the order of rows, to the last digit; those of labels are seldom the same."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_ = np.unique(y)
+        self.slopes_ = np.round(X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0), 1)
+        return self
+
+    def predict_proba(self, X):
+        proba = expit((0.3 * X * self.slopes_).sum(axis=1))
+        return np.column_stack([1.0 - proba, proba])
+
+    def predict(self, X):
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_repeats", [1, 2])
+@pytest.mark.parametrize("average", AVERAGES)
+def test_the_order_of_rows_changes_nothing_where_folds_are_the_same(average, n_repeats, weighted, data):
+    """Nor does that of labels which share a threshold, where no count tells two of them apart."""
+    X, Y = data[0], data[1].copy()
+    Y[:, 3] = Y[::-1, 2]
+    weight = np.random.default_rng(1).integers(1, 3, 360) if weighted else np.ones(360)
+    folds = list(RepeatedKFold(n_splits=3, n_repeats=n_repeats, random_state=0).split(X))
+    told = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        rows, columns = (rng.permutation(360), rng.permutation(4)) if seed else (np.arange(360), np.arange(4))
+        columns = np.arange(4) if average == "macro" else columns
+        places = np.argsort(rows)
+        splits = [(places[train], places[test]) for train, test in folds]
+        fitted = search(average, Rounded(), cv=splits, n_trials=2, random_state=0)
+        fitted.fit(X[rows], Y[rows][:, columns], weight[rows])
+        numbers = [fitted.best_score_, fitted.upper_bound_, fitted.gap_, fitted.corrected_score_]
+        thresholds = np.broadcast_to(fitted.best_threshold_, 4)[np.argsort(columns)]
+        told.append([*numbers, *fitted.score_interval_, *thresholds])
+    np.testing.assert_allclose(told, [told[0]] * 3, rtol=1e-9)
 
 
 @pytest.mark.parametrize("average", AVERAGES)

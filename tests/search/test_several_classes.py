@@ -3,6 +3,8 @@
 import json
 import pickle
 import time
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -24,6 +26,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
 from csf.metrics import ConfusionMetric, CostMatrix, get_confusion_metric
+from csf.search import class_outcome
+from csf.thresholding.class_choice import Candidate
+from csf.thresholding.linear_rule import confusion_of
 from csf.trainers import Prepared
 
 NAMES = np.array(["bird", "stone", "tree"])
@@ -312,6 +317,41 @@ def test_a_fitted_model_that_knows_codes():
     np.testing.assert_array_equal(coded.predict(X), named.predict(X))
 
 
+@pytest.mark.parametrize(
+    ("learnt", "given", "options"),
+    [
+        ([0, 1, 2], [0, 2, 3], {"metric": "f1_macro"}),
+        ([0, 1, 2], [0, 1, 3], {"metric": "f1_macro"}),
+        ([0, 1], [1, 2, 3], {"metric": "mcc"}),
+        ([0, 1, 2], [0, 2, 3], {"null_class": 0}),
+        ([0, 1, 2], [1, 2, 3], {"null_class": 1}),
+        ([0, 1], [1, 2], {"pos_label": 2}),
+        ([0, 1], [1, 2], {"pos_label": 2, "cv": None}),
+    ],
+)
+def test_a_fitted_model_of_labels_that_might_be_codes(learnt, given, options):
+    """It knows 0, 1 and 2, and y holds 0, 2 and 3: its 2 is the label 2, or the code of 3."""
+    rng = np.random.default_rng(0)
+    A, b = rng.normal(size=(240, 3)) + np.eye(4)[np.arange(240) % 4, :3], np.arange(240) % 4
+    before, after = np.isin(b, learnt), np.isin(b, given)
+    base = LogisticRegression().fit(A[before], b[before])
+    base = FrozenEstimator(base) if "cv" in options else base
+    message = (
+        rf"learnt the classes \{learnt}, and y holds \{given}: .* are in both, others are not.*give codes as y: 0 for"
+    )
+    with pytest.raises(ValueError, match=message):
+        CostSearch(base, **{"cv": "prefit", **options}).fit(A[after], b[after])
+
+
+@pytest.mark.parametrize("labels", [[-1, 1], ["no", "yes"], [False, True], [3, 4], [0, 5]])
+def test_a_fitted_model_of_two_codes(labels):
+    y = (CODES > 0).astype(int)
+    names = np.array(labels)
+    fitted = CostSearch(GaussianNB().fit(X, y), cv="prefit", pos_label=labels[1]).fit(X, names[y])
+    plain = CostSearch(GaussianNB().fit(X, y), cv="prefit").fit(X, y)
+    np.testing.assert_array_equal(fitted.predict(X), names[plain.predict(X)])
+
+
 def test_two_classes_of_a_metric_of_several():
     fitted = search(GaussianNB()).fit(X, CODES > 0)
     predicted = fitted.predict(X)
@@ -394,6 +434,29 @@ def test_shares_that_change_move_the_rule(base):
     moved = search(base, cv=5).fit(X, Y).at_prevalence([0.2, 0.2, 0.6])
     weight = np.array([0.2, 0.2, 0.6])[CODES] / np.bincount(CODES)[CODES]
     assert moved.score(X, Y, weight) == pytest.approx(moved.best_score_, abs=0.05)
+
+
+@pytest.mark.parametrize("shares", [None, [0.2, 0.2, 0.6]], ids=["own shares", "other shares"])
+@pytest.mark.parametrize("number", range(3), ids=["equal weights", "roots", "balanced"])
+@pytest.mark.parametrize("base", [LogisticRegression(), GaussianNB(), LinearSVC()])
+def test_what_predicts_reads_the_probabilities_that_it_was_tuned_on(base, number, shares, monkeypatch):
+    """With held-out scores in the place of new ones it decides as the search was judged, whatever was trained."""
+    monkeypatch.setattr(class_outcome, "choose_class", lambda store, metric: Candidate((0, number), True))
+    fitted = search(base).fit(X, Y)
+    fitted = fitted if shares is None else fitted.at_prevalence(shares)
+    held_out, method = fitted.held_out_, "predict_proba" if hasattr(base, "predict_proba") else "decision_function"
+    row = held_out[(0, number)]
+    assert row.neutral == (number == 0)
+    rule = replace(fitted._rule, estimator=SimpleNamespace(classes_=np.arange(3), **{method: lambda X: X}))
+    np.testing.assert_allclose(rule.predict_proba(row.score), held_out.probabilities(row.score, row.costs), atol=1e-6)
+    codes = np.searchsorted(NAMES, rule.predict(row.score))
+    np.testing.assert_allclose(
+        confusion_of(held_out.truth, codes, 3, held_out.weight), fitted.confusion_, atol=2.0 / CODES.size
+    )
+    # Neither weights of the training nor other shares leave the probabilities of a class too large on the whole.
+    expected = np.bincount(CODES) / CODES.size if shares is None else shares
+    mean = np.average(rule.predict_proba(row.score), axis=0, weights=held_out.weight)
+    np.testing.assert_allclose(mean, expected, atol=0.1)
 
 
 def test_shares_that_change():

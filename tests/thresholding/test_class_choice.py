@@ -109,3 +109,30 @@ def test_a_row_of_weight_two_is_two_rows(metric):
     first, second = (ClassQuestion(metric, winner, 0).answer(store) for store in (heavy, long))
     assert first.corrected_score == pytest.approx(second.corrected_score, abs=1e-12)
     assert first.score_interval == pytest.approx(second.score_interval, abs=1e-12)
+
+
+def test_two_thirds_of_the_samples_have_to_gain_more():
+    """Their error is sqrt(3/2) times that of all: some gains win on all samples, and lose on two thirds of them.
+
+    All samples of a class are decided alike, so that parts which are stratified by class gain what all samples do.
+    """
+    accuracy, n, wins, kept = get_confusion_metric("accuracy"), 1200, None, None
+    for n_worse in range(297, 0, -3):
+        # 300 samples of one class become right, fewer of another one wrong; of a third nothing changes.
+        truth = np.repeat([0, 1, 2], [n_worse, 300, n - 300 - n_worse])
+        decisions = np.array([0, 2, 2])[truth], np.array([2, 1, 2])[truth]
+        store = ClassStore(truth, n_classes=3, margins=False)
+        for number, (decided, costs) in enumerate(zip(decisions, (EQUAL, OTHER))):
+            value = float(np.mean(decided == truth))
+            told = ClassTrial(number, 0.0, costs, state="complete", score=value)
+            store.hear((0, number), told, np.eye(3)[decided] + 0.01 * truth[:, None], decided)
+        # The gain in standard errors.
+        gain = (300 - n_worse) / np.sqrt(300 + n_worse - (300 - n_worse) ** 2 / n)
+        winner = choose_class(store, accuracy)
+        if winner.key == (0, 1) and wins is None:
+            wins = gain
+        if ClassQuestion(accuracy, winner, 0).answer(store).corrected_score == pytest.approx(value):
+            kept = gain
+            break
+    assert wins == pytest.approx(2.0, rel=0.25)
+    assert kept / wins == pytest.approx(np.sqrt(1.5), abs=0.07)

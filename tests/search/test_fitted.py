@@ -1,0 +1,191 @@
+"""Searches that were moved, copied, stored or fitted again say what they should, however often and in any order."""
+
+import copy
+import pickle
+from functools import cache
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import make_classification
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import Lasso, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from csf import CostSearch
+from csf.export import class_rule
+
+QUICK = {"cv": 3, "random_state": 0}
+X, Y = make_classification(300, 6, n_informative=4, weights=[0.8], flip_y=0.1, random_state=1)
+X3, Y3 = make_classification(
+    300, 6, n_informative=4, n_redundant=0, n_classes=3, weights=[0.7, 0.2], class_sep=0.7, flip_y=0.05, random_state=0
+)
+LABELS = (np.random.default_rng(0).normal(size=(300, 3)) + X[:, :3] > [0.5, 0.8, 1.0]).astype(int)
+FOREST = RandomForestClassifier(10, max_depth=3, random_state=0)
+BINARY, ALIKE, LABELLED = (0.5, 0.02), ([0.2, 0.3, 0.5], [0.5, 0.4, 0.1]), ([0.1, 0.2, 0.3], [0.6, 0.1, 0.05])
+# A search, what it is fitted to, and two shares.
+CASES = {
+    "two classes": (CostSearch(LogisticRegression(), **QUICK), X, Y, BINARY),
+    "constraint": (CostSearch(LinearSVC(), "recall", constraint="precision >= 0.5", **QUICK), X, Y, BINARY),
+    "training parts": (CostSearch(LinearSVC(), bound_on="train", n_trials=2, **QUICK), X, Y, BINARY),
+    "mean of folds": (CostSearch(FOREST, refit="folds", **QUICK), X, Y, BINARY),
+    "prefit": (CostSearch(LinearSVC().fit(X, Y), cv="prefit"), X, Y, BINARY),
+    "null class": (CostSearch(LogisticRegression(), null_class=0, **QUICK), X3, Y3, BINARY),
+    "classes": (CostSearch(LogisticRegression(), "f1_macro", param_grid=None, **QUICK), X3, Y3, ALIKE),
+    "classes, calibrated": (CostSearch(LinearSVC(), "gmean", param_grid=None, **QUICK), X3, Y3, ALIKE),
+    "classes, prefit": (CostSearch(LinearSVC().fit(X3, Y3), "f1_macro", cv="prefit"), X3, Y3, ALIKE),
+    "labels": (CostSearch(LogisticRegression(), "f1_macro", n_trials=2, **QUICK), X, LABELS, LABELLED),
+}
+NUMBERS = (
+    *("best_threshold_", "best_score_", "best_scores_", "feasible_", "constraint_value_", "upper_bound_", "gap_"),
+    *("bound_margin_", "best_index_", "best_index_at_prevalence_", "score_at_prevalence_", "confusion_"),
+    *("corrected_score_", "score_interval_", "threshold_interval_", "class_costs_", "classes_"),
+)
+
+
+@cache
+def fitted(name):
+    search, samples, y, _ = CASES[name]
+    return search.fit(samples, y)
+
+
+def told(search, samples):
+    """All that a search says of itself and of samples."""
+    numbers = {name: getattr(search, name) for name in NUMBERS if hasattr(search, name)}
+    asked = [
+        name for name in ("predict", "decision_function", "predict_proba", "score_samples") if hasattr(search, name)
+    ]
+    return numbers | {name: getattr(search, name)(samples) for name in asked}
+
+
+def check_same(one, other, name):
+    samples = CASES[name][1]
+    first, second = told(one, samples), told(other, samples)
+    assert first.keys() == second.keys()
+    for key, value in first.items():
+        np.testing.assert_array_equal(second[key], value, err_msg=key)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_search_that_is_moved_twice_is_that_moved_to_the_last_share(name):
+    search, (first, second) = fitted(name), CASES[name][3]
+    before, once = told(search, CASES[name][1]), search.at_prevalence(second)
+    check_same(once, search.at_prevalence(first).at_prevalence(second), name)
+    check_same(once, once.at_prevalence(first).at_prevalence(second), name)
+    for key, value in told(search, CASES[name][1]).items():
+        np.testing.assert_array_equal(value, before[key], err_msg=f"{key} of the search that was moved")
+
+
+def through_skops(search):
+    if hasattr(search, "searches_"):
+        pytest.skip("searches of all labels are stored one by one")
+    skops = pytest.importorskip("skops.io")
+    data = skops.dumps(search)
+    return skops.loads(data, trusted=skops.get_untrusted_types(data=data))
+
+
+def through_pickle(search):
+    return pickle.loads(pickle.dumps(search))
+
+
+@pytest.mark.parametrize("stored", [copy.copy, copy.deepcopy, through_pickle, through_skops])
+@pytest.mark.parametrize("name", CASES)
+def test_stored_searches_say_the_same_and_move_on(name, stored):
+    search, (first, second) = fitted(name), CASES[name][3]
+    check_same(search.at_prevalence(second), stored(search).at_prevalence(second), name)
+    moved = search.at_prevalence(first)
+    check_same(moved, stored(moved), name)
+    check_same(search.at_prevalence(second), stored(moved).at_prevalence(second), name)
+
+
+def booster(package, name, **options):
+    return getattr(pytest.importorskip(package), name)(n_estimators=8, n_jobs=1, **options)
+
+
+BASES = {
+    "svm": LinearSVC,
+    "logistic": LogisticRegression,
+    "forest": lambda: FOREST,
+    "histograms": lambda: HistGradientBoostingClassifier(max_iter=8),
+    "lightgbm": lambda: booster("lightgbm", "LGBMClassifier", verbose=-1),
+    "xgboost": lambda: booster("xgboost", "XGBClassifier"),
+    "pipeline": lambda: make_pipeline(StandardScaler(), LinearSVC()),
+    "calibrated": lambda: CalibratedClassifierCV(LinearSVC(), cv=3),
+    "frozen": lambda: FrozenEstimator(LogisticRegression().fit(X, Y)),
+    "prefit": lambda: HistGradientBoostingClassifier(max_iter=8).fit(X, Y),
+}
+VARIANTS = [
+    *((name, {}) for name in BASES),
+    *((name, {"refit": "folds"}) for name in ("logistic", "forest", "histograms", "lightgbm", "xgboost")),
+    *((name, {"pos_label": 0}) for name in ("svm", "lightgbm", "prefit")),
+    *((name, {"threshold": None}) for name in ("svm", "forest")),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), VARIANTS)
+def test_the_threshold_is_for_the_scores_of_samples(name, options):
+    base = BASES[name]()
+    more = {"cv": "prefit"} if name == "prefit" else QUICK
+    search = CostSearch(base, n_trials=2, param_grid=None, **more, **options).fit(X, Y)
+    moved = (
+        [] if "threshold" in options else [search.at_prevalence(0.05), search.at_prevalence(0.05).at_prevalence(0.6)]
+    )
+    for each in [search, *moved, through_pickle(search)]:
+        scores = each.score_samples(X)
+        assert scores.shape == (300,)
+        # A base's own decision is positive above its threshold, and not at it.
+        found = scores > each.best_threshold_ if "threshold" in options else scores >= each.best_threshold_
+        np.testing.assert_array_equal(each.predict(X) == each.pos_label_, found)
+    # On the scale of the model: decisions where it has them, else probabilities.
+    model = search.best_estimator_
+    method = "decision_function" if hasattr(model, "decision_function") else "predict_proba"
+    said = np.asarray(getattr(model, method)(X))
+    said = said[:, -1] if said.ndim == 2 else said
+    if name in ("prefit", "frozen") and "pos_label" in options:
+        said = -said
+    np.testing.assert_allclose(search.score_samples(X), said, atol=1e-12)
+
+
+def test_the_threshold_is_for_the_scores_of_several_labels_or_beside_a_null_class():
+    for average in ("macro", "micro", "samples"):
+        search = CostSearch(LogisticRegression(), f"f1_{average}", n_trials=2, param_grid=None, **QUICK).fit(X, LABELS)
+        np.testing.assert_array_equal(search.predict(X), search.score_samples(X) >= search.best_threshold_)
+    search = fitted("null class")
+    np.testing.assert_array_equal(search.predict(X3) != 0, search.score_samples(X3) >= search.best_threshold_)
+
+
+def test_without_a_threshold_or_scores_there_are_no_scores_of_samples():
+    search = CostSearch(LogisticRegression())
+    assert hasattr(search, "score_samples")
+    with pytest.raises(NotFittedError):
+        search.score_samples(X)
+    with pytest.raises(AttributeError, match="has no attribute 'score_samples'") as caught:
+        fitted("classes").score_samples(X3)
+    assert "several classes have no threshold: rule_ says" in str(caught.value.__cause__)
+    assert not hasattr(fitted("classes"), "score_samples")
+    assert not hasattr(CostSearch(Lasso()), "score_samples")
+    with pytest.raises(AttributeError, match="refit=False"):
+        CostSearch(LinearSVC(), refit=False, n_trials=1, param_grid=None, **QUICK).fit(X, Y).score_samples(X)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_clone_and_another_fit_know_nothing_of_a_move(name):
+    search, samples, y, (first, _) = CASES[name]
+    moved = fitted(name).at_prevalence(first)
+    # A base that is fitted already loses that where it is cloned.
+    for again in [moved] if search.cv == "prefit" else [moved, clone(moved)]:
+        check_same(fitted(name), again.fit(samples, y), name)
+
+
+@pytest.mark.parametrize("name", ["classes", "classes, calibrated", "classes, prefit"])
+def test_exported_rules_of_moved_searches_decide_as_these_do(name):
+    _, samples, _, (first, second) = CASES[name]
+    for moved in (fitted(name).at_prevalence(first), fitted(name).at_prevalence(first).at_prevalence(second)):
+        rule = class_rule(moved)
+        scores = getattr(moved.best_estimator_, rule.reads)(samples)
+        assert np.mean(rule.predict(scores) == moved.predict(samples)) == 1.0
