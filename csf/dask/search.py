@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
@@ -161,6 +161,9 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     >>> search.predict(dX)
     dask.array<...shape=(4000,)...>
     """
+
+    # Plots of any search ask for it.
+    bound_on: ClassVar[str] = "validation"
 
     def __init__(
         self,
