@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import isclose
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,22 +15,13 @@ from scipy import sparse
 from csf._common.typing import Array, IntArray, Label, Samples
 from csf.cluster.folds import hash_folds
 from csf.cluster.newton import Part
+from csf.dask.watch import with_any_worker
 
-__all__ = [
-    "FAN_IN",
-    "ChangedRows",
-    "DaskData",
-    "Mark",
-    "RawPart",
-    "is_array",
-    "is_frame",
-    "matrix",
-    "require_dask",
-]
+__all__ = ["FAN_IN", "ChangedRows", "DaskData", "Mark", "RawPart", "is_array", "is_frame", "matrix", "require_dask"]
 
 # Parts whose results are merged at a time.
 FAN_IN = 8
-# Rows whose features are compared with those of the first read, and the relative difference that rounding may leave.
+# Rows, about, whose features are compared with those of the first read, and what rounding may change of their sum.
 _COMPARED, _ROUNDING = 64, 1e-3
 # Names of columns in a message.
 _NAMED = 5
@@ -70,14 +62,13 @@ class Mark(NamedTuple):
 
     labels: int
     features: float
-    scale: float
 
     def differs(self, other: Mark) -> str:
         """What differs, or nothing."""
         if self.labels != other.labels:
             return "labels and folds"
-        # Not to the bit: workers of another kind round sums in another way, where features are computed.
-        return "features" if abs(self.features - other.features) > _ROUNDING * (self.scale + other.scale) else ""
+        # Not to the bit: where features are computed, workers of another kind round them in another way.
+        return "" if isclose(self.features, other.features, rel_tol=_ROUNDING) else "features"
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,16 +90,14 @@ class RawPart:
         """See `Mark`."""
         from pandas.util import hash_array
 
-        n_rows = self.X.shape[0]
-        at = np.unique(np.linspace(0, max(n_rows - 1, 0), _COMPARED, dtype=np.int64))[:n_rows]
-        rows = self.rows(at)
+        rows = self.rows(np.arange(0, self.y.size, max(self.y.size // _COMPARED, 1)))
         rows = matrix(rows.select_dtypes("number") if hasattr(rows, "columns") else rows)
-        rows = sparse.csr_array(rows, dtype=np.float64)
-        rows.data = np.nan_to_num(rows.data, nan=0.0, posinf=0.0, neginf=0.0)
-        # Weights by place, so that an exchange of rows or columns shows.
-        first, second = np.arange(1.0, at.size + 1.0), np.linspace(1.0, 2.0, rows.shape[1])
+        rows = abs(sparse.csr_array(rows, dtype=np.float64))
+        rows.data = np.nan_to_num(rows.data, nan=0.0, posinf=0.0)
+        # Weights by place, spread over (0, 1), so that an exchange of rows or columns shows.
+        of_rows, of_columns = (np.arange(1, n + 1) * 0.6180339887498949 % 1.0 for n in rows.shape)
         labels = zlib.crc32(np.ascontiguousarray(self.fold).tobytes(), zlib.crc32(hash_array(self.y).tobytes()))
-        return Mark(labels, float(first @ (rows @ second)), float(first @ (abs(rows) @ second)))
+        return Mark(labels, float(of_rows @ (rows @ of_columns)))
 
     def coded(self, pos_label: Label) -> Part:
         """The part with a matrix, and with codes for labels, for the linear solvers."""
@@ -198,7 +187,7 @@ class DaskData:
         while len(results) > 1:
             groups = [results[start : start + FAN_IN] for start in range(0, len(results), FAN_IN)]
             results = [call(merge, group) if len(group) > 1 else group[0] for group in groups]
-        return results[0].compute()
+        return with_any_worker(results[0].compute, first=not self.marks)
 
 
 def _check(name: str, value: Any, ndim: int) -> None:

@@ -26,6 +26,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
 from csf.cluster import hash_folds
+from csf.cluster.training import EngineTrainer
 from csf.dask import DaskCostSearch, DaskEngine
 from csf.dask.collections import DaskData
 from csf.dask.linear import LinearBase
@@ -219,6 +220,27 @@ def test_settings_share_passes(data, monkeypatch):
         spent.append(len(passes))
     # Scores of each trial are a pass of their own.
     assert spent[1] <= spent[0] + 3 + 4
+
+
+@pytest.mark.parametrize("base", PRECISE)
+def test_the_final_training_goes_on_from_a_fold(data, base, monkeypatch):
+    X, y, weight = data
+    passes, reduced, spent, found = [], DaskData.reduced, [], []
+    monkeypatch.setattr(DaskData, "reduced", lambda *given: passes.append(1) or reduced(*given))
+    trained = EngineTrainer.train_on_everything
+
+    def counted(self, setting, costs, starts):
+        for known in ((), starts):
+            passes.clear()
+            found.append(trained(self, setting, costs, known))
+            spent.append(len(passes))
+        return found[-1]
+
+    monkeypatch.setattr(EngineTrainer, "train_on_everything", counted)
+    DaskCostSearch(PRECISE[base], n_trials=2, cv=3, param_grid=None).fit(*pieces(3, X, y, weight))
+    cold, warm = spent
+    assert warm < cold
+    np.testing.assert_allclose(found[1].model.w, found[0].model.w, atol=1e-5)
 
 
 # ---------------------------------------------------------------- the interface
