@@ -212,6 +212,25 @@ def test_a_metric_of_ones_own_that_only_falls():
 
 
 @pytest.mark.parametrize("sizes", SIZES)
+def test_a_bin_is_looked_into_where_the_metric_says_nothing_of_one_of_its_ends(sizes):
+    """Where nothing is found there is no precision, and the best cut lies in the bin that begins there."""
+
+    class Precise(Metric):
+        """Precision, and of equal ones the larger recall."""
+
+        def value(self, fn, fp, *, pos):
+            found = np.asarray(pos - fn, dtype=float)
+            with np.errstate(invalid="ignore"):
+                return np.where(found + fp > 0, found / (found + fp) + 0.01 * found / pos, np.nan)
+
+    score = np.r_[3.0, 2.9, 2.8, 2.7, np.linspace(2.0, -2.0, 60)]
+    is_pos = np.r_[[True] * 3, [False] * 3, np.arange(58) % 3 == 0]
+    found = counted_cut(parted(is_pos, score), Precise(), n_edges=sizes[0], n_listed=sizes[1])
+    assert found.cut.threshold == 2.75
+    assert found.cut.profile.fp == 0.0
+
+
+@pytest.mark.parametrize("sizes", SIZES)
 def test_a_smaller_violation_is_looked_for_where_values_are_small(sizes):
     """Infinite scores that are always found keep precision below 0.6; the cut closest to it has a small recall."""
     score = np.r_[[INF] * 11, 9, 8.5, 8, np.linspace(7, 5, 20), [1] * 5]
