@@ -92,7 +92,8 @@ class _Watch:
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
-        self._thread.join()
+        # No longer: a question to a scheduler that is gone takes minutes.
+        self._thread.join(_PATIENCE)
 
     def _look(self) -> None:
         from distributed import Future
@@ -101,7 +102,7 @@ class _Watch:
             # Without a scheduler all is cancelled already.
             with suppress(OSError):
                 # Again at each look, as what runs may have been between two requests.
-                if self.hopeless():
+                if self.hopeless() and not self._over.is_set():
                     self._client.cancel([Future(key, self._client) for key in self._requests()])
 
     def hopeless(self, seconds: float = 0.0) -> bool:
@@ -172,7 +173,7 @@ def _wait_for_a_worker(client: Any) -> None:
 def _all_lost(client: Any) -> RuntimeError:
     if client.status != "running":
         return RuntimeError(
-            f"the scheduler was lost; connect a client to another, and make the collections anew; {_GO_ON}"
+            f"the scheduler was lost; connect a client to another, and make the collections again; {_GO_ON}"
         )
     return RuntimeError(
         f"all workers were lost, and none was back after {_RETURN:g} s; start workers; {_GO_ON}. A LocalCluster gives "
