@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isclose
@@ -113,17 +113,11 @@ def matrix(X: Samples) -> Any:
         return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
     except (TypeError, ValueError) as error:
         # A frame of texts and numbers does not say which column it was.
-        names = X.select_dtypes(exclude=["number", "bool"]).columns if hasattr(X, "columns") else []
+        others = list(X.select_dtypes(exclude=["number", "bool"]))[:_NAMED] if hasattr(X, "columns") else "others"
         raise TypeError(
-            f"samples must be columns of numbers{_some(', not those of ', names)}: {error}; encode the others in the "
-            "collection before the search, e.g. with dask.dataframe.get_dummies, or leave them out"
+            f"samples must be columns of numbers ({error}); encode {others} in the collection before the search, e.g. "
+            "with dask.dataframe.get_dummies, or leave them out"
         ) from None
-
-
-def _some(what: str, names: Collection[Any]) -> str:
-    """A few names for a message, or nothing."""
-    told = ", ".join(map(repr, list(names)[:_NAMED]))
-    return f"{what}{told}{', ...' * (len(names) > _NAMED)}" if told else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,7 +265,7 @@ def _check_columns(index: int, X: Samples, expected: list[Any] | int) -> None:
         what = f"{given} columns in place of {expected}"
     else:
         apart = [name for name in [*expected, *given] if (name in given) != (name in expected)]
-        what = _some("other columns, which differ in ", apart) or _some("its columns in another order, ", given)
+        what = f"other columns, which differ in {apart[:_NAMED]}" if apart else f"another order, {given[:_NAMED]}"
     raise ValueError(
         f"partition {index} of X has {what}; give all partitions the columns of X, in the same order, e.g. read files "
         "with columns=[...]"
