@@ -96,7 +96,7 @@ def check_binary_target(y: ArrayLike, pos_label: Label = None) -> tuple[Array, B
     """
     labels, classes = check_labels(y)
     is_last = labels == classes[-1]
-    n_last = np.count_nonzero(is_last)
+    n_last = int(np.count_nonzero(is_last))
     pos_label = check_pos_label(classes, (labels.shape[0] - n_last, n_last), pos_label)
     return classes, is_last if pos_label == classes[-1] else ~is_last, pos_label
 

@@ -88,8 +88,9 @@ class RawPart:
     @property
     def mark(self) -> Mark:
         """See `Mark`."""
-        from pandas.util import hash_array
+        from pandas import util
 
+        hash_array: Any = util.hash_array
         rows = self.rows(np.arange(0, self.y.size, max(self.y.size // _COMPARED, 1)))
         rows = matrix(rows.select_dtypes("number") if hasattr(rows, "columns") else rows)
         rows = abs(sparse.csr_array(rows, dtype=np.float64))

@@ -100,11 +100,12 @@ def _of_part(part: RawPart, *, check_rows: Callable[[RawPart], None], checksum: 
 
 def _checksum(part: RawPart) -> int:
     """Number that other content gives another one of, almost surely; sums of it do not depend on an order."""
-    from pandas.util import hash_pandas_object
+    from pandas import util
 
+    hash_rows: Any = util.hash_pandas_object
     crc, pieces = part.mark.labels, [part.weight]
     # Frames may have columns that are no numbers.
-    X = hash_pandas_object(part.X, index=False) if hasattr(part.X, "columns") else matrix(part.X)
+    X = hash_rows(part.X, index=False) if hasattr(part.X, "columns") else matrix(part.X)
     pieces += [X.data, X.indices, X.indptr] if sparse.issparse(X) else [X]
     for piece in pieces:
         crc = zlib.crc32(np.ascontiguousarray(piece if piece is not None else 0).tobytes(), crc)

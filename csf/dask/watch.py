@@ -34,6 +34,7 @@ def with_any_worker(ask: Callable[[], Any], *, first: bool) -> Any:
         return ask()
     from distributed import CancelledError, KilledWorker
 
+    lost: Exception | None = None
     for _ in range(_ATTEMPTS):
         if client.status != "running":
             _wait_for_a_worker(client)
@@ -46,11 +47,14 @@ def with_any_worker(ask: Callable[[], Any], *, first: bool) -> Any:
                 if watch.hopeless():
                     raise _all_lost(client) from error
                 lost = _forgotten(error)
+        # Who restarts a cluster wants it empty for a moment.
+        time.sleep(_LOOK)
     raise RuntimeError(f"a pass over the data was cancelled {_ATTEMPTS} times; {_WAY_OUT}") from lost
 
 
 def with_all_workers(client: Any, train: Callable[[], Any]) -> Any | Exception:
     """What a training gives, or its error; a RuntimeError where workers were lost in each of a few trainings."""
+    lost: Exception | None = None
     for _ in range(_ATTEMPTS):
         with _Watch(client, lambda began, now: bool(began - now)) as watch:
             try:
