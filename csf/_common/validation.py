@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from typing import Any, TypeVar
 
@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from csf._common.names import did_you_mean
 from csf._common.sparse import canonical_csr
-from csf._common.typing import Array, BoolArray, FloatArray, Label, RandomState_, Samples
+from csf._common.typing import Array, BoolArray, FloatArray, IntArray, Label, RandomState_, Samples
 from csf._common.warn import warn
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "check_samples",
     "check_number",
     "check_path",
+    "check_pos_label",
     "check_scores",
     "check_seed",
     "check_share",
@@ -94,6 +95,14 @@ def check_binary_target(y: ArrayLike, pos_label: Label = None) -> tuple[Array, B
     Without ``pos_label`` it is 1 for labels {0, 1} or {-1, 1}, and ``True`` for booleans.
     """
     labels, classes = check_labels(y)
+    is_last = labels == classes[-1]
+    n_last = int(np.count_nonzero(is_last))
+    pos_label = check_pos_label(classes, (labels.shape[0] - n_last, n_last), pos_label)
+    return classes, is_last if pos_label == classes[-1] else ~is_last, pos_label
+
+
+def check_pos_label(classes: Array, counts: Sequence[int] | IntArray, pos_label: Label = None) -> Label:
+    """The positive one of two classes of which there are so many; with ``None`` as in `check_binary_target`."""
     if classes.shape[0] > 2:
         raise ValueError(
             f"Only binary classification is supported. The type of the target is multiclass with "
@@ -102,10 +111,9 @@ def check_binary_target(y: ArrayLike, pos_label: Label = None) -> tuple[Array, B
         )
     if pos_label is None:
         if not (classes.dtype.kind in "biuf" and classes[1] == 1 and classes[0] in (0, -1)):
-            rarer = classes.tolist()[int(2 * np.count_nonzero(labels == classes[1]) <= labels.shape[0])]
             raise ValueError(
                 f"pos_label=None stands for 1 with labels {{0, 1}} or {{-1, 1}}; y holds {classes.tolist()}. "
-                f"Give pos_label, e.g. pos_label={rarer!r}, the rarer one"
+                f"Give pos_label, e.g. pos_label={classes.tolist()[int(counts[1] <= counts[0])]!r}, the rarer one"
             )
         pos_label = classes[1]
     if np.ndim(pos_label):
@@ -114,8 +122,7 @@ def check_binary_target(y: ArrayLike, pos_label: Label = None) -> tuple[Array, B
     if not np.any(matches):
         hint = did_you_mean(pos_label, classes.tolist())
         raise ValueError(f"pos_label={pos_label!r} is not a label of y, which holds {classes.tolist()}{hint}")
-    pos_label = classes[np.argmax(matches)]
-    return classes, labels == pos_label, pos_label
+    return classes[np.argmax(matches)]
 
 
 def check_samples(X: Samples, y: ArrayLike, /, **others: Any) -> tuple[Samples, Any]:

@@ -60,6 +60,7 @@ class EngineSearch:
     totals: FoldTotals = field(init=False)
     studies: list[Study] = field(init=False)
     trainer: EngineTrainer = field(init=False)
+    _loop: SearchLoop = field(init=False, repr=False)
 
     def run(self) -> SearchOutcome:
         """Search.
@@ -82,7 +83,7 @@ class EngineSearch:
         self.trainer = EngineTrainer(self.engine, self.bases, config.aim, self.totals, **options)
         race = self._race()
         self._warn_of_counts()
-        loop = SearchLoop(
+        self._loop = loop = SearchLoop(
             self.studies,
             self.trainer,
             raise_errors=config.error_score == "raise",
@@ -134,4 +135,7 @@ class EngineSearch:
 
     def train_on_everything(self, found: SearchOutcome) -> Training:
         """Train the winner of an outcome on all rows."""
-        return self.trainer.train_on_everything(found.winner.setting, found.winner.costs)
+        winner = found.winner
+        # One fold's solution is as near as another's.
+        starts = self._loop.work(winner.setting, winner).starts
+        return self.trainer.train_on_everything(winner.setting, winner.costs, starts[0])

@@ -24,8 +24,8 @@ _SHARES = 0.5 ** np.arange(1.0, 25.0)
 # Products with the second derivatives for one step, and the share of the slope that they leave.
 _PRODUCTS, _FORCING = 50, 0.1
 _TOO_LARGE = (
-    "the features are not finite, or too large for a linear model to be solved, or C times the weights is; fill "
-    "missing values or drop their rows, and scale the features, e.g. to [0, 1]"
+    "the features are not finite, or too large for a linear model to be solved, or C times the weights is; scale the "
+    "features, e.g. to [0, 1]"
 )
 
 # Sums over rows: arrays that are added one by one.

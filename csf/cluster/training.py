@@ -79,9 +79,9 @@ class EngineTrainer(WaveTrainer):
             folds = trained[number * self.n_folds : (number + 1) * self.n_folds]
             yield self._judged(folds, seconds, raise_errors=raise_errors)
 
-    def train_on_everything(self, setting: int, costs: Costs) -> Training:
-        """Train at the costs of a trial on all rows."""
-        (training,) = self.engine.train([Job(self.bases[setting], None, self._scaled(costs, None))])
+    def train_on_everything(self, setting: int, costs: Costs, starts: Sequence[Any]) -> Training:
+        """Train at the costs of a trial on all rows, from the states of a fold."""
+        (training,) = self.engine.train([Job(self.bases[setting], None, self._scaled(costs, None), starts)])
         if isinstance(training, Exception):
             raise training
         return training

@@ -13,7 +13,7 @@ from csf.trainers.base import Training
 
 if TYPE_CHECKING:
     from csf.cluster.engine import Job
-    from csf.dask.collections import DaskData
+    from csf.dask.collections import DaskData, RawPart
     from csf.dask.survey import Survey
 
 __all__ = ["DaskBase", "Scorer"]
@@ -39,6 +39,10 @@ class DaskBase(ABC):
     @abstractmethod
     def check(self, base: Estimator) -> None:
         """Raise a ValueError where the base has parameters that cannot be served."""
+
+    def check_rows(self, part: RawPart) -> None:
+        """Raise a TypeError or ValueError where the features of a partition cannot be trained on."""
+        return
 
     @abstractmethod
     def train(self, jobs: Sequence[Job], data: DaskData, found: Survey, pos_label: Label) -> list[Training | Exception]:

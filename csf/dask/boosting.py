@@ -12,7 +12,7 @@ import numpy as np
 from csf._common.sklearn import clone
 from csf._common.typing import Array, Estimator, Label, Samples
 from csf.dask.base import DaskBase, Scorer
-from csf.dask.collections import is_frame
+from csf.dask.collections import ChangedRows, is_frame
 from csf.dask.watch import with_all_workers
 from csf.scores.responses import positive_score, response_method
 from csf.trainers.base import Training
@@ -62,7 +62,10 @@ class BoostingBase(DaskBase):
         def train() -> Training:
             return Training(self._fit(clone(job.base), *_collections(job, data, found, pos_label)))
 
-        return with_all_workers(get_client(), train)
+        trained = with_all_workers(get_client(), train)
+        if isinstance(trained, ChangedRows):
+            raise trained
+        return trained
 
     @abstractmethod
     def _fit(self, base: Estimator, X: Any, y: Any, weight: Any) -> Estimator:

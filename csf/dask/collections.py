@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from math import isclose
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -13,11 +15,16 @@ from scipy import sparse
 from csf._common.typing import Array, IntArray, Label, Samples
 from csf.cluster.folds import hash_folds
 from csf.cluster.newton import Part
+from csf.dask.watch import with_any_worker
 
-__all__ = ["FAN_IN", "DaskData", "RawPart", "is_array", "is_frame", "matrix", "require_dask"]
+__all__ = ["FAN_IN", "ChangedRows", "DaskData", "Mark", "RawPart", "is_array", "is_frame", "matrix", "require_dask"]
 
 # Parts whose results are merged at a time.
 FAN_IN = 8
+# Rows, about, whose features are compared with those of the first read, and what rounding may change of their sum.
+_COMPARED, _ROUNDING = 64, 1e-3
+# Names of columns in a message.
+_NAMED = 5
 
 
 def require_dask() -> None:
@@ -46,6 +53,24 @@ def is_frame(value: Any) -> bool:
     return isinstance(value, dd.DataFrame | dd.Series)
 
 
+class ChangedRows(RuntimeError):
+    """A partition is not what it was at the first read: no training and no score means anything then."""
+
+
+class Mark(NamedTuple):
+    """By what a partition is known again: its labels and folds to the bit, the features of some rows about."""
+
+    labels: int
+    features: float
+
+    def differs(self, other: Mark) -> str:
+        """What differs, or nothing."""
+        if self.labels != other.labels:
+            return "labels and folds"
+        # Not to the bit: where features are computed, workers of another kind round them in another way.
+        return "" if isclose(self.features, other.features, rel_tol=_ROUNDING) else "features"
+
+
 @dataclass(frozen=True, eq=False)
 class RawPart:
     """One partition as the user's collections hold it: its number, samples, labels, weights and folds."""
@@ -60,6 +85,21 @@ class RawPart:
         """Samples at some places."""
         return self.X.iloc[at] if hasattr(self.X, "iloc") else self.X[at]
 
+    @property
+    def mark(self) -> Mark:
+        """See `Mark`."""
+        from pandas import util
+
+        hash_array: Any = util.hash_array
+        rows = self.rows(np.arange(0, self.y.size, max(self.y.size // _COMPARED, 1)))
+        rows = matrix(rows.select_dtypes("number") if hasattr(rows, "columns") else rows)
+        rows = abs(sparse.csr_array(rows, dtype=np.float64))
+        rows.data = np.nan_to_num(rows.data, nan=0.0, posinf=0.0)
+        # Weights by place, spread over (0, 1), so that an exchange of rows or columns shows.
+        of_rows, of_columns = (np.arange(1, n + 1) * 0.6180339887498949 % 1.0 for n in rows.shape)
+        labels = zlib.crc32(np.ascontiguousarray(self.fold).tobytes(), zlib.crc32(hash_array(self.y).tobytes()))
+        return Mark(labels, float(of_rows @ (rows @ of_columns)))
+
     def coded(self, pos_label: Label) -> Part:
         """The part with a matrix, and with codes for labels, for the linear solvers."""
         return Part(matrix(self.X), self.y == pos_label, self.weight, self.fold)
@@ -73,14 +113,20 @@ def matrix(X: Samples) -> Any:
         values = X.to_numpy(dtype=None, na_value=np.nan) if hasattr(X, "to_numpy") else np.asarray(X)
         return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"linear models need columns of numbers: {error}; encode the others first") from None
+        # A frame of texts and numbers does not say which column it was.
+        others = list(X.select_dtypes(exclude=["number", "bool"]))[:_NAMED] if hasattr(X, "columns") else "others"
+        raise TypeError(
+            f"samples must be columns of numbers ({error}); encode {others} in the collection before the search, e.g. "
+            "with dask.dataframe.get_dummies, or leave them out"
+        ) from None
 
 
 @dataclass(frozen=True, eq=False)
 class DaskData:
     """Collections of the same samples, part by part.
 
-    Without ``folds`` these are those of a hash with the seed: ``cv`` of them, or one that holds out that share.
+    Without ``folds`` these are those of a hash with the seed: ``cv`` of them, or one that holds out that share. With
+    ``marks``, those of a first read, each partition that is no longer what it was then is an error.
     """
 
     X: Any
@@ -89,6 +135,7 @@ class DaskData:
     folds: Any
     cv: int | float
     seed: int
+    marks: Mapping[int, Mark] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _check("X", self.X, 2)
@@ -117,9 +164,10 @@ class DaskData:
         blocks = _delayed(rows)
         columns = [_aligned(*pair, rows) for pair in (("y", self.y), ("sample_weight", self.weight))]
         columns.append(_aligned("folds", self.folds, rows))
-        make = delayed(_raw_part, pure=False)
+        expected = list(self.X.columns) if is_frame(self.X) else self.n_features
+        make = delayed(_Reader(expected, self.cv, self.seed), pure=False, traverse=False)
         return [
-            make(index, X, y, weight, fold, self.cv, self.seed)
+            make(index, X, y, weight, fold, self.marks.get(index))
             for index, (X, y, weight, fold) in enumerate(zip(blocks, *columns, strict=True))
         ]
 
@@ -134,7 +182,7 @@ class DaskData:
         while len(results) > 1:
             groups = [results[start : start + FAN_IN] for start in range(0, len(results), FAN_IN)]
             results = [call(merge, group) if len(group) > 1 else group[0] for group in groups]
-        return results[0].compute()
+        return with_any_worker(results[0].compute, first=not self.marks)
 
 
 def _check(name: str, value: Any, ndim: int) -> None:
@@ -179,15 +227,47 @@ def _aligned(name: str, value: Any, rows: Any) -> list[Any]:
     return _delayed(value)
 
 
-def _raw_part(index: int, X: Samples, y: Any, weight: Any, fold: Any, cv: int | float, seed: int) -> RawPart:
-    """Part of its pieces, which must be equally long."""
-    n_rows, y = X.shape[0], np.asarray(y)
-    weight = None if weight is None else np.asarray(weight, dtype=np.float64)
-    fold = hash_folds(index, n_rows, cv, seed) if fold is None else np.asarray(fold)
-    for name, values in (("y", y), ("sample_weight", weight), ("folds", fold)):
-        if values is not None and values.shape != (n_rows,):
-            raise ValueError(
-                f"in partition {index} X has {n_rows} rows and {name} {values.shape[0]}: their partitions must hold "
-                "the same samples"
+@dataclass(frozen=True, eq=False)
+class _Reader:
+    """Makes a part of its pieces, and checks that they belong together and to the collections."""
+
+    # Of a frame; the number of those of an array.
+    columns: list[Any] | int
+    cv: int | float
+    seed: int
+
+    def __call__(self, index: int, X: Samples, y: Any, weight: Any, fold: Any, mark: Mark | None) -> RawPart:
+        _check_columns(index, X, self.columns)
+        n_rows, y = X.shape[0], np.asarray(y)
+        weight = None if weight is None else np.asarray(weight, dtype=np.float64)
+        fold = hash_folds(index, n_rows, self.cv, self.seed) if fold is None else np.asarray(fold)
+        for name, values in (("y", y), ("sample_weight", weight), ("folds", fold)):
+            if values is not None and values.shape != (n_rows,):
+                raise ValueError(
+                    f"in partition {index} X has {n_rows} rows and {name} {values.shape[0]}: their partitions must "
+                    "hold the same samples"
+                )
+        part = RawPart(index, X, y, weight, fold)
+        if mark is not None and (what := mark.differs(part.mark)):
+            raise ChangedRows(
+                f"the {what} of partition {index} are not those of the first read: its source gives other rows, or "
+                "the same ones in another order, each time that it is read, and a search reads it many times. Persist "
+                "the collections (X, y = dask.persist(X, y)) or write them down and read that; or sort a query, and "
+                "give random numbers a seed"
             )
-    return RawPart(index, X, y, weight, fold)
+        return part
+
+
+def _check_columns(index: int, X: Samples, expected: list[Any] | int) -> None:
+    given = X.shape[1] if isinstance(expected, int) else list(X.columns)
+    if given == expected:
+        return
+    if isinstance(expected, int):
+        what = f"{given} columns in place of {expected}"
+    else:
+        apart = [name for name in [*expected, *given] if (name in given) != (name in expected)]
+        what = f"other columns, which differ in {apart[:_NAMED]}" if apart else f"another order, {given[:_NAMED]}"
+    raise ValueError(
+        f"partition {index} of X has {what}; give all partitions the columns of X, in the same order, e.g. read files "
+        "with columns=[...]"
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from csf._common.typing import Estimator, Label
-from csf._common.validation import check_binary_target
+from csf._common.validation import check_labels, check_pos_label
 from csf.cluster.engine import MOST_COLLECTED, Engine, FoldTotals, Job
 from csf.cluster.scored import OfPart, OfResults, PartedScores, PartScores
 from csf.dask.base import DaskBase, Scorer
@@ -73,12 +73,18 @@ class DaskEngine(Engine):
     @cached_property
     def found(self) -> Survey:
         """What the first pass says."""
-        return survey(self.data, checksum=self._checksum)
+        return survey(self.data, self.kind.check_rows, checksum=self._checksum)
+
+    @cached_property
+    def _known(self) -> DaskData:
+        """The collections, which must be at each read what they were in the first pass."""
+        return replace(self.data, marks=self.found.marks)
 
     @cached_property
     def labels(self) -> Labels:
         """The classes."""
-        classes, _, positive = check_binary_target(self.found.labels, self._positive)
+        _, classes = check_labels(self.found.labels)
+        positive = check_pos_label(classes, self.found.count(classes), self._positive)
         return Labels(classes, classes[classes != positive][0])
 
     @property
@@ -102,14 +108,14 @@ class DaskEngine(Engine):
 
     def train(self, jobs: Sequence[Job]) -> list[Training | Exception]:
         """See `Engine.train`."""
-        return self.kind.train(jobs, self.data, self.found, self.labels.positive)
+        return self.kind.train(jobs, self._known, self.found, self.labels.positive)
 
     def scores(self, models: Sequence[Any]) -> PartedScores:
         """See `Engine.scores`."""
         return self._scores([self.kind.scorer(model) for model in models])
 
     def _scores(self, scorers: list[Scorer]) -> _DaskScores:
-        return _DaskScores(self.data, _Held(scorers, self.labels.positive), self.found.n_folds, self.kind.own_cut)
+        return _DaskScores(self._known, _Held(scorers, self.labels.positive), self.found.n_folds, self.kind.own_cut)
 
 
 def _joined(parts: Sequence[PartScores]) -> PartScores:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import sparse
 
 from csf._common.sklearn import clone
 from csf._common.typing import Array, Estimator, Label, Samples
@@ -42,6 +43,24 @@ class LinearBase(DaskBase):
         """See `DaskBase.check`."""
         LinearProblem.of(base)
 
+    def check_rows(self, part: RawPart) -> None:
+        """See `DaskBase.check_rows`."""
+        try:
+            X = matrix(part.X)
+        except TypeError as error:
+            raise TypeError(f"in partition {part.index} {error}") from None
+        if np.isfinite(X.data if sparse.issparse(X) else X).all():
+            return
+        X = sparse.coo_array(X)
+        at = np.argmin(np.isfinite(X.data))
+        column = int(X.col[at])
+        name = repr(part.X.columns[column]) if hasattr(part.X, "columns") else column
+        raise ValueError(
+            f"X holds {X.data[at]} in partition {part.index}, row {X.row[at]} of it, column {name}: linear models need "
+            "finite numbers; fill missing values in the collection before the search, e.g. with fillna, or drop those "
+            "rows"
+        )
+
     def train(self, jobs: Sequence[Job], data: DaskData, found: Survey, pos_label: Label) -> list[Training | Exception]:
         """See `DaskBase.train`."""
 
@@ -50,8 +69,8 @@ class LinearBase(DaskBase):
 
         try:
             models = solve_together(jobs, data.n_features, ask)
-        except (TypeError, ValueError) as error:
-            # Columns that are no numbers, or numbers that are not finite: no job could do anything about that.
+        except ValueError as error:
+            # Features or weights that are too large, for one job or for all.
             return [error for _ in jobs]
         return [Training(model, state=model.w, gap=model.relative_gap) for model in models]
 

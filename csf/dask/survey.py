@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,7 +13,7 @@ from scipy import sparse
 
 from csf._common.typing import Array, IntArray, Label
 from csf.cluster.engine import FoldTotals
-from csf.dask.collections import DaskData, RawPart, matrix
+from csf.dask.collections import DaskData, Mark, RawPart, matrix
 
 __all__ = ["Survey", "check_labels_given", "survey"]
 
@@ -26,10 +26,11 @@ class Survey:
     """What the first pass found.
 
     ``table`` is a pandas frame with the ``weight`` and number of ``rows`` of each partition, fold and label;
-    ``checksum`` is that of everything, where it was asked for.
+    ``marks`` are by what partitions are known again; ``checksum`` is that of everything, where it was asked for.
     """
 
     table: Any
+    marks: dict[int, Mark]
     checksum: int
 
     @property
@@ -60,9 +61,9 @@ class Survey:
         return kept.groupby("part")["rows"].sum().reindex(range(n_parts), fill_value=0).tolist()
 
 
-def survey(data: DaskData, *, checksum: bool) -> Survey:
-    """Make the first pass; with ``checksum`` it reads all features too, so that other data are recognised."""
-    return data.reduced(partial(_of_part, checksum=checksum), _merged)
+def survey(data: DaskData, check_rows: Callable[[RawPart], None], *, checksum: bool) -> Survey:
+    """Make the first pass, with a check of the features; with ``checksum`` other data are recognised by them."""
+    return data.reduced(partial(_of_part, check_rows=check_rows, checksum=checksum), _merged)
 
 
 def check_labels_given(part: RawPart) -> None:
@@ -76,28 +77,35 @@ def check_labels_given(part: RawPart) -> None:
         )
 
 
-def _of_part(part: RawPart, *, checksum: bool) -> Survey:
+def _of_part(part: RawPart, *, check_rows: Callable[[RawPart], None], checksum: bool) -> Survey:
     import pandas
 
     n_rows, weight = part.y.shape[0], part.weight
     if weight is not None and not (np.isfinite(weight).all() and (weight >= 0).all()):
-        raise ValueError("sample_weight must be finite numbers >= 0")
+        raise ValueError(f"sample_weight must be finite numbers >= 0, which it is not in partition {part.index}")
     check_labels_given(part)
     if part.fold.dtype.kind not in "iu" or (n_rows and part.fold.min() < -1):
-        raise ValueError("folds must be integers: 0, 1, ... for rows that are held out, -1 for those that never are")
+        raise ValueError(
+            f"folds must be integers: 0, 1, ... for rows that are held out, -1 for those that never are; in partition "
+            f"{part.index} they are not"
+        )
     rows = pandas.DataFrame({"fold": part.fold, "label": part.y, "weight": 1.0 if weight is None else weight})
     cells = rows.groupby(["fold", "label"])["weight"].agg(weight="sum", rows="size").reset_index()
     n_labels = len(set(cells["label"]))
     if n_labels > _MOST_LABELS:
         raise ValueError(f"y must hold two class labels, got {n_labels} different values in one partition")
-    return Survey(cells.assign(part=part.index), _checksum(part) if checksum else 0)
+    check_rows(part)
+    return Survey(cells.assign(part=part.index), {part.index: part.mark}, _checksum(part) if checksum else 0)
 
 
 def _checksum(part: RawPart) -> int:
     """Number that other content gives another one of, almost surely; sums of it do not depend on an order."""
-    crc = part.index + 1
-    pieces: list[Any] = [part.y if part.y.dtype != object else part.y.astype(str), part.weight, part.fold]
-    X = matrix(part.X)
+    from pandas import util
+
+    hash_rows: Any = util.hash_pandas_object
+    crc, pieces = part.mark.labels, [part.weight]
+    # Frames may have columns that are no numbers.
+    X = hash_rows(part.X, index=False) if hasattr(part.X, "columns") else matrix(part.X)
     pieces += [X.data, X.indices, X.indptr] if sparse.issparse(X) else [X]
     for piece in pieces:
         crc = zlib.crc32(np.ascontiguousarray(piece if piece is not None else 0).tobytes(), crc)
@@ -110,4 +118,5 @@ def _merged(parts: Sequence[Survey]) -> Survey:
 
     # Empty partitions say nothing, not even which kind their labels are of.
     told = [part.table for part in parts if len(part.table)] or [parts[0].table]
-    return Survey(pandas.concat(told, ignore_index=True), sum(part.checksum for part in parts) % 2**64)
+    marks = dict(mark for part in parts for mark in part.marks.items())
+    return Survey(pandas.concat(told, ignore_index=True), marks, sum(part.checksum for part in parts) % 2**64)

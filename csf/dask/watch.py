@@ -1,4 +1,4 @@
-"""Trainings that need all of their workers until the end, begun again with those that are there where one was lost."""
+"""Passes and trainings on a cluster that loses workers: begun again with others, or ended where there are none."""
 
 from __future__ import annotations
 
@@ -10,42 +10,82 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Self
 
-__all__ = ["with_all_workers"]
+__all__ = ["with_all_workers", "with_any_worker"]
 
-# So many trainings are begun before the search gives up.
+# So many times a pass or a training is begun before the search gives up.
 _ATTEMPTS = 5
 # Seconds between looks at the cluster; for workers to let go of a training that was given up, for them to end, and for
 # the first one to be there again where all were lost.
 _LOOK, _PATIENCE, _RESTART, _RETURN = 1.0, 5.0, 30.0, 120.0
+_GO_ON = "with checkpoint= the search goes on where it was when it is fitted again"
+_WAY_OUT = f"give the workers more memory or smaller partitions (rechunk, repartition), and see their logs; {_GO_ON}"
+
+
+def with_any_worker(ask: Callable[[], Any], *, first: bool) -> Any:
+    """What a pass gives, whatever computes it; a RuntimeError where a cluster loses all of its workers or its data.
+
+    For the first workers of all, before the ``first`` pass, there is as much time as Dask gives them.
+    """
+    from dask.base import get_scheduler
+
+    # Other schedulers of Dask are functions, and have no workers to lose.
+    client: Any = getattr(get_scheduler(), "__self__", None)
+    if not hasattr(client, "nthreads") or (first and not _workers(client)):
+        return ask()
+    from distributed import CancelledError, KilledWorker
+
+    lost: Exception | None = None
+    for _ in range(_ATTEMPTS):
+        if client.status != "running":
+            _wait_for_a_worker(client)
+        with _Watch(client, lambda began, now: not now, _RETURN) as watch:
+            try:
+                return ask()
+            except KilledWorker as error:
+                raise RuntimeError(f"workers ended while they read a partition; {_WAY_OUT}. {error}") from error
+            except CancelledError as error:
+                if watch.hopeless():
+                    raise _all_lost(client) from error
+                lost = _forgotten(error)
+        # Who restarts a cluster wants it empty for a moment.
+        time.sleep(_LOOK)
+    raise RuntimeError(f"a pass over the data was cancelled {_ATTEMPTS} times; {_WAY_OUT}") from lost
 
 
 def with_all_workers(client: Any, train: Callable[[], Any]) -> Any | Exception:
     """What a training gives, or its error; a RuntimeError where workers were lost in each of a few trainings."""
     lost: Exception | None = None
     for _ in range(_ATTEMPTS):
-        with _Watch(client) as watch:
+        with _Watch(client, lambda began, now: bool(began - now)) as watch:
             try:
                 return train()
             except Exception as error:
                 # Its libraries say in many ways that a worker is gone, and some of them before the scheduler knows.
-                if not watch.lost(_LOOK):
+                if not watch.hopeless(_LOOK):
                     return error
-                # Its frames hold what was asked for: asked for once more, cancelled data would never come.
-                traceback.clear_frames(error.__traceback__)
-                lost = error.with_traceback(None)
+                lost = _forgotten(error)
         watch.free_workers()
         _wait_for_a_worker(client)
     raise RuntimeError(
-        f"workers were lost in each of {_ATTEMPTS} trainings, which need all of them until their end; give the workers "
-        "more memory, or take a smaller share of the rows, and see their logs"
+        f"workers were lost in each of {_ATTEMPTS} trainings, which need all of them until their end; {_WAY_OUT}"
     ) from lost
 
 
-class _Watch:
-    """Looks for lost workers while a training runs, and cancels what it asked for: the others wait for ever."""
+def _forgotten(error: Exception) -> Exception:
+    """An error whose frames hold nothing: cancelled data would never come, were they asked for once more."""
+    traceback.clear_frames(error.__traceback__)
+    return error.with_traceback(None)
 
-    def __init__(self, client: Any) -> None:
-        self._client, self._workers, self._others = client, _workers(client), set(client.futures)
+
+class _Watch:
+    """Looks at the workers while something runs, and cancels what it asked for where it would wait for ever.
+
+    That is where those of its beginning and those of now say that some are ``missing``, for more than some seconds.
+    """
+
+    def __init__(self, client: Any, missing: Callable[[set[str], set[str]], bool], patience: float = 0.0) -> None:
+        self._client, self._missing, self._patience = client, missing, patience
+        self._workers, self._others, self._well = _workers(client), set(client.futures), time.monotonic()
         self._asked: set[Any] = set()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
@@ -56,25 +96,32 @@ class _Watch:
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
-        self._thread.join()
+        # No longer: a question to a scheduler that is gone takes minutes.
+        self._thread.join(_PATIENCE)
 
     def _look(self) -> None:
         from distributed import Future
 
         while not self._over.wait(_LOOK):
-            # Without a scheduler the training itself fails.
+            # Without a scheduler all is cancelled already.
             with suppress(OSError):
-                # Again at each look, as the training may have been between two requests.
-                if self.lost():
+                # Again at each look, as what runs may have been between two requests.
+                if self.hopeless() and not self._over.is_set():
                     self._client.cancel([Future(key, self._client) for key in self._requests()])
 
-    def lost(self, seconds: float = 0.0) -> bool:
-        """Whether a worker is gone, or is within some seconds."""
+    def hopeless(self, seconds: float = 0.0) -> bool:
+        """Whether what runs cannot end well, or cannot within some seconds."""
         end = time.monotonic() + seconds
-        while not (gone := self._workers - _workers(self._client)) and time.monotonic() < end:
+        while not (lacks := self._lacks()) and time.monotonic() < end:
             time.sleep(seconds / 10)
         self._requests()
-        return bool(gone)
+        return lacks
+
+    def _lacks(self) -> bool:
+        if not self._missing(self._workers, _workers(self._client)):
+            self._well = time.monotonic()
+            return False
+        return time.monotonic() - self._well >= self._patience
 
     def _requests(self) -> set[Any]:
         """Keys of what was asked for since the beginning, as far as the client still waits for it."""
@@ -108,8 +155,11 @@ class _Watch:
 
 
 def _workers(client: Any) -> set[str]:
-    """Addresses of the cluster's workers."""
-    return set(client.nthreads())
+    """Addresses of the cluster's workers, none without its scheduler."""
+    if client.status == "running":
+        with suppress(OSError):
+            return set(client.nthreads())
+    return set()
 
 
 def _wait_for_a_worker(client: Any) -> None:
@@ -118,19 +168,27 @@ def _wait_for_a_worker(client: Any) -> None:
     # LocalCluster misses which ones come and go.
     end = time.monotonic() + _RETURN
     while not _workers(client):
-        if time.monotonic() > end:
-            raise RuntimeError(
-                f"all workers were lost during a training, and none was back after {_RETURN:g} s; start workers and "
-                "fit again (with checkpoint= the search goes on where it was). A LocalCluster gives up workers that "
-                "take longer to start than 'distributed.deploy.lost-worker-timeout' of Dask's configuration: raise it "
-                "where that is so"
-            )
+        # A client that did not find its scheduler again is closed for good.
+        if time.monotonic() > end or client.status == "closed":
+            raise _all_lost(client)
         time.sleep(_LOOK)
+
+
+def _all_lost(client: Any) -> RuntimeError:
+    if client.status != "running":
+        return RuntimeError(
+            f"the scheduler was lost; connect a client to another, and make the collections again; {_GO_ON}"
+        )
+    return RuntimeError(
+        f"all workers were lost, and none was back after {_RETURN:g} s; start workers; {_GO_ON}. A LocalCluster gives "
+        "up workers that take longer to start than 'distributed.deploy.lost-worker-timeout' of Dask's configuration: "
+        "raise it where that is so"
+    )
 
 
 def _answers(client: Any, question: Callable[..., Any], **options: Any) -> Any:
     """Workers and what they answer, without those that are lost meanwhile."""
-    return client.run(question, on_error="ignore", **options).items()
+    return client.run(question, on_error="ignore", **options).items() if client.status == "running" else ()
 
 
 def _nanny(dask_worker: Any) -> str | None:

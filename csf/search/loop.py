@@ -132,7 +132,7 @@ class SearchLoop:
             again = self._memory.restore(kept["memory"], trials, scores_known=scores_known)
         for setting, number in again:
             trial = self._trial(setting, number)
-            (trained,) = self.trainer.train([self._work(setting, trial)], raise_errors=False)
+            (trained,) = self.trainer.train([self.work(setting, trial)], raise_errors=False)
             self._memory.add(setting, trial, trained.states)
             if trial.state == "complete" and not scores_known:
                 self._keep(setting, trial, trained)
@@ -164,13 +164,14 @@ class SearchLoop:
             self._save()
         return batch
 
-    def _work(self, setting: int, trial: Trial) -> Work:
+    def work(self, setting: int, trial: Trial) -> Work:
+        """A trial with what its trainings may start from, its own solutions where it was trained."""
         starts = [self._memory.starts(setting, fold, trial.costs) for fold in range(self.trainer.n_folds)]
         return Work(setting, trial, starts)
 
     def _run_wave(self, wave: list[tuple[int, Trial]], progress: Progress) -> str | None:
         """Train a wave and tell its results; why the search ends, if it does."""
-        work = [self._work(setting, trial) for setting, trial in wave]
+        work = [self.work(setting, trial) for setting, trial in wave]
         # Closed at once where the search ends, so that no worker goes on with what nobody waits for.
         with closing(self.trainer.train(work, raise_errors=self.raise_errors)) as results:
             return self._settle(wave, results, progress)

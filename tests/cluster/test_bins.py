@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from csf.cluster import MemoryScores, PartScores
-from csf.cluster.bins import Bins, add_bins, count_bins
+from csf.cluster.bins import Bins, add_bins, count_bins, count_distinct, unite_bins
 
 
 def test_many_light_parts_beside_a_heavy_one_keep_their_weight():
@@ -14,6 +14,16 @@ def test_many_light_parts_beside_a_heavy_one_keep_their_weight():
     total = add_bins(parts)
     assert total.rows.tolist() == [[11, 11]]
     assert (total.weight - 2.0**53 + total.rest).tolist() == [[10.0, 10.0]]
+
+
+def test_light_samples_beside_a_heavy_one_keep_their_weight():
+    """Within one part too, before and after the heavy one."""
+    weight = np.r_[1.0, 2.0**53, [1.0] * 9]
+    score, is_pos = np.zeros(11), np.ones(11, dtype=bool)
+    bins = count_bins(score, is_pos, weight, None, np.zeros(0))
+    assert (bins.weight - 2.0**53 + bins.rest)[0, 1].tolist() == [10.0]
+    at_each_score = unite_bins([count_distinct(score, is_pos, weight, None, np.zeros(1), np.zeros(1))] * 2)
+    assert (at_each_score.weight - 2.0**54 + at_each_score.rest)[0, 1].tolist() == [20.0]
 
 
 def test_each_sample_is_counted_once_where_it_belongs():

@@ -142,7 +142,7 @@ def test_weights_that_do_not_add_up_exactly_change_the_last_digits_at_most():
         found = counted_cut(parted(is_pos, score, weight, n_parts=7), FBeta(), n_edges=20, n_listed=100)
         best = sweep(is_pos, score, weight).best("f1")
         assert found.cut.threshold == best.threshold
-        assert found.cut.value == pytest.approx(best.value, rel=1e-15)
+        assert found.cut.value == pytest.approx(best.value, rel=1e-13)
 
 
 def test_each_fold_is_judged_at_the_common_cut():
@@ -209,6 +209,25 @@ def test_a_metric_of_ones_own_that_only_falls():
     is_pos = rng.random(5000) < 0.2
     score = rng.normal(size=5000) + is_pos
     check_equal(counted_cut(parted(is_pos, score), Youden(), n_edges=40, n_listed=50), sweep(is_pos, score), Youden())
+
+
+@pytest.mark.parametrize("sizes", SIZES)
+def test_a_bin_is_looked_into_where_the_metric_says_nothing_of_one_of_its_ends(sizes):
+    """Where nothing is found there is no precision, and the best cut lies in the bin that begins there."""
+
+    class Precise(Metric):
+        """Precision, and of equal ones the larger recall."""
+
+        def value(self, fn, fp, *, pos):
+            found = np.asarray(pos - fn, dtype=float)
+            with np.errstate(invalid="ignore"):
+                return np.where(found + fp > 0, found / (found + fp) + 0.01 * found / pos, np.nan)
+
+    score = np.r_[3.0, 2.9, 2.8, 2.7, np.linspace(2.0, -2.0, 60)]
+    is_pos = np.r_[[True] * 3, [False] * 3, np.arange(58) % 3 == 0]
+    found = counted_cut(parted(is_pos, score), Precise(), n_edges=sizes[0], n_listed=sizes[1])
+    assert found.cut.threshold == 2.75
+    assert found.cut.profile.fp == 0.0
 
 
 @pytest.mark.parametrize("sizes", SIZES)

@@ -68,7 +68,7 @@ def test_the_search_is_that_in_memory(data, base, metric, constraint, strategy, 
         if normalize == "none":
             assert mine.threshold == known.threshold
         else:
-            assert mine.threshold == pytest.approx(known.threshold, rel=1e-9)
+            assert mine.threshold == pytest.approx(known.threshold, rel=1e-6)
         assert (mine.rate, mine.violation) == (known.rate, known.violation)
         assert (mine.score, mine.value) == (known.score, known.value)
         assert mine.profile == known.profile
@@ -161,6 +161,28 @@ def test_a_search_goes_on_from_its_file_bit_for_bit(data, tmp_path, after):
     assert again.trials == whole.trials
     assert len(search.trainer.counted) == 5 - after
     assert again.winner.duality_gap == 1e-3
+
+
+class Recording(Stateful):
+    """Keeps what it started from, and the states that it gave."""
+
+    def _trained(self, job):
+        trained = super()._trained(job)
+        self.starts, self.states = job.starts, getattr(self, "states", {}) | {(job.fold, job.costs): trained.state}
+        return trained
+
+
+def test_the_winner_is_trained_on_everything_from_its_solution_on_a_fold(data, tmp_path):
+    X, y, _ = data
+    engine = Recording(X, y, hash_folds(0, y.size, 3))
+    options = {"n_trials": 3, "checkpoint": tmp_path / "search.json"}
+    search, found = searched(engine, LogisticRegression(), **options)
+    known = engine.states[0, found.winner.costs]
+    # A search that goes on from its file has trained nothing itself.
+    for _ in range(2):
+        search.train_on_everything(found)
+        assert engine.starts[0].tolist() == known.tolist()
+        search, found = searched(engine, LogisticRegression(), **options)
 
 
 class Broad(Stateful):
@@ -305,7 +327,7 @@ def test_the_winner_is_trained_on_everything_with_normalised_costs(data):
     )
     whole.fit(X, y, weight)
     model = search.train_on_everything(found).model
-    np.testing.assert_allclose(model.coef_, whole.best_estimator_.coef_, rtol=1e-9)
+    np.testing.assert_allclose(model.coef_, whole.best_estimator_.coef_, rtol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,51 @@ def test_workers_that_are_killed_change_nothing(client, data, name, n_workers):
         np.testing.assert_allclose(*scores, atol=0.05)
 
 
+def test_a_linear_search_whose_workers_leave_for_good_ends_and_goes_on_later(client, data, tmp_path, monkeypatch):
+    monkeypatch.setattr("csf.dask.watch._RETURN", 4.0)
+    X, y, _ = data
+    given = da.from_array(X, chunks=(500, 6)), da.from_array(y, chunks=500)
+    options = {"n_trials": 3, "cv": 2, "strategy": "grid", "param_grid": None}
+    whole = DaskCostSearch(LinearSVC(), **options).fit(*given)
+    options["checkpoint"] = tmp_path / "search.json"
+    try:
+        with pytest.raises(RuntimeError, match=r"all workers were lost, .* start workers; with checkpoint= the search"):
+            DaskCostSearch(LinearSVC(), **options, callbacks=[lambda *_: client.cluster.scale(0)]).fit(*given)
+    finally:
+        client.cluster.scale(2)
+        client.wait_for_workers(2)
+    assert DaskCostSearch(LinearSVC(), **options).fit(*given).trials_ == whole.trials_
+
+
+def test_a_cluster_that_is_restarted_changes_nothing(client, data):
+    X, y, _ = data
+    given = da.from_array(X, chunks=(500, 6)), da.from_array(y, chunks=500)
+    options = {"n_trials": 3, "cv": 2, "strategy": "grid", "param_grid": None}
+    whole = DaskCostSearch(LinearSVC(), **options).fit(*given)
+
+    def restart(study, trial):
+        if trial.number == 0:
+            threading.Timer(0.02, client.restart, kwargs={"wait_for_workers": False}).start()
+
+    search = DaskCostSearch(LinearSVC(), **options, callbacks=[restart]).fit(*given)
+    client.wait_for_workers(2)
+    assert search.trials_ == whole.trials_
+
+
+def test_partitions_that_end_their_workers_are_told_with_a_way_out(client, data):
+    X, y, _ = data
+
+    def deadly(part):
+        if part.shape[0] == 500 and part[0, 0] == X[1000, 0]:
+            os._exit(3)
+        return part
+
+    dX = da.from_array(X, chunks=(500, 6)).map_blocks(deadly, meta=np.empty((0, 6)))
+    with pytest.raises(RuntimeError, match=r"workers ended while they read a partition; .*smaller partitions"):
+        DaskCostSearch(LinearSVC(), n_trials=1).fit(dX, da.from_array(y, chunks=500))
+    client.wait_for_workers(2)
+
+
 def test_nothing_is_shuffled_and_little_comes_back(client, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60_000, 5))

@@ -3,6 +3,7 @@
 import copy
 import os
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
 from csf.cluster import hash_folds
+from csf.cluster.training import EngineTrainer
 from csf.dask import DaskCostSearch, DaskEngine
 from csf.dask.collections import DaskData
 from csf.dask.linear import LinearBase
@@ -56,13 +58,14 @@ def frames(n_parts, X, y, weight=None, fold=None):
     return [whole[list(frame.columns)], *(None if v is None else whole[k] for k, v in columns.items())]
 
 
-def check_alike(search, whole, *, profile=1e-9, cut=1e-4):
+def check_alike(search, whole, *, profile=6e-4, cut=1e-4):
     assert search.n_trials_ == whole.n_trials_
     for mine, known in zip(search.trials_, whole.trials_, strict=True):
         assert (mine.t, mine.costs) == (known.t, known.costs)
         away = abs(mine.profile.fn - known.profile.fn) + abs(mine.profile.fp - known.profile.fp)
         assert away <= profile
-        assert mine.score == pytest.approx(known.score, abs=profile)
+        # A sample is a larger share of the rare class.
+        assert mine.score == pytest.approx(known.score, abs=10 * profile)
         assert mine.threshold == pytest.approx(known.threshold, abs=cut)
     assert search.best_t_ == whole.best_t_
     np.testing.assert_allclose(search.best_estimator_.coef_, whole.best_estimator_.coef_, atol=cut)
@@ -96,7 +99,9 @@ def test_the_order_of_the_rows_does_not_matter(data):
     )
     first, second = clone(search).fit(X1, y1, w1, folds=f1), search.fit(X2, y2, w2, folds=f2)
     for mine, known in zip(second.trials_, first.trials_, strict=True):
-        assert (mine.t, mine.profile, mine.score, mine.rate) == (known.t, known.profile, known.score, known.rate)
+        assert mine.t == known.t
+        for name in ("score", "rate"):
+            assert getattr(mine, name) == pytest.approx(getattr(known, name), abs=6e-3)
         assert mine.threshold == pytest.approx(known.threshold, abs=1e-4)
 
 
@@ -217,7 +222,28 @@ def test_settings_share_passes(data, monkeypatch):
         search.set_params(param_grid=grid).fit(*pieces(2, X, y))
         spent.append(len(passes))
     # Scores of each trial are a pass of their own.
-    assert spent[1] <= spent[0] + 3 + 4
+    assert spent[1] < 2 * spent[0]
+
+
+@pytest.mark.parametrize("base", PRECISE)
+def test_the_final_training_goes_on_from_a_fold(data, base, monkeypatch):
+    X, y, weight = data
+    passes, reduced, spent, found = [], DaskData.reduced, [], []
+    monkeypatch.setattr(DaskData, "reduced", lambda *given: passes.append(1) or reduced(*given))
+    trained = EngineTrainer.train_on_everything
+
+    def counted(self, setting, costs, starts):
+        for known in ((), starts):
+            passes.clear()
+            found.append(trained(self, setting, costs, known))
+            spent.append(len(passes))
+        return found[-1]
+
+    monkeypatch.setattr(EngineTrainer, "train_on_everything", counted)
+    DaskCostSearch(PRECISE[base], n_trials=2, cv=3, param_grid=None).fit(*pieces(3, X, y, weight))
+    cold, warm = spent
+    assert warm < cold
+    np.testing.assert_allclose(found[1].model.w, found[0].model.w, atol=1e-5)
 
 
 # ---------------------------------------------------------------- the interface
@@ -244,6 +270,14 @@ def test_a_local_search_is_a_fitted_one(both, tmp_path):
         shown.report(tmp_path / f"{number}_alone.html")
     assert (tmp_path / "0.html").read_text() == (tmp_path / "1.html").read_text()
     assert clone(local).set_params(cv=whole.cv, refit=False).fit(X, y).best_score_ == whole.best_score_
+
+
+@pytest.mark.parametrize("name", ["ConeDisplay", "ProgressDisplay"])
+def test_plots_draw_it_as_they_draw_a_local_one(both, name):
+    plots = pytest.importorskip("csf.plots", exc_type=ImportError)
+    pytest.importorskip("matplotlib", reason="needs matplotlib")
+    for search in both[:2]:
+        assert getattr(plots, name).from_estimator(search).ax_.has_data()
 
 
 def test_a_report_asks_for_samples_in_memory(both, tmp_path):
@@ -385,12 +419,13 @@ def test_columns_that_do_not_belong_to_the_samples(data):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"weight": -1.0}, "sample_weight must be finite numbers >= 0"),
+        ({"weight": -1.0}, "sample_weight must be finite numbers >= 0, which it is not in partition 0"),
         ({"y": np.nan}, "y contains NaN, None or infinity in partition 0"),
         ({"y": np.inf}, "y contains NaN, None or infinity in partition 0"),
         ({"y": 2}, "Only binary classification"),
-        ({"fold": -2}, "folds must be integers"),
-        ({"X": np.nan}, "the features are not finite"),
+        ({"fold": -2}, "folds must be integers.* in partition 0"),
+        ({"X": np.nan}, r"X holds nan in partition 0, row 7 of it, column 0: .* in the collection before the search"),
+        ({"X": -np.inf}, "X holds -inf in partition 0, row 7 of it, column 0: linear models need finite numbers"),
     ],
 )
 def test_values_that_cannot_be_used(data, change, message):
@@ -401,6 +436,85 @@ def test_values_that_cannot_be_used(data, change, message):
     dX, dy, dweight, dfold = pieces(2, *given.values())
     with pytest.raises(ValueError, match=message):
         DaskCostSearch(LinearSVC(), n_trials=1, error_score="raise").fit(dX, dy, dweight, folds=dfold)
+
+
+def delayed_frame(X, change, **more):
+    """Three partitions of which the second was changed; Dask believes what is said of them."""
+    parts = [pd.DataFrame(each, columns=[f"f{j}" for j in range(6)]) for each in np.array_split(X, 3)]
+    meta = parts[0].iloc[:0].assign(**more)
+    parts[1] = change(parts[1])
+    return dd.from_delayed([dask.delayed(part) for part in parts], meta=meta, verify_meta=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (lambda part: part[part.columns[::-1]], ValueError, r"partition 1 of X has another order, \['f5', 'f4'"),
+        (lambda part: part.drop(columns="f2"), ValueError, r"partition 1 of X has other columns, .* in \['f2'\]; give"),
+        (
+            lambda part: part.rename(columns={"f2": "z"}),
+            ValueError,
+            r"other columns, which differ in \['f2', 'z'\]; give",
+        ),
+        (lambda part: part.assign(z=1.0), ValueError, r"of X has other columns, which differ in \['z'\]; give"),
+        (lambda part: part.assign(f3="a"), TypeError, r"in partition 1 samples must be columns .* encode \['f3'\]"),
+        (lambda part: part.assign(f4=np.nan), ValueError, "X holds nan in partition 1, row 0 of it, column 'f4'"),
+    ],
+)
+def test_a_partition_of_a_frame_with_other_columns(data, change, error, message):
+    X, y, _ = data
+    with pytest.raises(error, match=message) as caught:
+        DaskCostSearch(LinearSVC(), n_trials=1).fit(delayed_frame(X, change), *pieces(3, y))
+    # What this search refuses is no way out.
+    assert not re.search("make_pipeline|Imputer|Encoder|HistGradient", str(caught.value))
+
+
+def test_a_partition_of_an_array_with_other_columns(data):
+    X, y, _ = data
+    parts = np.array_split(X, 3)
+    parts[2] = parts[2][:, :5]
+    dX = da.concatenate([da.from_delayed(dask.delayed(part), (1000, 6), dtype=float) for part in parts])
+    with pytest.raises(ValueError, match="partition 2 of X has 5 columns in place of 6"):
+        DaskCostSearch(LinearSVC(), n_trials=1).fit(dX, *pieces(3, y))
+
+
+def read_anew(draw, n_parts=3):
+    """Collections whose source is drawn again at each read."""
+    parts = [dask.delayed(draw, nout=2, pure=False)(number) for number in range(n_parts)]
+    X = [da.from_delayed(X, (1000, 6), dtype=float) for X, _ in parts]
+    y = [da.from_delayed(y, (1000,), dtype=int) for _, y in parts]
+    return da.concatenate(X), da.concatenate(y)
+
+
+@pytest.mark.parametrize("collected", [True, False])
+@pytest.mark.parametrize("what", ["labels and folds", "features"])
+def test_a_source_that_gives_other_rows_at_each_read_is_refused(data, what, collected, monkeypatch):
+    X, y, _ = data
+    reads = iter(range(10_000))
+    if not collected:
+        monkeypatch.setattr("csf.dask.engine.MOST_COLLECTED", 0)
+
+    def draw(number):
+        order = np.random.default_rng(next(reads)).permutation(1000) + 1000 * number
+        kept = np.arange(1000) + 1000 * number
+        return X[order], y[order if what == "labels and folds" else kept]
+
+    message = f"the {what} of partition [012] are not those of the first read: .*Persist"
+    with pytest.raises(RuntimeError, match=message):
+        DaskCostSearch(LinearSVC(), n_trials=1, threshold="tune").fit(*read_anew(draw))
+
+
+def test_last_digits_of_features_may_change_from_read_to_read(data):
+    X, y, _ = data
+    reads = iter(range(10_000))
+
+    def draw(number):
+        at = slice(1000 * number, 1000 * number + 1000)
+        return X[at] * (1 + 1e-15 * next(reads)), y[at]
+
+    found = DaskCostSearch(LinearSVC(), n_trials=1, param_grid=None, cv=2, random_state=0).fit(*read_anew(draw))
+    fixed = DaskCostSearch(LinearSVC(), n_trials=1, param_grid=None, cv=2, random_state=0).fit(*pieces(3, X, y))
+    assert found.best_score_ == pytest.approx(fixed.best_score_, abs=1e-3)
 
 
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
@@ -446,6 +560,17 @@ def test_options_that_cannot_be_used_are_told_as_in_memory(data, option):
         told.append((caught.type, str(caught.value)))
     assert told[0] == told[1]
     assert str(next(iter(option))) in told[0][1]
+
+
+@pytest.mark.parametrize(("rare", "usual"), [("ill", "well"), ("well", "ill"), (7, 3), (3, 7)])
+def test_the_rarer_class_is_advised_as_in_memory(data, rare, usual):
+    X, y, _ = data
+    labels, told = np.where(y, rare, usual), []
+    for search, given in ((CostSearch(LinearSVC()), (X, labels)), (DaskCostSearch(LinearSVC()), pieces(3, X, labels))):
+        with pytest.raises(ValueError, match=f"e.g. pos_label={rare!r}, the rarer one") as caught:
+            search.fit(*given)
+        told.append(str(caught.value))
+    assert told[0] == told[1]
 
 
 def test_a_fit_that_fails_leaves_nothing(fitted, data):

@@ -1,17 +1,23 @@
-"""Trainings that need all of their workers: begun anew where one was lost, given up where workers are lost again."""
+"""Passes and trainings whose workers are lost: begun again with others, given up where there are none."""
+
+import threading
+from types import SimpleNamespace
 
 import pytest
 
-pytest.importorskip("distributed")
-
 from csf.dask import watch
+
+distributed = pytest.importorskip("distributed")
 
 
 class Cluster:
     """What is asked of a client, of a cluster of two workers that are there again after some looks."""
 
+    status = "running"
+
     def __init__(self):
         self.workers, self.futures, self.away, self.looks = {"a": 1, "b": 1}, {}, 3, 0
+        self.cancelled = threading.Event()
 
     def nthreads(self):
         self.looks += not self.workers
@@ -26,12 +32,18 @@ class Cluster:
 
     def cancel(self, futures):
         assert list(futures) == []
+        self.cancelled.set()
+
+    def get(self, graph):
+        """What Dask computes with."""
 
 
 @pytest.fixture
 def cluster(monkeypatch):
     monkeypatch.setattr(watch, "_LOOK", 0.01)
-    return Cluster()
+    cluster = Cluster()
+    monkeypatch.setattr("dask.base.get_scheduler", lambda: cluster.get)
+    return cluster
 
 
 def training(cluster, losses):
@@ -67,7 +79,7 @@ def test_workers_that_stay_away_end_the_training(cluster, monkeypatch):
     monkeypatch.setattr(watch, "_RETURN", 0.05)
     cluster.away = None
     train, begun = training(cluster, 2)
-    with pytest.raises(RuntimeError, match=r"none was back after 0.05 s; start workers .*lost-worker-timeout"):
+    with pytest.raises(RuntimeError, match=r"none was back after 0.05 s; start workers; .*lost-worker-timeout"):
         watch.with_all_workers(cluster, train)
     assert len(begun) == 2
 
@@ -79,3 +91,94 @@ def test_errors_of_the_training_itself_are_its_result(cluster):
         raise error
 
     assert watch.with_all_workers(cluster, train) is error
+
+
+# ---------------------------------------------------------------- passes
+
+
+def waiting(cluster):
+    """A pass that waits for workers until it is cancelled."""
+
+    def ask():
+        assert cluster.cancelled.wait(60)
+        raise distributed.CancelledError
+
+    return ask
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_pass_whose_workers_stay_away_ends(cluster, monkeypatch, first):
+    monkeypatch.setattr(watch, "_RETURN", 0.05)
+    cluster.away = None
+
+    def ask():
+        cluster.workers.clear()
+        waiting(cluster)()
+
+    with pytest.raises(RuntimeError, match=r"all workers were lost, .* after 0.05 s; start workers; with checkpoint="):
+        watch.with_any_worker(ask, first=first)
+
+
+def test_workers_that_left_between_two_passes_are_missed_too(cluster, monkeypatch):
+    monkeypatch.setattr(watch, "_RETURN", 0.05)
+    cluster.away = None
+    cluster.workers.clear()
+    with pytest.raises(RuntimeError, match="all workers were lost"):
+        watch.with_any_worker(waiting(cluster), first=False)
+
+
+def test_the_first_pass_waits_for_workers_as_dask_does(cluster, monkeypatch):
+    monkeypatch.setattr(watch, "_RETURN", 0.0)
+    cluster.away = None
+    cluster.workers.clear()
+    assert watch.with_any_worker(lambda: cluster.cancelled.wait(0.2), first=True) is False
+
+
+@pytest.mark.parametrize("times", [1, 4, 5])
+def test_a_pass_that_was_cancelled_is_asked_for_again(cluster, times):
+    asked = []
+
+    def ask():
+        asked.append(len(asked))
+        if len(asked) <= times:
+            raise distributed.CancelledError
+        return "sums"
+
+    if times < 5:
+        assert watch.with_any_worker(ask, first=False) == "sums"
+    else:
+        with pytest.raises(RuntimeError, match=r"cancelled 5 times; .*smaller partitions .*checkpoint="):
+            watch.with_any_worker(ask, first=False)
+
+
+@pytest.mark.parametrize("status", ["closed", "connecting"])
+def test_a_scheduler_that_is_lost_ends_the_pass(cluster, monkeypatch, status):
+    monkeypatch.setattr(watch, "_RETURN", 0.05)
+
+    def ask():
+        cluster.status = status
+        raise distributed.CancelledError
+
+    with pytest.raises(RuntimeError, match=r"the scheduler was lost; connect a client to another, .*checkpoint="):
+        watch.with_any_worker(ask, first=False)
+
+
+def test_a_partition_that_ends_its_workers_is_told_with_a_way_out(cluster):
+    def ask():
+        raise distributed.KilledWorker("part", SimpleNamespace(address="tcp://a"), 3)
+
+    message = (
+        r"(?s)workers ended while they read a partition; .*more memory or smaller partitions .*checkpoint=.*tcp://a"
+    )
+    with pytest.raises(RuntimeError, match=message):
+        watch.with_any_worker(ask, first=False)
+
+
+def test_errors_of_a_pass_are_its_own_and_without_a_cluster_nothing_is_watched(cluster, monkeypatch):
+    def ask():
+        raise ValueError("labels")
+
+    for scheduler in (cluster.get, None, threading.Thread):
+        monkeypatch.setattr("dask.base.get_scheduler", lambda scheduler=scheduler: scheduler)
+        with pytest.raises(ValueError, match="labels"):
+            watch.with_any_worker(ask, first=False)
