@@ -80,8 +80,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         ``"cone"``, ``"grid"``, ... (``csf.strategies.STRATEGIES``), an object, or a function
         ``f(trials, *, metric, pos)``. Of several classes the ladder or a grid of powers of their shares.
     n_trials : int, default=10
-        Largest number of levels to train at, for each setting of ``param_grid``; the ladder has 6 (3 for bases
-        without a fast solver, equal costs alone where it searches rounds of boosters by itself).
+        Largest number of levels to train at, for each setting of ``param_grid``; the ladder has 6. For bases without a
+        fast solver it has equal costs alone with ``param_grid="auto"``, else 3; ``strategy=Ladder(3)`` always has 3.
     param_grid : dict, list of dict, "auto" or None, default="auto"
         Parameters of the base to search together with the costs, e.g. ``{"C": [0.1, 1, 10]}``. ``"auto"`` searches the
         C of `LinearSVC` and `LogisticRegression` (in pipelines and OneVsRestClassifier too) over multiples of the
@@ -107,7 +107,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         Stratified folds, a held-out share in (0, 1), a splitter, or the splits. Predictions of all folds are pooled
         before the metric is computed. ``None`` means 5 shuffled folds, three times over where the rarest class has less
         than 500 samples (beyond 20 000 samples only for bases with a fast solver; twice where rounds of boosters are
-        searched). ``"prefit"`` takes the base as it is and only tunes the threshold on the data.
+        searched, and twice 4 for other bases without a fast solver and ``param_grid="auto"``). ``"prefit"`` takes the base as it is and only tunes the threshold on the data.
     refit : bool or "folds", default=True
         Train the winner on all data; needed to predict. ``"folds"`` trains it on each fold once more instead (two
         classes, bases with ``predict_proba``): the mean of these models predicts, with the threshold that is best for
