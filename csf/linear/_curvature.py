@@ -17,7 +17,7 @@ __all__ = ["Curvatures", "inverse_of", "thinned"]
 
 Inverse: TypeAlias = Callable[[Array], Array]
 # Rows of a class that its matrix is made of, at least, and as many for each coefficient.
-_ENOUGH, _ENOUGH_PER_FEATURE = 3_000, 50
+_ENOUGH, _ENOUGH_PER_FEATURE = 3_000, 25
 # Times that the limit of `thinned` is set anew.
 _ROUNDS = 10
 _potrf, _potrs = get_lapack_funcs(("potrf", "potrs"), dtype=np.float64)
@@ -27,6 +27,7 @@ class Curvatures:
     """Matrices of second derivatives of both classes, at the coefficients where they were last taken.
 
     They depend on these coefficients and on the data alone: a search that goes on after a pause makes the same ones.
+    Threads may share an object: what is kept is replaced at once.
     """
 
     def __init__(self, rows: Rows, sign: Array, ridge: Array, shares: Array | None) -> None:
@@ -34,7 +35,7 @@ class Curvatures:
         self._rows, self._sign, self._ridge, self._shares = rows, sign, ridge, shares
         # Weights of the classes, of the shares; made when they are needed.
         self._per_share: Array | None = None
-        self._key, self._matrices = b"", np.empty(0)
+        self._kept = b"", np.empty(0)
 
     @cached_property
     def _taken(self) -> list[tuple[int, IntArray]]:
@@ -53,7 +54,7 @@ class Curvatures:
     @property
     def price(self) -> float:
         """What new matrices take, in looks at all rows."""
-        return self.share * self._rows.stored / (4.0 if self._rows.is_sparse else 8.0)
+        return self.share * self._rows.stored / (4.0 if self._rows.is_sparse else 16.0)
 
     def totals(self, weight: Array | None) -> Array:
         """Weights of the classes, the positive one first; of ``None``, their numbers of samples."""
@@ -64,16 +65,16 @@ class Curvatures:
 
     def inverse(self, anchor: Array, totals: Array) -> Inverse:
         """Function that applies the inverse for weights that are proportional to the shares in each class."""
-        self._keep(anchor, None)
+        matrices = self._matrices(anchor, None)
         if self._per_share is None:
             self._per_share = self.totals(self._shares)
         factor = np.divide(totals, self._per_share, out=np.zeros(2), where=self._per_share > 0)
-        return inverse_of(factor[0] * self._matrices[0] + factor[1] * self._matrices[1], self._ridge)
+        return inverse_of(factor[0] * matrices[0] + factor[1] * matrices[1], self._ridge)
 
     def inverse_at(self, w: Array, margins: Array, weight: Array, totals: Array) -> tuple[Inverse, Array | None]:
         """The same for any weights, at coefficients whose margins are known."""
         if self._are_shared(weight, totals):
-            self._keep(w, margins)
+            self._matrices(w, margins)
             return self.inverse(w, totals), w
         matrix = np.zeros((self._ridge.size, self._ridge.size))
         self._rows.add_gram(np.arange(self._rows.n_rows), LOGISTIC.curvature(margins, weight), matrix)
@@ -88,20 +89,22 @@ class Curvatures:
             expected *= self._shares
         return bool(np.abs(expected - weight).max(initial=0.0) <= 1e-9 * weight.max(initial=0.0))
 
-    def _keep(self, anchor: Array, margins: Array | None) -> None:
-        """Make the matrices of both classes, if they are not the ones that are kept."""
-        if self._key == anchor.tobytes():
-            return
+    def _matrices(self, anchor: Array, margins: Array | None) -> Array:
+        """Matrices of both classes, made unless they are the ones that are kept."""
+        key, matrices = self._kept
+        if key == anchor.tobytes():
+            return matrices
         rows, size = self._rows, self._ridge.size
-        self._matrices = np.zeros((2, size, size))
-        for matrix, (every, places) in zip(self._matrices, self._taken):
+        matrices = np.zeros((2, size, size))
+        for matrix, (every, places) in zip(matrices, self._taken):
             if margins is None:
                 z = self._sign[places] * rows.take(rows.at[places]).scores(anchor)
             else:
                 z = margins[places]
             shares = None if self._shares is None else self._shares[places]
             rows.add_gram(places, every * LOGISTIC.curvature(z, shares), matrix)
-        self._key = anchor.tobytes()
+        self._kept = anchor.tobytes(), matrices
+        return matrices
 
 
 def inverse_of(matrix: Array, ridge: Array) -> Inverse:

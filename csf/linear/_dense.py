@@ -108,20 +108,32 @@ def norms(X: Array, constant: float, rows: IntArray, out: Array) -> None:
 def gram(X: Array, constant: float, rows: IntArray, factor: Array, out: Array) -> None:
     """Add factor times the outer product of each row to the upper triangle of ``out``."""
     d = X.shape[1]
-    # Some rows at a time as columns, whose products are long loops: no slower than a matrix library, which would need
-    # copies and multiply the lower triangle too.
-    part, scaled = np.full((d + 1, _LINE), constant), np.empty(_BLOCK)
+    even = d + 1 + (d + 1) % 2
+    # Some rows at a time as columns, whose products are long loops. Two columns by two others: a number that is read
+    # serves two products.
+    part, one, two = np.zeros((even, _LINE)), np.empty(_BLOCK), np.empty(_BLOCK)
+    part[d] = constant
+    total = np.zeros((even, even))
     for start in range(0, rows.size, _BLOCK):
         size = min(_BLOCK, rows.size - start)
         for k in range(size):
             x = X[np.uint64(rows[start + k])]
             for j in range(np.uint64(d)):
                 part[j, k] = x[j]
-        for i in range(d + 1):
+        for i in range(0, even, 2):
             for k in range(np.uint64(size)):
-                scaled[k] = factor[start + k] * part[i, k]
-            for j in range(i, d + 1):
-                line, total = part[j], 0.0
+                one[k] = factor[start + k] * part[i, k]
+                two[k] = factor[start + k] * part[i + 1, k]
+            for j in range(i, even, 2):
+                a, b = part[j], part[j + 1]
+                one_a = one_b = two_a = two_b = 0.0
                 for k in range(np.uint64(size)):
-                    total += scaled[k] * line[k]
-                out[i, j] += total
+                    one_a += one[k] * a[k]
+                    one_b += one[k] * b[k]
+                    two_a += two[k] * a[k]
+                    two_b += two[k] * b[k]
+                total[i, j] += one_a
+                total[i, j + 1] += one_b
+                total[i + 1, j] += two_a
+                total[i + 1, j + 1] += two_b
+    out += total[: d + 1, : d + 1]

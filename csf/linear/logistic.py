@@ -73,6 +73,9 @@ class Logistic:
     shares : ndarray of shape (n_samples,), default=None
         What the weights of all problems are proportional to within each class; ``None`` for equal ones. Where that
         holds, second derivatives serve several problems.
+    whole : callable, default=None
+        Gives the same problem on all samples, where these are a part of them. Its second derivatives serve solutions
+        that start from one of it.
 
     Notes
     -----
@@ -100,9 +103,15 @@ class Logistic:
     """
 
     def __init__(
-        self, rows: Rows, sign: Array, *, penalise_constant: bool = False, shares: Array | None = None
+        self,
+        rows: Rows,
+        sign: Array,
+        *,
+        penalise_constant: bool = False,
+        shares: Array | None = None,
+        whole: Callable[[], Logistic] | None = None,
     ) -> None:
-        self.rows, self.sign = rows, sign
+        self.rows, self.sign, self._whole = rows, sign, whole
         self._ridge = np.ones(rows.n_coefficients)
         self._free = rows.constant != 0.0 and not penalise_constant
         if self._free:
@@ -148,9 +157,10 @@ class Logistic:
         direct, curvatures = self.rows.n_coefficients <= DIRECT, self._curvatures
         totals = curvatures.totals(weight)
         w, anchor = self._start(totals, starts) if starts else (np.zeros(self.rows.n_coefficients), None)
+        of_all = anchor is not None and starts[0].of_all and self._whole is not None
         is_cheap = direct and curvatures.price < _CHEAP
-        inverse = None if anchor is None or is_cheap else curvatures.inverse(anchor, totals)
-        point, count, gap = self._look(w, weight), 0, np.inf
+        inverse = None if anchor is None or is_cheap else self._old(of_all).inverse(anchor, totals)
+        point, count, old, gap = self._look(w, weight), 0, 0, np.inf
         while True:
             goal = max(atol, tol * point.objective)
             if point.least_gap <= goal or count >= max_iter:
@@ -159,11 +169,11 @@ class Logistic:
                     break
             fresh = inverse is None
             if inverse is None and direct:
-                inverse, anchor = curvatures.inverse_at(point.w, point.margins, weight, totals)
+                (inverse, anchor), of_all = curvatures.inverse_at(point.w, point.margins, weight, totals), False
             elif inverse is None:
                 inverse = self._conjugate(LOGISTIC.curvature(point.margins, weight), count)
             # A step with old second derivatives that goes too far says that they are too old.
-            found = self._search(point, -inverse(point.slope), weight, shortest=1e-10 if fresh else 0.25)
+            found = self._search(point, -inverse(point.slope), weight, shortest=1e-10 if fresh else 1.0)
             if found is None and not fresh:
                 inverse = None
                 continue
@@ -174,9 +184,9 @@ class Logistic:
                     return self.solve(weight, tol=tol, atol=atol, max_iter=max_iter)
                 break
             left = found.least_gap + found.less * found.objective
-            if not direct or self._is_stale(found.square / point.square, goal / max(left, goal)):
+            point, before, count, old = found, point, count + 1, 0 if fresh else old + 1
+            if not direct or self._is_stale(point.square / before.square, goal / max(left, goal), old):
                 inverse = None
-            point, count = found, count + 1
         gap = max(gap, NOISE * point.objective)
         return Solution(
             point.w,
@@ -186,7 +196,12 @@ class Logistic:
             point.margins,
             totals=totals,
             anchor=anchor,
+            of_all=of_all,
         )
+
+    def _old(self, of_all: bool) -> Curvatures:
+        """Those of all samples are made once for all parts, which are alike: steps with them leave little more."""
+        return self._whole()._curvatures if of_all and self._whole is not None else self._curvatures
 
     def _start(self, totals: Array, starts: Sequence[Solution]) -> tuple[Array, Array | None]:
         """Where the solution is likely to be, and where the second derivatives were taken that serve there."""
@@ -271,9 +286,11 @@ class Logistic:
                 break
         return length
 
-    def _is_stale(self, left: Scalar, wanted: Scalar) -> bool:
+    def _is_stale(self, left: Scalar, wanted: Scalar, n_steps: int) -> bool:
         """Whether new second derivatives take less than more steps with old ones, which leave a share of the slope."""
-        return bool(left > 0.5 or np.log(wanted) / np.log(left) > _LAST_LOOKS + self._curvatures.price)
+        most = _LAST_LOOKS + self._curvatures.price
+        # Steps that have promised too much, until they took half of the price, are not believed any longer.
+        return bool(left > 0.5 or n_steps > 0.5 * most or np.log(wanted) / np.log(left) > most)
 
     def _conjugate(self, curvature: Array, n_steps: int) -> Callable[[Array], Array]:
         """Function that applies about the inverse of the second derivatives, by conjugate gradients."""

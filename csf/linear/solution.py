@@ -79,6 +79,8 @@ class Solution:
         Weights of the classes, the positive one first, where a method starts from them.
     anchor : ndarray of shape (n_coefficients,), default=None
         Coefficients where second derivatives were taken that serve the next problem, with these.
+    of_all : bool, default=False
+        Whether these are of all samples, where the problem is one of a part of them.
 
     Examples
     --------
@@ -97,6 +99,7 @@ class Solution:
     dual: Array | None = None
     totals: Array | None = None
     anchor: Array | None = None
+    of_all: bool = False
 
     @property
     def relative_gap(self) -> float:

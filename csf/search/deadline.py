@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-__all__ = ["Deadline"]
+__all__ = ["LAST", "Deadline"]
 
 # The last training sees everything and starts from nothing: its time is that of a fold's first training by this much.
-_LAST = 1.5
+LAST = 1.5
 
 
 @dataclass
@@ -60,4 +60,4 @@ class Deadline:
         now = self.clock()
         trial, self._last = now - self._last, now
         self._training = max([self._training, *fold_seconds])
-        return now + trial + _LAST * self._training > self._start + self.seconds
+        return now + trial + LAST * self._training > self._start + self.seconds

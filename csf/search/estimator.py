@@ -27,6 +27,7 @@ from csf.search.deadline import Deadline
 from csf.search.defaults import AUTO
 from csf.search.fitted import FittedSearch
 from csf.search.fold_mean import fold_mean
+from csf.search.forecast import Forecast
 from csf.search.labels import LabelSearch, move_labels, value_of_labels
 from csf.search.local import LocalTrainer
 from csf.search.loop import SearchLoop
@@ -99,8 +100,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         ``"cone"``, ``"grid"``, ... (``csf.strategies.STRATEGIES``), an object, or a function
         ``f(trials, *, metric, pos)``. Of several classes the ladder or a grid of powers of their shares.
     n_trials : int, default=10
-        Largest number of levels to train at, for each setting of ``param_grid``; the ladder has 6 (3 for bases
-        without a fast solver, equal costs alone where it searches rounds of boosters by itself).
+        Largest number of levels to train at, for each setting of ``param_grid``; the ladder has 6. For bases without a
+        fast solver it has equal costs alone with ``param_grid="auto"``, else 3; ``strategy=Ladder(3)`` always has 3.
     param_grid : dict, list of dict, "auto" or None, default="auto"
         Parameters of the base to search together with the costs, e.g. ``{"C": [0.1, 1, 10]}``. ``"auto"`` searches the
         C of `LinearSVC` and `LogisticRegression` (in pipelines and OneVsRestClassifier too) over multiples of the
@@ -126,7 +127,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         Stratified folds, a held-out share in (0, 1), a splitter, or the splits. Predictions of all folds are pooled
         before the metric is computed. ``None`` means 5 shuffled folds, three times over where the rarest class has less
         than 500 samples (beyond 20 000 samples only for bases with a fast solver; twice where rounds of boosters are
-        searched). ``"prefit"`` takes the base as it is and only tunes the threshold on the data.
+        searched, and twice 4 for other bases without a fast solver and ``param_grid="auto"``). ``"prefit"`` takes the
+        base as it is and only tunes the threshold on the data.
     refit : bool or "folds", default=True
         Train the winner on all data; needed to predict. ``"folds"`` trains it on each fold once more instead (two
         classes, bases with ``predict_proba``): the mean of these models predicts, with the threshold that is best for
@@ -172,7 +174,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         the base leaves unset. ``None`` draws folds and share in one fixed way (not that of seed 0), so that the same
         call gives the same result; a base that draws random numbers itself then does so again each time.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows a progress bar. At 0, and without ``time_limit``, one line of the logger ``"csf"`` says what the rest
+        takes at most, where that is more than half a minute; ``logging.getLogger("csf").setLevel("ERROR")`` mutes it.
     error_score : "raise" or nan, default=nan
         What a failing training, or one that kills its worker process, does: end the search, or be left out as failed.
     checkpoint : path-like, default=None
@@ -499,6 +502,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
             context=context,
             verbose=config.verbose,
             deadline=deadline,
+            forecast=None if config.verbose or deadline is not None else Forecast(),
             # Multiples of its own C decide nothing about whether a base can be trained.
             n_settings=1 if config.param_grid == AUTO else None,
             race=problem.race(config, plan, trainer.store),

@@ -19,6 +19,7 @@ from csf.search.waves import TrainedTrial, WaveTrainer, Work
 
 if TYPE_CHECKING:
     from csf.resampling import ScoreStore
+    from csf.search.forecast import Forecast
     from csf.search.race import Race
     from csf.study.history import History
     from csf.trials import Trial
@@ -56,6 +57,8 @@ class SearchLoop:
         1 shows a progress bar.
     deadline : Deadline, default=None
         When it has to be over.
+    forecast : Forecast, default=None
+        Says what the rest takes, where that is long.
     n_settings : int, default=None
         Settings that may differ in whether the base can be trained at all; ``None`` for one a study.
     race : Race, default=None
@@ -70,6 +73,7 @@ class SearchLoop:
     context: Any = field(default_factory=NoCallbackContext)
     verbose: int = 0
     deadline: Deadline | None = None
+    forecast: Forecast | None = None
     n_settings: int | None = None
     race: Race | None = None
 
@@ -86,8 +90,7 @@ class SearchLoop:
 
     def run(self) -> str | None:
         """Run all studies to their ends; why the search ended where that is not what the studies say."""
-        done = sum(trial.state != "pending" for study in self.studies for trial in study.trials)
-        progress = Progress(total=self._most_trials(), done=done, shown=bool(self.verbose))
+        progress = Progress(total=self._most_trials(), done=self._n_told(), shown=bool(self.verbose))
         resumed = False
         try:
             with progress, self.trainer:
@@ -190,6 +193,11 @@ class SearchLoop:
                 told = [each for study in self.studies for each in study.trials if each.state != "pending"]
                 raise nothing_worked(told, ended=True) from trained.failed.error
             progress.step(self._best)
+            if self.forecast is not None:
+                starts_anew = self.trainer.startables[setting][0].family is None
+                self.forecast.hear(
+                    trained.fit_times, left=self._most_trials() - self._n_told(), is_like_first=starts_anew
+                )
             for callback in self.callbacks:
                 stop |= bool(callback(self.studies[setting], trial))
             if stop:
@@ -228,6 +236,9 @@ class SearchLoop:
 
     def _most_trials(self) -> int:
         return sum(len(study.trials) if study.dropped else study.most_trials for study in self.studies)
+
+    def _n_told(self) -> int:
+        return sum(trial.state != "pending" for study in self.studies for trial in study.trials)
 
     def _n_complete(self) -> int:
         return sum(trial.state == "complete" for study in self.studies for trial in study.trials)

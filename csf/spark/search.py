@@ -91,8 +91,8 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
 
     Notes
     -----
-    The default search is that of `csf.CostSearch` for a base without a fast solver, as Spark's trainings start again
-    each time. What differs, and why:
+    The default search is that of `csf.CostSearch` for a base without a fast solver and ``param_grid=None``, as
+    Spark's trainings start again each time. What differs, and why:
 
     - No C is searched. Spark's classifiers are not regularised unless they are asked to (``regParam=0``), and there are
       no multiples of nothing; give ``estimatorParamMaps``.

@@ -224,7 +224,13 @@ class LogisticTrainer(LinearTrainer):
 
     def _prepare(self) -> Solver:
         penalised = self.base.solver == "liblinear"
-        return Logistic(self._train, self._sign, penalise_constant=penalised, shares=self._weight)
+        whole = None if self._whole is None else self._solver_of_all
+        return Logistic(self._train, self._sign, penalise_constant=penalised, shares=self._weight, whole=whole)
+
+    def _solver_of_all(self) -> Logistic:
+        """The solver of the training that folds start from."""
+        assert self._whole is not None, "it is asked for by folds alone"
+        return self._whole.trainer._solver
 
     def _solve(self, weight: Array, starts: Sequence[Any], closer: float = 1.0) -> Any:
         tol = closer * (1.0 if self._is_narrow else _LOOSE) * self.base.tol

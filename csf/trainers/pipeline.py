@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -12,7 +13,7 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from csf._common.sklearn import clone, routing_enabled, safe_indexing
-from csf._common.typing import Costs, Estimator, IntArray
+from csf._common.typing import Costs, Estimator, IntArray, Samples
 from csf.costs.channel import CostChannel
 from csf.samples.folds import Fold
 from csf.samples.task import Task
@@ -107,11 +108,26 @@ def _fit_anew(base: Pipeline, folds: list[Fold], y: IntArray) -> list[Steps] | N
             parts = before.fit_transform(X_train, y[fold.train]), before.transform(X_test)
         except Exception:  # every trial then fails with the same error, and records it
             return None
-        if not all(sparse.issparse(part) or isinstance(part, np.ndarray) for part in parts):
+        joined = _joined(*parts)
+        if joined is None:
             return None
-        joined = sparse.vstack(parts).tocsr() if sparse.issparse(parts[0]) else np.concatenate(parts)
         result.append(Steps(before.steps, joined, Prepared()))
     return result
+
+
+def _joined(train: Samples, test: Samples) -> Samples | None:
+    """The rows of both parts, one above the other; ``None`` where they could become something else on the way."""
+    if sparse.issparse(train):
+        return sparse.vstack([train, test]).tocsr()
+    if isinstance(train, np.ndarray):
+        return np.concatenate([train, test])
+    name = type(train).__module__.partition(".")[0]
+    # What set_output(transform=...) gives; whoever has such a frame has imported its package.
+    if name not in ("pandas", "polars") or type(test) is not type(train) or list(test.columns) != list(train.columns):
+        return None
+    # Categories that differ would become texts, and numbers next to missing ones other numbers.
+    same = list(test.dtypes) == list(train.dtypes)
+    return sys.modules[name].concat([train, test]) if same else None
 
 
 def _transformed(fold: Fold, steps: Steps) -> Fold:

@@ -49,7 +49,9 @@ def part_of(solution: Any, rows: Rows, sign: Array) -> Any:
         dual = None if solution.dual is None else solution.dual[rows.at]
         return replace(solution, share=solution.share[rows.at], dual=dual)
     if solution.dual is None:
-        return solution
+        # Second derivatives that are made once, for all parts, are made where the solution is.
+        anchor = None if solution.anchor is None else solution.w
+        return replace(solution, anchor=anchor, of_all=True)
     dual = solution.dual[rows.at]
     return replace(solution, dual=dual, margins=sign * rows.scores(rows.combine(dual * sign)))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 from csf._common.typing import Costs
@@ -22,20 +22,29 @@ class Whole:
     """
 
     def __init__(self, make: Callable[[], Trainer], neutral: Costs = (1.0, 1.0)) -> None:
-        self._make, self._neutral, self._state, self._lock = make, neutral, None, Lock()
+        self._make, self._neutral, self._state, self._lock = make, neutral, None, RLock()
+        self._trainer: Any = None
+
+    @property
+    def trainer(self) -> Any:
+        """What trains on all samples, the same object each time."""
+        with self._lock:
+            if self._trainer is None:
+                self._trainer = self._make()
+            return self._trainer
 
     def state(self) -> Any:
         """The state, the same one each time."""
         with self._lock:
             if self._state is None:
-                self._state = self._make().fit(self._neutral).state
+                self._state = self.trainer.fit(self._neutral).state
             return self._state
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_make": self._make, "_neutral": self._neutral, "_state": self._state}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _lock=Lock())
+        vars(self).update(state, _trainer=None, _lock=RLock())
 
 
 def shared_whole(name: str, make: Callable[[], Trainer], folds: list[Fold], prepared: Prepared) -> Whole | None:

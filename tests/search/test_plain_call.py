@@ -2,6 +2,7 @@
 
 import json
 import time
+import warnings
 from functools import wraps
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, SGDClassifier
-from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, TunedThresholdClassifierCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -18,7 +19,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch, MacroCostSearch
-from csf.search.defaults import FAST, SLOW, has_fast_solver, open_cv, pace_of, settings_of, steps_of
+from csf.search.defaults import FAST, PLAIN, SLOW, has_fast_solver, open_cv, pace_of, settings_of, steps_of
 from csf.strategies import Ladder
 from csf.thresholding import PlugInClassifier
 
@@ -84,6 +85,10 @@ def test_other_engines_search_the_same_values_of_c_at_fewer_costs(engine):
         ((80, 20), FAST, 15),
         ((80, 20), SLOW, 15),
         ((20_000, 20), SLOW, 5),
+        ((80, 20), PLAIN, 8),
+        ((9, 3), PLAIN, 6),
+        ((20_000, 20), PLAIN, 5),
+        ((2000, 500), PLAIN, 5),
         ((20_000, 20), FAST, 15),
         ((2000, 499), FAST, 15),
         ((2000, 500), FAST, 5),
@@ -92,7 +97,9 @@ def test_other_engines_search_the_same_values_of_c_at_fewer_costs(engine):
 )
 def test_folds_are_repeated_where_positives_are_few_and_trainings_cheap(counts, pace, splits):
     y = np.repeat([0, 1], counts)
-    cv = open_cv(y, pace, random_state=None)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="the rarer class has 3 samples only")
+        cv = open_cv(y, pace, random_state=None)
     assert cv.get_n_splits() == splits
     assert all(np.unique(y[train]).size == 2 for train, _ in cv.split(y, y))
 
@@ -229,9 +236,44 @@ class Slow(ClassifierMixin, BaseEstimator):
         return self.inner_.decision_function(X)
 
 
-def test_bases_without_a_fast_solver_climb_a_shorter_ladder():
-    search = CostSearch(DecisionTreeClassifier(max_depth=2, random_state=0)).fit(X, Y)
-    assert (search.n_trials_, search.n_splits_) == (3, 15)
+class Counted(DecisionTreeClassifier):
+    """Counts its trainings."""
+
+    fitted = 0
+
+    def fit(self, X, y, sample_weight=None):
+        Counted.fitted += 1
+        return super().fit(X, y, sample_weight=sample_weight)
+
+
+@pytest.mark.parametrize("base", [Counted(max_depth=2, random_state=0), make_pipeline(StandardScaler(), Counted())])
+def test_bases_without_a_fast_solver_take_at_most_half_as_many_trainings_more_as_a_tuned_threshold(base, monkeypatch):
+    monkeypatch.setattr(Counted, "fitted", 0)
+    TunedThresholdClassifierCV(base, scoring="f1").fit(X, Y)
+    tuned, Counted.fitted = Counted.fitted, 0
+    search = CostSearch(base).fit(X, Y)
+    assert Counted.fitted <= 1.5 * tuned
+    assert (search.n_trials_, search.n_splits_) == (1, 8)
+    assert search.stop_reason_.endswith("its only ratio is that of equal costs; strategy=Ladder(3) tries others")
+
+
+@pytest.mark.parametrize(
+    ("options", "n_trials", "n_splits"),
+    [
+        ({"strategy": Ladder(3)}, 3, 8),
+        ({"strategy": "cone", "n_trials": 4}, 4, 8),
+        ({"param_grid": None}, 3, 15),
+        ({"param_grid": {"max_depth": [1, 2]}, "n_trials": 2, "threshold": "tune"}, 4, 15),
+        ({"cv": 3}, 1, 3),
+    ],
+    ids=str,
+)
+def test_what_is_asked_for_is_searched_whatever_it_costs(options, n_trials, n_splits):
+    search = CostSearch(DecisionTreeClassifier(max_depth=2, random_state=0), **options).fit(X, Y)
+    assert (search.n_trials_, search.n_splits_) == (n_trials, n_splits)
+
+
+def test_the_generic_engine_searches_c_from_no_earlier_solutions():
     generic = CostSearch(LinearSVC(), engine="generic", strategy=Ladder(2, race=False), cv=2).fit(X, Y)
     assert set(generic.best_params_) == {"C"}
     assert generic.n_trials_ == 2 * len(MULTIPLES)
@@ -269,7 +311,7 @@ def test_boosters_are_trained_once_a_fold_for_all_numbers_of_rounds(base, monkey
     [
         ({"strategy": Ladder(2), "threshold": "tune"}, 6, 10),
         ({"param_grid": None}, 3, 15),
-        ({"engine": "generic", "cv": 2}, 3, 2),
+        ({"engine": "generic", "param_grid": None, "cv": 2}, 3, 2),
     ],
     ids=str,
 )

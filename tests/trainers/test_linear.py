@@ -290,3 +290,39 @@ def test_normalised_weights_keep_the_size_of_the_users_weights(base, engine):
     np.testing.assert_allclose(coefficients(X, Y, 0.1 * times, (0.7, 0.7)), plain, atol=1e-4)
     repeated = coefficients(X[rows], Y[rows], None, (1.8, 0.2))
     np.testing.assert_allclose(coefficients(X, Y, times.astype(float), (1.8, 0.2)), repeated, atol=1e-4)
+
+
+# ---------------------------------------------------------------- starts that have seen what is held out
+
+
+def first_scores(base, X, y, splits):
+    """Held-out scores of first trainings, and their largest gap."""
+    folds, score, gaps = make_folds(Task(X, y), splits), np.zeros(y.size), []
+    for trainer, fold in zip(make_trainers(base, folds, CostChannel("sample_weight", "sample_weight")), folds):
+        training = trainer.fit((1.0, 1.0))
+        score[fold.test] = trainer.predict(training, "test", tune=True).score
+        gaps.append(training.gap)
+    return score, max(gaps)
+
+
+@pytest.mark.parametrize("tol", [0.1, 0.03])
+def test_first_trainings_forget_what_their_start_has_seen(tol):
+    """Folds start from a solution on all samples: scores that still know it would be too good."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 30))
+    y = (X[:, 0] + 2.0 * rng.normal(size=300) > 1.0).astype(int)
+    splits = list(StratifiedKFold(5).split(X, y))
+    score, gap = first_scores(LogisticRegression(tol=tol), X, y, splits)
+    exact, _ = first_scores(LogisticRegression(tol=1e-9), X, y, splits)
+    seen = LogisticRegression(tol=1e-9, max_iter=1000).fit(X, y).decision_function(X) - exact
+    # Part of the way from the right scores to those of the start.
+    assert (score - exact) @ seen / (seen @ seen) <= 0.09
+    assert gap <= 0.1 * tol * (1.0 + 1e-9)
+
+
+def test_first_trainings_of_hinges_get_closer_too():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 30))
+    y = (X[:, 0] + 2.0 * rng.normal(size=300) > 1.0).astype(int)
+    base = LinearSVC(loss="hinge", tol=0.01, max_iter=100_000)
+    assert first_scores(base, X, y, list(StratifiedKFold(5).split(X, y)))[1] <= 0.1 * 0.01 * (1.0 + 1e-9)

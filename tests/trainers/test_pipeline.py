@@ -1,6 +1,7 @@
 """Pipelines: the steps before the last one are fitted once for each fold, and change no result."""
 
 import numpy as np
+import pandas
 import pytest
 from builders import paper_search
 from scipy import sparse
@@ -18,6 +19,7 @@ from sklearn.random_projection import GaussianRandomProjection
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+from csf import CostSearch
 from csf.costs import CostChannel
 from csf.samples import Task, make_folds
 from csf.trainers import GenericTrainer, make_trainers
@@ -27,6 +29,7 @@ from csf.trainers.pipeline import PipelineTrainer
 X, Y = make_classification(240, 7, n_informative=4, weights=[0.75], flip_y=0.1, random_state=0)
 WEIGHT = np.random.default_rng(0).uniform(0.2, 3.0, 240)
 SPLITS = list(StratifiedKFold(3).split(X, Y))
+PLAIN_STEPS = StandardScaler(), LogisticRegression()
 TIGHT = LinearSVC(tol=1e-8, max_iter=100_000)
 
 
@@ -57,6 +60,17 @@ PIPELINES = {
     "passed through": Pipeline([("scale", StandardScaler()), ("none", "passthrough"), ("svm", TIGHT)]),
     "codes of the target": make_pipeline(ENCODER, TIGHT),
     "sparse": make_pipeline(MaxAbsScaler(), TIGHT),
+    "frames": make_pipeline(StandardScaler().set_output(transform="pandas"), TIGHT),
+    "frames of polars": make_pipeline(StandardScaler().set_output(transform="polars"), TIGHT),
+    "frames with prefixes": make_pipeline(
+        make_column_transformer(
+            (StandardScaler(), [0, 1]), remainder="passthrough", verbose_feature_names_out=True
+        ).set_output(transform="pandas"),
+        TIGHT,
+    ),
+    "frames for a tree": make_pipeline(
+        StandardScaler().set_output(transform="pandas"), DecisionTreeClassifier(max_depth=3, random_state=0)
+    ),
 }
 
 
@@ -79,6 +93,36 @@ def test_models_are_those_of_the_generic_trainer(base, weight):
         answer, wanted = one.predict(trained, "test", tune=True), other.predict(expected, "test", tune=True)
         np.testing.assert_allclose(answer.score, wanted.score, atol=1e-3)
         assert one.predict(trained, "train", tune=True).score.shape == train.shape
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_frames_between_steps_cost_no_more_and_change_nothing(package, log):
+    """All trainings share the steps of a fold; a plain search of frames is the one of arrays."""
+    pytest.importorskip(package)
+    framed = make_pipeline(Counter(log), StandardScaler().set_output(transform=package), LogisticRegression())
+    search, plain = (CostSearch(base, cv=3).fit(X, Y) for base in (framed, make_pipeline(*PLAIN_STEPS)))
+    assert sum(what == "fit" for what, _ in LOGS[log]) == 4
+    assert [trial.score for trial in search.trials_] == [trial.score for trial in plain.trials_]
+    assert search.best_threshold_ == plain.best_threshold_
+    np.testing.assert_array_equal(search.predict(X), plain.predict(X))
+    names = search.best_estimator_[1].get_feature_names_out()
+    np.testing.assert_array_equal(search.best_estimator_[-1].feature_names_in_, names)
+
+
+class Categories(TransformerMixin, BaseEstimator):
+    """Frames whose categories are those of the part at hand."""
+
+    def fit(self, X, y=None):
+        self.fitted_ = True
+        return self
+
+    def transform(self, X):
+        return pandas.DataFrame({"a": X[:, 0], "b": pandas.Categorical([f"{len(X)}"] * len(X))})
+
+
+def test_frames_whose_parts_differ_in_kind_are_fitted_whole():
+    base = make_pipeline(Categories(), DecisionTreeClassifier())
+    assert all(type(trainer) is GenericTrainer for trainer in trainers_of(base))
 
 
 def test_texts_become_scores():
@@ -185,10 +229,10 @@ def test_the_given_steps_stay_unfitted():
     "base",
     [
         make_pipeline(LinearSVC()),
-        make_pipeline(StandardScaler().set_output(transform="pandas"), LinearSVC()),
+        make_pipeline(FunctionTransformer(np.ndarray.tolist), LinearSVC()),
         make_pipeline(SelectKBest(k=99), StandardScaler(), FunctionTransformer(lambda X: 1 / 0), LinearSVC()),
     ],
-    ids=["one step", "frames", "failing"],
+    ids=["one step", "lists", "failing"],
 )
 @pytest.mark.filterwarnings("ignore:k=99:UserWarning")
 def test_other_pipelines_are_fitted_whole(base):
