@@ -124,7 +124,7 @@ def test_two_thirds_of_the_samples_have_to_gain_more():
         store = ClassStore(truth, n_classes=3, margins=False)
         for number, (decided, costs) in enumerate(zip(decisions, (EQUAL, OTHER))):
             value = float(np.mean(decided == truth))
-            told = ClassTrial(number, 0.0, costs, state="complete", score=value)
+            told = Trial(number, 0.0, costs, state="complete", score=value)
             store.hear((0, number), told, np.eye(3)[decided] + 0.01 * truth[:, None], decided)
         # The gain in standard errors.
         gain = (300 - n_worse) / np.sqrt(300 + n_worse - (300 - n_worse) ** 2 / n)
