@@ -45,7 +45,13 @@ def test_runs_in_turns():
 
 @pytest.mark.parametrize(
     ("name", "base", "most"),
-    [("bank", "logistic", 0.6), ("news20", "LinearSVC", 3.0), ("million", "LinearSVC", 1.0)],
+    [
+        ("bank", "logistic", 0.6),
+        ("news20", "LinearSVC", 3.0),
+        ("million", "LinearSVC", 1.0),
+        ("wider", "logistic", 1.5),
+        ("bank", "forest", 1.5),
+    ],
 )
 def test_what_is_promised(name, base, most):
     assert plain_price.promised(name, base) == most
@@ -58,6 +64,25 @@ def test_the_drawn_million(monkeypatch):
     X_train, X_test, y_train, y_test = plain_price.load("million")
     assert (X_train.shape, X_test.shape, X_train.dtype) == ((900, 4), (300, 4), np.float32)
     assert (y_train.size, y_test.size, set(y_train)) == (900, 300, {0, 1})
+
+
+def test_drawn_sets_have_the_shape_that_they_say():
+    X, y = plain_price.wide(300, 60, 0.1)
+    assert X.shape == (300, 60)
+    assert set(np.unique(X[:, 15:])) == {0.0, 1.0}
+    assert 0.05 < y.mean() < 0.2
+    X_train, X_test, y_train, y_test = plain_price.load("few")
+    assert (X_train.shape, X_test.shape) == ((1500, 20), (500, 20))
+    assert 0 < y_test.sum() < y_train.sum() < 200
+
+
+def test_dear_bases_are_measured_on_few_rows_unless_sets_are_named(monkeypatch):
+    monkeypatch.setattr(plain_price, "load", lambda name: (X[:80], X[80:], Y[:80], Y[80:]))
+    monkeypatch.setattr(plain_price, "bases", lambda: {"forest": DecisionTreeClassifier(random_state=0)})
+    found = [row["data"].split(",")[0] for row in plain_price.rows(["bank", "few"], ["forest"], n_runs=1)]
+    assert found == ["few"]
+    named = plain_price.rows(["bank"], ["forest"], n_runs=1, named=["bank"])
+    assert [row["two jobs"] for row in named] == ["-"]
 
 
 def test_two_jobs(monkeypatch):

@@ -5,6 +5,7 @@ import pytest
 
 from csf.linear import Logistic, Rows
 from csf.linear._curvature import Curvatures, thinned
+from csf.trainers.solutions import part_of
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -79,3 +80,41 @@ def test_thinned_second_derivatives_lead_to_the_same_optimum(monkeypatch):
     few = Logistic(Rows(wide), sign).solve(np.full(300, 0.1), tol=1e-8)
     assert few.relative_gap <= 1e-8
     assert few.objective == pytest.approx(whole.objective, rel=2e-8)
+
+
+def wide_problem(n=400, d=60):
+    """Features enough for matrices to be kept, not made anew in each step."""
+    rng = np.random.default_rng(0)
+    wide = rng.normal(size=(n, d))
+    return Rows(wide, constant=1.0), np.where(wide[:, 0] + rng.normal(size=n) > 1.0, 1.0, -1.0)
+
+
+def test_parts_take_the_matrices_of_all_samples(monkeypatch):
+    rows, sign = wide_problem()
+    whole, made, add = Logistic(rows, sign), [], Rows.add_gram
+    start = part_of(whole.solve(np.ones(400), tol=1e-6), rows, sign)
+    monkeypatch.setattr(Rows, "add_gram", lambda self, *rest: made.append(self.n_rows) or add(self, *rest))
+    for left_out in range(4):
+        at = np.flatnonzero(np.arange(400) % 4 != left_out)
+        part = Logistic(rows.take(at), sign[at], whole=lambda: whole)
+        found = part.solve(np.ones(300), tol=1e-4, starts=[start])
+        assert found.relative_gap <= 1e-4
+        best = Logistic(rows.take(at), sign[at]).solve(np.ones(300), tol=1e-10).objective
+        assert best * (1.0 - 1e-9) <= found.objective <= best * (1.0 + 2e-4)
+        # Other settings of the same part go on with them.
+        again = Logistic(rows.take(at), sign[at], whole=lambda: whole)
+        assert again.solve(np.full(300, 1.1), tol=1e-4, starts=[found]).relative_gap <= 1e-4
+    # Once for both classes of the whole.
+    assert made.count(400) == 2
+
+
+def test_a_solution_on_a_part_says_whose_matrices_serve():
+    rows, sign = wide_problem()
+    whole = Logistic(rows, sign)
+    solution = whole.solve(np.ones(400), tol=1e-6)
+    assert not solution.of_all
+    assert part_of(solution, rows, sign).of_all
+    # Without the whole problem a part makes its own.
+    at = np.arange(0, 400, 2)
+    found = Logistic(rows.take(at), sign[at]).solve(np.ones(200), tol=1e-8, starts=[part_of(solution, rows, sign)])
+    assert not found.of_all

@@ -110,6 +110,7 @@ BASES = {
     "hinge, many features": {"base": LinearSVC(loss="hinge", max_iter=100_000), "width": 600},
     "squared hinge, many features": {"base": LinearSVC(), "width": 600},
     "logistic": {"base": LogisticRegression()},
+    "logistic, some features": {"base": LogisticRegression(), "width": 60},
     "logistic, many features": {"base": LogisticRegression(), "width": 600},
     "pipeline": {"base": make_pipeline(StandardScaler(), LinearSVC(loss="hinge", max_iter=100_000)), "step": True},
     "steps": {
