@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from csf._common.version import __version__
 
 if TYPE_CHECKING:
-    from csf.errors import ErrorProfile
+    from csf.metrics.profile import ErrorProfile
     from csf.search import CostSearch, MacroCostSearch
     from csf.study import Study
     from csf.trials import Trial
@@ -16,7 +16,7 @@ __all__ = ["CostSearch", "ErrorProfile", "MacroCostSearch", "Study", "Trial", "_
 # Where the names above live. They are found when they are first asked for: ``import csf`` itself costs nothing.
 _HOMES = {
     "CostSearch": "csf.search",
-    "ErrorProfile": "csf.errors",
+    "ErrorProfile": "csf.metrics",
     "MacroCostSearch": "csf.search",
     "Study": "csf.study",
     "Trial": "csf.trials",
@@ -24,7 +24,7 @@ _HOMES = {
 
 # Packages that are there after ``import csf``, as ``csf.metrics``, without being loaded by it.
 _ROOMS = (
-    *("bounds", "cli", "cluster", "costs", "dask", "errors", "export", "fenchel", "linear", "metrics"),
+    *("bounds", "cli", "cluster", "costs", "dask", "export", "fenchel", "linear", "metrics"),
     *("online", "plots", "report", "resampling", "samples", "scores", "search", "spark", "strategies", "streams"),
     *("structural", "study", "testing", "thresholding", "trainers", "trials"),
 )

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypedDict, final
 import numpy as np
 
 from csf._common.typing import Costs, PathLike
-from csf.errors.hull import Hull
-from csf.errors.profile import ErrorProfile
-from csf.metrics.ranking import rank
+from csf.metrics.base import rank
+from csf.metrics.hull import Hull
+from csf.metrics.profile import ErrorProfile
 
 if TYPE_CHECKING:
     from csf._common.typing import Array

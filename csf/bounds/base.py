@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 
 from csf._common.typing import Array
 from csf._common.validation import check_fraction, floats
-from csf.errors.hull import Hull
-from csf.errors.profile import ErrorProfile
 from csf.metrics import LinearFractional
 from csf.metrics.base import Metric
+from csf.metrics.hull import Hull
+from csf.metrics.profile import ErrorProfile
 from csf.trials import Trial
 
 if TYPE_CHECKING:

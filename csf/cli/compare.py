@@ -29,7 +29,7 @@ from csf.cli.figures import check_figure, draw_comparison
 from csf.cli.problem import check_output, load_problem, make_search
 from csf.cli.rivals import NotApplicable
 from csf.cli.tables import format_mean, format_number, format_table
-from csf.metrics.aim import aim_of
+from csf.metrics.registry import aim_of
 from csf.report import Comparison, write_comparison
 from csf.report.page import check_page
 from csf.search import CostSearch

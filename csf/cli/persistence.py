@@ -22,9 +22,9 @@ from csf._common.version import __version__
 from csf._common.warn import warn
 from csf.cli.data import Features
 from csf.cli.errors import CliError, require
-from csf.errors import ErrorProfile
-from csf.errors.hull import Hull
-from csf.metrics import confusion, rates
+from csf.metrics import confusion, constraints
+from csf.metrics.hull import Hull
+from csf.metrics.profile import ErrorProfile
 from csf.resampling import Assessment, Chooser
 from csf.resampling.assessment import ThresholdQuestion
 from csf.search import CostSearch
@@ -66,7 +66,7 @@ def _trusted_types():
     # Of several classes that are all alike.
     parts += [Candidate, ClassCalibrator, ClassOutcome, ClassQuestion, ClassStudy, ClassTrial, _Sigmoid]
     parts += [LinearRule, RuleOfClasses]
-    for module in (metrics, rates, strategies, confusion):
+    for module in (metrics, constraints, strategies, confusion):
         parts += [part for _, part in inspect.getmembers(module, inspect.isclass)]
     parts += strategies.STRATEGIES.values()
     return {f"{part.__module__}.{part.__qualname__}" for part in parts} | set(_PLAIN)

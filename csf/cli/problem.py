@@ -18,8 +18,8 @@ from csf.cli.data import Dataset, ReadOptions, densified, read_dataset
 from csf.cli.errors import CliError
 from csf.cli.models import make_base, parse_grid, takes_sparse
 from csf.cli.rivals import CLASS_RIVALS, PLAIN, POOLED, RIVALS, Setup, value_of
-from csf.errors.profile import ErrorProfile
 from csf.metrics import ConfusionMetric, get_constraint, get_metric
+from csf.metrics.profile import ErrorProfile
 from csf.samples.splits import resolve_splits
 from csf.search import CostSearch
 from csf.search.config import SearchConfig
@@ -31,7 +31,7 @@ from csf.trainers import seeded
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
-    from csf.metrics.constraint import Constraint
+    from csf.metrics.constraints import Constraint
 
 __all__ = ["Part", "Problem", "check_output", "load_problem", "make_search"]
 

@@ -14,15 +14,15 @@ from sklearn.pipeline import Pipeline
 from csf._common.sklearn import clone, safe_indexing
 from csf._common.typing import Array, Estimator, IntArray, Samples
 from csf.cli.models import CLASSIFIER
-from csf.errors.profile import ErrorProfile
 from csf.metrics import ConfusionMetric
+from csf.metrics.profile import ErrorProfile
 from csf.search import CostSearch
 from csf.search.defaults import AUTO
 from csf.strategies import Ladder
 from csf.thresholding.linear_rule import confusion_of
 
 if TYPE_CHECKING:
-    from csf.metrics.constraint import Constraint
+    from csf.metrics.constraints import Constraint
 
 __all__ = ["CLASS_RIVALS", "EQUAL", "PLAIN", "POOLED", "RIVALS", "NotApplicable", "Setup", "value_of"]
 

@@ -33,7 +33,7 @@ from csf.trainers import seeded
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
-    from csf.metrics.constraint import Constraint
+    from csf.metrics.constraints import Constraint
     from csf.strategies.base import Strategy
     from csf.study.study import Bound
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from csf._common.typing import Array, Values
 from csf._common.validation import check_choice, check_count, floats
 from csf.metrics.base import Metric
-from csf.metrics.fbeta import FBeta
+from csf.metrics.binary import FBeta
 
 __all__ = [
     "BalancedAccuracyOfClasses",

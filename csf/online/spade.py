@@ -16,7 +16,7 @@ from csf.online._aim import AimedLearner, AimedSteps
 from csf.online._ascent import GMEAN, HMEAN, MIN, QMEAN, REWARDS, AscentSteps, Options
 
 if TYPE_CHECKING:
-    from csf.errors.profile import ErrorProfile
+    from csf.metrics.profile import ErrorProfile
 
 __all__ = ["SPADE"]
 

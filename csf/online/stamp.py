@@ -18,7 +18,7 @@ from csf.online._ascent import FIXED, REWARD_NEG, REWARD_POS, REWARDS, TN, Ascen
 from csf.online.rows import parts, rows
 
 if TYPE_CHECKING:
-    from csf.errors.profile import ErrorProfile
+    from csf.metrics.profile import ErrorProfile
 
 __all__ = ["STAMP"]
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from csf._common.names import did_you_mean
 from csf.metrics import get_constraint
-from csf.metrics.aim import aim_of
+from csf.metrics.registry import aim_of
 from csf.report.facts import metric_name, other_costs, short, spread
 from csf.resampling.outcomes import influence, outcomes
 from csf.trials import first_line

@@ -24,7 +24,7 @@ from csf._common.validation import (
 )
 from csf.costs.one_vs_rest import WEIGHTINGS
 from csf.costs.weights import NORMALIZATIONS
-from csf.metrics.aim import aim
+from csf.metrics.registry import aim
 from csf.scores.responses import response_method
 from csf.search.defaults import AUTO
 from csf.search.guarantee import check_rates

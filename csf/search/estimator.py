@@ -15,8 +15,8 @@ from csf._common.names import called_elsewhere
 from csf._common.sklearn import CallbackSupportMixin, open_callback_context, pass_on_features, with_callbacks
 from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_, Samples
 from csf._common.validation import check_samples
-from csf.errors.profile import ErrorProfile
 from csf.metrics.labels import is_label_metric
+from csf.metrics.profile import ErrorProfile
 from csf.resampling import MAX_BYTES
 from csf.samples.label_matrix import has_several_columns
 from csf.samples.task import Task
@@ -39,7 +39,7 @@ from csf.trainers import Prepared
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
-    from csf.metrics.constraint import Constraint
+    from csf.metrics.constraints import Constraint
     from csf.strategies.base import Strategy
     from csf.study.study import Bound
     from csf.thresholding import ThresholdCurve

@@ -14,8 +14,8 @@ import numpy as np
 from joblib import wrap_non_picklable_objects
 
 from csf._common.typing import Array, BoolArray, Costs, IntArray
-from csf.errors.hull import Hull
-from csf.errors.profile import ErrorProfile
+from csf.metrics.hull import Hull
+from csf.metrics.profile import ErrorProfile
 from csf.thresholding import sweep_several
 from csf.trials import known_hull
 

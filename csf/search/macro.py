@@ -17,8 +17,8 @@ from csf._common.sklearn import DocLinkMixin, clone
 from csf._common.typing import Array, Samples
 from csf._common.validation import check_labels, check_n_jobs, check_samples, check_weights
 from csf._common.warn import warn
-from csf.errors.profile import ErrorProfile
 from csf.metrics import FBeta, get_metric
+from csf.metrics.profile import ErrorProfile
 from csf.resampling import MAX_BYTES, mean_assessment
 from csf.samples.features import Features
 from csf.samples.label_matrix import has_several_columns

@@ -13,9 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from csf._common.validation import check_fraction
 from csf._common.warn import warn
 from csf.bounds.ceiling import ceiling
-from csf.errors.hull import Hull
-from csf.errors.profile import ErrorProfile
-from csf.metrics.ranking import rank
+from csf.metrics.base import rank
+from csf.metrics.hull import Hull
+from csf.metrics.profile import ErrorProfile
 from csf.resampling import Chooser, ScoreRow, ScoreStore, ThresholdQuestion, TrialKey
 from csf.resampling.choices import BEST
 from csf.search.choose import choose

@@ -8,8 +8,8 @@ import numpy as np
 
 from csf._common.typing import BoolArray
 from csf._common.warn import warn
-from csf.errors.hull import Hull
-from csf.errors.profile import ErrorProfile
+from csf.metrics.hull import Hull
+from csf.metrics.profile import ErrorProfile
 from csf.resampling import ScoreStore
 from csf.search.waves import Said
 from csf.thresholding import sweep_several

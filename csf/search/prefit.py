@@ -9,7 +9,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array, Estimator
-from csf.errors.profile import ErrorProfile
+from csf.metrics.profile import ErrorProfile
 from csf.resampling import ScoreStore
 from csf.scores.responses import respond
 from csf.search.defaults import FAST, margin_of

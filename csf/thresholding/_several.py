@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from csf._common.typing import Array, Estimator, IntArray, Samples
-from csf.metrics.ranking import rank
+from csf.metrics.base import rank
 from csf.resampling import seed_of
 from csf.scores.responses import response_method
 from csf.thresholding._calibration import ClassCalibrator, fit_class_calibrator

@@ -15,7 +15,7 @@ from csf._common.typing import Array, Estimator, IntArray, Label, RandomState_, 
 from csf._common.validation import check_binary_target, check_choice, check_grid, check_labels
 from csf._common.warn import warn
 from csf.metrics import ConfusionMetric, Metric, get_confusion_metric, get_constraint, get_metric
-from csf.metrics.ranking import rank
+from csf.metrics.base import rank
 from csf.resampling import AssessedMixin, ScoreStore, ThresholdQuestion
 from csf.samples.splits import resolve_splits
 from csf.thresholding._calibration import fit_calibrator
@@ -26,7 +26,7 @@ from csf.thresholding.class_rule import RuleOfClasses
 from csf.thresholding.curve import check_both_classes, sweep
 
 if TYPE_CHECKING:
-    from csf.metrics.constraint import Constraint
+    from csf.metrics.constraints import Constraint
     from csf.thresholding._pooled import Pooled, Target
     from csf.thresholding.curve import Cut, ThresholdCurve
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from csf._common.typing import Estimator, Label, Samples
 from csf._common.validation import check_binary_target
-from csf.metrics.aim import aim
+from csf.metrics.registry import aim
 from csf.scores.responses import DECISION_FIRST, positive_score
 from csf.thresholding.curve import threshold_curve
 

@@ -20,8 +20,8 @@ from csf._common.names import did_you_mean
 from csf._common.sklearn import clone, safe_indexing
 from csf._common.typing import BoolArray, Estimator, IntArray, Samples
 from csf.costs.channel import cost_channel
-from csf.errors.profile import ErrorProfile
 from csf.metrics import get_constraint
+from csf.metrics.profile import ErrorProfile
 from csf.samples.folds import Fold, make_folds
 from csf.samples.task import Task
 from csf.scores.responses import respond

@@ -12,7 +12,7 @@ from sklearn.metrics import make_scorer
 from sklearn.model_selection import TunedThresholdClassifierCV
 
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Samples
-from csf.errors.profile import ErrorProfile
+from csf.metrics.profile import ErrorProfile
 from csf.resampling import ScoreStore
 from csf.search.fold_training import lost_samples
 from csf.search.gain_rule import GainRule

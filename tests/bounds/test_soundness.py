@@ -14,7 +14,6 @@ from oracles.finite_problem import (
 
 from csf import ErrorProfile, Trial
 from csf.bounds import ConeBound, DiagonalBound, ParambathBound, SupportLineBound
-from csf.errors.hull import Hull
 from csf.metrics import (
     BalancedAccuracy,
     Constrained,
@@ -31,6 +30,7 @@ from csf.metrics import (
     WeightedAccuracy,
     get_constraint,
 )
+from csf.metrics.hull import Hull
 
 LINEAR = [
     FBeta(),

@@ -12,8 +12,8 @@ from oracles import half_planes
 
 from csf import Study
 from csf.bounds import DiagonalBound, SupportLineBound, known_profiles
-from csf.errors.hull import Hull
 from csf.metrics import Constrained, FBeta, GMean, Jaccard, MinRate, Recall, Tversky, get_constraint, get_metric
+from csf.metrics.hull import Hull
 
 METRICS = [FBeta(), FBeta(3.0), Jaccard(), Tversky(2.0, 0.3), GMean(), MinRate()]
 each_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)

@@ -23,8 +23,8 @@ from csf.cli.data import Features
 from csf.cli.errors import CliError
 from csf.cli.models import make_base
 from csf.cli.persistence import PlainTree, load_model, required_trust, save_model
-from csf.errors.hull import Hull
 from csf.metrics import METRICS
+from csf.metrics.hull import Hull
 from csf.strategies import STRATEGIES
 
 pytest.importorskip("skops")

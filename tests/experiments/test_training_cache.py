@@ -10,8 +10,8 @@ from sklearn.datasets import make_classification
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import LinearSVC
 
-from csf.errors.profile import ErrorProfile
 from csf.metrics import get_metric
+from csf.metrics.profile import ErrorProfile
 from csf.scores.responses import respond
 from csf.thresholding import sweep
 from notebooks.experiments import DataSet

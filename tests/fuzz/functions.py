@@ -21,8 +21,8 @@ from csf import (
     thresholding,
 )
 from csf.bounds import BOUNDS
-from csf.errors.hull import Hull
 from csf.metrics import Concave, LinearFractional, get_metric
+from csf.metrics.hull import Hull
 from csf.online import OFO, OnlineLogistic
 from csf.resampling import ScoreStore
 from csf.samples.labels import read_classes, read_labels

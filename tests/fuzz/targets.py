@@ -18,7 +18,7 @@ __all__ = ["EXEMPT", "TARGETS", "public_names"]
 # Modules whose names need not be attacked: others check what comes in, or they have tests of their own for that.
 QUIET = ("csf.cli", "csf.plots", "csf.trainers", "csf.linear", "csf.resampling")
 # Modules outside packages that have public functions of raw arguments.
-LOOSE = ("csf.errors.hull", "csf.samples.labels", "csf.errors.profile", "csf.search.gain_rule", "csf.samples.splits")
+LOOSE = ("csf.metrics.hull", "csf.samples.labels", "csf.metrics.profile", "csf.search.gain_rule", "csf.samples.splits")
 RECORD, BASE = "holds what csf computed", "abstract"
 INNER = "a part of searches, which check what comes in"
 EXEMPT = {

@@ -22,8 +22,8 @@ from csf.metrics import (
     WeightedAccuracy,
     get_metric,
 )
-from csf.metrics.aim import aim
 from csf.metrics.base import LEVEL_MARGIN
+from csf.metrics.registry import aim
 
 LINEAR = [
     *(get_metric(name) for name in METRICS if isinstance(get_metric(name), LinearFractional)),

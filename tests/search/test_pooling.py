@@ -16,8 +16,8 @@ from sklearn.svm import LinearSVC
 
 from csf import ErrorProfile
 from csf.costs import cost_sample_weight
-from csf.errors.hull import Hull
 from csf.metrics import Constrained, FBeta, GMean, Recall, WeightedAccuracy, get_constraint
+from csf.metrics.hull import Hull
 from csf.samples import Task, bound_share, make_folds
 from csf.scores.responses import Response, respond
 from csf.search.fold_training import FoldResult, run_fold

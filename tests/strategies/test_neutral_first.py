@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from csf import ErrorProfile, Study
 from csf.metrics import METRICS, FBeta, LinearFractional
-from csf.metrics.aim import aim
+from csf.metrics.registry import aim
 from csf.strategies import STRATEGIES, Cone, Grid, Ladder, NeutralFirst, Proposal, get_strategy
 from csf.testing import check_strategy
 

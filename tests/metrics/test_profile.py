@@ -1,4 +1,4 @@
-"""Error profiles: counts, rates, predictions, and the box they live in."""
+"""Counts and predictions as error profiles."""
 
 import pickle
 
