@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Iterable, Iterator
 from os import PathLike
@@ -23,15 +24,17 @@ __all__ = [
     "check_binary_target",
     "check_bool",
     "check_class_totals",
-    "check_grid",
     "check_class_weights",
     "check_count",
     "check_fraction",
+    "check_grid",
+    "check_intercept",
     "check_labels",
     "check_n_jobs",
-    "check_samples",
     "check_number",
     "check_path",
+    "check_positive",
+    "check_samples",
     "check_scores",
     "check_seed",
     "check_share",
@@ -317,3 +320,19 @@ def check_n_jobs(n_jobs: int | None) -> None:
         raise TypeError(accepted)
     if n_jobs == 0:
         raise ValueError(accepted)
+
+
+def check_positive(value: Any, name: str) -> float:
+    """Check that ``value`` is a finite number > 0 and return it as float."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a positive number, got {value!r}")
+    number: Any = value
+    if not (number > 0 and math.isfinite(number)):
+        raise ValueError(f"{name} must be positive and finite, got {value!r}")
+    return float(value)
+
+
+def check_intercept(fit_intercept: Any, intercept_scaling: Any) -> None:
+    """Check the two parameters of the constant feature."""
+    check_bool(fit_intercept, "fit_intercept")
+    check_positive(intercept_scaling, "intercept_scaling")

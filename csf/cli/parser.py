@@ -14,7 +14,7 @@ from csf.cli.command import CommandParser, add_command
 from csf.cli.data.builtin import describe
 from csf.cli.data.table import SUFFIXES
 from csf.cli.models import BASES
-from csf.costs.weights import NORMALIZATIONS
+from csf.data.costs import NORMALIZATIONS
 from csf.metrics import CONFUSION_METRICS, METRICS
 from csf.report import CHECKS
 from csf.search.config import SearchConfig

@@ -18,9 +18,9 @@ from csf.cli.data import Dataset, ReadOptions, densified, read_dataset
 from csf.cli.errors import CliError
 from csf.cli.models import make_base, parse_grid, takes_sparse
 from csf.cli.rivals import CLASS_RIVALS, PLAIN, POOLED, RIVALS, Setup, value_of
+from csf.data.folds import resolve_splits
 from csf.metrics import ConfusionMetric, get_constraint, get_metric
 from csf.metrics.profile import ErrorProfile
-from csf.samples.splits import resolve_splits
 from csf.search import CostSearch
 from csf.search.config import SearchConfig
 from csf.search.defaults import AUTO, Pace, pace_of, steps_of, strategy_of

@@ -10,8 +10,8 @@ from scipy.special import expit
 
 from csf._common.files import write_json
 from csf._common.typing import Array, FloatArray, PathLike
+from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, response_method
 from csf.export.winner import fitted_winner
-from csf.scores.responses import DECISION_FIRST, PROBABILITIES_FIRST, response_method
 from csf.search import CostSearch
 from csf.thresholding.class_rule import without_weights
 from csf.thresholding.linear_rule import LinearRule

@@ -61,8 +61,6 @@ __all__ = [
     "Tversky",
     "WeightedAccuracy",
     "WeightedKappa",
-    "aim",
-    "aim_of",
     "get_confusion_metric",
     "get_metric",
 ]

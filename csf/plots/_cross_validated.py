@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from csf._common.sklearn import last_step, num_samples, safe_indexing
 from csf._common.typing import Array, Estimator, Label, Samples
 from csf._common.validation import check_binary_target, check_class_weights
+from csf.data.responses import DECISION_FIRST, positive_score
 from csf.plots._searched import is_macro_search, is_search
-from csf.scores.responses import DECISION_FIRST, positive_score
 from csf.thresholding._pooled import PooledThresholdClassifier
 from csf.thresholding._scores import RESPONSE_METHODS
 from csf.thresholding.curve import sweep

@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array, Estimator, IntArray, Label, Samples
 from csf._common.validation import check_binary_target
+from csf.data.responses import positive_score
 from csf.metrics import Constrained, Precision, PredictedPositiveRate, Recall, get_metric
 from csf.metrics.registry import aim_of
 from csf.plots._cross_validated import held_out
 from csf.plots._searched import NOT_OF_CLASSES, is_class_search, is_macro_search, is_search
 from csf.plots._style import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION, Display, tidy
-from csf.scores.responses import positive_score
 from csf.thresholding import threshold_curve
 from csf.thresholding._pooled import PooledThresholdClassifier
 from csf.thresholding._scores import RESPONSE_METHODS

@@ -17,7 +17,7 @@ from csf.search.guarantee import ClassWeights, certify
 from csf.search.outcome import SearchOutcome, curve_of
 
 if TYPE_CHECKING:
-    from csf.samples.task import Task
+    from csf.data.folds import Task
     from csf.search.config import SearchConfig
     from csf.thresholding.rule import ThresholdRule
 

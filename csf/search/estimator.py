@@ -15,11 +15,11 @@ from csf._common.names import called_elsewhere
 from csf._common.sklearn import CallbackSupportMixin, open_callback_context, pass_on_features, with_callbacks
 from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_, Samples
 from csf._common.validation import check_samples
+from csf.data.folds import Task
+from csf.data.labels import has_several_columns
 from csf.metrics.labels import is_label_metric
 from csf.metrics.profile import ErrorProfile
 from csf.resampling import MAX_BYTES
-from csf.samples.label_matrix import has_several_columns
-from csf.samples.task import Task
 from csf.search.calibration import calibration_split, certified
 from csf.search.class_outcome import ClassOutcome
 from csf.search.config import SearchConfig

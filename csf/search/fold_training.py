@@ -20,8 +20,8 @@ from csf.thresholding import sweep_several
 from csf.trials import known_hull
 
 if TYPE_CHECKING:
-    from csf.samples.folds import Fold
-    from csf.scores.responses import Response
+    from csf.data.folds import Fold
+    from csf.data.responses import Response
     from csf.trainers.base import Trainer, Training
 
 __all__ = ["FoldResult", "FoldTask", "Part", "lost_samples", "run_fold"]

@@ -17,9 +17,9 @@ from csf.trials import known_hull, outcome
 
 if TYPE_CHECKING:
     from csf._common.typing import Array, Costs, IntArray
+    from csf.data.folds import Fold
+    from csf.data.responses import Response
     from csf.metrics.base import Metric
-    from csf.samples.folds import Fold
-    from csf.scores.responses import Response
     from csf.search.fold_training import FoldResult
     from csf.trials import CompleteFields, FailedFields, Outcome, Trial
 

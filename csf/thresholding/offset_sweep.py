@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from csf._common.typing import Array, FloatArray, IntArray
+from csf.data.responses import midpoint
 from csf.metrics.confusion import ConfusionMetric, MetricOfSums
-from csf.scores.midpoints import midpoint
 from csf.thresholding._rule_kernels import class_margins, moved_matrices, moved_sums
 from csf.thresholding.linear_rule import LinearRule, Tally, counts_of
 

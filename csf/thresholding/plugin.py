@@ -14,10 +14,10 @@ from csf._common.sklearn import clone
 from csf._common.typing import Array, Estimator, IntArray, Label, RandomState_, Samples, Values
 from csf._common.validation import check_binary_target, check_choice, check_grid, check_labels
 from csf._common.warn import warn
+from csf.data.folds import resolve_splits
 from csf.metrics import ConfusionMetric, Metric, get_confusion_metric, get_constraint, get_metric
 from csf.metrics.base import rank
 from csf.resampling import AssessedMixin, ScoreStore, ThresholdQuestion
-from csf.samples.splits import resolve_splits
 from csf.thresholding._calibration import fit_calibrator
 from csf.thresholding._pooled import PooledThresholdClassifier, TwoClasses, gives_probabilities
 from csf.thresholding._scores import RESPONSE_METHODS

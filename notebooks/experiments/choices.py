@@ -19,12 +19,11 @@ from sklearn.svm import LinearSVC
 from csf._common.names import did_you_mean
 from csf._common.sklearn import clone, safe_indexing
 from csf._common.typing import BoolArray, Estimator, IntArray, Samples
-from csf.costs.channel import cost_channel
+from csf.data.costs import cost_channel
+from csf.data.folds import Fold, Task, make_folds
+from csf.data.responses import respond
 from csf.metrics import get_constraint
 from csf.metrics.profile import ErrorProfile
-from csf.samples.folds import Fold, make_folds
-from csf.samples.task import Task
-from csf.scores.responses import respond
 from csf.search.defaults import BEYOND, MULTIPLES
 from csf.search.estimator import CostSearch
 from csf.thresholding import sweep

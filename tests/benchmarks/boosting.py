@@ -26,7 +26,7 @@ from sklearn.model_selection import StratifiedKFold, TunedThresholdClassifierCV
 
 from csf import CostSearch
 from csf._common.reading import read_arrays
-from csf.scores.responses import respond
+from csf.data.responses import respond
 from csf.strategies import Ladder
 from notebooks.experiments.statistics import paired_difference
 from tests.benchmarks.bases import paper_search

@@ -21,12 +21,12 @@ from csf import (
     thresholding,
 )
 from csf.bounds import BOUNDS
+from csf.data.folds import resolve_splits
+from csf.data.labels import read_classes, read_labels
 from csf.metrics import Concave, LinearFractional, get_metric
 from csf.metrics.hull import Hull
 from csf.online import OFO, OnlineLogistic
 from csf.resampling import ScoreStore
-from csf.samples.labels import read_classes, read_labels
-from csf.samples.splits import resolve_splits
 from csf.search.gain_rule import GainRule
 from csf.trainers import make_trainers
 

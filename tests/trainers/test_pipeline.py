@@ -18,8 +18,8 @@ from sklearn.random_projection import GaussianRandomProjection
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from csf.costs import CostChannel
-from csf.samples import Task, make_folds
+from csf.data.costs import CostChannel
+from csf.data.folds import Task, make_folds
 from csf.trainers import GenericTrainer, make_trainers
 from csf.trainers.linear import LinearSVCTrainer
 from csf.trainers.pipeline import PipelineTrainer

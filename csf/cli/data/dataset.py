@@ -11,7 +11,7 @@ from scipy import sparse
 
 from csf._common.typing import Array, BoolArray, Label, Samples
 from csf.cli.errors import CliError
-from csf.samples.labels import Labels
+from csf.data.labels import Labels
 
 __all__ = ["Dataset", "Features", "ReadOptions", "matched", "refuse_column_options"]
 

@@ -1,24 +1,35 @@
-"""Scores and decisions of fitted classifiers."""
+"""What fitted classifiers give: features, scores, decisions; and classifiers of two classes by the sign of a score."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from csf._common.sklearn import num_samples
+from csf._common.sklearn import DocLinkMixin, num_samples
 from csf._common.typing import Array, Estimator, IntArray, Label, Samples
 
 __all__ = [
     "DECISION_FIRST",
+    "Features",
+    "LinearRule",
     "NATURAL_THRESHOLDS",
     "PROBABILITIES_FIRST",
     "Response",
+    "TIE",
+    "TwoClassRule",
+    "above",
     "answer_of_classes",
     "class_scores",
     "compare",
+    "linear_scores",
     "margin",
+    "midpoint",
     "moved_scores",
     "natural_threshold",
     "null_column",
@@ -27,6 +38,41 @@ __all__ = [
     "respond_classes",
     "response_method",
 ]
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Number and names of features, in the manner of scikit-learn.
+
+    Parameters
+    ----------
+    number : int, default=None
+        How many there are; ``None`` where an estimator does not tell.
+    names : ndarray of str, default=None
+        Their names, where the samples came with some.
+
+    Examples
+    --------
+    >>> from sklearn.svm import LinearSVC
+    >>> Features.of(LinearSVC().fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])).number
+    2
+    """
+
+    number: int | None = None
+    names: Array | None = None
+
+    @classmethod
+    def of(cls, estimator: Estimator) -> Self:
+        """Features that a fitted estimator has seen."""
+        return cls(getattr(estimator, "n_features_in_", None), getattr(estimator, "feature_names_in_", None))
+
+    def put_on(self, estimator: Estimator) -> None:
+        """Have another estimator say that it has seen them; what is unknown is left as it is."""
+        if self.number is not None:
+            estimator.n_features_in_ = self.number
+        if self.names is not None:
+            estimator.feature_names_in_ = self.names
+
 
 # Decisions do not saturate, probabilities do: the finer score comes first.
 DECISION_FIRST = ("decision_function", "predict_proba")
@@ -225,3 +271,93 @@ def margin(score: Array, threshold: float, positive_is_last: bool) -> Array:
     # A score at the threshold is positive, but no distance away from it.
     last = (score >= threshold) == positive_is_last
     return np.where(last, np.maximum(distance, np.finfo(np.float64).tiny), np.minimum(distance, 0.0))
+
+
+# Values closer than this (relative to the larger of 1 and the best value) are ties that rounding tore apart.
+TIE = 8 * np.finfo(np.float64).eps
+
+
+def midpoint(upper: Array | float, lower: Array | float) -> Array:
+    """Thresholds between neighbouring scores; the upper one where rounding leaves no number between them."""
+    # Infinite scores have no middle: what comes out is NaN, and the upper one is taken.
+    with np.errstate(invalid="ignore", over="ignore"):
+        middle = 0.5 * np.asarray(upper) + 0.5 * np.asarray(lower)
+    return np.where((lower < middle) & (middle <= upper), middle, upper)
+
+
+def above(threshold: float) -> float:
+    """Threshold of the rule ``score >= threshold`` that decides as ``score > threshold`` does.
+
+    A classifier's own decision leaves a score at its natural threshold negative; a tuned threshold takes it in.
+    """
+    return float(np.nextafter(threshold, np.inf))
+
+
+def linear_scores(X: Samples, coef: Array, intercept: float) -> Array:
+    """Scores of checked samples."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        score = np.asarray(X @ coef).ravel() + intercept
+    if np.isnan(score).any():
+        raise ValueError(
+            f"X holds features so large that {int(np.isnan(score).sum())} of {score.shape[0]} scores are no numbers; "
+            "scale them as those that were learnt from"
+        )
+    return score
+
+
+class TwoClassRule(DocLinkMixin, ClassifierMixin, BaseEstimator, ABC):
+    """Base of classifiers of two classes by the sign of a score.
+
+    Subclasses set ``classes_`` and ``pos_label_`` in ``fit`` and write ``decision_function``.
+    """
+
+    classes_: Array
+    pos_label_: Label
+
+    @abstractmethod
+    def decision_function(self, X: Samples) -> Array:
+        """Score of each sample, above 0 exactly where ``predict`` gives ``classes_[1]``."""
+
+    def predict(self, X: Samples) -> Array:
+        """Class of each sample."""
+        score = self.decision_function(X)
+        return self.classes_[(score > 0.0).astype(int)]
+
+    def _orientation(self) -> float:
+        """1 where scores of the positive class are those of ``classes_[1]``, else -1."""
+        return 1.0 if self.pos_label_ == self.classes_[1] else -1.0
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LinearRule(TwoClassRule):
+    """Base of linear classifiers of two classes.
+
+    Subclasses have ``coef_`` of shape (1, n_features) and ``intercept_`` of shape (1,) of the score for
+    ``classes_[1]``, stored or as properties.
+    """
+
+    coef_: Array
+    intercept_: Array
+
+    # How samples are checked before they are scored.
+    _sample_checks: ClassVar[Mapping[str, Any]] = {"accept_sparse": "csr", "dtype": np.float64}
+    # Least score of the positive class of a prediction of it; None where a score of 0 belongs to ``classes_[0]``.
+    _cut: float | None = None
+
+    def decision_function(self, X: Samples) -> Array:
+        """Signed score of each sample; above 0 exactly where ``predict`` gives ``classes_[1]``."""
+        check_is_fitted(self)
+        score, cut = self._scores(validate_data(self, X, reset=False, **self._sample_checks)), self._cut
+        if cut is None:
+            return score
+        sign = self._orientation()
+        return margin(sign * score, cut, sign > 0)
+
+    def _scores(self, X: Samples) -> Array:
+        """Linear scores of checked samples."""
+        return linear_scores(X, self.coef_[0], self.intercept_[0])

@@ -1,11 +1,11 @@
-"""Labels as codes, 0 for the class of nothing to find."""
+"""Targets as codes; positive and null classes; what is refused."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csf.samples.labels import Labels, read_classes, read_labels
+from csf.data.labels import Labels, read_classes, read_labels
 
 LABELS = {
     "strings": ["none", "bird", "tree", "stone"],

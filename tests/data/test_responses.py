@@ -1,8 +1,10 @@
-"""Scores and decisions of fitted classifiers."""
+"""How fitted classifiers answer, and classifiers by the sign of a score."""
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import NearestCentroid
@@ -10,8 +12,21 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
+from sklearn.utils.validation import validate_data
 
-from csf.scores.responses import natural_threshold, positive_score, respond, respond_classes, response_method
+from csf._common.validation import check_intercept, check_positive
+from csf.data.responses import (
+    LinearRule,
+    TwoClassRule,
+    linear_scores,
+    natural_threshold,
+    positive_score,
+    respond,
+    respond_classes,
+    response_method,
+)
+from csf.fenchel import AMP, FenchelSVM
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -145,3 +160,98 @@ def test_rows_without_probability_are_refused():
         ValueError, match=r"Unsure.predict_proba gave no class a probability above 0 for 1 of 2 samples"
     ):
         respond_classes(Unsure(classes=(0, 1, 2)), X[:2], 3, tune=True)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, sparse.csr_array])
+def test_scores_are_the_products_and_the_intercept(kind):
+    X, coef = np.arange(6.0).reshape(3, 2), np.array([2.0, -1.0])
+    np.testing.assert_array_equal(linear_scores(kind(X), coef, 0.5), X @ coef + 0.5)
+
+
+def test_scores_that_overflow_keep_their_sign():
+    assert linear_scores(np.array([[1e308], [-1e308]]), np.array([10.0]), 1.0).tolist() == [np.inf, -np.inf]
+
+
+def test_scores_that_are_no_numbers_are_refused():
+    with pytest.raises(ValueError, match="X holds features so large that 1 of 2 scores are no numbers"):
+        linear_scores(np.array([[1e308], [1.0]]), np.array([10.0]), -np.inf)
+
+
+X_RULE = np.array([[-2.0], [0.0], [1.0], [3.0]])
+
+
+class Fixed_of_rule(LinearRule):
+    """Score of a column less 1, for the label that comes last."""
+
+    def __init__(self, pos_label=1):
+        self.pos_label = pos_label
+
+    def fit(self, X_RULE, y):
+        X_RULE, y = validate_data(self, X_RULE, y, **self._sample_checks)
+        self.classes_, self.pos_label_ = np.unique(y), self.pos_label
+        self.coef_, self.intercept_ = np.array([[1.0]]), np.array([-1.0])
+        return self
+
+
+class Cut(Fixed_of_rule):
+    """The same with a threshold of the scores of positives."""
+
+    _cut = 2.0
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, sparse.csr_matrix])
+@pytest.mark.parametrize("pos_label", [0, 1])
+def test_a_score_of_zero_belongs_to_the_first_label(kind, pos_label):
+    model = Fixed_of_rule(pos_label).fit(X_RULE, [0, 0, 1, 1])
+    assert model.decision_function(kind(X_RULE)).tolist() == [-3.0, -1.0, 0.0, 2.0]
+    assert model.predict(kind(X_RULE)).tolist() == [0, 0, 0, 1]
+
+
+@pytest.mark.parametrize(("pos_label", "expected"), [(1, [0, 0, 0, 1]), (0, [0, 1, 1, 1])])
+def test_a_score_at_the_threshold_is_positive_whichever_label_that_is(pos_label, expected):
+    model = Cut(pos_label).fit(X_RULE, [0, 0, 1, 1])
+    score = model.decision_function(X_RULE)
+    assert model.predict(X_RULE).tolist() == expected == (score > 0.0).astype(int).tolist()
+    assert (np.diff(score) > 0.0).all()
+
+
+def test_labels_are_those_of_the_data():
+    assert Fixed_of_rule("b").fit(X_RULE, ["a", "a", "b", "b"]).predict(X_RULE).tolist() == ["a", "a", "a", "b"]
+
+
+def test_nothing_is_predicted_before_training_or_for_other_features():
+    with pytest.raises(NotFittedError, match="not fitted"):
+        Fixed_of_rule().decision_function(X_RULE)
+    model = Fixed_of_rule().fit(X_RULE, [0, 0, 1, 1])
+    with pytest.raises(ValueError, match="expecting 1 features"):
+        model.predict(np.hstack([X_RULE, X_RULE]))
+
+
+@pytest.mark.parametrize("kind", [Fixed_of_rule, AMP, FenchelSVM])
+def test_tags_say_two_classes_and_sparse_samples(kind):
+    tags = get_tags(kind())
+    assert is_classifier(kind())
+    assert issubclass(kind, TwoClassRule)
+    assert not tags.classifier_tags.multi_class
+    assert tags.input_tags.sparse
+
+
+@pytest.mark.parametrize("value", [True, "1", None, 1j])
+def test_what_is_no_number_is_refused(value):
+    with pytest.raises(TypeError, match="C must be a positive number, got "):
+        check_positive(value, "C")
+
+
+@pytest.mark.parametrize("value", [0, -1.0, np.inf, np.nan])
+def test_numbers_that_are_not_positive_and_finite_are_refused(value):
+    with pytest.raises(ValueError, match="C must be positive and finite, got "):
+        check_positive(value, "C")
+
+
+def test_parameters_of_the_constant_feature():
+    assert type(check_positive(np.float32(2), "C")) is float
+    check_intercept(np.True_, 3)
+    with pytest.raises(TypeError, match="fit_intercept must be True or False, got 1"):
+        check_intercept(1, 1.0)
+    with pytest.raises(ValueError, match="intercept_scaling must be positive and finite, got 0"):
+        check_intercept(False, 0)
