@@ -24,8 +24,8 @@ _HOMES = {
 
 # Packages that are there after ``import csf``, as ``csf.metrics``, without being loaded by it.
 _ROOMS = (
-    *("bounds", "cli", "cluster", "dask", "data", "export", "fenchel", "linear", "metrics"),
-    *("online", "plots", "report", "resampling", "search", "spark", "strategies", "streams"),
+    *("bounds", "cli", "cluster", "dask", "data", "export", "fenchel", "metrics"),
+    *("online", "plots", "report", "resampling", "search", "solvers", "spark", "strategies", "streams"),
     *("structural", "study", "testing", "thresholding", "trainers", "trials"),
 )
 

@@ -99,7 +99,7 @@ class Trial:
         Why a failed trial failed.
     duality_gap : float, default=None
         How far the objective of the model, on the worst fold, can be from its optimum, as a share of it; known for
-        the linear models of `csf.linear`.
+        the linear models of `csf.solvers`.
     fit_time, score_time : float, default=0.0
         Seconds spent in the base, summed over folds; not part of equality.
 

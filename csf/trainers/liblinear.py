@@ -31,7 +31,7 @@ from csf._common.typing import Array, Estimator, IntArray
 from csf._common.warn import warn
 from csf.data.costs import CostChannel
 from csf.data.folds import Fold
-from csf.linear import Rows
+from csf.solvers import Rows
 from csf.trainers.base import Trainer, Training
 from csf.trainers.linear import LinearTrainer, LogisticTrainer, are_usual, linear_trainers
 from csf.trainers.one_vs_rest import one_vs_rest_trainers

@@ -19,8 +19,8 @@ from csf._common.typing import Array, Costs, Estimator, Samples
 from csf.data.costs import CostChannel, cost_sample_weight, own_class_weights
 from csf.data.folds import Fold, Task
 from csf.data.responses import Features, Response
-from csf.linear import Hinge, HingeDescent, Logistic, Rows, SquaredHinge
-from csf.linear._solve import DIRECT
+from csf.solvers import Hinge, HingeDescent, Logistic, Rows, SquaredHinge
+from csf.solvers.base import DIRECT
 from csf.trainers.base import Trainer, Training
 from csf.trainers.prepared import Prepared
 from csf.trainers.solutions import light, part_of, starts_at

@@ -15,8 +15,8 @@ from csf._common.typing import Array, Costs, Estimator
 from csf.data.costs import CostChannel, cost_sample_weight, own_class_weights
 from csf.data.folds import Fold
 from csf.data.responses import Features, Response, answer_of_classes
-from csf.linear import Rows
-from csf.linear.multinomial import Multinomial, scores_of, shares_of
+from csf.solvers import Rows
+from csf.solvers.multinomial import Multinomial, scores_of, shares_of
 from csf.trainers.base import Trainer, Training
 from csf.trainers.generic import GenericTrainer
 from csf.trainers.linear import LogisticTrainer, everything, linear_trainers, shared_rows

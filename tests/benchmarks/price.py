@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 
 from csf.data.costs import CostChannel
 from csf.data.folds import Fold, Task
-from csf.linear import Rows
+from csf.solvers import Rows
 from csf.trainers import make_trainers
 from tests.benchmarks.bases import LINEAR, paper_search
 from tests.benchmarks.data import drawn_rows

@@ -22,7 +22,7 @@ from sklearn.svm import LinearSVC
 
 from csf.data.costs import CostChannel, cost_sample_weight
 from csf.data.folds import Task, make_folds
-from csf.linear import Hinge, Logistic, Rows, SquaredHinge
+from csf.solvers import Hinge, Logistic, Rows, SquaredHinge
 from csf.trainers import Prepared, Training, make_trainers
 from csf.trainers import liblinear as csf_liblinear
 from csf.trainers.liblinear import LiblinearTrainer

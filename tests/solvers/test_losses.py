@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csf.linear.losses import HINGE, LOGISTIC, SQUARED_HINGE, least_gap, multiplier_terms
+from csf.solvers.losses import HINGE, LOGISTIC, SQUARED_HINGE, least_gap, multiplier_terms
 
 LITERAL = {
     "logistic": (LOGISTIC, lambda z: np.log1p(np.exp(-z))),

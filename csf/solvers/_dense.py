@@ -1,4 +1,4 @@
-"""Compiled loops over the rows of a dense matrix; see `csf.linear._csr` for the conventions."""
+"""Compiled loops over the rows of a dense matrix; see `csf.solvers._csr` for the conventions."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import numpy as np
 
 from csf._common.compiled import njit
 from csf._common.typing import Array, IntArray
+from csf.solvers._csr import minimiser, shrinking_bounds, shuffle, verdict
 
-__all__ = ["add_by_sign", "add_images", "add_rows", "add_squares", "gram", "norms", "row_score", "scores"]
+__all__ = ["add_by_sign", "add_images", "add_rows", "add_squares", "descend", "gram", "norms", "row_score", "scores"]
 
 _FAST = {"contract", "reassoc", "nsz"}
 # Rows at a time, and a line of so many numbers: lines a power of two apart would be in each other's way in the cache.
@@ -125,3 +126,55 @@ def gram(X: Array, constant: float, rows: IntArray, factor: Array, out: Array) -
                 for k in range(np.uint64(size)):
                     total += scaled[k] * line[k]
                 out[i, j] += total
+
+
+@njit(cache=True, nogil=True)
+def descend(
+    X: Array,
+    constant: float,
+    rows: IntArray,
+    sign: Array,
+    squares: Array,
+    ridge: Array,
+    upper: Array,
+    dual: Array,
+    w: Array,
+    order: IntArray,
+    enough: float,
+    max_iter: int,
+    seed: int,
+) -> int:
+    """As `csf.solvers._csr.descend`, for a dense matrix.
+
+    Twins on purpose: a row of each kind is reached in its own way in the middle of the loop, and compiled code has no
+    means to choose one that costs nothing there.
+    """
+    count, last = order.size, w.size - 1
+    state = np.uint64(88172645463325252 + seed)
+    high, low = np.inf, -np.inf
+    for passes in range(max_iter):
+        top, bottom = -np.inf, np.inf
+        state = shuffle(order, count, state)
+        k = 0
+        while k < count:
+            i = order[k]
+            x = X[rows[i]]
+            gradient = sign[i] * (row_score(x, w) + constant * w[last]) - 1.0 + ridge[i] * dual[i]
+            projected, shrunk = verdict(gradient, dual[i], upper[i], high, low)
+            if shrunk:
+                count -= 1
+                order[k], order[count] = order[count], order[k]
+                continue
+            top, bottom = max(top, projected), min(bottom, projected)
+            if abs(projected) > 1e-12:
+                value = minimiser(dual[i], gradient, squares[i] + ridge[i], upper[i])
+                change = sign[i] * (value - dual[i])
+                dual[i] = value
+                for j in range(last):
+                    w[j] += change * x[j]
+                w[last] += change * constant
+            k += 1
+        high, low = shrinking_bounds(top, bottom)
+        if top - bottom <= enough:
+            return passes + 1
+    return max_iter

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -14,11 +14,62 @@ from csf._common.indices import small_indices
 from csf._common.sparse import canonical_csr
 from csf._common.threads import side_by_side
 from csf._common.typing import Array, IntArray, Samples
-from csf.linear import _csr, _dense
-from csf.linear._descent import descend_csr, descend_dense
-from csf.linear.blocks import Block, CsrBlock, DenseBlock
+from csf.solvers import _csr, _dense
 
-__all__ = ["Rows"]
+__all__ = ["Block", "CsrBlock", "DenseBlock", "Rows"]
+
+
+class DenseBlock:
+    """A few rows of a dense matrix."""
+
+    def __init__(self, columns: IntArray, part: Array) -> None:
+        self.columns, self._part = columns, part
+
+    def scores(self, v: Array) -> Array:
+        """Products of the rows with coefficients of ``columns``."""
+        return self._part @ v
+
+    def combine(self, factor: Array) -> Array:
+        """Sum of the rows times a factor each, in the order of ``columns``."""
+        return factor @ self._part
+
+    def outer(self, factor: Array) -> Array:
+        """Products of the rows with their own combination, ``scores(combine(factor))`` in one go."""
+        return self._part @ (factor @ self._part)
+
+
+class CsrBlock:
+    """A few rows of a CSR matrix, whose columns are numbered from 0: what is multiplied stays in the cache."""
+
+    def __init__(self, columns: IntArray, parts: tuple[Array, IntArray, IntArray], bias: Array) -> None:
+        # The constant feature differs from row to row, since rows are multiplied with factors.
+        self.columns, self._bias = columns, bias
+        self._values, self._places, self._starts = parts
+        self._all, self._buffer = np.arange(bias.shape[0]), np.empty(columns.shape[0] - 1)
+
+    def scores(self, v: Array) -> Array:
+        """See `DenseBlock.scores`."""
+        out = np.empty(self._bias.shape[0])
+        _csr.scores(self._values, self._places, self._starts, 0.0, self._all, v, out)
+        return out + self._bias * v[-1]
+
+    def combine(self, factor: Array) -> Array:
+        """See `DenseBlock.combine`."""
+        out = np.zeros(self.columns.shape[0])
+        _csr.add_rows(self._values, self._places, self._starts, 0.0, self._all, factor, out)
+        out[-1] = factor @ self._bias
+        return out
+
+    def outer(self, factor: Array) -> Array:
+        """See `DenseBlock.outer`."""
+        out = np.empty(factor.shape[0])
+        _csr.outer_product(self._values, self._places, self._starts, self._bias, factor, self._buffer, out)
+        return out
+
+
+# A few rows, with the columns that they use: numbers of coefficients, the constant one last.
+Block: TypeAlias = DenseBlock | CsrBlock
+
 
 # Rows that one thread passes over at a time, and stored values for each coefficient that it sums up.
 _ROWS, _STORED = 1 << 16, 16
@@ -85,10 +136,6 @@ class Rows:
     @property
     def _kernels(self) -> ModuleType:
         return _csr if self.is_sparse else _dense
-
-    @property
-    def _descent(self) -> Callable[..., int]:
-        return descend_csr if self.is_sparse else descend_dense
 
     @property
     def n_rows(self) -> int:
@@ -223,7 +270,7 @@ class Rows:
         max_iter: int,
         seed: int,
     ) -> int:
-        """Passes of dual coordinate descent over some of the rows; see `csf.linear._descent`.
+        """Passes of dual coordinate descent over some of the rows; see `csf.solvers._csr`.
 
         Parameters
         ----------
@@ -246,7 +293,7 @@ class Rows:
             Passes used.
         """
         rest = self.constant, self.at, sign, squares, ridge, upper, dual, w, order, enough, max_iter, seed
-        return self._descent(*self._parts, *rest)
+        return self._kernels.descend(*self._parts, *rest)
 
     def squared_norms(self) -> Array:
         """Squared lengths of the rows, with the constant feature.

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from scipy import linalg
 
 from csf._common.typing import Array, IntArray
-from csf.linear._solve import (
-    DIRECT,
-    NOISE,
-    check_finite,
-    conjugate_gradients,
-    newton_step,
-    quietly,
-)
-from csf.linear.losses import SQUARED_HINGE, hinge_step, note_changes
-from csf.linear.matrix import Rows
-from csf.linear.solution import Solution, best_mixture
-from csf.linear.turns import BoxProgram
+from csf.solvers.base import DIRECT, NOISE, Scalar, Solution, check_finite, conjugate_gradients, newton_step, quietly
+from csf.solvers.box import BoxProgram
+from csf.solvers.losses import SQUARED_HINGE, hinge_step, note_changes
+from csf.solvers.matrix import Rows
 
-__all__ = ["SquaredHinge"]
+__all__ = ["SquaredHinge", "best_mixture"]
 
 # Limit of Newton steps, which a dozen seldom reach.
 _STEPS = 100
@@ -48,7 +42,7 @@ class SquaredHinge:
 
     With few features Newton's method on this piecewise quadratic function ends after a few steps, fewer from a good
     start [1]_. With many features its equations are solved by conjugate gradients; with more features than samples the
-    dual variables are solved for (`csf.linear.turns`), from the best mixture of
+    dual variables are solved for (`csf.solvers.box`), from the best mixture of
     earlier solutions.
 
     References
@@ -58,7 +52,7 @@ class SquaredHinge:
 
     Examples
     --------
-    >>> from csf.linear import Rows
+    >>> from csf.solvers import Rows
     >>> problem = SquaredHinge(Rows(np.array([[0.0], [1.0], [3.0]])), np.array([-1.0, -1.0, 1.0]))
     >>> solution = problem.solve(np.full(3, 10.0), tol=1e-9)
     >>> solution.w
@@ -199,3 +193,41 @@ class _Hessian:
         self._is_begun = True
         self.rows.add_gram(self._places[:n_changed], self._change[:n_changed], self._matrix)
         return self._matrix
+
+
+# Declared as if it might return None.
+lstsq: Callable[..., Any] = linalg.lstsq
+
+
+def best_mixture(solutions: Sequence[Solution], weight: Array, *, max_iter: int = 15) -> Array:
+    """Mixture of solutions with the smallest squared-hinge objective for new weights."""
+    # The coefficients of a mixture are the mixture of the coefficients, and so are its margins: the whole search goes
+    # without the data.
+    duals = np.array([solution.dual for solution in solutions])
+    margins = np.array([solution.margins for solution in solutions])
+    products = duals @ margins.T  # of the coefficients
+    products = 0.5 * (products + products.T)
+
+    def value(factor: Array) -> Scalar:
+        return 0.5 * factor @ products @ factor + SQUARED_HINGE.value(factor @ margins, weight)
+
+    factor = np.zeros(len(solutions))
+    factor[0] = 1.0
+    best = value(factor)
+    for _ in range(max_iter):
+        mixed = factor @ margins
+        inside = np.flatnonzero(mixed < 1.0)
+        part, of_part = margins[:, inside], (mixed[inside], weight[inside])
+        slope = products @ factor - part @ SQUARED_HINGE.pull(*of_part)
+        matrix = products + (part * SQUARED_HINGE.curvature(*of_part)) @ part.T
+        # Solutions for alike weights are nearly multiples of each other: least squares, not a factor.
+        step, length = -lstsq(matrix, slope, cond=1e-12, check_finite=False)[0], 1.0
+        while length > 1e-3 and value(factor + length * step) >= best:
+            length *= 0.5
+        if length <= 1e-3:
+            break
+        factor = factor + length * step
+        before, best = best, value(factor)
+        if before - best <= 1e-4 * best:
+            break
+    return factor @ duals

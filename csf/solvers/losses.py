@@ -15,13 +15,13 @@ import numpy as np
 
 from csf._common.compiled import njit
 from csf._common.typing import Array, BoolArray, IntArray
-from csf.linear._solve import Scalar
+from csf.solvers.base import Scalar
 
 __all__ = [
     "HINGE",
     "LOGISTIC",
-    "SQUARED_HINGE",
     "Loss",
+    "SQUARED_HINGE",
     "hinge_step",
     "least_gap",
     "multiplier_step",

@@ -1,11 +1,11 @@
-"""Turns of coordinate descent and conjugate gradients on quadratic programs over a box."""
+"""Quadratic programs of dual variables."""
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csf.linear import Rows
-from csf.linear.turns import BoxProgram
+from csf.solvers import Rows
+from csf.solvers.box import BoxProgram
 
 
 def drawn(seed, *, n=40, d=12):

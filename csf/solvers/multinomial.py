@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from csf._common.typing import Array, FloatArray, IntArray
-from csf.linear._curvature import inverse_of
-from csf.linear._solve import DIRECT, NOISE, Scalar, check_finite, quietly
-from csf.linear.matrix import Rows
+from csf.solvers.base import DIRECT, NOISE, Inverse, Scalar, check_finite, inverse_of, quietly
+from csf.solvers.matrix import Rows
 
 __all__ = ["Multinomial", "MultinomialSolution", "scores_of", "shares_of"]
 
-Inverse: TypeAlias = Callable[[FloatArray], FloatArray]
 # Rows that are looked at at once, dense and sparse: what is computed of them stays in the cache; sparse sums are as
 # long as there are features, however few rows they are of.
 _CHUNK, _SPARSE_CHUNK = 2048, 4096

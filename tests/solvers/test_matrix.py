@@ -10,7 +10,7 @@ from linear_builders import LAYOUTS, unsorted_csr
 from scipy import sparse
 
 from csf._common.threads import Threads
-from csf.linear import Logistic, Rows, SquaredHinge
+from csf.solvers import Logistic, Rows, SquaredHinge
 
 layouts = pytest.mark.parametrize("layout", LAYOUTS)
 both = pytest.mark.parametrize("dtype", [np.float32, np.float64])

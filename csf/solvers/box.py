@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from csf._common.typing import Array, IntArray
-from csf.linear._solve import conjugate_gradients
-from csf.linear.matrix import Rows
+from csf.solvers.base import conjugate_gradients
+from csf.solvers.matrix import Rows
 
 __all__ = ["BoxProgram"]
 

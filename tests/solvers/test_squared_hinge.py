@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from linear_builders import LAYOUTS, problems, tight_squared_hinge
 from scipy import sparse
 
-import csf.linear.squared_hinge
-from csf.linear import Rows, SquaredHinge
-from csf.linear.solution import best_mixture
+import csf.solvers.squared_hinge
+from csf.solvers import Rows, SquaredHinge
+from csf.solvers.squared_hinge import best_mixture
 
 # Up to how many features there is a matrix, and whether the coefficients are solved for without one.
 PATHS = {"direct": (10**9, False), "primal": (0, True), "dual": (0, False)}
@@ -29,7 +29,7 @@ def on_path(path):
     """Context in which problems of all shapes take one path."""
     direct, tall = PATHS[path]
     with (
-        patch.object(csf.linear.squared_hinge, "DIRECT", direct),
+        patch.object(csf.solvers.squared_hinge, "DIRECT", direct),
         patch.object(SquaredHinge, "_is_tall", lambda self: tall),
     ):
         yield
