@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from csf._common.version import __version__
+from csf._common import __version__
 
 if TYPE_CHECKING:
     from csf.metrics.profile import ErrorProfile

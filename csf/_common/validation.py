@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Iterable, Iterator
 from os import PathLike
@@ -15,10 +14,9 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state, column_or_1d, indexable
 from sklearn.utils.multiclass import type_of_target
 
-from csf._common.names import did_you_mean
-from csf._common.sparse import canonical_csr
+from csf._common.arrays import canonical_csr
+from csf._common.messages import did_you_mean, warn
 from csf._common.typing import Array, BoolArray, FloatArray, Label, RandomState_, Samples
-from csf._common.warn import warn
 
 __all__ = [
     "check_binary_target",
@@ -324,12 +322,7 @@ def check_n_jobs(n_jobs: int | None) -> None:
 
 def check_positive(value: Any, name: str) -> float:
     """Check that ``value`` is a finite number > 0 and return it as float."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a positive number, got {value!r}")
-    number: Any = value
-    if not (number > 0 and math.isfinite(number)):
-        raise ValueError(f"{name} must be positive and finite, got {value!r}")
-    return float(value)
+    return float(check_number(value, name, positive=True))
 
 
 def check_intercept(fit_intercept: Any, intercept_scaling: Any) -> None:

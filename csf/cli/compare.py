@@ -20,8 +20,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.pipeline import Pipeline
 from tqdm.auto import tqdm
 
-from csf._common.cells import cell
-from csf._common.files import replaced
+from csf._common.files import cell, replaced
 from csf._common.typing import Samples
 from csf.cli.budget import Budget, shows_progress
 from csf.cli.errors import CliError

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
-from csf._common.names import did_you_mean
+from csf._common.messages import did_you_mean
 from csf.cli.errors import CliError, require
 
 if TYPE_CHECKING:

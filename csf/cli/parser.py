@@ -6,8 +6,8 @@ import argparse
 import textwrap
 from argparse import ArgumentParser
 
-from csf._common.names import did_you_mean
-from csf._common.version import __version__
+from csf._common import __version__
+from csf._common.messages import did_you_mean
 from csf.bounds import BOUNDS
 from csf.cli import compare, predict, search
 from csf.cli.command import CommandParser, add_command

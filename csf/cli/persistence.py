@@ -15,11 +15,11 @@ import sklearn
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from csf import metrics, strategies
+from csf._common import __version__
 from csf._common.files import replaced
+from csf._common.messages import warn
 from csf._common.sklearn import tree_type
 from csf._common.typing import Array, PathLike
-from csf._common.version import __version__
-from csf._common.warn import warn
 from csf.cli.data import Features
 from csf.cli.errors import CliError, require
 from csf.metrics import confusion, constraints

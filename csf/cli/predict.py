@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from csf._common.cells import cell
-from csf._common.files import replaced
+from csf._common.files import cell, replaced
 from csf.cli.data import read_samples
 from csf.cli.persistence import load_model
 from csf.cli.problem import check_output

@@ -15,8 +15,8 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 from tqdm import tqdm
 
+from csf._common import __version__
 from csf._common.files import write_json
-from csf._common.version import __version__
 from csf.cli.budget import Budget, shows_progress
 from csf.cli.classes import class_record, class_rows, class_winner, confusion_table
 from csf.cli.errors import CliError, require

@@ -15,10 +15,10 @@ from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
+from csf._common.messages import warn
 from csf._common.sklearn import clone, fit_request, last_step, routing_enabled
 from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray, Samples
 from csf._common.validation import check_choice
-from csf._common.warn import warn
 from csf.data.responses import Features
 
 __all__ = [

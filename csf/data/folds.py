@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, check_cv
 
-from csf._common.indices import small_indices
+from csf._common.arrays import small_indices
 from csf._common.sklearn import safe_indexing, slice_params
 from csf._common.typing import Array, BoolArray, IntArray, RandomState_, Samples
 from csf._common.validation import check_seed

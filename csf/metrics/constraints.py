@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from csf._common.names import did_you_mean
+from csf._common.messages import did_you_mean
 from csf._common.typing import BoolArray, Values
 from csf._common.validation import check_choice
 from csf.metrics.base import Coefficients, LinearFractional, Metric

@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from csf._common.names import did_you_mean
+from csf._common.messages import did_you_mean
 from csf._common.typing import Array, BoolArray, Label
 from csf._common.validation import check_binary_target, check_labels, check_weights
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from csf._common.names import did_you_mean
+from csf._common.messages import did_you_mean
 from csf._common.typing import Estimator
 from csf.metrics.base import Metric
 from csf.metrics.binary import (

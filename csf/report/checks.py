@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from csf._common.names import did_you_mean
+from csf._common.messages import did_you_mean
 from csf.metrics import get_constraint
 from csf.metrics.registry import aim_of
 from csf.report.facts import metric_name, other_costs, short, spread

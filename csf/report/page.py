@@ -9,9 +9,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from csf._common import __version__
 from csf._common.files import replaced
 from csf._common.typing import PathLike
-from csf._common.version import __version__
 from csf.report.facts import base_name, digits, parameters_of, short, spread, strategy_name, target_name
 
 __all__ = ["check_page", "templates", "write_page"]

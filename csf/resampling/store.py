@@ -8,8 +8,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray, IntArray
-from csf._common.warn import warn
 from csf.metrics.base import rank
 
 __all__ = ["MAX_BYTES", "EntryStore", "ScoreRow", "ScoreStore", "TrialKey"]

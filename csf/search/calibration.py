@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from csf._common.messages import warn
 from csf._common.sklearn import safe_indexing, slice_params
 from csf._common.typing import IntArray
-from csf._common.warn import warn
 from csf.resampling.outcomes import decisions
 from csf.search.defaults import split_seed
 from csf.search.guarantee import ClassWeights, certify

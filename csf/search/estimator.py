@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
-from csf._common.names import called_elsewhere
+from csf._common.messages import called_elsewhere
 from csf._common.sklearn import CallbackSupportMixin, open_callback_context, pass_on_features, with_callbacks
 from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_, Samples
 from csf._common.validation import check_samples

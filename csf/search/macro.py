@@ -13,10 +13,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.messages import warn
 from csf._common.sklearn import DocLinkMixin, clone
 from csf._common.typing import Array, Samples
 from csf._common.validation import check_labels, check_n_jobs, check_samples, check_weights
-from csf._common.warn import warn
 from csf.data.labels import has_several_columns
 from csf.data.responses import Features
 from csf.metrics import FBeta, get_metric

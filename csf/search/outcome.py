@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from csf._common.messages import warn
 from csf._common.validation import check_fraction
-from csf._common.warn import warn
 from csf.bounds.ceiling import ceiling
 from csf.metrics.base import rank
 from csf.metrics.hull import Hull

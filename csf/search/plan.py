@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from csf._common.names import did_you_mean
+from csf._common.messages import did_you_mean
 from csf._common.sklearn import clone
 from csf._common.typing import Estimator, IntArray
 from csf.data.costs import WEIGHTINGS, check_class_weight

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from csf._common.messages import warn
 from csf._common.typing import BoolArray
-from csf._common.warn import warn
 from csf.metrics.hull import Hull
 from csf.metrics.profile import ErrorProfile
 from csf.resampling import ScoreStore

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from csf._common.warn import warn
+from csf._common.messages import warn
 from csf.search.defaults import strategy_of
 from csf.strategies import Ladder, NeutralFirst
 from csf.study import Study

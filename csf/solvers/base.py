@@ -236,10 +236,10 @@ def inverse_of(matrix: Array, ridge: Array) -> Inverse:
 def conjugate_directions(
     rhs: Array, *, diagonal: Array | None = None, left: float, max_iter: int
 ) -> Generator[Array, Array, tuple[Array, int]]:
-    """Solve ``A x = rhs`` roughly for a positive definite matrix A, which is told what it makes of each direction.
+    """Solve ``A x = rhs`` roughly for a positive definite matrix A, of which it asks the images of directions.
 
-    ``diagonal`` is the diagonal of A, or alike, that evens its scales; ``left`` is the share of the squared residual
-    that ends the search. Yields directions, is sent their images, and returns the solution and the number of images.
+    ``diagonal`` is the diagonal of A, or a preconditioner like it; ``left`` is the share of the squared residual that
+    ends the search. Yields directions, is sent their images, and returns the solution and the number of images.
     """
     even = 1.0 if diagonal is None else diagonal
     goal, scale = left * rhs @ (rhs / even), 1.0 / even

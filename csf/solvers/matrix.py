@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from csf._common.indices import small_indices
-from csf._common.sparse import canonical_csr
+from csf._common.arrays import canonical_csr, small_indices
 from csf._common.threads import side_by_side
 from csf._common.typing import Array, IntArray, Samples
 from csf.solvers import _csr, _dense

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from csf._common.names import look_up
+from csf._common.messages import look_up
 from csf.strategies.base import Proposal, Strategy
 from csf.strategies.bisection import Bisection
 from csf.strategies.cone import Cone

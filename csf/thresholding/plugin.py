@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.messages import warn
 from csf._common.sklearn import clone
 from csf._common.typing import Array, Estimator, IntArray, Label, RandomState_, Samples, Values
 from csf._common.validation import check_binary_target, check_choice, check_grid, check_labels
-from csf._common.warn import warn
 from csf.data.folds import resolve_splits
 from csf.metrics import ConfusionMetric, Metric, get_confusion_metric, get_constraint, get_metric
 from csf.metrics.base import rank

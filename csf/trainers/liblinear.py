@@ -27,8 +27,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
+from csf._common.messages import warn
 from csf._common.typing import Array, Estimator, IntArray
-from csf._common.warn import warn
 from csf.data.costs import CostChannel
 from csf.data.folds import Fold
 from csf.solvers import Rows

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import validate_data
 
-from csf._common.indices import small_indices
+from csf._common.arrays import small_indices
 from csf._common.sklearn import clone
 from csf._common.typing import Array, Costs, Estimator, Samples
 from csf.data.costs import CostChannel, cost_sample_weight, own_class_weights

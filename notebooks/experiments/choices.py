@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import ParameterGrid, RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.svm import LinearSVC
 
-from csf._common.names import did_you_mean
+from csf._common.messages import did_you_mean
 from csf._common.sklearn import clone, safe_indexing
 from csf._common.typing import BoolArray, Estimator, IntArray, Samples
 from csf.data.costs import cost_channel

@@ -238,7 +238,7 @@ def test_tags_say_two_classes_and_sparse_samples(kind):
 
 @pytest.mark.parametrize("value", [True, "1", None, 1j])
 def test_what_is_no_number_is_refused(value):
-    with pytest.raises(TypeError, match="C must be a positive number, got "):
+    with pytest.raises(TypeError, match="C must be a number, positive and finite, got "):
         check_positive(value, "C")
 
 

@@ -113,7 +113,10 @@ FILES = {
     "a huge number": (text().replace("0.2", "2" * 5000), "is damaged or not a csf-checkpoint file"),
     "deep": ("[" * 100_000, "is damaged or not a csf-checkpoint file"),
     "a mark of order": ("\ufeff" + text(), "is damaged or not a csf-checkpoint file .*BOM"),
-    "a cost of nothing": (text(studies=edited(c_fn=float("nan"))), "c_fn must be a positive number, got nan"),
+    "a cost of nothing": (
+        text(studies=edited(c_fn=float("nan"))),
+        "c_fn must be a number, positive and finite, got nan",
+    ),
     "no score": (text(studies=edited(score=None)), "trial 0 is complete without"),
     "a score of words": (text(studies=edited(score="0.5")), "score must be a number or null, got '0.5'"),
     "a true score": (text(studies=edited(score=True)), "score must be a number or null, got True"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn import datasets
 
-from csf._common.names import did_you_mean
+from csf._common.messages import did_you_mean
 from csf._common.typing import Samples
 from csf.cli.data.dataset import Dataset, Features, matched, refuse_column_options
 from csf.cli.data.targets import binary_target

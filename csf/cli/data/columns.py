@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from csf._common.warn import warn
+from csf._common.messages import warn
 
 __all__ = ["is_numeral", "listed", "warn_of_columns"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from typing import Any
 
-from csf._common.warn import warn
+from csf._common.messages import warn
 from csf.cli.data.files import first_line, opened
 
 __all__ = ["read_csv"]

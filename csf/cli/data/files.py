@@ -8,7 +8,7 @@ import lzma
 from pathlib import Path
 from typing import IO, Any
 
-from csf._common.reading import UNPACKING
+from csf._common.files import UNPACKING
 
 __all__ = ["first_line", "format_suffix", "opened"]
 

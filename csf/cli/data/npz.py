@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from csf._common.names import did_you_mean
-from csf._common.reading import read_arrays
+from csf._common.files import read_arrays
+from csf._common.messages import did_you_mean
 from csf._common.typing import Samples
 from csf.cli.data.dataset import Dataset, Features, matched, refuse_column_options
 from csf.cli.data.targets import read_target

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from csf._common.names import did_you_mean
+from csf._common.messages import did_you_mean
 from csf._common.typing import Samples
 from csf.cli.data import builtin, npz, svmlight, table
 from csf.cli.data.files import format_suffix

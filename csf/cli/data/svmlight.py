@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
-from csf._common.reading import reading
+from csf._common.files import reading
 from csf._common.typing import Samples
 from csf.cli.data.dataset import Dataset, Features, matched, refuse_column_options
 from csf.cli.data.files import first_line, opened

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from csf._common.names import did_you_mean
-from csf._common.reading import reading
+from csf._common.files import reading
+from csf._common.messages import did_you_mean
 from csf.cli.data.columns import is_numeral, listed, warn_of_columns
 from csf.cli.data.dataset import Dataset, Features
 from csf.cli.data.delimited import read_csv

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from csf._common.names import did_you_mean
+from csf._common.messages import did_you_mean
 from csf._common.typing import Array, Label
 from csf.cli.errors import CliError
 

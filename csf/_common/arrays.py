@@ -1,4 +1,4 @@
-"""One form of sparse samples, so that results do not depend on how the same values are stored."""
+"""Forms of arrays that results do not depend on, and that take little memory."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from csf._common.typing import Samples
+from csf._common.typing import IntArray, Samples
 
-__all__ = ["canonical_csr"]
+__all__ = ["canonical_csr", "small_indices"]
 
 
 def canonical_csr(X: Samples) -> Samples:
@@ -27,3 +27,11 @@ def canonical_csr(X: Samples) -> Samples:
     # Last: two entries of one place may add up to 0.
     rows.eliminate_zeros()
     return rows
+
+
+def small_indices(at: IntArray, n_samples: int) -> IntArray:
+    """Places among some samples as 4 bytes each, wherever these reach.
+
+    Five folds keep five places for each sample: in 8 bytes they take a third of what thirty float32 features do.
+    """
+    return at.astype(np.int32 if n_samples <= np.iinfo(np.int32).max else np.int64, copy=False)

@@ -1,8 +1,8 @@
-"""Small indices."""
+"""Forms of arrays."""
 
 import numpy as np
 
-from csf._common.indices import small_indices
+from csf._common.arrays import small_indices
 
 
 def test_places_take_four_bytes_where_these_reach():

@@ -1,14 +1,18 @@
-"""What a misspelt name was probably meant to be."""
+"""What users read: names that were probably meant, and warnings that point at their own line."""
 
 from __future__ import annotations
 
 import difflib
 import re
+import sys
+import threading
+import warnings
 from collections.abc import Callable, Iterable
 from functools import wraps
+from types import FrameType
 from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["called_elsewhere", "did_you_mean", "look_up"]
+__all__ = ["called_elsewhere", "did_you_mean", "look_up", "warn"]
 
 Entry = TypeVar("Entry")
 Given = ParamSpec("Given")
@@ -71,3 +75,31 @@ def look_up(name: object, registry: dict[str, Entry], what: str, more: str) -> E
 def _plain(name):
     """Small letters, digits and points alone."""
     return re.sub(r"[^a-z0-9.]", "", name.casefold())
+
+
+# Packages and modules whose lines tell a user nothing: csf, what wraps its fits, and what runs them in threads.
+_BETWEEN = {"csf", "sklearn", "joblib", "contextlib", "functools", "threading", "concurrent", "multiprocessing"}
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the innermost line outside csf and outside what calls it for the user."""
+    inner = sys._getframe(1)
+    # A worker thread has no line of the user's: the main thread waits for it at one.
+    main = sys._current_frames().get(threading.main_thread().ident or 0)
+    frame = _outside(inner) or _outside(main) or inner
+    names = frame.f_globals
+    warnings.warn_explicit(
+        message,
+        category,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        module=names.get("__name__", "<unknown>"),
+        registry=names.setdefault("__warningregistry__", {}),
+    )
+
+
+def _outside(frame: FrameType | None) -> FrameType | None:
+    """Innermost frame from this one on that belongs to none of the packages between; ``None`` without one."""
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
+        frame = frame.f_back
+    return frame
