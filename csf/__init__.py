@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["CostSearch", "ErrorProfile", "MacroCostSearch", "Study", "Trial", "__version__"]
 
 # Where the names above live. They are found when they are first asked for: ``import csf`` itself costs nothing.
-_HOMES = {
+_MODULES = {
     "CostSearch": "csf.search",
     "ErrorProfile": "csf.metrics",
     "MacroCostSearch": "csf.search",
@@ -23,7 +23,7 @@ _HOMES = {
 }
 
 # Packages that are there after ``import csf``, as ``csf.metrics``, without being loaded by it.
-_ROOMS = (
+_PACKAGES = (
     *("bounds", "cli", "cluster", "dask", "data", "export", "fenchel", "metrics"),
     *("online", "plots", "report", "resampling", "search", "solvers", "spark", "strategies", "streams"),
     *("structural", "study", "testing", "thresholding", "trainers", "trials"),
@@ -31,14 +31,14 @@ _ROOMS = (
 
 
 def __getattr__(name: str) -> object:
-    if name in _HOMES:
-        found = getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        found = getattr(import_module(_MODULES[name]), name)
         globals()[name] = found
         return found
-    if name in _ROOMS:
+    if name in _PACKAGES:
         return import_module(f"csf.{name}")
     raise AttributeError(f"module 'csf' has no attribute {name!r}; it has {', '.join(__all__)}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_ROOMS})
+    return sorted({*__all__, *_PACKAGES})

@@ -10,7 +10,7 @@ import numpy as np
 
 from csf._common.typing import Array
 from csf.bounds import get_bound
-from csf.bounds.ceiling import ceiling
+from csf.bounds.with_margin import bound_with_margin
 from csf.plots._searched import study_of
 from csf.plots._style import (
     GREEN,
@@ -188,7 +188,7 @@ class ProgressDisplay(Display):
         store = getattr(search, "held_out_", None) if search.bound_on == "validation" else None
 
         def heights(seen):
-            return [ceiling(seen, study.metric, pos=study.pos, bound=search.bound, store=store).value]
+            return [bound_with_margin(seen, study.metric, pos=study.pos, bound=search.bound, store=store).value]
 
         data = _course(search.trials_, study, ["upper bound"], heights)
         return cls(**data, reference=reference).plot(ax, **plot_kwargs)

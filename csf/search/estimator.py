@@ -199,9 +199,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         `sklearn.ensemble.VotingClassifier` of the models of all folds.
     upper_bound_, gap_ : float
         Estimate of the best value that other levels could reach with these parameters on these folds (no proof: it
-        covers the best of a dense grid of levels in 19 of 20 searches, see `csf.bounds.ceiling`), and its distance from
-        the best value attained. Under a constraint both hold for classifiers that satisfy it: where none does the gap
-        is NaN.
+        covers the best of a dense grid of levels in 19 of 20 searches, see `csf.bounds.with_margin`), and its distance
+        from the best value attained. Under a constraint both hold for classifiers that satisfy it: where none does the
+        gap is NaN.
     bound_margin_ : float
         What ``upper_bound_`` holds for the noise of few positives: 2.4 k^(-1/4) standard errors after k trials; the
         rest is the bound of exact learners.

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from csf._common.messages import warn
 from csf._common.validation import check_fraction
-from csf.bounds.ceiling import ceiling
+from csf.bounds.with_margin import bound_with_margin
 from csf.metrics.base import rank
 from csf.metrics.hull import Hull
 from csf.metrics.profile import ErrorProfile
@@ -183,7 +183,7 @@ def conclude(
     # One bound for all settings: it speaks of every classifier on these data, whatever its parameters. What the
     # training parts say has no scores here, and so no margin.
     judged = store if config.bound_on == "validation" else None
-    bound = ceiling(trials, metric, pos=first.pos, bound=config.bound, store=judged)
+    bound = bound_with_margin(trials, metric, pos=first.pos, bound=config.bound, store=judged)
     distance = gap(trials, bound.exact)
     assert distance is not None, "a winner attained something"
     return SearchOutcome(
@@ -252,7 +252,7 @@ def moved_to(found: SearchOutcome, pos: float) -> SearchOutcome:
     store.put(replace(row, threshold=own.threshold, value=own.value, violation=_violation(metric, own)))
     trials = [_moved_trial(trial, metric, pos, cuts.get((trial.setting, trial.number))) for trial in found.trials]
     judged = store if found.config.bound_on == "validation" else None
-    bound = ceiling(trials, metric, pos=pos, bound=found.config.bound, store=judged)
+    bound = bound_with_margin(trials, metric, pos=pos, bound=found.config.bound, store=judged)
     distance = gap(trials, bound.exact)
     best = min(cuts, key=lambda key: rank(_violation(metric, cuts[key]), cuts[key].value, *key[::-1]))
     constraint = metric.constraint

@@ -417,7 +417,7 @@ STRATEGY_PARAMETERS = {
     "GoldenSection": {"tol": 1e-3},
     "Grid": {"size": None},
     "ImbalanceRatio": {},
-    "NeutralFirst": {"strategy": strategies.Grid()},
+    "EqualCostsFirst": {"strategy": strategies.Grid()},
     "Support": {"tol": 1e-3, "patience": 3, "reach": 0.01},
 }
 LOSS_PARAMETERS = {

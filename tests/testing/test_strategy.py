@@ -3,7 +3,7 @@
 import pytest
 
 from csf.metrics import GMean
-from csf.strategies import Cone, FunctionStrategy, Grid, ImbalanceRatio, NeutralFirst, Proposal, Strategy
+from csf.strategies import Cone, EqualCostsFirst, FunctionStrategy, Grid, ImbalanceRatio, Proposal, Strategy
 from csf.testing import check_strategy
 
 
@@ -152,7 +152,7 @@ def test_strategies_that_get_nowhere_are_found(function):
         check_strategy(FunctionStrategy(function))
 
 
-@pytest.mark.parametrize("strategy", [ImbalanceRatio(), Grid(4), Cone(depth=2), NeutralFirst(Cone())], ids=repr)
+@pytest.mark.parametrize("strategy", [ImbalanceRatio(), Grid(4), Cone(depth=2), EqualCostsFirst(Cone())], ids=repr)
 @pytest.mark.parametrize("metric", ["f1", "gmean", "mcc", "accuracy"])
 def test_modest_strategies_pass(strategy, metric):
     assert check_strategy(strategy, metric=metric, n_trials=6) is None

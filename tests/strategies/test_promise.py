@@ -1,4 +1,4 @@
-"""CONE: faithful to the paper, to a literal raster of it, and useful where the paper has no cones."""
+"""Strategies that train where the trials so far promise most."""
 
 from itertools import pairwise
 
@@ -7,13 +7,75 @@ import pytest
 from builders import exact_learner, histories, random_profiles, run, shares, told
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import cone_search
+from oracles import cone_search, half_planes
 from scipy.optimize import brentq
 
 from csf import ErrorProfile, Study, Trial
 from csf.bounds import ConeBound
-from csf.metrics import Constrained, FBeta, Jaccard, LinearFractional, Metric, Recall, get_constraint, get_metric
-from csf.strategies import Cone, Grid
+from csf.metrics import Constrained, FBeta, GMean, Jaccard, LinearFractional, Metric, Recall, get_constraint, get_metric
+from csf.strategies import Cone, Grid, Support
+from csf.strategies.promise import corner_promise
+
+POS = 0.2
+
+
+def history(levels, metric):
+    """Trials of an exact learner on a smooth trade-off: each support line touches it."""
+    fnr = np.linspace(0, 1, 2001)
+    points = np.column_stack([fnr * POS, (1 - fnr**0.4) ** 2.5 * (1 - POS)])
+    trials = []
+    for number, t in enumerate(levels):
+        fn, fp = points[np.argmin(points @ np.array(metric.cost_weights(t, pos=POS)))]
+        trials.append(told(number, t, fn / POS, min(fp / (1 - POS), 1.0), pos=POS, metric=metric))
+    return trials
+
+
+@given(levels=st.lists(st.integers(1, 63), min_size=1, max_size=5, unique=True))
+def test_promises_are_values_of_corners_of_the_polygon(levels):
+    metric, levels = GMean(), sorted(level / 64 for level in levels)
+    trials = history(levels, metric)
+    lines = [(*t.costs, t.c_fn * t.profile.fn + t.c_fp * t.profile.fp) for t in trials]
+    corners = np.array(half_planes.possible(lines, POS)).clip(0, [POS, 1 - POS])
+    values = metric.value(corners[:, 0], corners[:, 1], pos=POS)
+    promise = corner_promise(trials, np.array([0.0, *levels, 1.0]), metric, POS)
+    assert promise.shape == (len(levels) + 1,)
+    assert all(np.abs(values - value).min() < 1e-6 for value in promise)
+    assert promise.max() == pytest.approx(values.max(), abs=1e-6)
+
+
+@pytest.mark.parametrize("constraint", ["precision >= 0.8", "fpr <= 0.02", "predicted_positive_rate <= 0.1"])
+def test_a_forbidden_corner_promises_the_best_allowed_profile_near_it(constraint):
+    """The interval whose two support lines meet next to the border of the constraint promises most."""
+    metric = Constrained(Recall(), get_constraint(constraint))
+    levels = np.arange(1, 16) / 16
+    trials = history(levels, metric)
+    promise = corner_promise(trials, np.concatenate([[0.0], levels, [1.0]]), metric, POS)
+    allowed = [trial.value for trial in trials if trial.feasible]
+    at = int(np.argmax(promise))
+    assert promise[at] >= max(allowed)
+    assert promise[at] <= max(allowed) + 0.1
+    # Left of it models are forbidden, right of it they find less.
+    assert [trial.feasible for trial in trials] == [False] * at + [True] * (15 - at)
+
+
+def test_an_interval_without_an_allowed_profile_promises_its_miss():
+    metric = Constrained(Recall(), get_constraint("specificity >= 1"))
+    promise = corner_promise(history([0.25, 0.5], metric), np.array([0.0, 0.25, 0.5, 1.0]), metric, POS)
+    assert promise[0] < promise[1] < 0 < promise[2]
+
+
+def test_the_model_that_finds_everything_is_known_without_training():
+    """Below the lowest level, what finds too little promises the best that finds enough on the way to that model."""
+    metric = Constrained(FBeta(), get_constraint("predicted_positive_rate >= 0.6"))
+    (trial,) = history([0.5], metric)
+    corner = 0.0, (trial.c_fn * trial.profile.fn + trial.c_fp * trial.profile.fp) / trial.c_fp
+    assert 0.0 < metric.constraint.violation(*corner, pos=POS) < 0.2
+    promise = corner_promise([trial], np.array([0.0, 0.5, 1.0]), metric, POS)
+    assert promise[0] == pytest.approx(metric.value(0.0, 0.4, pos=POS))
+
+
+def test_nothing_known_promises_the_perfect_classifier():
+    assert corner_promise([], np.array([0.0, 1.0]), GMean(), POS).tolist() == [1.0]
 
 
 class Youden(Metric):
@@ -292,3 +354,93 @@ def test_a_constraint_that_nothing_satisfies_is_approached():
     points = random_profiles(np.random.default_rng(0), 0.1, 50)
     study = run(Study(metric, Cone(), pos=0.1, n_trials=8), exact_learner(points, 0.1))
     assert len(study.trials) == 8
+
+
+def odds(t):
+    return np.log(t / (1 - t))
+
+
+def propose(trials, metric=None, **options):
+    return Support(**options).propose(trials, metric=FBeta() if metric is None else metric, pos=0.1)
+
+
+def test_it_starts_in_the_middle_and_aims_at_the_best_value_next():
+    assert propose([]) == pytest.approx(0.5)
+    first = told(0, 0.5, 0.5, 0.02, pos=0.1)
+    assert propose([first]) == pytest.approx(first.attained)
+    # A best value next to a tried level is not trained again: it explores instead.
+    near = told(0, 0.5, 0.5, 0.05, pos=0.1)
+    assert odds(near.attained) == pytest.approx(odds(0.5), abs=0.25)
+    assert odds(propose([near])) == pytest.approx(0.5 * odds(0.01))
+
+
+@pytest.mark.parametrize("rates", [(0.1, 0.3), (0.5, 0.02), (0.02, 0.6)])
+def test_without_levels_it_aims_between_the_support_lines_that_promise_most(rates):
+    """One trial: the interval to the side where the end of its line is better."""
+    metric = get_metric("gmean")
+    trial = told(0, 0.4, *rates, pos=0.1, metric=metric)
+    fn, fp = trial.profile.fn, trial.profile.fp
+    cost = trial.c_fn * fn + trial.c_fp * fp
+    # Left of it everything is found, right of it nothing in vain.
+    promise = [metric.value(0.0, cost / trial.c_fp, pos=0.1), metric.value(cost / trial.c_fn, 0.0, pos=0.1)]
+    ends = (0.01, 0.4) if promise[0] > promise[1] else (0.4, 0.99)
+    assert odds(propose([trial], metric)) == pytest.approx(np.mean(odds(np.array(ends))))
+
+
+def test_exploring_halves_the_widest_gap_of_the_log_odds():
+    trials = [told(0, 0.5, 0.4, 0.02, pos=0.1), told(1, 0.6, 0.4, 0.02, pos=0.1)]
+    t = propose(trials)
+    assert odds(t) == pytest.approx(0.5 * (odds(0.01) + odds(0.5)))
+
+
+@pytest.mark.parametrize("metric", [FBeta(), FBeta(3.0), Jaccard(), get_metric("gmean"), get_metric("qmean")], ids=repr)
+@pytest.mark.parametrize("seed", range(3))
+def test_support_an_exact_learner_comes_close_to_the_best_profile(metric, seed):
+    rng = np.random.default_rng(seed)
+    pos = rng.uniform(0.02, 0.6)
+    points = random_profiles(rng, pos, 300)
+    study = run(Study(metric, Support(), pos=pos, n_trials=30), exact_learner(points, pos), known=points)
+    best = metric.value(points[:, 0], points[:, 1], pos=pos).max()
+    assert max(trial.value for trial in study.trials) >= best - 0.03
+    assert all(0.01 <= trial.t <= 0.99 for trial in study.trials)
+
+
+def test_it_stops_when_the_gap_is_closed_and_exploring_does_not_pay():
+    pos = 0.2
+    points = random_profiles(np.random.default_rng(0), pos, 30)
+    study = run(Study("f1", Support(tol=0.01), pos=pos, n_trials=60), exact_learner(points, pos), known=points)
+    assert study.stop_reason == "strategy support is done"
+    assert study.gap <= 0.01
+    assert 3 < len(study.trials) < 30
+
+
+def test_the_bound_alone_is_no_reason_to_stop():
+    """One trial that knows itself to be best closes the gap; exploring goes on for `patience` trials."""
+    perfect = told(0, 0.5, 0.0, 0.0, pos=0.1)
+    assert propose([perfect]) is not None
+    trials = [perfect, *(told(i, 0.5 + i / 20, 0.0, 0.0, pos=0.1) for i in (1, 2))]
+    assert propose(trials) is not None
+    assert propose([*trials, told(3, 0.75, 0.0, 0.0, pos=0.1)]) is None
+    # An improvement starts the count anew.
+    poor = [told(i, 0.5 + i / 20, 0.5, 0.1, pos=0.1) for i in range(3)]
+    assert propose([*poor, told(3, 0.75, 0.0, 0.0, pos=0.1)]) is not None
+
+
+@pytest.mark.parametrize("metric", [FBeta(), Jaccard()], ids=repr)
+@pytest.mark.parametrize("patience", [1, 2, 3, 5])
+def test_patience_counts_exploring_trials_only(metric, patience):
+    """The first trial is as good as any and closes the gap; then it explores as often as promised, exploits aside."""
+    trials, explored, strategy = [], 0, Support(patience=patience)
+    while (t := strategy.propose(trials, metric=metric, pos=0.1)) is not None:
+        exploited = len(trials) % 2 and np.isclose(t, 0.99)
+        explored += bool(trials) and not exploited
+        trials.append(told(len(trials), t, 0.0, 0.0, pos=0.1, metric=metric))
+    assert explored == patience
+
+
+def test_an_exploit_that_pays_starts_the_count_anew():
+    trials = []
+    while (t := propose(trials, tol=0.02, patience=2)) is not None:
+        better = len(trials) == 3
+        trials.append(told(len(trials), t, 0.0 if better else 0.3, 0.0 if better else 0.02, pos=0.1))
+    assert len(trials) >= 3 + 1 + 2

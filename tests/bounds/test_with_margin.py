@@ -8,7 +8,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.svm import LinearSVC
 
 from csf.bounds import upper_bound
-from csf.bounds.ceiling import ceiling
+from csf.bounds.with_margin import bound_with_margin
 from csf.resampling import standard_error
 
 
@@ -25,7 +25,7 @@ def search(data):
 def of(search, trials=None, **changed):
     study = search.studies_[0]
     options = {"pos": study.pos, "bound": "support", "store": search.held_out_} | changed
-    return ceiling(search.trials_ if trials is None else trials, study.metric, **options)
+    return bound_with_margin(search.trials_ if trials is None else trials, study.metric, **options)
 
 
 def test_it_is_what_a_search_reports(search):

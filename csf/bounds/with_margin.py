@@ -1,4 +1,4 @@
-"""The best value that a search expects to be possible: the bound of its trials, with a margin for few positives."""
+"""Upper bound of a search: the bound of its trials, with a margin for few positives."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from csf.resampling import ScoreStore
     from csf.trials import Trial
 
-__all__ = ["Ceiling", "ceiling"]
+__all__ = ["BoundWithMargin", "bound_with_margin"]
 
 # Standard errors of the margin after one trial, and how they fall with the number of trials: chosen so that a dense
 # sweep of levels stays below the bound in 95 % of searches with 4 to 42 trials (`tests.benchmarks honesty ceiling`).
 _ERRORS, _FALL = 2.4, 0.25
 
 
-class Ceiling(NamedTuple):
+class BoundWithMargin(NamedTuple):
     """The bound for exact learners, and what is added to it for the noise of few positives."""
 
     exact: float
@@ -36,9 +36,9 @@ class Ceiling(NamedTuple):
         return self.exact + self.margin
 
 
-def ceiling(
+def bound_with_margin(
     trials: Sequence[Trial], metric: Metric, *, pos: float, bound: str | type[Bound], store: ScoreStore | None = None
-) -> Ceiling:
+) -> BoundWithMargin:
     """Bound of some trials, with a margin where their held-out scores are known.
 
     Parameters
@@ -56,7 +56,7 @@ def ceiling(
 
     Returns
     -------
-    Ceiling
+    BoundWithMargin
         The bound; without a margin where no trial satisfies the constraint.
 
     Notes
@@ -68,13 +68,13 @@ def ceiling(
     value = upper_bound(trials, metric, pos=pos, bound=bound)
     winner = best_trial(trials)
     if bound != "support" or store is None or winner is None or not winner.feasible:
-        return Ceiling(value, 0.0)
+        return BoundWithMargin(value, 0.0)
     keys = {(trial.setting, trial.number) for trial in trials}
     best = min((row for row in store if row.key in keys), key=lambda row: row.rank, default=None)
     if best is None:  # a store that is full keeps better ones
-        return Ceiling(value, 0.0)
+        return BoundWithMargin(value, 0.0)
     told = sum(trial.state == "complete" for trial in trials)
     # What models differ by is as fresh in a repeat of the folds as in new samples.
     error = standard_error(store, best, metric) / np.sqrt(store.repeats)
     margin = min(_ERRORS * told**-_FALL * float(error), max(metric.range(pos)[1] - value, 0.0))
-    return Ceiling(value, margin)
+    return BoundWithMargin(value, margin)
