@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 
 from csf._common.typing import Values
 from csf._common.validation import check_number, floats
-from csf.metrics.base import Coefficients, LinearFractional, Metric
+from csf.metrics.base import Coefficients, LinearFractional, Metric, float_or_array
 
 __all__ = [
     "BalancedAccuracy",
@@ -28,6 +29,8 @@ __all__ = [
 
 # Its square is a number.
 _LARGEST = 1e150
+# Predicted shares up to this are what rounding leaves of none; its root would show, 1e-8 instead of 0.
+_ROUNDING = 8.0 * float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -105,10 +108,7 @@ class Jaccard(LinearFractional):
     (1.0, 0.5)
     """
 
-    @property
-    def name(self) -> str:
-        """``"jaccard"``."""
-        return "jaccard"
+    name: ClassVar[str] = "jaccard"
 
     def coefficients(self, pos: float) -> Coefficients:
         """The six numbers of the Jaccard index, see `LinearFractional.coefficients`."""
@@ -268,10 +268,7 @@ class BalancedAccuracy(LinearFractional):
     (2.0, 0.667)
     """
 
-    @property
-    def name(self) -> str:
-        """``"balanced_accuracy"``."""
-        return "balanced_accuracy"
+    name: ClassVar[str] = "balanced_accuracy"
 
     def coefficients(self, pos: float) -> Coefficients:
         """The six numbers of balanced accuracy, see `LinearFractional.coefficients`."""
@@ -303,10 +300,7 @@ class CohenKappa(LinearFractional):
     (1.2, 0.8)
     """
 
-    @property
-    def name(self) -> str:
-        """``"cohen_kappa"``."""
-        return "cohen_kappa"
+    name: ClassVar[str] = "cohen_kappa"
 
     def coefficients(self, pos: float) -> Coefficients:
         """The six numbers of kappa, see `LinearFractional.coefficients`."""
@@ -333,10 +327,7 @@ class Informedness(LinearFractional):
     (4.0, 1.333)
     """
 
-    @property
-    def name(self) -> str:
-        """``"informedness"``."""
-        return "informedness"
+    name: ClassVar[str] = "informedness"
 
     def coefficients(self, pos: float) -> Coefficients:
         """The six numbers of informedness, see `LinearFractional.coefficients`."""
@@ -410,10 +401,6 @@ class CustomMetric(LinearFractional):
         return numbers
 
 
-# Predicted shares up to this are what rounding leaves of none; its root would show, 1e-8 instead of 0.
-ROUNDING = 8.0 * float(np.finfo(float).eps)
-
-
 @dataclass(frozen=True)
 class MCC(Metric):
     r"""Matthews correlation coefficient (phi) of an error profile: 1 is perfect, 0 chance, less than 0 worse.
@@ -449,10 +436,7 @@ class MCC(Metric):
     (1.15, 0.85)
     """
 
-    @property
-    def name(self) -> str:
-        """``"mcc"``."""
-        return "mcc"
+    name: ClassVar[str] = "mcc"
 
     def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
         """Value of the coefficient, see `Metric.value`."""
@@ -460,9 +444,9 @@ class MCC(Metric):
         # Differences of shares keep the digits that 1 - fn / pos would lose where nearly all of a class is missed.
         tp, tn = np.maximum(pos - fn, 0.0), np.maximum(neg - fp, 0.0)
         spread = np.sqrt(pos * neg) * np.sqrt(tp + fp) * np.sqrt(tn + fn)
-        defined = np.minimum(tp + fp, tn + fn) > ROUNDING
+        defined = np.minimum(tp + fp, tn + fn) > _ROUNDING
         result = np.where(defined, tp * tn - fn * fp, 0.0) / np.where(defined, spread, 1.0)
-        return result if result.ndim else float(result)
+        return float_or_array(result)
 
     def cost_weights(self, t: float, *, pos: float) -> tuple[float, float]:
         """Class costs a(t) of the notes, see `Metric.cost_weights`; t is a place in the range, not a value.
@@ -480,9 +464,6 @@ class MCC(Metric):
             ``(c_fn, c_fp)``.
         """
         return float(2.0 - pos - t), float(pos + t)
-
-
-# Predicted shares up to this are what rounding leaves of none; its root would show, 1e-8 instead of 0.
 
 
 @dataclass(frozen=True)
@@ -513,18 +494,15 @@ class FowlkesMallows(Metric):
     (1.4, 0.6)
     """
 
-    @property
-    def name(self) -> str:
-        """``"fowlkes_mallows"``."""
-        return "fowlkes_mallows"
+    name: ClassVar[str] = "fowlkes_mallows"
 
     def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
         """Value of the index, see `Metric.value`."""
         fn, fp = np.asarray(fn, dtype=float), np.asarray(fp, dtype=float)
         found = np.maximum(pos - fn, 0.0)
-        defined = found + fp > ROUNDING
+        defined = found + fp > _ROUNDING
         result = np.where(defined, found, 0.0) / np.where(defined, np.sqrt(pos) * np.sqrt(found + fp), 1.0)
-        return result if result.ndim else float(result)
+        return float_or_array(result)
 
     def cost_weights(self, t: float, *, pos: float) -> tuple[float, float]:
         """Class costs of the precision t, see `Metric.cost_weights`.

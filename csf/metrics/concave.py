@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 
@@ -267,16 +268,12 @@ class GMean(Concave):
     (0.333, 0.75)
     """
 
+    name: ClassVar[str] = "gmean"
     eps: float = 1e-3
 
     def __post_init__(self) -> None:
         if not (isinstance(self.eps, Real) and 0.0 < self.eps < 1.0):
             raise ValueError(f"eps must be in (0, 1), got {self.eps!r}")
-
-    @property
-    def name(self) -> str:
-        """``"gmean"``."""
-        return "gmean"
 
     def _box(self) -> tuple[float, float]:
         """Ends of the box of duals; their product is 1/4, so two corners lie on the hyperbola."""
@@ -351,12 +348,8 @@ class HMean(Concave):
     (0.125, 1.125)
     """
 
+    name: ClassVar[str] = "hmean"
     lipschitz = 2.0
-
-    @property
-    def name(self) -> str:
-        """``"hmean"``."""
-        return "hmean"
 
     def link(self, tpr: Values, tnr: Values) -> Values:
         """Harmonic mean of the rates, 0 where both are 0, see `Concave.link`."""
@@ -424,12 +417,8 @@ class QMean(Concave):
     (0.424, 0.566)
     """
 
+    name: ClassVar[str] = "qmean"
     lipschitz = math.sqrt(0.5)
-
-    @property
-    def name(self) -> str:
-        """``"qmean"``."""
-        return "qmean"
 
     def link(self, tpr: Values, tnr: Values) -> Values:
         """One minus the quadratic mean of the error rates, see `Concave.link`."""
@@ -492,13 +481,9 @@ class MinRate(Concave):
     (0.0, 1.0)
     """
 
+    name: ClassVar[str] = "min_rate"
     lipschitz = 1.0
     differentiable = False
-
-    @property
-    def name(self) -> str:
-        """``"min_rate"``."""
-        return "min_rate"
 
     def link(self, tpr: Values, tnr: Values) -> Values:
         """Smaller rate, see `Concave.link`."""

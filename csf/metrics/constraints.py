@@ -13,7 +13,7 @@ import numpy as np
 from csf._common.messages import did_you_mean
 from csf._common.typing import BoolArray, Values
 from csf._common.validation import check_choice
-from csf.metrics.base import Coefficients, LinearFractional, Metric
+from csf.metrics.base import Coefficients, LinearFractional, Metric, float_or_array
 
 __all__ = [
     "Constrained",
@@ -266,8 +266,7 @@ class Constraint:
         float or ndarray
             0 where it holds, else the missing amount, in units of the rate; of several demands the largest one.
         """
-        missing = np.maximum.reduce([part._missing(fn, fp, pos) for part in self.parts])
-        return missing if missing.ndim else float(missing)
+        return float_or_array(np.maximum.reduce([part._missing(fn, fp, pos) for part in self.parts]))
 
     def _missing(self, fn: Values, fp: Values, pos: float) -> Values:
         rate = self.quantity.value(fn, fp, pos=pos)
