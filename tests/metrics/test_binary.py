@@ -7,13 +7,12 @@ import pytest
 from builders import betas, exact_learner, predictions, random_profiles, rates, run, shares
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import accuracy_score, balanced_accuracy_score, fbeta_score, jaccard_score
+from sklearn.metrics import accuracy_score, fbeta_score
 
 from csf import ErrorProfile, Study
 from csf.bounds import SupportLineBound
 from csf.metrics import (
     MCC,
-    BalancedAccuracy,
     CohenKappa,
     CustomMetric,
     FBeta,
@@ -41,20 +40,7 @@ def test_it_is_that_of_scikit_learn(case, beta):
 def test_cost_weights_have_the_published_form(beta, pos, t):
     assert FBeta(beta).cost_weights(t, pos=pos) == pytest.approx((1 + beta**2 - t, t), rel=1e-12)
     assert FBeta(beta).offset(t, pos=pos) == pytest.approx((t - 1) * (1 + beta**2) * pos, rel=1e-12, abs=1e-15)
-
-
-@given(beta=betas, pos=shares)
-def test_it_goes_from_nothing_found_to_nothing_wrong(beta, pos):
-    metric = FBeta(beta)
-    assert metric.value(pos, 0.0, pos=pos) == 0.0
-    assert metric.value(pos, 1 - pos, pos=pos) == 0.0
-    assert metric.value(0.0, 0.0, pos=pos) == 1.0
-    assert metric.range(pos) == (0.0, 1.0)
-
-
-def test_nothing_found_is_zero_without_a_warning():
-    assert FBeta().score([0, 0, 1], [0, 0, 0]) == 0.0
-    assert FBeta().score([0, 0, 1], [1, 1, 0]) == 0.0
+    assert Jaccard().cost_weights(t, pos=pos) == (1.0, t)
 
 
 def test_extreme_betas_are_precision_and_recall():
@@ -69,13 +55,16 @@ def test_objects_are_values():
     assert hash(FBeta(2)) == hash(FBeta(2.0))
     assert pickle.loads(pickle.dumps(FBeta(0.5))) == FBeta(0.5)
     assert [FBeta(beta).name for beta in (1, 2.0, 0.5)] == ["f1", "f2", "f0.5"]
+    assert Tversky(0.7, 0.3).name == "tversky(0.7, 0.3)"
+    assert (WeightedAccuracy().name, WeightedAccuracy(3, 1).name) == ("accuracy", "accuracy(3, 1)")
 
 
-@given(case=predictions())
-def test_jaccard_it_is_that_of_scikit_learn(case):
-    y_true, y_pred, weight = case
-    expected = jaccard_score(y_true, y_pred, sample_weight=weight, zero_division=0.0)
-    assert Jaccard().score(y_true, y_pred, sample_weight=weight) == pytest.approx(expected, abs=1e-12)
+@pytest.mark.parametrize("metric", [FBeta(0.3), Jaccard(), Tversky(0.7, 2.0)], ids=repr)
+@given(pos=shares)
+def test_overlaps_go_from_nothing_found_to_nothing_wrong(metric, pos):
+    assert metric.value(pos, 0.0, pos=pos) == metric.value(pos, 1 - pos, pos=pos) == 0.0
+    assert metric.value(0.0, 0.0, pos=pos) == 1.0
+    assert metric.range(pos) == (0.0, 1.0)
 
 
 @given(pos=shares, fnr=rates, fpr=rates)
@@ -85,17 +74,7 @@ def test_it_is_a_function_of_f1(pos, fnr, fpr):
     assert Jaccard().value(fn, fp, pos=pos) == pytest.approx(f1 / (2 - f1), rel=1e-9, abs=1e-12)
 
 
-@given(pos=shares, t=st.floats(0.0, 1.0))
-def test_jaccard_cost_weights_have_the_published_form(pos, t):
-    assert Jaccard().cost_weights(t, pos=pos) == (1.0, t)
-
-
-def test_jaccard_nothing_found_is_zero_without_a_warning():
-    assert Jaccard().score([0, 0, 1], [0, 0, 0]) == 0.0
-    assert Jaccard().name == "jaccard"
-
-
-price = st.floats(0.0, 10.0)
+cost, positive = st.floats(0.0, 10.0), st.floats(0.01, 100.0)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +96,7 @@ def test_special_cases(tversky, other, pos, fnr, fpr, t):
         assert a_fn * b_fp == pytest.approx(a_fp * b_fn, rel=1e-9, abs=1e-12)
 
 
-@given(case=predictions(), alpha=price, beta=price)
+@given(case=predictions(), alpha=cost, beta=cost)
 def test_it_is_the_ratio_of_counts(case, alpha, beta):
     y_true, y_pred, weight = case
     e = ErrorProfile.from_predictions(y_true, y_pred, sample_weight=weight)
@@ -126,17 +105,13 @@ def test_it_is_the_ratio_of_counts(case, alpha, beta):
     assert Tversky(alpha, beta).score(y_true, y_pred, sample_weight=weight) == pytest.approx(expected, abs=1e-12)
 
 
-def test_without_prices_and_true_positives_it_is_zero():
+def test_without_costs_and_true_positives_it_is_zero():
     assert Tversky(0.0, 0.0).value(0.3, 0.1, pos=0.3) == 0.0
     assert Tversky(0.0, 1.0).value(0.3, 0.0, pos=0.3) == 0.0
     assert Tversky(0.0, 0.0).value(0.1, 0.1, pos=0.3) == 1.0
 
 
-def test_names_tell_the_prices():
-    assert Tversky(0.7, 0.3).name == "tversky(0.7, 0.3)"
-
-
-@given(case=predictions(), sigma=st.floats(0.01, 100.0))
+@given(case=predictions(), sigma=positive)
 def test_it_grows_with_accuracy_alone(case, sigma):
     y_true, y_pred, weight = case
     accuracy = accuracy_score(y_true, y_pred, sample_weight=weight)
@@ -144,26 +119,14 @@ def test_it_grows_with_accuracy_alone(case, sigma):
     assert GowerLegendre(sigma).score(y_true, y_pred, sample_weight=weight) == pytest.approx(expected, abs=1e-12)
 
 
-@given(pos=shares, sigma=st.floats(0.01, 100.0), t=st.floats(0.0, 1.0))
+@given(pos=shares, sigma=positive, t=st.floats(0.0, 1.0))
 def test_both_classes_cost_the_same(pos, sigma, t):
     c_fn, c_fp = GowerLegendre(sigma).cost_weights(t, pos=pos)
     assert c_fn == c_fp == pytest.approx(1 - t * (1 - sigma))
     assert c_fn > 0
 
 
-price_of_accuracy = st.floats(0.01, 100.0)
-
-
-@given(case=predictions())
-def test_they_are_those_of_scikit_learn(case):
-    y_true, y_pred, weight = case
-    expected = accuracy_score(y_true, y_pred, sample_weight=weight)
-    assert WeightedAccuracy().score(y_true, y_pred, sample_weight=weight) == pytest.approx(expected, abs=1e-12)
-    expected = balanced_accuracy_score(y_true, y_pred, sample_weight=weight)
-    assert BalancedAccuracy().score(y_true, y_pred, sample_weight=weight) == pytest.approx(expected, abs=1e-12)
-
-
-@given(w_fn=price_of_accuracy, w_fp=price_of_accuracy, pos=shares)
+@given(w_fn=positive, w_fp=positive, pos=shares)
 def test_the_range_goes_from_everything_wrong_to_everything_right(w_fn, w_fp, pos):
     metric = WeightedAccuracy(w_fn, w_fp)
     lo, hi = metric.range(pos)
@@ -171,8 +134,8 @@ def test_the_range_goes_from_everything_wrong_to_everything_right(w_fn, w_fp, po
     assert metric.value(0.0, 0.0, pos=pos) == hi == 1.0
 
 
-@given(w_fn=price_of_accuracy, w_fp=price_of_accuracy, pos=shares, t=st.floats(-5.0, 1.0))
-def test_costs_are_the_prices_at_every_level(w_fn, w_fp, pos, t):
+@given(w_fn=positive, w_fp=positive, pos=shares, t=st.floats(-5.0, 1.0))
+def test_costs_are_the_same_at_every_level(w_fn, w_fp, pos, t):
     assert WeightedAccuracy(w_fn, w_fp).cost_weights(t, pos=pos) == (w_fn, w_fp)
 
 
@@ -185,12 +148,6 @@ def test_one_training_is_enough(name, strategy):
     assert "were tried before" in study.stop_reason
     assert study.best_score == get_metric(name).value(points[:, 0], points[:, 1], pos=0.2).max()
     assert study.gap == pytest.approx(0.0, abs=1e-12)
-
-
-def test_names_tell_prices_that_matter():
-    assert WeightedAccuracy().name == "accuracy"
-    assert WeightedAccuracy(3, 1).name == "accuracy(3, 1)"
-    assert BalancedAccuracy().name == "balanced_accuracy"
 
 
 CHANCE = [CohenKappa(), MCC(), Informedness()]
