@@ -169,7 +169,7 @@ class Solver(Protocol):
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 # What applies the inverse of a matrix.
-Inverse: TypeAlias = Callable[[Array], Array]
+Inverse: TypeAlias = Callable[[FloatArray], FloatArray]
 # A number: for numpy's types, products of vectors and elements of arrays may be arrays.
 Scalar: TypeAlias = Any
 

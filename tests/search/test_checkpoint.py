@@ -115,7 +115,7 @@ FILES = {
     "a mark of order": ("\ufeff" + text(), "is damaged or not a csf-checkpoint file .*BOM"),
     "a cost of nothing": (
         text(studies=edited(c_fn=float("nan"))),
-        "c_fn must be a number, positive and finite, got nan",
+        "c_fn must be a positive number, got nan",
     ),
     "no score": (text(studies=edited(score=None)), "trial 0 is complete without"),
     "a score of words": (text(studies=edited(score="0.5")), "score must be a number or null, got '0.5'"),

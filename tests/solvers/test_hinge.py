@@ -101,24 +101,6 @@ def test_dense_sparse_and_both_linear_solvers_agree(direct, monkeypatch):
     np.testing.assert_allclose(dense.w, hinge(X, is_pos).solve(weight, tol=0.0, atol=1e-10).w, atol=1e-6)
 
 
-def test_integer_weights_repeat_and_zero_weights_drop():
-    X, is_pos, _ = draw(5)
-    times = np.random.default_rng(5).integers(0, 4, size=len(X))
-    weighted = hinge(X, is_pos).solve(2.0 * times, tol=0.0, atol=1e-3)
-    rows = np.repeat(np.arange(len(X)), times)
-    repeated = hinge(X[rows], is_pos[rows]).solve(np.full(len(rows), 2.0), tol=0.0, atol=1e-3)
-    # the path is the same, not only its end: the tolerance here is rough
-    np.testing.assert_allclose(weighted.w, repeated.w, rtol=1e-8, atol=1e-10)
-    assert weighted.n_iter == repeated.n_iter
-
-
-def test_no_weight_no_coefficients():
-    X, is_pos, weight = draw(6)
-    found = hinge(X, is_pos).solve(np.zeros_like(weight), tol=0.0, atol=1e-10)
-    assert not found.w.any()
-    assert found.gap == 0.0
-
-
 def test_one_class_alone_can_be_weighted():
     X, is_pos, _ = draw(6)
     found = hinge(X, is_pos).solve(is_pos.astype(float), tol=0.0, atol=1e-9)
@@ -155,14 +137,6 @@ def test_features_of_any_size_converge(scale, shift, times):
         assert found.n_iter < 100
 
 
-@pytest.mark.filterwarnings("ignore:(overflow|invalid):RuntimeWarning")
-def test_features_beyond_all_bounds_are_refused():
-    X, is_pos, weight = draw(8)
-    problem = hinge(1e200 * X, is_pos)
-    with pytest.raises(ValueError, match="features are too large"):
-        problem.solve(weight, tol=0.0, atol=1e-5)
-
-
 def test_intercept_is_a_feature_of_the_given_value():
     X, is_pos, weight = draw(9)
     scaled = hinge(X, is_pos, 3.0).solve(weight, tol=0.0, atol=1e-10)
@@ -170,14 +144,6 @@ def test_intercept_is_a_feature_of_the_given_value():
     by_hand = by_hand.solve(weight, tol=0.0, atol=1e-10).w
     np.testing.assert_allclose(scaled.w, by_hand[:-1], atol=1e-9)
     assert by_hand[-1] == 0.0
-
-
-def test_limit_of_steps_is_kept_and_shows_in_the_gap():
-    X, is_pos, weight = draw(10)
-    found = hinge(X, is_pos).solve(weight, tol=0.0, atol=1e-10, max_iter=3)
-    assert found.n_iter <= 3
-    assert found.gap > 1e-10
-    assert found.objective == pytest.approx(objective(found.w, X, is_pos, weight))
 
 
 def problem(seed, n=60, d=90, density=0.2):
@@ -245,14 +211,8 @@ def test_samples_of_zeros_and_of_no_weight():
     assert nothing.objective == 0.0
 
 
-def test_sums_that_overflow_are_told():
-    X = sparse.csr_array(np.full((4, 3), 1e200))
-    with pytest.raises(ValueError, match="too large for a linear model"):
-        HingeDescent(Rows(X), np.array([1.0, 1.0, -1.0, -1.0])).solve(np.ones(4), tol=0.0, atol=1e-9)
-
-
 SOLVERS = {"descent": (HingeDescent, 512), "Newton": (Hinge, 10**9), "Newton, conjugate gradients": (Hinge, 0)}
-solvers = pytest.mark.parametrize("solver", SOLVERS)
+solvers = pytest.mark.parametrize("solver", [pytest.param("descent", marks=pytest.mark.slow), *list(SOLVERS)[1:]])
 
 
 def solve(solver, problem, weight, layout="C order", start=None, **options):
@@ -295,19 +255,6 @@ def test_all_solvers_agree(problem):
             assert np.linalg.norm(one.w - other.w) <= reach + 1e-9
 
 
-@solvers
-@given(problem=problems(scales=(-3, 0), flaws=("none", "zero weights")), moves=st.lists(st.floats(-1, 1), min_size=8))
-@settings(max_examples=25)
-def test_warm_starts_lead_to_the_same_solution(solver, problem, moves):
-    start = None
-    for up, down in zip(moves[:4], moves[4:]):
-        weight = problem.weight * np.where(problem.sign > 0, 10.0**up, 10.0**down)
-        cold, warm = (solve(solver, problem, weight, start=s, tol=1e-6, max_iter=20_000) for s in (None, start))
-        assert abs(warm.objective - cold.objective) <= warm.gap + cold.gap + 1e-12 * cold.objective
-        assert max(warm.relative_gap, cold.relative_gap) <= 1e-5
-        start = warm
-
-
 def test_many_features_as_scikit_learn_has_them():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 700)) * (rng.random((200, 700)) < 0.05), (rng.random(200) < 0.3).astype(int)
@@ -316,14 +263,6 @@ def test_many_features_as_scikit_learn_has_them():
     model = LinearSVC(loss="hinge", tol=1e-10, max_iter=100_000, random_state=0).fit(X, y, sample_weight=weight)
     found = HingeDescent(rows, np.where(y == 1, 1.0, -1.0)).solve(weight, tol=1e-10, max_iter=100_000)
     np.testing.assert_allclose(found.w, np.append(model.coef_, model.intercept_), atol=1e-4)
-
-
-def test_the_limit_of_passes_is_kept_and_shows_in_the_gap():
-    rng = np.random.default_rng(1)
-    X, sign = 100.0 * rng.normal(size=(300, 5)), np.where(rng.random(300) < 0.3, 1.0, -1.0)
-    found = HingeDescent(Rows(X), sign).solve(np.ones(300), tol=1e-9, max_iter=7)
-    assert found.n_iter <= 7
-    assert found.relative_gap > 1e-9
 
 
 @pytest.mark.parametrize("solver", [Hinge, HingeDescent, SquaredHinge, Logistic])

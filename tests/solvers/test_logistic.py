@@ -73,21 +73,6 @@ def test_coefficients_are_those_of_scikit_learn(path, penalised, problem):
     np.testing.assert_allclose(found.margins, problem.margins(found.w), atol=1e-8)
 
 
-@paths
-@penalties
-@given(problem=problems(scales=(-3, 1), flaws=("none",)), moves=st.lists(st.floats(-2, 2), min_size=8, max_size=8))
-@settings(max_examples=25)
-def test_warm_starts_lead_to_the_same_solution(path, penalised, problem, moves):
-    ours, starts = solver(problem, penalised), ()
-    with on_path(path):
-        for up, down in zip(moves[:4], moves[4:]):
-            weight = problem.weight * np.where(problem.sign > 0, 10.0**up, 10.0**down)
-            cold, warm = ours.solve(weight, tol=1e-9), ours.solve(weight, tol=1e-9, starts=starts)
-            assert abs(warm.objective - cold.objective) <= warm.gap + cold.gap + 1e-10 * cold.objective
-            assert max(warm.relative_gap, cold.relative_gap) <= 1e-8
-            starts = (warm,)
-
-
 def test_a_start_that_leads_astray_is_left():
     """Its first step ends where all curvatures vanish."""
     X = np.array([[0.0], [0.0], [0.0], [0.0], [0.0], [0.36159506]], dtype=np.float32)
@@ -124,19 +109,6 @@ def test_many_features(kind):
     np.testing.assert_allclose(found.w, direct.w, atol=1e-4)
 
 
-@paths
-@penalties
-def test_integer_weights_repeat_and_zero_weights_drop(path, penalised):
-    rng = np.random.default_rng(5)
-    X, sign, times = rng.normal(size=(80, 4)), np.where(np.arange(80) < 20, 1.0, -1.0), rng.integers(0, 4, size=80)
-    again = np.repeat(np.arange(80), times)
-    with on_path(path):
-        weighted = Logistic(Rows(X), sign, penalise_constant=penalised).solve(2.0 * times, tol=1e-13)
-        repeated = Logistic(Rows(X, again), sign[again], penalise_constant=penalised)
-        repeated = repeated.solve(np.full(again.size, 2.0), tol=1e-13)
-    np.testing.assert_allclose(weighted.w, repeated.w, atol=1e-6)
-
-
 def test_margins_far_out_overflow_nowhere():
     X = np.array([[1e4], [-1e4], [1e4], [-1e4]])
     found = Logistic(Rows(X), np.array([1.0, -1.0, -1.0, 1.0])).solve(np.array([1.0, 1.0, 1e-6, 1e-6]), tol=1e-9)
@@ -147,23 +119,6 @@ def test_one_class_alone_leaves_the_gap_open():
     """The intercept has no best value then; the certificate says so."""
     found = Logistic(Rows(np.ones((4, 1))), np.array([1.0, 1.0, -1.0, -1.0])).solve(np.array([1.0, 1, 0, 0]), tol=1e-9)
     assert found.gap == np.inf
-
-
-def test_the_limit_of_steps_shows_in_the_gap():
-    rng = np.random.default_rng(1)
-    X, sign = rng.normal(size=(300, 5)), np.where(np.arange(300) < 60, 1.0, -1.0)
-    found = Logistic(Rows(X), sign).solve(np.ones(300), tol=1e-12, max_iter=1)
-    assert found.n_iter <= 1
-    assert found.relative_gap > 1e-12
-
-
-@paths
-@pytest.mark.filterwarnings("ignore:(overflow|invalid):RuntimeWarning")
-def test_features_beyond_all_bounds_are_refused(path):
-    X = 1e200 * np.random.default_rng(0).normal(size=(4, 2))
-    problem = Logistic(Rows(X), np.array([1.0, 1.0, -1.0, -1.0]))
-    with on_path(path), pytest.raises(ValueError, match="features are too large"):
-        problem.solve(np.ones(4), tol=1e-6)
 
 
 RNG = np.random.default_rng(0)

@@ -73,23 +73,6 @@ def test_the_dual_path_is_nearly_as_good_where_features_have_one_scale(problem):
     assert found.relative_gap <= 1e-4
 
 
-@paths
-@given(problem=problems(scales=(-3, 1), flaws=("none", "zero weights")), moves=st.lists(st.floats(-2, 2), min_size=8))
-@settings(max_examples=40)
-def test_warm_starts_lead_to_the_same_solution(path, problem, moves):
-    """From solutions for other weights of the classes, up to a hundred times as large."""
-    with on_path(path):
-        ours, starts = solver(problem), []
-        for up, down in zip(moves[:4], moves[4:]):
-            weight = problem.weight * np.where(problem.sign > 0, 10.0**up, 10.0**down)
-            cold = ours.solve(weight, tol=1e-9, max_iter=10_000)
-            warm = ours.solve(weight, tol=1e-9, max_iter=10_000, starts=starts)
-            value = max(cold.objective, 1e-300)
-            assert abs(warm.objective - cold.objective) <= warm.gap + cold.gap + 1e-12 * value
-            assert max(warm.gap, cold.gap) <= 1e-5 * value
-            starts = [warm, *starts]
-
-
 @pytest.mark.parametrize("kind", ["dense", "CSR"])
 def test_many_features_take_the_dual_path(kind):
     rng = np.random.default_rng(0)
@@ -120,47 +103,6 @@ def test_more_samples_than_features_are_solved_in_the_coefficients():
     # Solutions of the other kind are no starts.
     again = ours.solve(weight, tol=1e-9, starts=[replace(other, w=None), found])
     assert again.n_iter == 0
-
-
-def test_the_limit_of_passes_shows_in_the_gap():
-    rng = np.random.default_rng(1)
-    X, sign = 100.0 * rng.normal(size=(300, 40)), np.where(np.arange(300) < 60, 1.0, -1.0)
-    ours = SquaredHinge(Rows(X), sign)
-    with on_path("dual"):
-        found = ours.solve(np.ones(300), tol=1e-12, max_iter=3)
-        best = ours.solve(np.ones(300), tol=1e-12, max_iter=100_000)
-    assert found.n_iter == 3
-    assert found.gap > 1e-6 * found.objective
-    assert found.objective - found.gap <= best.objective <= found.objective
-
-
-@paths
-def test_integer_weights_repeat_and_zero_weights_drop(path):
-    rng = np.random.default_rng(5)
-    X, sign, times = rng.normal(size=(80, 4)), np.where(np.arange(80) < 20, 1.0, -1.0), rng.integers(0, 4, size=80)
-    again = np.repeat(np.arange(80), times)
-    with on_path(path):
-        weighted = SquaredHinge(Rows(X), sign).solve(2.0 * times, tol=1e-14)
-        repeated = SquaredHinge(Rows(X, again), sign[again]).solve(np.full(again.size, 2.0), tol=1e-14)
-    np.testing.assert_allclose(weighted.w, repeated.w, atol=1e-7)
-
-
-@paths
-def test_no_weight_no_coefficients(path):
-    with on_path(path):
-        found = SquaredHinge(Rows(np.ones((4, 2))), np.array([1.0, 1.0, -1.0, -1.0])).solve(np.zeros(4), tol=1e-6)
-    assert not found.w.any()
-    assert (found.gap, found.relative_gap) == (0.0, 0.0)
-
-
-@pytest.mark.filterwarnings("ignore:(overflow|invalid):RuntimeWarning")
-def test_features_beyond_all_bounds_are_refused_or_leave_the_gap_open():
-    X = 1e200 * np.random.default_rng(0).normal(size=(4, 2))
-    problem = SquaredHinge(Rows(X), np.array([1.0, 1.0, -1.0, -1.0]))
-    with pytest.raises(ValueError, match="features are too large"):
-        problem.solve(np.ones(4), tol=1e-6)
-    with on_path("dual"):
-        assert problem.solve(np.ones(4), tol=1e-6).relative_gap > 0.5
 
 
 @given(seed=st.integers(0, 10**6), count=st.integers(1, 6))
