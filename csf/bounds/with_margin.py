@@ -73,8 +73,8 @@ def bound_with_margin(
     best = min((row for row in store if row.key in keys), key=lambda row: row.rank, default=None)
     if best is None:  # a store that is full keeps better ones
         return BoundWithMargin(value, 0.0)
-    told = sum(trial.state == "complete" for trial in trials)
+    n_complete = sum(trial.state == "complete" for trial in trials)
     # What models differ by is as fresh in a repeat of the folds as in new samples.
     error = standard_error(store, best, metric) / np.sqrt(store.repeats)
-    margin = min(_ERRORS * told**-_FALL * float(error), max(metric.range(pos)[1] - value, 0.0))
+    margin = min(_ERRORS * n_complete**-_FALL * float(error), max(metric.range(pos)[1] - value, 0.0))
     return BoundWithMargin(value, margin)

@@ -17,7 +17,7 @@ __all__ = ["Multinomial", "MultinomialSolution", "scores_of", "shares_of"]
 # Rows that are looked at at once, dense and sparse: what is computed of them stays in the cache; sparse sums are as
 # long as there are features, however few rows they are of.
 _CHUNK, _SPARSE_CHUNK = 2048, 4096
-# Second derivatives are told by every k-th of many rows: by so many, and so many for each feature.
+# Second derivatives are taken from every k-th of many rows: from so many, and so many for each feature.
 _ENOUGH, _ENOUGH_PER_FEATURE = 10_000, 100
 # Least share of the curvature that any direction among the classes is taken to have.
 _LEAST = 1e-8
@@ -94,7 +94,7 @@ class Multinomial:
             inverse = None if n_products > _MANY else inverse
             point, count = found, count + 1
         w = point.w.copy()
-        # Constants that all classes share change nothing: they are told apart by their sum 0, as scikit-learn's are.
+        # Constants that all classes share change nothing: they are fixed by their sum 0, as scikit-learn's are.
         if self.rows.constant:
             w[:, -1] -= w[:, -1].mean()
         return MultinomialSolution(w, float(point.objective), count)

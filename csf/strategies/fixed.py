@@ -70,7 +70,7 @@ class Grid(Strategy):
 
 # Classes of nearly the same size leave no ratio to climb to; the top is then this far from equal costs.
 _LEAST_TOP = 3.0
-# Ratios of costs closer than this (relative) are the same rung.
+# Ratios of costs closer than this (relative) are the same step.
 _SAME = 1e-9
 
 
@@ -97,7 +97,7 @@ class Ladder(Strategy):
     >>> from csf.metrics import FBeta
     >>> Ladder().propose([], metric=FBeta(), pos=0.2)
     Proposal(t=None, c_fn=1.0, c_fp=1.0)
-    >>> [round(rung, 1) for rung in _order(6)]
+    >>> [round(step, 1) for step in _order(6)]
     [0.0, 1.0, 0.6, 0.8, 0.4, 0.2]
     """
 
@@ -109,8 +109,8 @@ class Ladder(Strategy):
     def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
         """First ratio that was not tried, see `Strategy.propose`."""
         tried = [math.log(trial.c_fn / trial.c_fp) for trial in trials if trial.c_fn > 0 and trial.c_fp > 0]
-        for rung in _order(self.size):
-            ratio = _top(pos) * rung
+        for step in _order(self.size):
+            ratio = _top(pos) * step
             if all(abs(ratio - other) > _SAME * max(1.0, abs(ratio)) for other in tried):
                 c_fp = 2.0 / (1.0 + math.exp(ratio))
                 costs = 2.0 - c_fp, c_fp
@@ -134,13 +134,13 @@ def _top(pos: float) -> float:
 
 def _order(size: int) -> list[float]:
     """Rungs from 0 to 1: both ends, then always the one that is farthest from those before (the higher of equals)."""
-    rungs = [at / max(size - 1, 1) for at in range(size)]
-    order = rungs[:1]
-    left = rungs[1:]
+    steps = [at / max(size - 1, 1) for at in range(size)]
+    order = steps[:1]
+    left = steps[1:]
     while left:
-        rung = max(left, key=lambda at: (round(min(abs(at - other) for other in order), 9), at))
-        order.append(rung)
-        left.remove(rung)
+        step = max(left, key=lambda at: (round(min(abs(at - other) for other in order), 9), at))
+        order.append(step)
+        left.remove(step)
     return order
 
 

@@ -51,7 +51,7 @@ class Bisection(Strategy):
         """Middle of the interval that is left, see `Strategy.propose`."""
         lo, hi = metric.range(pos)
         width = hi - lo
-        # Levels that count as the same one cannot be told apart by another training, whatever the tolerance.
+        # Levels that count as the same one cannot be distinguished by another training, whatever the tolerance.
         while hi - lo > max(self.tol, SAME * width):
             middle = 0.5 * (lo + hi)
             trained = metric.clip_level(middle, pos=pos)

@@ -139,8 +139,8 @@ class Cone(Strategy):
         pending = [(trial.number, trial.t) for trial in trials if trial.state == "pending" and trial.t is not None]
         for _, t in sorted(pending):
             cones = _with_pending(cones, t, metric, pos)
-        # One apex a level: the lowest of those told at it, which is written last, and one that bounds nothing where
-        # none was told.
+        # One apex a level: the lowest of the complete trials at it, which is written last, and one that bounds nothing
+        # where none is complete.
         falling = np.argsort(cones.value, kind="stable")[::-1]
         apexes = np.full((3, tried.size), [[np.inf], [0.0], [0.0]])
         apexes[:, np.searchsorted(tried, cones.t[falling])] = np.array(cones[1:])[:, falling]
@@ -275,7 +275,7 @@ class Support(Strategy):
         return bool(before) and best[-1] - max(before) < self.tol
 
     def _exploring_since(self, trials: Sequence[Trial], tried: Array, metric: Metric, pos: float) -> int:
-        """Place of the first of the last ``patience`` exploring trials that were told; 0 where there are fewer."""
+        """Place of the first of the last ``patience`` complete exploring trials; 0 where there are fewer."""
         left = self.patience
         for i in range(len(trials) - 1, -1, -1):
             # a trial explored unless what came before it asks for its level to exploit

@@ -467,7 +467,7 @@ def csr(path):
     return path.read_bytes()
 
 
-def model_of_reading(path):
+def search_model(path):
     pytest.importorskip("skops")
     X = RNG.normal(size=(40, 2))
     save_model(path, paper_search(LinearSVC(), n_trials=1, cv=2).fit(X, X[:, 0] > 0), Features("dense", 2))
@@ -496,7 +496,7 @@ READERS = {
     "dense.npz": (dense, lambda path: read_dataset(f"csf-data:{path.stem}", ReadOptions())),
     "csr.npz": (csr, lambda path: read_dataset(f"csf-data:{path.stem}", ReadOptions())),
     "set.npz": (dense, lambda path: load_set(path.parent, path.stem)),
-    "model.skops": (model_of_reading, load_model),
+    "model.skops": (search_model, load_model),
 }
 
 

@@ -160,47 +160,47 @@ def test_lazy_frames_of_polars_are_refused():
 
 ROOT = Path(csf.__file__).parent
 RNG = np.random.default_rng(0)
-X_WARNINGS = RNG.normal(size=(90, 3))
-Y_WARNINGS = (RNG.random(90) < 0.3).astype(int)
+SAMPLES = RNG.normal(size=(90, 3))
+TARGET = (RNG.random(90) < 0.3).astype(int)
 FAST = {"n_trials": 2, "cv": 2}
 BALANCED = paper_search(LogisticRegression(class_weight="balanced"), **FAST)
 STRICT = paper_search(LinearSVC(), constraint="precision >= 0.99", **FAST)
 
 
 class Moody(LinearSVC):
-    def fit(self, X_WARNINGS, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None):
         if sample_weight.max() > 1.3:
             raise RuntimeError("too heavy")
-        return super().fit(X_WARNINGS, y, sample_weight=sample_weight)
+        return super().fit(X, y, sample_weight=sample_weight)
 
 
 class Stopped(LinearSVC):
     left = 0
 
-    def fit(self, X_WARNINGS, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None):
         Stopped.left -= 1
         if Stopped.left == 0:
             raise KeyboardInterrupt
-        return super().fit(X_WARNINGS, y, sample_weight=sample_weight)
+        return super().fit(X, y, sample_weight=sample_weight)
 
 
 class Drifting(ClassifierMixin, BaseEstimator):
     """Scores that grow with the number of training samples, so that no threshold passes on."""
 
-    def fit(self, X_WARNINGS, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None):
         self.classes_, self.size_ = np.unique(y), len(y)
         return self
 
-    def decision_function(self, X_WARNINGS):
-        return X_WARNINGS[:, 0] + self.size_
+    def decision_function(self, X):
+        return X[:, 0] + self.size_
 
-    def predict(self, X_WARNINGS):
-        return (self.decision_function(X_WARNINGS) > 0).astype(int)
+    def predict(self, X):
+        return (self.decision_function(X) > 0).astype(int)
 
 
 def interrupted():
     Stopped.left = 6
-    paper_search(Stopped(), n_trials=8, cv=2).fit(X_WARNINGS, Y_WARNINGS)
+    paper_search(Stopped(), n_trials=8, cv=2).fit(SAMPLES, TARGET)
 
 
 def far_from_optimal():
@@ -215,55 +215,55 @@ def table(folder):
 
 
 def chunks(learner):
-    learner.partial_fit(X_WARNINGS[:50], Y_WARNINGS[:50], classes=[0, 1]).partial_fit(X_WARNINGS[50:], Y_WARNINGS[50:])
+    learner.partial_fit(SAMPLES[:50], TARGET[:50], classes=[0, 1]).partial_fit(SAMPLES[50:], TARGET[50:])
 
 
 WARNINGS = {
-    "class_weight": (lambda _: BALANCED.fit(X_WARNINGS, Y_WARNINGS), "which multiplies the searched costs"),
-    "infeasible": (lambda _: STRICT.fit(X_WARNINGS, Y_WARNINGS), "no trial satisfies"),
+    "class_weight": (lambda _: BALANCED.fit(SAMPLES, TARGET), "which multiplies the searched costs"),
+    "infeasible": (lambda _: STRICT.fit(SAMPLES, TARGET), "no trial satisfies"),
     "two workers": (
-        lambda _: paper_search(Moody(), strategy="grid", n_trials=5, cv=2, n_jobs=2).fit(X_WARNINGS, Y_WARNINGS),
+        lambda _: paper_search(Moody(), strategy="grid", n_trials=5, cv=2, n_jobs=2).fit(SAMPLES, TARGET),
         "is left out",
     ),
     "failed": (
-        lambda _: paper_search(Moody(), strategy="grid", n_trials=5, cv=2).fit(X_WARNINGS, Y_WARNINGS),
+        lambda _: paper_search(Moody(), strategy="grid", n_trials=5, cv=2).fit(SAMPLES, TARGET),
         "is left out",
     ),
     "interrupted": (lambda _: interrupted(), "was interrupted"),
     "lost": (
-        lambda _: paper_search(Drifting(), **FAST).fit(X_WARNINGS, X_WARNINGS[:, 0] > 0),
+        lambda _: paper_search(Drifting(), **FAST).fit(SAMPLES, SAMPLES[:, 0] > 0),
         "of its samples positive",
     ),
     "gap": (lambda _: far_from_optimal(), "above its optimum"),
-    "column": (lambda _: paper_search(LinearSVC(), **FAST).fit(X_WARNINGS, Y_WARNINGS[:, None]), "column-vector y"),
+    "column": (lambda _: paper_search(LinearSVC(), **FAST).fit(SAMPLES, TARGET[:, None]), "column-vector y"),
     "frame of y": (
-        lambda _: paper_search(LinearSVC(), **FAST).fit(X_WARNINGS, Y_WARNINGS[:, None].tolist()),
+        lambda _: paper_search(LinearSVC(), **FAST).fit(SAMPLES, TARGET[:, None].tolist()),
         "column-vector y",
     ),
     "pipeline": (
-        lambda _: make_pipeline(StandardScaler(), BALANCED).fit(X_WARNINGS, Y_WARNINGS),
+        lambda _: make_pipeline(StandardScaler(), BALANCED).fit(SAMPLES, TARGET),
         "multiplies the searched",
     ),
     "grid search": (
-        lambda _: GridSearchCV(BALANCED, {"n_trials": [1]}, cv=2).fit(X_WARNINGS, Y_WARNINGS),
+        lambda _: GridSearchCV(BALANCED, {"n_trials": [1]}, cv=2).fit(SAMPLES, TARGET),
         "multiplies the searched",
     ),
-    "cross validation": (lambda _: cross_val_score(BALANCED, X_WARNINGS, Y_WARNINGS, cv=2), "multiplies the searched"),
-    "macro": (lambda _: MacroCostSearch(STRICT).fit(X_WARNINGS, Y_WARNINGS), "no trial satisfies"),
-    "threads": (lambda _: MacroCostSearch(STRICT, n_jobs=2).fit(X_WARNINGS, np.arange(90) % 3), "no trial satisfies"),
+    "cross validation": (lambda _: cross_val_score(BALANCED, SAMPLES, TARGET, cv=2), "multiplies the searched"),
+    "macro": (lambda _: MacroCostSearch(STRICT).fit(SAMPLES, TARGET), "no trial satisfies"),
+    "threads": (lambda _: MacroCostSearch(STRICT, n_jobs=2).fit(SAMPLES, np.arange(90) % 3), "no trial satisfies"),
     "plugin": (
-        lambda _: PlugInClassifier(LinearSVC(), constraint="precision >= 1", cv=2).fit(X_WARNINGS, Y_WARNINGS),
+        lambda _: PlugInClassifier(LinearSVC(), constraint="precision >= 1", cv=2).fit(SAMPLES, TARGET),
         "no threshold",
     ),
-    "svm": (lambda _: FenchelSVM(max_iter=1).fit(X_WARNINGS, Y_WARNINGS), "stopped after"),
+    "svm": (lambda _: FenchelSVM(max_iter=1).fit(SAMPLES, TARGET), "stopped after"),
     "amp": (
-        lambda _: AMP("f0.5", level="surrogate", max_iter=1, tol=1e-9).fit(X_WARNINGS, Y_WARNINGS),
+        lambda _: AMP("f0.5", level="surrogate", max_iter=1, tol=1e-9).fit(SAMPLES, TARGET),
         "stopped after",
     ),
-    "planes": (lambda _: CuttingPlane("pauc", C=1e6, max_iter=2).fit(X_WARNINGS, Y_WARNINGS), "tangent planes"),
-    "ftrl": (lambda _: FTRL("pauc", eta=1e-3, max_planes=2, refit=1000).fit(X_WARNINGS, Y_WARNINGS), "tangent planes"),
+    "planes": (lambda _: CuttingPlane("pauc", C=1e6, max_iter=2).fit(SAMPLES, TARGET), "tangent planes"),
+    "ftrl": (lambda _: FTRL("pauc", eta=1e-3, max_planes=2, refit=1000).fit(SAMPLES, TARGET), "tangent planes"),
     "k": (
-        lambda _: OnePassMiniBatch(PrecisionAtK(0.2, allow_k_neq_pos=True)).fit(X_WARNINGS, Y_WARNINGS),
+        lambda _: OnePassMiniBatch(PrecisionAtK(0.2, allow_k_neq_pos=True)).fit(SAMPLES, TARGET),
         "no upper bound",
     ),
     "k chunks": (lambda _: chunks(OnePassMiniBatch(PrecisionAtK(0.2, allow_k_neq_pos=True))), "no upper bound"),

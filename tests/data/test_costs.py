@@ -374,10 +374,8 @@ def test_no_class_weights_no_warning():
     assert check_class_weight(make_pipeline(StandardScaler(), LinearSVC())) is None
 
 
-X_ONE_VS_REST, Y_ONE_VS_REST = make_classification(
-    300, 6, n_informative=4, n_classes=4, n_clusters_per_class=1, random_state=0
-)
-WEIGHT_ONE_VS_REST = np.random.default_rng(0).uniform(0.5, 2.0, Y_ONE_VS_REST.size)
+X3, Y3 = make_classification(300, 6, n_informative=4, n_classes=4, n_clusters_per_class=1, random_state=0)
+WEIGHT3 = np.random.default_rng(0).uniform(0.5, 2.0, Y3.size)
 COSTS = 1.7, 0.3
 
 
@@ -387,52 +385,49 @@ def test_the_null_class_against_the_rest_has_the_costs_of_the_whole_problem():
     assert problem_costs(3, COSTS) == COSTS
 
 
-@pytest.mark.parametrize("weight", [None, WEIGHT_ONE_VS_REST], ids=["plain", "weighted"])
+@pytest.mark.parametrize("weight", [None, WEIGHT3], ids=["plain", "weighted"])
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_every_problem_is_weighted_by_itself(weight, n_jobs):
     base = OneVsRestClassifier(LogisticRegression(tol=1e-10), n_jobs=n_jobs)
-    model = one_vs_rest_channel(base).fit(clone(base), X_ONE_VS_REST, Y_ONE_VS_REST, COSTS, sample_weight=weight)
-    given = np.ones(Y_ONE_VS_REST.size) if weight is None else weight
+    model = one_vs_rest_channel(base).fit(clone(base), X3, Y3, COSTS, sample_weight=weight)
+    given = np.ones(Y3.size) if weight is None else weight
     for k in range(4):
-        costs = np.where(k == Y_ONE_VS_REST, *((0.3, 1.7) if k == 0 else COSTS))
-        plain = LogisticRegression(tol=1e-10).fit(X_ONE_VS_REST, k == Y_ONE_VS_REST, sample_weight=given * costs)
+        costs = np.where(k == Y3, *((0.3, 1.7) if k == 0 else COSTS))
+        plain = LogisticRegression(tol=1e-10).fit(X3, k == Y3, sample_weight=given * costs)
         np.testing.assert_allclose(model.estimators_[k].coef_, plain.coef_, atol=1e-6)
-    reference = OneVsRestClassifier(LogisticRegression()).fit(X_ONE_VS_REST, Y_ONE_VS_REST)
+    reference = OneVsRestClassifier(LogisticRegression()).fit(X3, Y3)
     assert vars(model).keys() == vars(reference).keys()
-    assert model.predict(X_ONE_VS_REST).dtype == reference.predict(X_ONE_VS_REST).dtype
-    assert model.predict_proba(X_ONE_VS_REST).shape == (Y_ONE_VS_REST.size, 4)
+    assert model.predict(X3).dtype == reference.predict(X3).dtype
+    assert model.predict_proba(X3).shape == (Y3.size, 4)
 
 
 def test_two_classes_have_one_problem():
     base = OneVsRestClassifier(LinearSVC())
-    first = one_vs_rest_channel(base).fit(clone(base), X_ONE_VS_REST, (Y_ONE_VS_REST > 1) * 1, COSTS)
-    second = cost_channel(base).fit(clone(base), X_ONE_VS_REST, (Y_ONE_VS_REST > 1) * 1, COSTS)
-    np.testing.assert_array_equal(first.decision_function(X_ONE_VS_REST), second.decision_function(X_ONE_VS_REST))
+    first = one_vs_rest_channel(base).fit(clone(base), X3, (Y3 > 1) * 1, COSTS)
+    second = cost_channel(base).fit(clone(base), X3, (Y3 > 1) * 1, COSTS)
+    np.testing.assert_array_equal(first.decision_function(X3), second.decision_function(X3))
 
 
 @pytest.mark.parametrize("engine", ["auto", "generic"])
 def test_pipelines_end_in_one(engine):
     base = make_pipeline(StandardScaler(), OneVsRestClassifier(LogisticRegression(tol=1e-9)))
     options = {"n_trials": 2, "cv": 3, "null_class": 0, "weighting": "one-vs-rest", "error_score": "raise"}
-    search = paper_search(base, engine=engine, **options).fit(X_ONE_VS_REST, Y_ONE_VS_REST)
-    scaled = StandardScaler().fit_transform(X_ONE_VS_REST)
+    search = paper_search(base, engine=engine, **options).fit(X3, Y3)
+    scaled = StandardScaler().fit_transform(X3)
     channel = one_vs_rest_channel(base[-1])
-    model = channel.fit(clone(base[-1]), scaled, Y_ONE_VS_REST, search.best_cost_weights_)
-    np.testing.assert_allclose(
-        search.best_estimator_.decision_function(X_ONE_VS_REST), model.decision_function(scaled), atol=1e-3
-    )
+    model = channel.fit(clone(base[-1]), scaled, Y3, search.best_cost_weights_)
+    np.testing.assert_allclose(search.best_estimator_.decision_function(X3), model.decision_function(scaled), atol=1e-3)
 
 
 def test_it_balances_problems_that_costs_of_classes_cannot():
     """With twelve classes of one size, nearly all samples cost the same, and each class is rare against the rest."""
-    X_ONE_VS_REST, y = make_classification(
+    X3, y = make_classification(
         1500, 10, n_informative=8, n_redundant=0, n_classes=12, n_clusters_per_class=1, class_sep=1.2, random_state=0
     )
     options = {"n_trials": 4, "cv": 3, "null_class": 0}
     base = OneVsRestClassifier(LinearSVC(loss="hinge"))
     by_class, by_problem = (
-        paper_search(base, weighting=weighting, **options).fit(X_ONE_VS_REST, y)
-        for weighting in ("class", "one-vs-rest")
+        paper_search(base, weighting=weighting, **options).fit(X3, y) for weighting in ("class", "one-vs-rest")
     )
     assert by_problem.best_score_ > by_class.best_score_ + 0.02
 
@@ -446,19 +441,19 @@ def test_it_balances_problems_that_costs_of_classes_cannot():
 )
 def test_other_bases_are_refused(base, message):
     with pytest.raises(ValueError, match=message):
-        paper_search(base, null_class=0, weighting="one-vs-rest").fit(X_ONE_VS_REST, Y_ONE_VS_REST)
+        paper_search(base, null_class=0, weighting="one-vs-rest").fit(X3, Y3)
 
 
 def test_arguments_of_fit_are_refused():
     channel = one_vs_rest_channel(OneVsRestClassifier(LinearSVC()))
     with pytest.raises(ValueError, match=r"takes no further arguments of fit, got \['note'\]"):
-        channel.fit(OneVsRestClassifier(LinearSVC()), X_ONE_VS_REST, Y_ONE_VS_REST, COSTS, fit_params={"note": 1})
+        channel.fit(OneVsRestClassifier(LinearSVC()), X3, Y3, COSTS, fit_params={"note": 1})
 
 
 def test_unknown_weighting():
     search = paper_search(LinearSVC(), null_class=0, weighting="each")
     with pytest.raises(ValueError, match=r"weighting must be one of \('class', 'one-vs-rest'\), got 'each'"):
-        search.fit(X_ONE_VS_REST, Y_ONE_VS_REST)
+        search.fit(X3, Y3)
 
 
 def gaussians(n_samples, seed):
@@ -473,42 +468,42 @@ def gaussians(n_samples, seed):
 @pytest.mark.parametrize("steps", [(), (StandardScaler(),), (make_pipeline(StandardScaler(), StandardScaler()),)])
 def test_probabilities_have_the_costs_of_each_problem_taken_out(t, engine, steps):
     """A small level prices one kind of error; the factor of the odds is turned over for the null class."""
-    X_ONE_VS_REST, y = gaussians(6000, 1)
+    X3, y = gaussians(6000, 1)
     X_new, y_new = gaussians(20_000, 2)
     plain = OneVsRestClassifier(LogisticRegression())
     base = make_pipeline(*steps, plain) if steps else plain
     options = {"n_trials": 1, "cv": 3, "null_class": 0, "weighting": "one-vs-rest", "error_score": "raise"}
-    search = paper_search(base, strategy=lambda trials, **_: t, engine=engine, **options).fit(X_ONE_VS_REST, y)
+    search = paper_search(base, strategy=lambda trials, **_: t, engine=engine, **options).fit(X3, y)
     proba = search.predict_proba(X_new)
     np.testing.assert_allclose(proba.sum(axis=1), 1.0)
     np.testing.assert_allclose(proba.mean(axis=0), np.bincount(y_new) / y_new.size, atol=0.012)
-    assert log_loss(y_new, proba) <= log_loss(y_new, plain.fit(X_ONE_VS_REST, y).predict_proba(X_new)) + 1e-3
+    assert log_loss(y_new, proba) <= log_loss(y_new, plain.fit(X3, y).predict_proba(X_new)) + 1e-3
 
 
 def test_probabilities_follow_the_labels():
-    X_ONE_VS_REST, y = gaussians(3000, 0)
+    X3, y = gaussians(3000, 0)
     options = {"strategy": lambda trials, **_: 0.05, "n_trials": 1, "cv": 3, "weighting": "one-vs-rest"}
     base = OneVsRestClassifier(LogisticRegression())
-    first = paper_search(base, null_class=0, **options).fit(X_ONE_VS_REST, y)
-    second = paper_search(base, null_class="none", **options).fit(X_ONE_VS_REST, np.array(["none", "a", "b"])[y])
-    np.testing.assert_allclose(second.predict_proba(X_ONE_VS_REST), first.predict_proba(X_ONE_VS_REST)[:, [1, 2, 0]])
+    first = paper_search(base, null_class=0, **options).fit(X3, y)
+    second = paper_search(base, null_class="none", **options).fit(X3, np.array(["none", "a", "b"])[y])
+    np.testing.assert_allclose(second.predict_proba(X3), first.predict_proba(X3)[:, [1, 2, 0]])
 
 
 def test_two_classes_have_one_factor():
-    X_ONE_VS_REST, y = gaussians(2000, 0)
+    X3, y = gaussians(2000, 0)
     options = {"strategy": lambda trials, **_: 0.05, "n_trials": 1, "cv": 3}
     base = OneVsRestClassifier(LogisticRegression())
-    by_class = paper_search(base, **options).fit(X_ONE_VS_REST, (y > 0) * 1)
-    by_problem = paper_search(base, weighting="one-vs-rest", null_class=0, **options).fit(X_ONE_VS_REST, (y > 0) * 1)
-    np.testing.assert_allclose(by_problem.predict_proba(X_ONE_VS_REST), by_class.predict_proba(X_ONE_VS_REST))
+    by_class = paper_search(base, **options).fit(X3, (y > 0) * 1)
+    by_problem = paper_search(base, weighting="one-vs-rest", null_class=0, **options).fit(X3, (y > 0) * 1)
+    np.testing.assert_allclose(by_problem.predict_proba(X3), by_class.predict_proba(X3))
 
 
 def test_certain_problems_stay_certain():
     """Trees are sure of themselves: no odds to turn, and nothing is divided by zero."""
     base = OneVsRestClassifier(RandomForestClassifier(3, random_state=0))
-    model = one_vs_rest_channel(base).fit(clone(base), X_ONE_VS_REST, Y_ONE_VS_REST, COSTS)
-    before = np.column_stack([problem.predict_proba(X_ONE_VS_REST)[:, 1] for problem in model.estimators_])
-    after = problem_probabilities(model, X_ONE_VS_REST, COSTS)
+    model = one_vs_rest_channel(base).fit(clone(base), X3, Y3, COSTS)
+    before = np.column_stack([problem.predict_proba(X3)[:, 1] for problem in model.estimators_])
+    after = problem_probabilities(model, X3, COSTS)
     np.testing.assert_array_equal(after == 1.0, before == 1.0)
     np.testing.assert_array_equal(after == 0.0, before == 0.0)
     assert (after[:, 0] >= before[:, 0]).all()

@@ -135,9 +135,9 @@ def test_how_many_classes_are_alike_survives_every_slice(labels, expected):
     assert [each.n_alike for each in (fold, *slices)] == [expected] * 5
 
 
-X_SPLITS = np.arange(60).reshape(30, 2)
-Y_SPLITS = np.array([0, 0, 1] * 10)
-LABELS = np.where(Y_SPLITS == 1, "yes", "no")
+PAIRS = np.arange(60).reshape(30, 2)
+TARGET = np.array([0, 0, 1] * 10)
+LABELS = np.where(TARGET == 1, "yes", "no")
 
 
 def same(first, second):
@@ -149,57 +149,57 @@ def same(first, second):
 @pytest.mark.parametrize("cv", [{"a": 1}, (1.0, 2.0), ["train", "test"], [(1, 2, 3)]])
 def test_splits_are_pairs(cv):
     with pytest.raises(ValueError, match=r"cv must give pairs \(train, test\) of indices or masks, got"):
-        resolve_splits(cv, X_SPLITS, Y_SPLITS)
+        resolve_splits(cv, PAIRS, TARGET)
 
 
 @pytest.mark.parametrize("seed", [-1, "0", 0.5])
 def test_the_seed_is_named(seed):
     with pytest.raises(ValueError, match=r"random_state=.* cannot be used"):
-        resolve_splits(0.3, X_SPLITS, Y_SPLITS, random_state=seed)
+        resolve_splits(0.3, PAIRS, TARGET, random_state=seed)
 
 
-@pytest.mark.parametrize("y", [Y_SPLITS, LABELS, Y_SPLITS.tolist()])
+@pytest.mark.parametrize("y", [TARGET, LABELS, TARGET.tolist()])
 @pytest.mark.parametrize("cv", [None, 2, 5, np.int64(3), 10])
 def test_numbers_are_stratified_folds(cv, y):
-    splits = resolve_splits(cv, X_SPLITS, y)
-    assert same(splits, StratifiedKFold(5 if cv is None else cv).split(X_SPLITS, y))
+    splits = resolve_splits(cv, PAIRS, y)
+    assert same(splits, StratifiedKFold(5 if cv is None else cv).split(PAIRS, y))
     assert np.array_equal(np.sort(np.concatenate([test for _, test in splits])), np.arange(30))
 
 
 @pytest.mark.parametrize("cv", [0.3, 0.5, np.float64(0.1)])
 def test_shares_are_one_stratified_hold_out(cv):
-    ((train, test),) = resolve_splits(cv, X_SPLITS, Y_SPLITS, random_state=0)
+    ((train, test),) = resolve_splits(cv, PAIRS, TARGET, random_state=0)
     assert test.size == np.ceil(cv * 30)
     assert set(train) | set(test) == set(range(30))
-    assert Y_SPLITS[test].mean() == pytest.approx(1 / 3, abs=0.1)
-    assert same(resolve_splits(cv, X_SPLITS, Y_SPLITS, random_state=0), [(train, test)])
+    assert TARGET[test].mean() == pytest.approx(1 / 3, abs=0.1)
+    assert same(resolve_splits(cv, PAIRS, TARGET, random_state=0), [(train, test)])
 
 
 @pytest.mark.parametrize("splitter", [KFold(3), RepeatedStratifiedKFold(n_splits=2, n_repeats=2, random_state=0)])
 def test_splitters_and_their_splits(splitter):
-    expected = list(splitter.split(X_SPLITS, Y_SPLITS))
-    assert same(resolve_splits(splitter, X_SPLITS, Y_SPLITS), expected)
-    assert same(resolve_splits(expected, X_SPLITS, Y_SPLITS), expected)
-    assert same(resolve_splits(iter(expected), X_SPLITS, Y_SPLITS), expected)
+    expected = list(splitter.split(PAIRS, TARGET))
+    assert same(resolve_splits(splitter, PAIRS, TARGET), expected)
+    assert same(resolve_splits(expected, PAIRS, TARGET), expected)
+    assert same(resolve_splits(iter(expected), PAIRS, TARGET), expected)
 
 
 def test_masks_are_places():
     train = np.arange(30) < 20
-    ((first, second),) = resolve_splits([(train, ~train)], X_SPLITS, Y_SPLITS)
+    ((first, second),) = resolve_splits([(train, ~train)], PAIRS, TARGET)
     assert np.array_equal(first, np.arange(20))
     assert np.array_equal(second, np.arange(20, 30))
 
 
 def test_groups_reach_the_splitter():
     groups = np.repeat(np.arange(10), 3)
-    for train, test in resolve_splits(GroupKFold(5), X_SPLITS, Y_SPLITS, split_params={"groups": groups}):
+    for train, test in resolve_splits(GroupKFold(5), PAIRS, TARGET, split_params={"groups": groups}):
         assert not set(groups[train]) & set(groups[test])
 
 
 @given(seed=st.integers(0, 100), share=st.floats(0.1, 0.9))
 def test_every_training_part_has_both_classes(seed, share):
-    splits = resolve_splits(share, X_SPLITS, Y_SPLITS, random_state=seed)
-    assert all(0 < Y_SPLITS[train].sum() < train.size for train, _ in splits)
+    splits = resolve_splits(share, PAIRS, TARGET, random_state=seed)
+    assert all(0 < TARGET[train].sum() < train.size for train, _ in splits)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_every_training_part_has_both_classes(seed, share):
         ("five", ValueError, "Expected .?cv.? as an integer"),
         ([], ValueError, "gave no split; at least one"),
         (
-            [(np.flatnonzero(Y_SPLITS == 0), np.flatnonzero(Y_SPLITS == 1))],
+            [(np.flatnonzero(TARGET == 0), np.flatnonzero(TARGET == 1))],
             ValueError,
             "split 0 of cv has 20 training samples of 1",
         ),
@@ -232,15 +232,15 @@ def test_every_training_part_has_both_classes(seed, share):
 )
 def test_splits_that_cannot_work(cv, error, message):
     if error is None:  # leave-one-out is fine: predictions are pooled
-        assert len(resolve_splits(cv, X_SPLITS, Y_SPLITS)) == 30
+        assert len(resolve_splits(cv, PAIRS, TARGET)) == 30
         return
     with pytest.raises(error, match=message):
-        resolve_splits(cv, X_SPLITS, Y_SPLITS)
+        resolve_splits(cv, PAIRS, TARGET)
 
 
 def test_a_hold_out_needs_two_of_each_class():
     with pytest.raises(ValueError, match=r"cv=0\.5 needs at least 2 samples of each class, the rarer one has 1"):
-        resolve_splits(0.5, X_SPLITS[:4], [0, 0, 0, 1])
+        resolve_splits(0.5, PAIRS[:4], [0, 0, 0, 1])
 
 
 @pytest.mark.parametrize(
@@ -259,10 +259,10 @@ def test_a_hold_out_needs_two_of_each_class():
 def test_garbage_of_splitters_is_refused(split, error, text):
 
     class Splitter:
-        def get_n_splits(self, X_SPLITS=None, y=None, groups=None):
+        def get_n_splits(self, X=None, y=None, groups=None):
             return 1
 
-        def split(self, X_SPLITS, y):
+        def split(self, X, y):
             yield split
 
     with pytest.raises(error, match=text):

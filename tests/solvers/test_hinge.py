@@ -153,7 +153,7 @@ def problem(seed, n=60, d=90, density=0.2):
     return sparse.csr_array(X), sign, rng
 
 
-def objective_of_hinge_descent(rows, sign, weight, w):
+def hinge_objective(rows, sign, weight, w):
     return 0.5 * w @ w + weight @ np.maximum(1.0 - sign * rows.scores(w), 0.0)
 
 
@@ -167,7 +167,7 @@ def test_it_finds_what_newton_steps_find(seed, size):
         found = HingeDescent(rows, sign).solve(weight, tol=1e-8, max_iter=20_000)
         other = Hinge(rows, sign).solve(weight, tol=1e-9)
         assert found.relative_gap <= 1e-8
-        assert found.objective == pytest.approx(objective_of_hinge_descent(rows, sign, weight, found.w), rel=1e-12)
+        assert found.objective == pytest.approx(hinge_objective(rows, sign, weight, found.w), rel=1e-12)
         assert found.objective == pytest.approx(other.objective, rel=1e-7)
         assert ((found.dual >= 0) & (found.dual <= weight)).all()
         np.testing.assert_allclose(rows.combine(found.dual * sign), found.w, atol=1e-9 * (1.0 + abs(found.w).max()))
