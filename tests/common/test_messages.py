@@ -271,7 +271,7 @@ WARNINGS = {
 }
 
 
-@pytest.mark.parametrize("name", WARNINGS)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "two workers")) for n in WARNINGS])
 def test_every_warning_points_at_the_line_of_the_user(name, tmp_path):
     act, text = WARNINGS[name]
     with warnings.catch_warnings(record=True) as met:

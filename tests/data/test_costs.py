@@ -386,7 +386,7 @@ def test_the_null_class_against_the_rest_has_the_costs_of_the_whole_problem():
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT3], ids=["plain", "weighted"])
-@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize("n_jobs", [None, pytest.param(2, marks=pytest.mark.slow)])
 def test_every_problem_is_weighted_by_itself(weight, n_jobs):
     base = OneVsRestClassifier(LogisticRegression(tol=1e-10), n_jobs=n_jobs)
     model = one_vs_rest_channel(base).fit(clone(base), X3, Y3, COSTS, sample_weight=weight)

@@ -144,7 +144,7 @@ def test_the_widest_range_need_not_be_the_first():
     assert Cone(depth=3).propose(failed, metric=FBeta(), pos=0.2) == 0.75
 
 
-@pytest.mark.parametrize("beta", [1.0, 2.0])
+@pytest.mark.parametrize("beta", [1.0, pytest.param(2.0, marks=pytest.mark.slow)])
 def test_proposals_are_those_of_a_raster_of_the_square(beta):
     """The literal algorithm on a dense grid of bits, on histories that it can decide."""
     decided = 0
