@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypedDict, final
 import numpy as np
 
 from csf._common.typing import Costs, PathLike
-from csf.errors.hull import Hull
-from csf.errors.profile import ErrorProfile
-from csf.metrics.ranking import rank
+from csf.metrics.base import rank
+from csf.metrics.hull import Hull
+from csf.metrics.profile import ErrorProfile
 
 if TYPE_CHECKING:
     from csf._common.typing import Array
@@ -111,7 +111,7 @@ class Trial:
         Why a failed trial failed.
     duality_gap : float, default=None
         How far the objective of the model, on the worst fold, can be from its optimum, as a share of it; known for
-        the linear models of `csf.linear`.
+        the linear models of `csf.solvers`.
     fit_time, score_time : float, default=0.0
         Seconds spent in the base, summed over folds; not part of equality.
 

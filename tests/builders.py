@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from csf import CostSearch, ErrorProfile, Trial
-from csf.errors.hull import Hull
 from csf.metrics import FBeta
+from csf.metrics.hull import Hull
 from csf.trials import outcome
 
 # What the papers do, without the defaults that make the plain call good; quick, and the same from version to version.

@@ -23,7 +23,7 @@ MODULES = ["csf", *(m.name for m in pkgutil.walk_packages(csf.__path__, "csf.") 
 PUBLIC = [name for name in MODULES if not any(part.startswith("_") for part in name.split("."))]
 # Rooms whose classes people make themselves; those of others come as results, or out of them.
 SHOWN = ("csf", *(f"csf.{name}" for name in ("metrics", "strategies", "bounds", "thresholding", "fenchel", "plots")))
-SHOWN += ("csf.online", "csf.structural", "csf.streams", "csf.linear")
+SHOWN += ("csf.online", "csf.structural", "csf.streams", "csf.solvers")
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
 
 

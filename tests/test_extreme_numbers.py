@@ -9,9 +9,9 @@ from sklearn.base import clone
 from sklearn.svm import LinearSVC
 
 from csf import Study
-from csf.errors import Hull
 from csf.fenchel import AMP, FenchelSVM
 from csf.metrics import FBeta
+from csf.metrics.hull import Hull
 from csf.strategies import GoldenSection
 from csf.structural import CuttingPlane, FBetaLoss, OnePassMiniBatch, PrecisionAtK, ProjectedSubgradient
 from csf.thresholding import probability_curve, threshold_curve

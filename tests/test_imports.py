@@ -7,6 +7,7 @@ map that ``__getattr__`` reads): what is loaded late is as much an arrow as what
 import ast
 from functools import cache
 from graphlib import TopologicalSorter
+from itertools import takewhile
 from pathlib import Path
 
 from sklearn.base import BaseEstimator
@@ -14,7 +15,7 @@ from sklearn.base import BaseEstimator
 import csf
 
 ROOT = Path(csf.__file__).parent
-MOST_FLOORS = 11
+MOST_FLOORS = 10
 PRIVATE = {name for name in dir(BaseEstimator) if name.startswith("_") and not name.startswith("__")}
 
 
@@ -50,7 +51,7 @@ def arrows(module):
     # A file may name the package that it lies in, to open what lies beside it.
     yield from (text for text in texts if text in known and "." in text and not f"{module}.".startswith(f"{text}."))
     if module == "csf":
-        yield from (f"csf.{room}" for room in csf._ROOMS)
+        yield from (f"csf.{package}" for package in csf._PACKAGES)
 
 
 @cache
@@ -58,16 +59,16 @@ def all_arrows():
     return {module: set(arrows(module)) for module in modules()}
 
 
-def room_of(module):
+def package_of(module):
     """First part below csf; the package itself is "csf"."""
     return module.split(".")[1] if "." in module else "csf"
 
 
-def rooms():
-    """Rooms that each room imports from."""
-    graph = {room_of(module): set() for module in modules()}
+def packages():
+    """Packages that each package imports from."""
+    graph = {package_of(module): set() for module in modules()}
     for module, others in all_arrows().items():
-        graph[room_of(module)] |= {room_of(other) for other in others} - {room_of(module)}
+        graph[package_of(module)] |= {package_of(other) for other in others} - {package_of(module)}
     return graph
 
 
@@ -75,24 +76,35 @@ def test_no_file_imports_itself_through_others():
     TopologicalSorter(all_arrows()).prepare()
 
 
-def test_rooms_import_one_way_over_few_floors():
-    graph = rooms()
+def test_packages_import_one_way_over_few_floors():
+    graph = packages()
     floors = {}
-    for room in TopologicalSorter(graph).static_order():
-        floors[room] = 1 + max((floors[other] for other in graph[room]), default=0)
-    high = [room for room in graph if floors[room] > MOST_FLOORS]
-    assert not high, {room: sorted(graph[room], key=floors.get)[-1] for room in high}
+    for package in TopologicalSorter(graph).static_order():
+        floors[package] = 1 + max((floors[other] for other in graph[package]), default=0)
+    high = [package for package in graph if floors[package] > MOST_FLOORS]
+    assert not high, {package: sorted(graph[package], key=floors.get)[-1] for package in high}
 
 
 def test_searches_know_nothing_of_what_shows_them():
-    assert not rooms()["search"] & {"show", "plots", "report", "export", "cli"}
+    assert not packages()["search"] & {"show", "plots", "report", "export", "cli"}
 
 
 def test_strings_are_arrows():
     """The package's own map of late names is one, and so the check sees through it."""
-    assert {"search", "study", "cli"} <= rooms()["csf"]
-    assert not [room for room, others in rooms().items() if "csf" in others]
-    assert set(csf._ROOMS) >= {room for room in rooms() if room != "csf" and room[0] != "_"}
+    assert {"search", "study", "cli"} <= packages()["csf"]
+    assert not [package for package, others in packages().items() if "csf" in others]
+    assert set(csf._PACKAGES) >= {package for package in packages() if package != "csf" and package[0] != "_"}
+
+
+def test_packages_are_drawn_below_those_that_they_import():
+    """The picture of *parts of your own* is the one that is there."""
+    text = (ROOT.parent / "notebooks" / "guide" / "own_parts.md").read_text(encoding="utf-8")
+    graph = packages()
+    lines = [line.split() for line in text.splitlines() if line.startswith("    ")]
+    drawn = [(at, name) for at, line in enumerate(lines) for name in takewhile(graph.__contains__, line)]
+    height = {name: at for at, name in drawn}
+    assert sorted(name for _, name in drawn) == sorted(set(graph) - {"csf", "__main__", "_common"})
+    assert not [(name, other) for at, name in drawn for other in graph[name] - {"_common"} if height[other] >= at]
 
 
 def test_private_names_of_scikit_learn_stay_in_one_file():

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csf import ErrorProfile, Trial
-from csf.errors.hull import Hull
 from csf.metrics import Constrained, FBeta, GMean, Recall, get_constraint
+from csf.metrics.hull import Hull
 from csf.thresholding import sweep
 from csf.trials import best_trial, gap, known_hull, outcome
 

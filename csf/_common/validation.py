@@ -14,25 +14,26 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state, column_or_1d, indexable
 from sklearn.utils.multiclass import type_of_target
 
-from csf._common.names import did_you_mean
-from csf._common.sparse import canonical_csr
+from csf._common.arrays import canonical_csr
+from csf._common.messages import did_you_mean, warn
 from csf._common.typing import Array, BoolArray, FloatArray, IntArray, Label, RandomState_, Samples
-from csf._common.warn import warn
 
 __all__ = [
     "check_binary_target",
     "check_bool",
     "check_class_totals",
-    "check_grid",
     "check_class_weights",
     "check_count",
     "check_fraction",
+    "check_grid",
+    "check_intercept",
     "check_labels",
     "check_n_jobs",
-    "check_samples",
     "check_number",
     "check_path",
     "check_pos_label",
+    "check_positive",
+    "check_samples",
     "check_scores",
     "check_seed",
     "check_share",
@@ -341,3 +342,14 @@ def check_n_jobs(n_jobs: int | None) -> None:
         raise TypeError(accepted)
     if n_jobs == 0:
         raise ValueError(accepted)
+
+
+def check_positive(value: Any, name: str) -> float:
+    """Check that ``value`` is a finite number > 0 and return it as float."""
+    return float(check_number(value, name, positive=True))
+
+
+def check_intercept(fit_intercept: Any, intercept_scaling: Any) -> None:
+    """Check the two parameters of the constant feature."""
+    check_bool(fit_intercept, "fit_intercept")
+    check_positive(intercept_scaling, "intercept_scaling")

@@ -12,19 +12,19 @@ from numpy.typing import ArrayLike
 
 from csf._common.typing import Array
 from csf._common.validation import check_fraction, floats
-from csf.errors.hull import Hull
-from csf.errors.profile import ErrorProfile
 from csf.metrics import LinearFractional
 from csf.metrics.base import Metric
+from csf.metrics.hull import Hull
+from csf.metrics.profile import ErrorProfile
 from csf.trials import Trial
 
 if TYPE_CHECKING:
     from shapely.geometry.base import BaseGeometry
 
-__all__ = ["Bound", "known_profiles", "told"]
+__all__ = ["Bound", "complete_trials", "known_profiles"]
 
 
-def told(trials: Sequence[Trial]) -> list[Trial]:
+def complete_trials(trials: Sequence[Trial]) -> list[Trial]:
     """Trials that carry a profile, by number."""
     return sorted((trial for trial in check_trials(trials) if trial.state == "complete"), key=lambda t: t.number)
 
@@ -50,7 +50,7 @@ def check_eps(eps: float | str | Callable[..., float]) -> None:
 
 def known_profiles(trials: Sequence[Trial]) -> Hull | None:
     """Hull of every profile that some trained model attains, or ``None`` without one."""
-    hulls = [trial.hull if trial.hull is not None else _own(trial) for trial in told(trials)]
+    hulls = [trial.hull if trial.hull is not None else _own(trial) for trial in complete_trials(trials)]
     return Hull.union(hulls) if hulls else None
 
 
@@ -107,7 +107,7 @@ class Bound(ABC):
         if not isinstance(metric, Metric):
             raise TypeError(f"metric must be a csf.metrics.Metric object, got {metric!r}")
         check_eps(eps)
-        self.trials, self.metric, self.pos, self.eps = told(trials), metric, check_fraction(pos, "pos"), eps
+        self.trials, self.metric, self.pos, self.eps = complete_trials(trials), metric, check_fraction(pos, "pos"), eps
         self.lo, self.hi = metric.range(pos)
 
     def excess(self) -> Array:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from csf._common.typing import Array, Values
-from csf.bounds._kernels import extreme_errors
+from csf._common.compiled import njit
+from csf._common.typing import Array, BoolArray, Values
 from csf.bounds.base import Bound, check_trials, profile_of, require_linear_fractional
-from csf.bounds.envelope import highest_levels
 
 if TYPE_CHECKING:
     import shapely
@@ -21,8 +20,143 @@ if TYPE_CHECKING:
     from csf.metrics.base import LinearFractional, Metric
     from csf.trials import Trial
 
+__all__ = [
+    "Cone",
+    "ConeBound",
+    "DiagonalBound",
+    "ParambathBound",
+    "highest_levels",
+]
 
-__all__ = ["Cone", "ConeBound", "DiagonalBound", "ParambathBound"]
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _lower_to_highest(apexes, is_open, start, end):
+    """Go down to the highest point of the envelope in open intervals. Return its height.
+
+    ``apexes`` holds the rows t, value, slope to the left and slope to the right, by t; the first and the last apex are
+    the ends of the range and have the value inf. Interval k lies between the apexes k and k + 1; ``start`` and ``end``
+    receive what the lines leave of it at the final height, and are crossed where they leave nothing.
+    """
+    t, value, left, right = apexes[0], apexes[1], apexes[2], apexes[3]
+    n_intervals = start.shape[0]
+    lo, hi = t[0], t[n_intervals]
+    height, step = hi, 1e-15 * max(abs(hi), hi - lo)
+    from_left, from_right = np.empty(n_intervals, dtype=np.int64), np.empty(n_intervals, dtype=np.int64)
+    while True:
+        _leave(t, value, right, height, start, from_left)
+        _leave(-t[::-1], value[::-1], left[::-1], height, end[::-1], from_right[::-1])
+        fits, lower = False, -np.inf
+        for k in range(n_intervals):
+            end[k] = -end[k]
+            if is_open[k]:
+                fits |= start[k] <= end[k]
+                i, j = from_left[k], n_intervals - from_right[k]
+                lower = max(lower, _crossing(t[j] - t[i], value[i], right[i], value[j], left[j], height))
+        if fits:
+            return height
+        if not lower < height:  # rounding alone keeps the two lines of the best interval from crossing
+            lower, step = height - step, 2.0 * step
+        height = lower
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _leave(t, value, slope, height, reached, line):
+    """Running maximum of the levels where lines rise to ``height``, and the line that attains it first."""
+    running, attained_by = -np.inf, 0
+    for k in range(reached.shape[0]):
+        need = height - value[k]
+        level = t[k] + need / slope[k] if need > 0.0 else t[k]
+        if level > running:
+            running, attained_by = level, k
+        reached[k], line[k] = running, attained_by
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _crossing(distance, v_i, s_i, v_j, s_j, height):
+    """Height where a rising line meets a falling one; a line that is high enough at its apex blocks as a wall."""
+    if v_j >= height:
+        return v_i + s_i * distance
+    if v_i >= height:
+        return v_j + s_j * distance
+    if s_i + s_j > 0.0:
+        return v_i + s_i / (s_i + s_j) * (v_j - v_i + s_j * distance)
+    return min(v_i, v_j)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _extreme_errors(value, fn, fp, pos, n_fn, n_fp, d_fn, d_fp, lowest, highest):
+    """Write the extremes of ``d·e`` over the profiles of the box with at least the value of each given one.
+
+    They are the box cut by the level line through the given profile. A linear function is extreme at its corners:
+    (0, 0) and the profile itself, and where the line meets the sides of the box or the box ends below it.
+    """
+    neg = 1.0 - pos
+    for k in range(value.shape[0]):
+        a_fn, a_fp = value[k] * d_fn - n_fn, value[k] * d_fp - n_fp
+        rhs = a_fn * fn[k] + a_fp * fp[k]
+        own = d_fn * fn[k] + d_fp * fp[k]
+        low, high = min(0.0, own), max(0.0, own)
+        for x in (0.0, pos):
+            reach = _reach(rhs - a_fn * x, a_fp)
+            if reach >= 0.0:
+                span = d_fn * x + d_fp * min(reach, neg)
+                low, high = min(low, span), max(high, span)
+        for y in (0.0, neg):
+            reach = _reach(rhs - a_fp * y, a_fn)
+            if reach >= 0.0:
+                span = d_fn * min(reach, pos) + d_fp * y
+                low, high = min(low, span), max(high, span)
+        lowest[k], highest[k] = low, high
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _reach(rest, cost):
+    """Largest error whose ``cost`` fits in ``rest``: negative where none does, infinite where errors cost nothing."""
+    if cost > 0.0:
+        return rest / cost
+    return np.inf if rest >= 0.0 else -np.inf
+
+
+def highest_levels(
+    cones: tuple[Values, Values, Values, Values], lo: float, hi: float, *, is_open: BoolArray | None = None
+) -> tuple[float, Array]:
+    """Highest value under all cones, and where it is attained between neighbouring apexes.
+
+    Parameters
+    ----------
+    cones : Cone of ndarrays of shape (n_cones,)
+        Apexes ``(t, value)`` and slopes >= 0 away from them. An apex of value ``inf`` bounds nothing and only
+        divides an interval.
+    lo, hi : float
+        Range of the levels and of the metric.
+    is_open : ndarray of bool, shape (n_cones + 1,), default=None
+        Which intervals between sorted apexes (and the ends) to look at; ``None`` means all.
+
+    Returns
+    -------
+    height : float
+        Largest value of the envelope, at most ``hi``; ``-inf`` where all intervals are closed.
+    ranges : ndarray of shape (n_ranges, 2)
+        Maximising ranges of levels, one for each interval that attains ``height``.
+
+    Notes
+    -----
+    Between two neighbouring apexes the envelope is the minimum of rising lines (apexes to the left) and falling
+    lines (apexes to the right). At a height h the first leave the levels right of a running maximum of crossings,
+    the second those left of a running minimum: O(n) for all intervals together. Newton's method on h, from above,
+    replaces h by the crossing of the two lines that block each interval, and ends at the exact maximum.
+    """
+    order = np.argsort(cones[0], kind="stable")
+    apexes = np.empty((4, order.size + 2))
+    apexes[:, 1:-1] = np.array(cones)[:, order]
+    apexes[:, [0, -1]] = [[lo, hi], [np.inf, np.inf], [0.0, 0.0], [0.0, 0.0]]  # the ends of the range bound nothing
+    is_open = np.ones(order.size + 1, dtype=bool) if is_open is None else is_open
+    if not is_open.any():
+        return -np.inf, np.empty((0, 2))
+    start, end = np.empty(is_open.size), np.empty(is_open.size)
+    height = _lower_to_highest(apexes, is_open, start, end)
+    fits = is_open & (start <= end)
+    return height, np.column_stack([start[fits], end[fits]])
 
 
 class Cone(NamedTuple):
@@ -46,7 +180,7 @@ def error_span(metric: LinearFractional, fn: Values, fp: Values, *, pos: float) 
     value = np.asarray(metric.value(fn, fp, pos=pos), dtype=float)
     lowest, highest = np.empty_like(value), np.empty_like(value)
     share, n_fn, n_fp, d_fn, d_fp = (float(weight) for weight in (pos, c.n_fn, c.n_fp, c.d_fn, c.d_fp))
-    extreme_errors(value, fn, fp, share, n_fn, n_fp, d_fn, d_fp, lowest, highest)
+    _extreme_errors(value, fn, fp, share, n_fn, n_fp, d_fn, d_fp, lowest, highest)
     return lowest, highest
 
 
@@ -124,7 +258,7 @@ class _LineBound(Bound):
         if not value < self.hi:
             return []
         levels = [t]
-        # Left and right: where the line leaves by the side or the ceiling and, from below, where it meets the floor.
+        # Left and right: where the line leaves by the side or the top and, from below, where it enters.
         for end, side, slope in ((self.lo, -1.0, left), (self.hi, 1.0, right)):
             top = value + slope * abs(end - t)
             levels.append(t + side * (self.hi - value) / slope if top > self.hi else end)

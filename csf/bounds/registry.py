@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from csf._common.names import look_up
+from csf._common.messages import look_up
 from csf.bounds.base import Bound
 from csf.bounds.cone import ConeBound, DiagonalBound, ParambathBound
 from csf.bounds.support_line import SupportLineBound

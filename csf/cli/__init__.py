@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from csf._common.version import __version__
+from csf._common import __version__
 
 __all__ = ["VERSION", "main"]
 

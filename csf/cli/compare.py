@@ -20,8 +20,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.pipeline import Pipeline
 from tqdm.auto import tqdm
 
-from csf._common.cells import cell
-from csf._common.files import replaced
+from csf._common.files import cell, replaced
 from csf._common.typing import Samples
 from csf.cli.problem import NotApplicable, check_output, load_problem, make_search
 from csf.cli.shared import (
@@ -34,7 +33,7 @@ from csf.cli.shared import (
     format_table,
     shows_progress,
 )
-from csf.metrics.aim import aim_of
+from csf.metrics.registry import aim_of
 from csf.search import CostSearch
 from csf.show.report import Comparison, check_page, write_comparison
 from csf.strategies import STRATEGIES, get_strategy

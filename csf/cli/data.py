@@ -16,8 +16,8 @@ from scipy import sparse
 from sklearn import datasets
 from sklearn.datasets import load_svmlight_file
 
-from csf._common.names import did_you_mean
-from csf._common.reading import read_arrays, reading
+from csf._common.files import read_arrays, reading
+from csf._common.messages import did_you_mean
 from csf._common.typing import Array, BoolArray, Label, Samples
 from csf.cli.shared import CliError, require
 from csf.cli.tables import (
@@ -32,7 +32,7 @@ from csf.cli.tables import (
     typed,
     warn_of_columns,
 )
-from csf.samples.labels import Labels
+from csf.data.labels import Labels
 
 __all__ = ["Dataset", "Features", "ReadOptions", "densified", "read_dataset", "read_samples"]
 

@@ -12,14 +12,14 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from csf._common.names import did_you_mean
+from csf._common.messages import did_you_mean
 from csf.bounds import BOUNDS
 from csf.cli import VERSION, compare, predict, search
 from csf.cli.data import built_in
 from csf.cli.problem import BASES
 from csf.cli.shared import CliError
 from csf.cli.tables import SUFFIXES
-from csf.costs.weights import NORMALIZATIONS
+from csf.data.costs import NORMALIZATIONS
 from csf.metrics import CONFUSION_METRICS, METRICS
 from csf.search.config import SearchConfig
 from csf.show.checks import CHECKS

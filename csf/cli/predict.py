@@ -20,18 +20,17 @@ import sklearn
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from csf import metrics, strategies
-from csf._common.cells import cell
-from csf._common.files import replaced
+from csf._common import __version__
+from csf._common.files import cell, replaced
+from csf._common.messages import warn
 from csf._common.sklearn import tree_type
 from csf._common.typing import Array, PathLike
-from csf._common.version import __version__
-from csf._common.warn import warn
 from csf.cli.data import Features, read_samples
 from csf.cli.problem import check_output
 from csf.cli.shared import CliError, require
-from csf.errors import ErrorProfile
-from csf.errors.hull import Hull
-from csf.metrics import confusion, rates
+from csf.metrics import confusion, constraints
+from csf.metrics.hull import Hull
+from csf.metrics.profile import ErrorProfile
 from csf.resampling import Assessment, Chooser
 from csf.resampling.assessment import ThresholdQuestion
 from csf.search import CostSearch
@@ -73,7 +72,7 @@ def _trusted_types():
     # Of several classes that are all alike.
     parts += [Candidate, ClassCalibrator, ClassOutcome, ClassQuestion, ClassStudy, _Sigmoid]
     parts += [LinearRule, RuleOfClasses]
-    for module in (metrics, rates, strategies, confusion):
+    for module in (metrics, constraints, strategies, confusion):
         parts += [part for _, part in inspect.getmembers(module, inspect.isclass)]
     parts += strategies.STRATEGIES.values()
     return {f"{part.__module__}.{part.__qualname__}" for part in parts} | set(_PLAIN)

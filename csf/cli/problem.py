@@ -24,14 +24,14 @@ from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
-from csf._common.names import did_you_mean
+from csf._common.messages import did_you_mean
 from csf._common.sklearn import clone, safe_indexing
 from csf._common.typing import Array, Estimator, IntArray, Samples
 from csf.cli.data import Dataset, Features, ReadOptions, densified, read_dataset
 from csf.cli.shared import CliError, require
-from csf.errors.profile import ErrorProfile
+from csf.data.folds import resolve_splits
 from csf.metrics import ConfusionMetric, get_constraint, get_metric
-from csf.samples.splits import resolve_splits
+from csf.metrics.profile import ErrorProfile
 from csf.search import CostSearch
 from csf.search.config import SearchConfig
 from csf.search.defaults import AUTO, Pace, pace_of, steps_of, strategy_of
@@ -42,7 +42,7 @@ from csf.thresholding.linear_rule import confusion_of
 from csf.trainers import seeded
 
 if TYPE_CHECKING:
-    from csf.metrics.constraint import Constraint
+    from csf.metrics.constraints import Constraint
 
 __all__ = ["BASES", "Part", "Problem", "Setup", "load_problem", "make_base", "make_search", "parse_grid"]
 

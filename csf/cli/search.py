@@ -15,8 +15,8 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 from tqdm import tqdm
 
+from csf._common import __version__
 from csf._common.files import write_json
-from csf._common.version import __version__
 from csf.cli.predict import check_model_name, required_trust, save_model
 from csf.cli.problem import CLASSIFIER, EQUAL, LINEAR, POOLED, NotApplicable, check_output, load_problem, make_search
 from csf.cli.shared import (

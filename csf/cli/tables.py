@@ -17,8 +17,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from csf._common.reading import UNPACKING, reading
-from csf._common.warn import warn
+from csf._common.files import UNPACKING, reading
+from csf._common.messages import warn
 from csf.cli.shared import CliError, require
 
 __all__ = ["SUFFIXES", "is_number", "plain", "read_table", "typed", "warn_of_columns"]

@@ -10,8 +10,8 @@ import numpy as np
 from csf._common.typing import Array, BoolArray, FloatArray, IntArray
 from csf._common.validation import check_class_totals
 from csf.cluster.bins import Bins
-from csf.errors.profile import ErrorProfile
-from csf.scores.midpoints import TIE, midpoint
+from csf.data.responses import TIE, midpoint
+from csf.metrics.profile import ErrorProfile
 from csf.thresholding import Cut, ThresholdCurve, sweep
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from csf._common.sklearn import clone
 from csf._common.typing import Array, Estimator, IntArray, Samples
 from csf.cluster.engine import MOST_COLLECTED, Engine, FoldTotals, Job
 from csf.cluster.scored import MemoryScores, PartScores
-from csf.costs.weights import cost_sample_weight
-from csf.scores.midpoints import above
-from csf.scores.responses import natural_threshold, positive_score
+from csf.data.costs import cost_sample_weight
+from csf.data.responses import above, natural_threshold, positive_score
 from csf.trainers.base import Training
 
 __all__ = ["MemoryEngine"]

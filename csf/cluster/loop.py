@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from csf._common.messages import warn
 from csf._common.typing import Estimator
-from csf._common.warn import warn
 from csf.cluster.engine import Engine, FoldTotals
 from csf.cluster.training import EngineTrainer
 from csf.search.config import SearchConfig

@@ -10,9 +10,9 @@ import numpy as np
 
 from csf._common.typing import Array, BoolArray, Costs, IntArray
 from csf.cluster.problem import LinearProblem
-from csf.linear import Rows
-from csf.linear._solve import DIRECT, NOISE, conjugate_directions, newton_step
-from csf.linear.losses import LOGISTIC, SQUARED_HINGE, Loss, least_gap
+from csf.solvers import Rows
+from csf.solvers.base import DIRECT, NOISE, conjugate_directions, newton_step
+from csf.solvers.losses import LOGISTIC, SQUARED_HINGE, Loss, least_gap
 
 if TYPE_CHECKING:
     from csf.cluster.engine import Job

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from csf._common.typing import Array, Estimator, Label, Samples
-from csf.scores.midpoints import above
-from csf.scores.responses import NATURAL_THRESHOLDS
+from csf.data.responses import NATURAL_THRESHOLDS, above
 from csf.trainers.base import Training
 
 if TYPE_CHECKING:

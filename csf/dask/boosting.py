@@ -14,7 +14,7 @@ from csf._common.typing import Array, Estimator, Label, Samples
 from csf.dask.base import DaskBase, Scorer
 from csf.dask.collections import ChangedRows, is_frame
 from csf.dask.watch import with_all_workers
-from csf.scores.responses import positive_score, response_method
+from csf.data.responses import positive_score, response_method
 from csf.trainers.base import Training
 
 if TYPE_CHECKING:

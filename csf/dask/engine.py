@@ -21,7 +21,7 @@ from csf.dask.boosting import LightGBMBase, XGBoostBase
 from csf.dask.collections import DaskData, RawPart
 from csf.dask.linear import LinearBase
 from csf.dask.survey import Survey, survey
-from csf.samples.labels import Labels
+from csf.data.labels import Labels
 from csf.trainers.base import Training
 
 __all__ = ["DaskEngine", "base_kind"]

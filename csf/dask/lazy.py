@@ -11,7 +11,7 @@ import numpy as np
 from csf._common.typing import Array, Samples
 from csf.dask.collections import DaskData, RawPart, is_array, is_frame
 from csf.dask.survey import check_labels_given
-from csf.errors.profile import ErrorProfile
+from csf.metrics.profile import ErrorProfile
 from csf.thresholding.rule import ThresholdRule
 
 __all__ = ["mapped", "profile_of"]

@@ -15,7 +15,7 @@ from csf.cluster.newton import Answer, LinearModel, Question, add_answers, answe
 from csf.cluster.problem import LinearProblem
 from csf.dask.base import DaskBase, Scorer
 from csf.dask.collections import FAN_IN, DaskData, RawPart, matrix
-from csf.linear._solve import DIRECT
+from csf.solvers.base import DIRECT
 from csf.trainers.base import Training
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 from csf._common.typing import Estimator, Label, PathLike, RandomState_, Samples
 from csf.cluster.folds import check_folds
 from csf.cluster.loop import EngineSearch
-from csf.costs.weights import check_class_weight
 from csf.dask.collections import DaskData, require_dask
 from csf.dask.engine import DaskEngine, base_kind
 from csf.dask.lazy import mapped, profile_of
+from csf.data.costs import check_class_weight
 from csf.metrics import get_metric
 from csf.search.config import SearchConfig
 from csf.search.defaults import BEYOND, MULTIPLES, has_fast_solver, settings_of
@@ -33,7 +33,7 @@ from csf.trainers import seeded
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
-    from csf.metrics.constraint import Constraint
+    from csf.metrics.constraints import Constraint
     from csf.strategies.base import Strategy
     from csf.study.study import Bound
 

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
+from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray, Label, Samples
-from csf._common.validation import check_binary_target, check_class_totals, check_count, check_weights
-from csf._common.warn import warn
+from csf._common.validation import check_binary_target, check_class_totals, check_count, check_positive, check_weights
+from csf.data.responses import LinearRule
 from csf.fenchel.rewards import RewardProblem
-from csf.linear.rule import LinearRule, check_positive
 
 __all__ = ["LinearAlternation", "history"]
 

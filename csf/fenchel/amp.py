@@ -13,7 +13,7 @@ from csf.metrics import LinearFractional, get_metric
 
 if TYPE_CHECKING:
     from csf.fenchel.rewards import RewardProblem
-    from csf.linear import HingeSolution
+    from csf.solvers import HingeSolution
 
 __all__ = ["AMP"]
 

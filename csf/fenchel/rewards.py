@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from csf._common.typing import Array, BoolArray, Costs, Samples
-from csf.linear import Hinge, Rows
+from csf.solvers import Hinge, Rows
 
 if TYPE_CHECKING:
-    from csf.linear.hinge import HingeSolution
+    from csf.solvers.hinge import HingeSolution
 
 
 __all__ = ["RewardProblem"]

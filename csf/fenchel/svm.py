@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.sklearn import clone
 from csf._common.typing import Array, BoolArray, Estimator, Label, Samples
-from csf.costs.channel import cost_channel
-from csf.errors.profile import ErrorProfile
+from csf.data.costs import cost_channel
 from csf.fenchel._estimator import LinearAlternation, history
 from csf.fenchel.alternation import alternate, alternate_base
 from csf.metrics import Concave, get_metric
+from csf.metrics.profile import ErrorProfile
 
 __all__ = ["FenchelSVM"]
 

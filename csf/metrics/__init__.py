@@ -1,13 +1,22 @@
-"""Metrics of error profiles, and the class costs that aim at a level of them."""
+"""Error profiles, their metrics, and the class costs that aim at a level of these."""
 
 from csf.metrics import registry
 from csf.metrics.base import Coefficients, LinearFractional, Metric
+from csf.metrics.binary import CustomMetric
 from csf.metrics.concave import Concave
 from csf.metrics.confusion import ConfusionFunction, ConfusionMetric, CostMatrix, OfTwoClasses
-from csf.metrics.constraint import Constrained, Constraint, get_constraint
-from csf.metrics.custom import CustomMetric
+from csf.metrics.constraints import (
+    Constrained,
+    Constraint,
+    FalseNegativeRate,
+    FalsePositiveRate,
+    PredictedPositiveRate,
+    Rate,
+    get_constraint,
+)
+from csf.metrics.hull import Hull
 from csf.metrics.labels import LabelMetric
-from csf.metrics.rates import FalseNegativeRate, FalsePositiveRate, PredictedPositiveRate, Rate
+from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import *  # noqa: F403 - a new metric is listed in one file
 
 __all__ = [
@@ -19,8 +28,10 @@ __all__ = [
     "Constraint",
     "CostMatrix",
     "CustomMetric",
+    "ErrorProfile",
     "FalseNegativeRate",
     "FalsePositiveRate",
+    "Hull",
     "LabelMetric",
     "LinearFractional",
     "Metric",

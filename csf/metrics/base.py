@@ -1,4 +1,4 @@
-"""What a metric must offer: its value on error profiles and the class costs that aim at a level of it."""
+"""Metrics of error profiles, those that are ratios of affine functions, and the order of candidates."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.typing import Label, Values
-from csf.errors.profile import ErrorProfile
+from csf.metrics.profile import ErrorProfile
 
-__all__ = ["Coefficients", "LinearFractional", "Metric"]
+__all__ = ["Coefficients", "LinearFractional", "Metric", "float_or_array", "rank"]
 
 # Closest relative distance of a level to the ends of its range: at the ends one class would weigh nothing.
 LEVEL_MARGIN = 1e-6
@@ -255,7 +255,7 @@ class LinearFractional(Metric):
             result = numerator / denominator
         else:
             result = np.where(defined, numerator, 0.0) / np.where(defined, denominator, 1.0)
-        return result if result.ndim else float(result)
+        return float_or_array(result)
 
     def cost_weights(self, t: float, *, pos: float) -> tuple[float, float]:
         """Class costs ``a(t) = t d - n``: lowering this weighted error below ``-offset(t)`` reaches level ``t``.
@@ -333,3 +333,13 @@ class LinearFractional(Metric):
         """
         c = self.coefficients(pos)
         return c.d0 + c.d_fn * fn + c.d_fp * fp
+
+
+def float_or_array(values: Values) -> Values:
+    """A float where one value was asked for, else the array."""
+    return values if np.ndim(values) else float(values)
+
+
+def rank(violation: float, value: float, number: int = 0, setting: int = 0) -> tuple[float, float, int, int]:
+    """Smaller is better: the smaller miss of the constraint, the larger value, then the earlier trial and setting."""
+    return violation, -value, number, setting

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
+from dataclasses import dataclass
+from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 
 from csf._common.typing import Array, Values
 from csf.metrics.base import Metric
 
-__all__ = ["Concave", "as_given", "check_rates", "inside"]
+__all__ = ["Concave", "GMean", "HMean", "MinRate", "QMean", "as_given", "check_rates", "inside"]
 
 # Rounding of rates and of dual points on the border of their region.
 _SLACK = 1e-9
@@ -224,3 +228,283 @@ class Concave(Metric):
 def _rate(error: Array, share: float, noise: float) -> Array:
     """Part of a class that is right; 0 where no more than rounding is left of it."""
     return np.where(share - error <= noise, 0.0, 1.0 - error / share)
+
+
+@dataclass(frozen=True)
+class GMean(Concave):
+    r"""Geometric mean of the true positive and the true negative rate, in [0, 1].
+
+    Parameters
+    ----------
+    eps : float, default=1e-3
+        Smallest ratio of the two rates whose tangent is kept by the dual region, in (0, 1). It does not change
+        the value of the metric, only how steep its `extension` may be, ``1 / (2 sqrt(eps))``.
+
+    Raises
+    ------
+    ValueError
+        If ``eps`` is not in (0, 1).
+
+    Notes
+    -----
+    .. math:: G = \sqrt{TPR \cdot TNR}, \qquad
+              \Psi^*(\alpha, \beta) = 0 \text{ if } \alpha\beta \ge 1/4,\ \alpha, \beta > 0,
+              \text{ else } -\infty
+
+    with the infimum taken over non-negative rates. The tangents are the points of the hyperbola
+    :math:`\alpha\beta = 1/4`; the dual region is what lies above it in the box
+    :math:`[\sqrt{\varepsilon}/2,\ 1/(2\sqrt{\varepsilon})]^2`. Where a rate is 0 there is no tangent.
+
+    References
+    ----------
+    .. [1] H. Narasimhan, P. Kar, P. Jain, "Optimizing Non-decomposable Performance Measures: A Tale of Two
+       Classes", ICML 2015.
+
+    Examples
+    --------
+    >>> GMean().value(fn=0.05, fp=0.15, pos=0.25)
+    0.8
+    >>> GMean().gradient(0.9, 0.4)
+    (0.333, 0.75)
+    """
+
+    name: ClassVar[str] = "gmean"
+    eps: float = 1e-3
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.eps, Real) and 0.0 < self.eps < 1.0):
+            raise ValueError(f"eps must be in (0, 1), got {self.eps!r}")
+
+    def _box(self) -> tuple[float, float]:
+        """Ends of the box of duals; their product is 1/4, so two corners lie on the hyperbola."""
+        root = math.sqrt(self.eps)
+        return 0.5 * root, 0.5 / root
+
+    def link(self, tpr: Values, tnr: Values) -> Values:
+        """Geometric mean of the rates, see `Concave.link`."""
+        tpr, tnr = check_rates(tpr, tnr)
+        return as_given(np.sqrt(tpr * tnr))[0]
+
+    def gradient(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
+        """Tangent; (1/2, 1/2) where a rate is 0, see `Concave.gradient`."""
+        tpr, tnr = check_rates(tpr, tnr)
+        defined = (tpr > 0) & (tnr > 0)
+        # roots first: the ratio of two tiny rates may overflow
+        slope = np.sqrt(np.where(defined, tnr, 1.0)) / np.sqrt(np.where(defined, tpr, 1.0))
+        return as_given(0.5 * slope, 0.5 / slope)
+
+    def conjugate(self, alpha: Values, beta: Values) -> Values:
+        """0 on and above the hyperbola, see `Concave.conjugate`."""
+        alpha, beta = np.asarray(alpha, dtype=float), np.asarray(beta, dtype=float)
+        return inside((alpha > 0) & (beta > 0) & (alpha * beta >= 0.25 - 1e-9), np.zeros(()))
+
+    def dual(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
+        """Tangent clipped to the box; its upper corner where both averages are negative, see `Concave.dual`."""
+        tpr, tnr = np.broadcast_arrays(np.asarray(tpr, dtype=float), np.asarray(tnr, dtype=float))
+        lo, hi = self._box()
+        root_p, root_n = np.sqrt(np.maximum(tpr, 0.0)), np.sqrt(np.maximum(tnr, 0.0))
+        alpha = np.where(root_p > 0, 0.5 * root_n / np.where(root_p > 0, root_p, 1.0), hi)
+        alpha = np.clip(np.where((tpr == 0) & (tnr <= 0), lo, alpha), lo, hi)
+        alpha = np.where((tpr == 0) & (tnr == 0), 0.5, alpha)
+        beta = np.where((tpr < 0) & (tnr < 0), hi, 0.25 / alpha)
+        return as_given(alpha, beta)
+
+    def project(self, alpha: float, beta: float) -> tuple[float, float]:
+        """Clip to the box, or the nearest point of the hyperbola, see `Concave.project`."""
+        lo, hi = self._box()
+        a, b = min(max(alpha, lo), hi), min(max(beta, lo), hi)
+        if a * b >= 0.25:
+            return float(a), float(b)
+        z = np.roots([16.0, -16.0 * alpha, 0.0, 4.0 * beta, -1.0])
+        z = np.clip(np.append(z.real[np.abs(z.imag) <= 1e-6 * (1.0 + np.abs(z))], [lo, hi]), lo, hi)
+        z = float(z[np.argmin((z - alpha) ** 2 + (0.25 / z - beta) ** 2)])
+        return z, 0.25 / z
+
+
+@dataclass(frozen=True)
+class HMean(Concave):
+    r"""Harmonic mean of the true positive and the true negative rate, in [0, 1].
+
+    Notes
+    -----
+    .. math:: H = \frac{2\,TPR \cdot TNR}{TPR + TNR}, \qquad
+              \Psi^*(\alpha, \beta) = 0 \text{ if } \sqrt{\alpha} + \sqrt{\beta} \ge \sqrt{2},
+              \text{ else } -\infty
+
+    with the infimum taken over non-negative rates. The tangents trace the curve
+    :math:`\sqrt{\alpha} + \sqrt{\beta} = \sqrt{2}`; the dual region is what lies above it in the box
+    :math:`[0, 2]^2`. There is no tangent where both rates are 0.
+
+    References
+    ----------
+    .. [1] K. Kennedy, B. Mac Namee, S. Delany, "Learning without default: a study of one-class classification
+       and the low-default portfolio problem", AICS 2009.
+
+    Examples
+    --------
+    >>> HMean().value(fn=0.05, fp=0.15, pos=0.25)
+    0.8
+    >>> HMean().gradient(0.9, 0.3)
+    (0.125, 1.125)
+    """
+
+    name: ClassVar[str] = "hmean"
+    lipschitz = 2.0
+
+    def link(self, tpr: Values, tnr: Values) -> Values:
+        """Harmonic mean of the rates, 0 where both are 0, see `Concave.link`."""
+        tpr, tnr = check_rates(tpr, tnr)
+        total = tpr + tnr
+        # one factor is divided first: the product of two tiny rates is 0
+        return as_given(2.0 * tpr * (tnr / np.where(total > 0, total, 1.0)))[0]
+
+    def gradient(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
+        """Tangent; (1/2, 1/2) where both rates are 0, see `Concave.gradient`."""
+        return self.dual(*check_rates(tpr, tnr))
+
+    def conjugate(self, alpha: Values, beta: Values) -> Values:
+        """0 on and above the curve, see `Concave.conjugate`."""
+        alpha, beta = np.asarray(alpha, dtype=float), np.asarray(beta, dtype=float)
+        roots = np.sqrt(np.maximum(alpha, 0.0)) + np.sqrt(np.maximum(beta, 0.0))
+        return inside((alpha >= 0) & (beta >= 0) & (roots >= np.sqrt(2.0) - 1e-9), np.zeros(()))
+
+    def dual(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
+        """Tangent; a corner of the box where an average is negative, see `Concave.dual`."""
+        tpr, tnr = np.broadcast_arrays(np.asarray(tpr, dtype=float), np.asarray(tnr, dtype=float))
+        up, vp = np.maximum(tpr, 0.0), np.maximum(tnr, 0.0)
+        total = up + vp
+        share = np.where(total > 0, vp / np.where(total > 0, total, 1.0), 0.5)
+        alpha, beta = 2.0 * share**2, 2.0 * (1.0 - share) ** 2
+        none = total == 0
+        alpha = np.where(none & (tpr < 0), 2.0, np.where(none & (tnr < 0), 0.0, alpha))
+        beta = np.where(none & (tnr < 0), 2.0, np.where(none & (tpr < 0), 0.0, beta))
+        return as_given(alpha, beta)
+
+    def project(self, alpha: float, beta: float) -> tuple[float, float]:
+        """Clip to the box, or the nearest point of the curve, see `Concave.project`."""
+        a, b = min(max(alpha, 0.0), 2.0), min(max(beta, 0.0), 2.0)
+        if np.sqrt(a) + np.sqrt(b) >= np.sqrt(2.0):
+            return float(a), float(b)
+        s = np.roots([4.0, -6.0, 6.0 - alpha - beta, beta - 2.0])
+        s = np.clip(np.append(s.real[np.abs(s.imag) <= 1e-6 * (1.0 + np.abs(s))], [0.0, 1.0]), 0.0, 1.0)
+        s = float(s[np.argmin((2.0 * s**2 - alpha) ** 2 + (2.0 * (1.0 - s) ** 2 - beta) ** 2)])
+        return 2.0 * s**2, 2.0 * (1.0 - s) ** 2
+
+
+@dataclass(frozen=True)
+class QMean(Concave):
+    r"""One minus the quadratic mean of the false negative and the false positive rate, in [0, 1].
+
+    Notes
+    -----
+    .. math:: Q = 1 - \sqrt{\frac{(1 - TPR)^2 + (1 - TNR)^2}{2}}, \qquad
+              \Psi^*(\alpha, \beta) = \alpha + \beta - 1 \text{ if } \alpha^2 + \beta^2 \le 1/2,
+              \text{ else } -\infty
+
+    with the infimum taken over the plane. The tangents trace the arc of radius :math:`1/\sqrt{2}`; the dual
+    region is the quarter disc inside it. There is no tangent where both rates are 1.
+
+    References
+    ----------
+    .. [1] S. Lawrence et al., "Neural network classification and prior class probabilities", in: Neural Networks:
+       Tricks of the Trade, 1998.
+
+    Examples
+    --------
+    >>> QMean().value(fn=0.05, fp=0.15, pos=0.25)
+    0.8
+    >>> QMean().gradient(0.4, 0.2)
+    (0.424, 0.566)
+    """
+
+    name: ClassVar[str] = "qmean"
+    lipschitz = math.sqrt(0.5)
+
+    def link(self, tpr: Values, tnr: Values) -> Values:
+        """One minus the quadratic mean of the error rates, see `Concave.link`."""
+        tpr, tnr = check_rates(tpr, tnr)
+        return as_given(1.0 - np.hypot(1.0 - tpr, 1.0 - tnr) * math.sqrt(0.5))[0]
+
+    def gradient(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
+        """Tangent; (1/2, 1/2) where both rates are 1, see `Concave.gradient`."""
+        return self.dual(*check_rates(tpr, tnr))
+
+    def conjugate(self, alpha: Values, beta: Values) -> Values:
+        """``alpha + beta - 1`` in the disc, see `Concave.conjugate`."""
+        alpha, beta = np.asarray(alpha, dtype=float), np.asarray(beta, dtype=float)
+        return inside(alpha**2 + beta**2 <= 0.5 + 1e-9, alpha + beta - 1.0)
+
+    def conjugate_gradient(self, alpha: Values, beta: Values) -> tuple[Values, Values]:
+        """``(1, 1)``, see `Concave.conjugate_gradient`."""
+        ones = np.ones(np.broadcast_shapes(np.shape(alpha), np.shape(beta)))
+        return as_given(ones, ones)
+
+    def dual(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
+        """Tangent; 0 for an average above 1, see `Concave.dual`."""
+        tpr, tnr = np.broadcast_arrays(np.asarray(tpr, dtype=float), np.asarray(tnr, dtype=float))
+        fnr, fpr = np.maximum(1.0 - tpr, 0.0), np.maximum(1.0 - tnr, 0.0)
+        length = np.hypot(fnr, fpr)
+        scale = math.sqrt(0.5) / np.where(length > 0, length, 1.0)
+        corner = np.where((tpr == 1) & (tnr == 1), 0.5, 0.0)
+        return as_given(corner + fnr * scale, corner + fpr * scale)
+
+    def project(self, alpha: float, beta: float) -> tuple[float, float]:
+        """Clip at 0, then scale into the disc, see `Concave.project`."""
+        a, b = max(float(alpha), 0.0), max(float(beta), 0.0)
+        # the order matters: cone first, then ball
+        scale = min(1.0, math.sqrt(0.5) / max(math.hypot(a, b), 1e-300))
+        return a * scale, b * scale
+
+
+@dataclass(frozen=True)
+class MinRate(Concave):
+    r"""The smaller of the true positive and the true negative rate, in [0, 1].
+
+    Notes
+    -----
+    .. math:: M = \min(TPR, TNR), \qquad
+              \Psi^*(\alpha, \beta) = 0 \text{ if } \alpha + \beta = 1,\ \alpha, \beta \ge 0,
+              \text{ else } -\infty
+
+    with the infimum taken over the plane; the dual region is that segment. It has no tangent where the rates are
+    equal, which is where learners end: prefer one that does not need it.
+
+    References
+    ----------
+    .. [1] H. Vincent Poor, "An Introduction to Signal Detection and Estimation", 1994 (minimax rules).
+
+    Examples
+    --------
+    >>> MinRate().value(fn=0.05, fp=0.3, pos=0.25)
+    0.6
+    >>> MinRate().gradient(0.8, 0.6)
+    (0.0, 1.0)
+    """
+
+    name: ClassVar[str] = "min_rate"
+    lipschitz = 1.0
+    differentiable = False
+
+    def link(self, tpr: Values, tnr: Values) -> Values:
+        """Smaller rate, see `Concave.link`."""
+        return as_given(np.minimum(*check_rates(tpr, tnr)))[0]
+
+    def gradient(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
+        """Slope 1 for the smaller rate; (1/2, 1/2) where they are equal, see `Concave.gradient`."""
+        return self.dual(*check_rates(tpr, tnr))
+
+    def conjugate(self, alpha: Values, beta: Values) -> Values:
+        """0 on the segment, see `Concave.conjugate`."""
+        alpha, beta = np.asarray(alpha, dtype=float), np.asarray(beta, dtype=float)
+        return inside((alpha >= 0) & (beta >= 0) & (np.abs(alpha + beta - 1.0) <= 1e-9), np.zeros(()))
+
+    def dual(self, tpr: Values, tnr: Values) -> tuple[Values, Values]:
+        """All weight on the smaller average, halves where they are equal, see `Concave.dual`."""
+        tpr, tnr = np.asarray(tpr, dtype=float), np.asarray(tnr, dtype=float)
+        alpha = 0.5 * (1.0 + np.sign(tnr - tpr))
+        return as_given(alpha, 1.0 - alpha)
+
+    def project(self, alpha: float, beta: float) -> tuple[float, float]:
+        """Nearest point of the segment, see `Concave.project`."""
+        a = min(max(0.5 * (alpha - beta + 1.0), 0.0), 1.0)
+        return float(a), float(1.0 - a)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.typing import Array, Values
 from csf._common.validation import check_choice, check_count, floats
-from csf.metrics.base import Metric
-from csf.metrics.fbeta import FBeta
+from csf.metrics.base import Metric, float_or_array
+from csf.metrics.binary import FBeta
 
 __all__ = [
     "BalancedAccuracyOfClasses",
@@ -149,7 +150,7 @@ class MetricOfSums(ConfusionMetric):
         """Value on confusion matrices, see `ConfusionMetric.value`."""
         confusion = np.asarray(confusion, dtype=np.float64)
         weighted = (confusion * self.cell_weights(confusion.shape[-1])).sum(axis=-1)
-        return _as_given(self.of_sums(confusion.sum(axis=-1), confusion.sum(axis=-2), weighted))
+        return float_or_array(self.of_sums(confusion.sum(axis=-1), confusion.sum(axis=-2), weighted))
 
 
 @dataclass(frozen=True)
@@ -268,10 +269,7 @@ class MicroF(MetricOfSums):
 class ConfusionAccuracy(MetricOfSums):
     """Share of samples that are right."""
 
-    @property
-    def name(self) -> str:
-        """``"accuracy"``."""
-        return "accuracy"
+    name: ClassVar[str] = "accuracy"
 
     def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
         """Sum of the diagonal."""
@@ -286,10 +284,7 @@ class ConfusionAccuracy(MetricOfSums):
 class BalancedAccuracyOfClasses(MetricOfSums):
     """Mean of the recalls of the classes that have samples."""
 
-    @property
-    def name(self) -> str:
-        """``"balanced_accuracy"``."""
-        return "balanced_accuracy"
+    name: ClassVar[str] = "balanced_accuracy"
 
     def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
         """Mean recall."""
@@ -305,10 +300,7 @@ class BalancedAccuracyOfClasses(MetricOfSums):
 class GMeanOfClasses(MetricOfSums):
     """Geometric mean of the recalls of the classes that have samples."""
 
-    @property
-    def name(self) -> str:
-        """``"gmean"``."""
-        return "gmean"
+    name: ClassVar[str] = "gmean"
 
     def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
         """Geometric mean of the recalls."""
@@ -332,10 +324,7 @@ class GMeanOfClasses(MetricOfSums):
 class MCCOfClasses(MetricOfSums):
     """Matthews correlation coefficient of several classes (Gorodkin's), 0 where one class is true or predicted."""
 
-    @property
-    def name(self) -> str:
-        """``"mcc"``."""
-        return "mcc"
+    name: ClassVar[str] = "mcc"
 
     def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
         """Covariance of true and predicted classes over the root of their variances."""
@@ -362,10 +351,7 @@ class MCCOfClasses(MetricOfSums):
 class KappaOfClasses(MetricOfSums):
     """Cohen's kappa, 0 where chance would be right always."""
 
-    @property
-    def name(self) -> str:
-        """``"cohen_kappa"``."""
-        return "cohen_kappa"
+    name: ClassVar[str] = "cohen_kappa"
 
     def cell_weights(self, n_classes: int) -> Array:
         """What is wrong."""
@@ -462,6 +448,7 @@ class CostMatrix(MetricOfSums):
     -1.3
     """
 
+    name: ClassVar[str] = "cost_matrix"
     costs: ArrayLike
 
     def __post_init__(self) -> None:
@@ -473,11 +460,6 @@ class CostMatrix(MetricOfSums):
             )
         # Tuples can be compared and hashed, and nobody changes them.
         object.__setattr__(self, "costs", tuple(map(tuple, costs.tolist())))
-
-    @property
-    def name(self) -> str:
-        """``"cost_matrix"``."""
-        return "cost_matrix"
 
     def cell_weights(self, n_classes: int) -> Array:
         """The costs."""
@@ -543,7 +525,7 @@ class ConfusionFunction(ConfusionMetric):
         confusion = np.asarray(confusion, dtype=np.float64)
         shape = confusion.shape[:-2]
         values = [self._value(matrix) for matrix in confusion.reshape(-1, *confusion.shape[-2:])]
-        return _as_given(np.array(values, dtype=np.float64).reshape(shape))
+        return float_or_array(np.array(values, dtype=np.float64).reshape(shape))
 
     def _value(self, matrix):
         value = floats(self.function(matrix), self.label)
@@ -593,7 +575,7 @@ class OfTwoClasses(Metric):
         # the share of negatives is a difference itself, so that what rounding leaves of it does not shrink with it
         tn, tp = np.where(neg - fp > _NOISE, neg - fp, 0.0), np.where(pos - fn > _NOISE * pos, pos - fn, 0.0)
         matrices = np.stack([np.stack([tn, fp], axis=-1), np.stack([fn, tp], axis=-1)], axis=-2)
-        return _as_given(np.asarray(self.confusion.value(matrices)))
+        return float_or_array(np.asarray(self.confusion.value(matrices)))
 
     def range(self, pos: float) -> tuple[float, float]:
         """From everything wrong to everything right, see `Metric.range`."""
@@ -639,11 +621,6 @@ def _kappa(true, predicted, wrong, weights):
     """One less the weighted errors over those of chance."""
     by_chance = ((true @ weights) * predicted).sum(axis=-1)
     return np.where(by_chance > 0.0, 1.0 - _ratio(wrong.sum(axis=-1), by_chance), 0.0)
-
-
-def _as_given(values):
-    """A float where one matrix was given."""
-    return values if np.ndim(values) else float(values)
 
 
 def _differences(value, confusion):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from csf._common.validation import check_choice
-from csf.errors.profile import ErrorProfile
 from csf.metrics.base import Metric
-from csf.metrics.fbeta import FBeta
+from csf.metrics.binary import FBeta
+from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import get_metric
 
 if TYPE_CHECKING:

@@ -7,10 +7,22 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from csf._common.names import did_you_mean
-from csf.metrics.accuracy import BalancedAccuracy, WeightedAccuracy
+from csf._common.messages import did_you_mean
+from csf._common.typing import Estimator
 from csf.metrics.base import Metric
-from csf.metrics.cohen_kappa import CohenKappa
+from csf.metrics.binary import (
+    MCC,
+    BalancedAccuracy,
+    CohenKappa,
+    FBeta,
+    FowlkesMallows,
+    GowerLegendre,
+    Informedness,
+    Jaccard,
+    Tversky,
+    WeightedAccuracy,
+)
+from csf.metrics.concave import GMean, HMean, MinRate, QMean
 from csf.metrics.confusion import (
     BalancedAccuracyOfClasses,
     ConfusionAccuracy,
@@ -23,24 +35,12 @@ from csf.metrics.confusion import (
     OfTwoClasses,
     WeightedKappa,
 )
-from csf.metrics.fbeta import FBeta
-from csf.metrics.fowlkes_mallows import FowlkesMallows
-from csf.metrics.gmean import GMean
-from csf.metrics.gower_legendre import GowerLegendre
-from csf.metrics.hmean import HMean
-from csf.metrics.informedness import Informedness
-from csf.metrics.jaccard import Jaccard
-from csf.metrics.mcc import MCC
-from csf.metrics.min_rate import MinRate
-from csf.metrics.qmean import QMean
-from csf.metrics.rates import Precision, Recall, Specificity
-from csf.metrics.tversky import Tversky
+from csf.metrics.constraints import Constrained, Precision, Recall, Specificity, get_constraint
 
 __all__ = [
     "ALIASES",
-    "CONFUSION_METRICS",
-    "METRICS",
     "BalancedAccuracy",
+    "CONFUSION_METRICS",
     "CohenKappa",
     "FBeta",
     "FowlkesMallows",
@@ -50,14 +50,15 @@ __all__ = [
     "Informedness",
     "Jaccard",
     "MCC",
+    "METRICS",
+    "MacroF",
+    "MicroF",
     "MinRate",
     "Precision",
     "QMean",
     "Recall",
     "Specificity",
     "Tversky",
-    "MacroF",
-    "MicroF",
     "WeightedAccuracy",
     "WeightedKappa",
     "get_confusion_metric",
@@ -312,3 +313,14 @@ def _hint(name: str) -> str:
     if _FBETA.fullmatch(name):
         return ""
     return did_you_mean(name, [*METRICS, *CONFUSION_METRICS], ALIASES | _CONFUSION_ALIASES)
+
+
+def aim(metric: str | Metric, constraint: Any) -> Metric:
+    """The metric itself where there is no constraint."""
+    metric, constraint = get_metric(metric), get_constraint(constraint)
+    return metric if constraint is None else Constrained(metric, constraint)
+
+
+def aim_of(search: Estimator) -> Metric:
+    """What a search maximises, or anything else that has a metric and maybe a constraint."""
+    return aim(search.metric, getattr(search, "constraint", None))

@@ -15,8 +15,8 @@ from csf.online._recent import RecentScores, bins_of, next_due, posterior_at
 from csf.online._steps import SteppingLearner
 
 if TYPE_CHECKING:
-    from csf.errors.profile import ErrorProfile
     from csf.metrics.base import Metric
+    from csf.metrics.profile import ErrorProfile
 
 __all__ = ["AimedLearner", "AimedSteps", "LookBack"]
 

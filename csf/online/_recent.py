@@ -13,7 +13,7 @@ import numpy as np
 
 from csf._common.compiled import njit
 from csf._common.typing import BoolArray, FloatArray, IntArray
-from csf.errors.profile import ErrorProfile
+from csf.metrics.profile import ErrorProfile
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric

@@ -12,8 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array, Estimator, FloatArray, Samples
-from csf._common.validation import check_choice, check_count
-from csf.linear.rule import check_positive
+from csf._common.validation import check_choice, check_count, check_positive
 from csf.online.base import LinearOnlineClassifier
 
 __all__ = ["StepRule", "SteppingLearner", "check_step"]

@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.typing import Array, FloatArray, Label, RandomState_, Samples
-from csf._common.validation import check_binary_target, check_bool, check_count
-from csf.linear.rule import LinearRule, TwoClassRule, check_intercept
+from csf._common.validation import check_binary_target, check_bool, check_count, check_intercept
+from csf.data.responses import LinearRule, TwoClassRule
 from csf.online.rows import are_ready, canonical, linear_scores, power_of_two_above, rows, shorten, within_range
 
 __all__ = ["LinearOnlineClassifier", "OnlineClassifier"]

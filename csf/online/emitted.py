@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.compiled import njit
 from csf._common.typing import IntArray
-from csf.errors.profile import ErrorProfile
+from csf.metrics.profile import ErrorProfile
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric

@@ -10,8 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.compiled import njit
 from csf._common.typing import BoolArray, Estimator, FloatArray, Label, RandomState_
-from csf._common.validation import check_count
-from csf.linear.rule import check_positive
+from csf._common.validation import check_count, check_positive
 from csf.online.posterior import PosteriorThreshold, PublishedThresholds, ThresholdsOfShares
 
 if TYPE_CHECKING:

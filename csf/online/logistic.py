@@ -10,8 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.compiled import njit
 from csf._common.typing import Array, FloatArray, Label, RandomState_, Samples
-from csf._common.validation import check_choice, check_number
-from csf.linear.rule import check_positive
+from csf._common.validation import check_choice, check_number, check_positive
 from csf.online._belief import Belief, BeliefSteps
 from csf.online._steps import SteppingLearner, StepRule
 from csf.online.base import NUMBERS

@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array, FloatArray, Label, RandomState_, Samples
-from csf._common.validation import check_bool, check_choice, check_count
-from csf.linear.rule import check_positive
+from csf._common.validation import check_bool, check_choice, check_count, check_positive
 from csf.metrics import FBeta, Jaccard, get_metric
 from csf.online._experts import (
     AREA_PR,

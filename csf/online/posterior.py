@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from csf._common.sklearn import clone
 from csf._common.typing import Array, BoolArray, Estimator, FloatArray, Samples
 from csf._common.validation import check_count
+from csf.data.responses import margin, positive_score
 from csf.metrics import FBeta, Jaccard, get_metric
 from csf.online._aim import LookBack
 from csf.online._recent import bins_of, posterior_at
@@ -20,7 +21,6 @@ from csf.online._steps import check_step
 from csf.online.base import NUMBERS, OnlineClassifier
 from csf.online.emitted import EmittedPredictions, value_of_counts
 from csf.online.logistic import OnlineLogistic
-from csf.scores.responses import margin, positive_score
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric

@@ -11,8 +11,8 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.typing import Array, Estimator, FloatArray, Label, RandomState_, Samples
+from csf.data.responses import margin
 from csf.online.base import NUMBERS, OnlineClassifier
-from csf.scores.responses import margin
 
 __all__ = ["RiverClassifier"]
 

@@ -9,14 +9,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array, BoolArray, Costs, FloatArray, Label, RandomState_, Samples
-from csf._common.validation import check_choice, check_count, check_fraction, check_number, check_share
-from csf.linear.rule import check_positive
+from csf._common.validation import check_choice, check_count, check_fraction, check_number, check_positive, check_share
 from csf.metrics import Concave, GMean, HMean, LinearFractional, MinRate, QMean, get_metric
 from csf.online._aim import AimedLearner, AimedSteps
 from csf.online._ascent import GMEAN, HMEAN, MIN, QMEAN, REWARDS, AscentSteps, Options
 
 if TYPE_CHECKING:
-    from csf.errors.profile import ErrorProfile
+    from csf.metrics.profile import ErrorProfile
 
 __all__ = ["SPADE"]
 

@@ -10,15 +10,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array, Costs, FloatArray, Label, RandomState_, Samples
-from csf._common.validation import check_choice, check_count
-from csf.linear.rule import check_positive
+from csf._common.validation import check_choice, check_count, check_positive
 from csf.metrics import Concave, LinearFractional, get_metric
 from csf.online._aim import AimedLearner, AimedSteps
 from csf.online._ascent import FIXED, REWARD_NEG, REWARD_POS, REWARDS, TN, AscentSteps, Options, tally
 from csf.online.rows import parts, rows
 
 if TYPE_CHECKING:
-    from csf.errors.profile import ErrorProfile
+    from csf.metrics.profile import ErrorProfile
 
 __all__ = ["STAMP"]
 

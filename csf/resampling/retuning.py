@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from csf._common.typing import Array, BoolArray, IntArray
+from csf.data.responses import TIE, midpoint
 from csf.metrics.base import LinearFractional
 from csf.resampling._kernels import best_ratios, candidate_cuts, class_sums, code_samples, middle_of_ties, sums_at
 from csf.resampling.draws import draws_at_once
 from csf.resampling.shares import shares
-from csf.scores.midpoints import TIE, midpoint
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from csf.data.responses import midpoint
 from csf.resampling._kernels import add_gains, row_gains
 from csf.resampling.assessment import LEVEL, SPREAD, Assessment
 from csf.resampling.draws import LeftOut, bootstrap_counts, judge_left_out
 from csf.resampling.resampling import LARGE, N_DRAWS, N_DRAWS_OF_MANY, interval
 from csf.resampling.retuning import CodedRow
 from csf.resampling.units import units_of
-from csf.scores.midpoints import midpoint
 
 if TYPE_CHECKING:
     from csf._common.typing import Array, BoolArray, IntArray

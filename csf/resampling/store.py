@@ -8,9 +8,9 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray, IntArray
-from csf._common.warn import warn
-from csf.metrics.ranking import rank
+from csf.metrics.base import rank
 
 __all__ = ["MAX_BYTES", "EntryStore", "ScoreRow", "ScoreStore", "TrialKey"]
 
@@ -87,7 +87,7 @@ class ScoreRow:
 
     @property
     def rank(self) -> tuple[float, float, int, int]:
-        """Smaller is better, see `csf.metrics.ranking.rank`."""
+        """Smaller is better, see `csf.metrics.base.rank`."""
         setting, number = self.key
         return rank(self.violation, self.value, number, setting)
 

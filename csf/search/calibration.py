@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from csf._common.messages import warn
 from csf._common.sklearn import safe_indexing, slice_params
 from csf._common.typing import IntArray
-from csf._common.warn import warn
 from csf.resampling.outcomes import decisions
 from csf.search.defaults import split_seed
 from csf.search.guarantee import ClassWeights, certify
 from csf.search.outcome import SearchOutcome, curve_of
 
 if TYPE_CHECKING:
-    from csf.samples.task import Task
+    from csf.data.folds import Task
     from csf.search.config import SearchConfig
     from csf.thresholding.rule import ThresholdRule
 

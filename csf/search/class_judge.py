@@ -14,8 +14,8 @@ from csf.thresholding.linear_rule import confusion_of, cross_fitted, tune_rule
 
 if TYPE_CHECKING:
     from csf._common.typing import Array, Costs, IntArray
+    from csf.data.folds import Fold
     from csf.metrics.confusion import ConfusionMetric
-    from csf.samples.folds import Fold
     from csf.search.fold_training import FoldResult
 
 __all__ = ["ClassJudge"]

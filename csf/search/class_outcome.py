@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from csf._common.typing import Array, Estimator
+    from csf.data.labels import Labels
     from csf.metrics.confusion import ConfusionMetric
-    from csf.samples.labels import Labels
     from csf.search.config import SearchConfig
     from csf.study.classes import ClassStudy
     from csf.thresholding.class_store import ClassStore

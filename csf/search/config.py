@@ -22,10 +22,9 @@ from csf._common.validation import (
     check_path,
     check_seed,
 )
-from csf.costs.one_vs_rest import WEIGHTINGS
-from csf.costs.weights import NORMALIZATIONS
-from csf.metrics.aim import aim
-from csf.scores.responses import response_method
+from csf.data.costs import NORMALIZATIONS, WEIGHTINGS
+from csf.data.responses import response_method
+from csf.metrics.registry import aim
 from csf.search.defaults import AUTO
 from csf.search.guarantee import check_rates
 from csf.trainers import ENGINES

@@ -12,7 +12,7 @@ from typing import Any, Self
 from joblib import wrap_non_picklable_objects
 from sklearn import config_context, get_config
 
-from csf._common.warn import warn
+from csf._common.messages import warn
 from csf.search.fold_training import FoldResult, FoldTask, Part
 
 __all__ = ["Cluster"]

@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.model_selection import ParameterGrid, RepeatedStratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
 
+from csf._common.messages import warn
 from csf._common.sklearn import last_step, routing_enabled
 from csf._common.typing import Array, Estimator
-from csf._common.warn import warn
 from csf.strategies import Ladder, Strategy, get_strategy
 from csf.trainers.linear import linear_kind
 from csf.trainers.rounds import rounds_of

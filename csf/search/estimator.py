@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
-from csf._common.names import called_elsewhere
+from csf._common.messages import called_elsewhere
 from csf._common.sklearn import CallbackSupportMixin, open_callback_context, pass_on_features, with_callbacks
 from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_, Samples
 from csf._common.validation import check_samples
-from csf.errors.profile import ErrorProfile
+from csf.data.folds import Task
+from csf.data.labels import has_several_columns
 from csf.metrics.labels import is_label_metric
+from csf.metrics.profile import ErrorProfile
 from csf.resampling import MAX_BYTES
-from csf.samples.label_matrix import has_several_columns
-from csf.samples.task import Task
 from csf.search.calibration import calibration_split, certified
 from csf.search.class_outcome import ClassOutcome
 from csf.search.config import SearchConfig
@@ -41,7 +41,7 @@ from csf.trainers import Prepared
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
-    from csf.metrics.constraint import Constraint
+    from csf.metrics.constraints import Constraint
     from csf.strategies.base import Strategy
     from csf.study.study import Bound
     from csf.thresholding import ThresholdCurve
@@ -221,9 +221,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         `sklearn.ensemble.VotingClassifier` of the models of all folds.
     upper_bound_, gap_ : float
         Estimate of the best value that other levels could reach with these parameters on these folds (no proof: it
-        covers the best of a dense grid of levels in 19 of 20 searches, see `csf.bounds.ceiling`), and its distance from
-        the best value attained. Under a constraint both hold for classifiers that satisfy it: where none does the gap
-        is NaN.
+        covers the best of a dense grid of levels in 19 of 20 searches, see `csf.bounds.with_margin`), and its distance
+        from the best value attained. Under a constraint both hold for classifiers that satisfy it: where none does the
+        gap is NaN.
     bound_margin_ : float
         What ``upper_bound_`` holds for the noise of few positives: 2.4 k^(-1/4) standard errors after k trials; the
         rest is the bound of exact learners.

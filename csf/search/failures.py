@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.exceptions import FitFailedWarning
 
-from csf._common.warn import warn
+from csf._common.messages import warn
 from csf.trials import first_line
 
 if TYPE_CHECKING:

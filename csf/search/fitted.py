@@ -18,7 +18,7 @@ from csf.search.shown import ReportMixin
 from csf.thresholding.class_rule import RuleOfClasses
 
 if TYPE_CHECKING:
-    from csf.samples.labels import Labels
+    from csf.data.labels import Labels
     from csf.search.class_outcome import ClassOutcome
     from csf.search.outcome import SearchOutcome
     from csf.thresholding import LinearRule, ThresholdCurve

@@ -12,13 +12,13 @@ from sklearn.utils import Bunch
 from sklearn.utils.parallel import Parallel, delayed
 
 from csf._common.typing import Array, Costs, Estimator
-from csf.scores.responses import respond
+from csf.data.responses import respond
 from csf.search.outcome import curve_of
 from csf.search.stable_choice import stable_choice
 from csf.trainers import Prepared
 
 if TYPE_CHECKING:
-    from csf.samples.folds import Fold
+    from csf.data.folds import Fold
     from csf.search.outcome import SearchOutcome
     from csf.search.plan import Plan
     from csf.trainers.base import Trainer

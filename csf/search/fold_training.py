@@ -14,14 +14,14 @@ import numpy as np
 from joblib import wrap_non_picklable_objects
 
 from csf._common.typing import Array, BoolArray, Costs, IntArray
-from csf.errors.hull import Hull
-from csf.errors.profile import ErrorProfile
+from csf.metrics.hull import Hull
+from csf.metrics.profile import ErrorProfile
 from csf.thresholding import sweep_several
 from csf.trials import known_hull
 
 if TYPE_CHECKING:
-    from csf.samples.folds import Fold
-    from csf.scores.responses import Response
+    from csf.data.folds import Fold
+    from csf.data.responses import Response
     from csf.trainers.base import Trainer, Training
 
 __all__ = ["FoldResult", "FoldTask", "Part", "lost_samples", "run_fold"]

@@ -22,12 +22,11 @@ from scipy.special import logsumexp
 from scipy.stats import binom
 
 from csf._common.typing import Array, BoolArray
-from csf.metrics.constraint import QUANTITIES
-from csf.metrics.rates import Rate
+from csf.metrics.constraints import QUANTITIES, Rate
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
-    from csf.metrics.constraint import Constraint
+    from csf.metrics.constraints import Constraint
     from csf.thresholding.curve import ThresholdCurve
 
 __all__ = ["ClassWeights", "Guarantee", "certify", "check_rates", "ordered_tests", "violation_probability"]

@@ -11,8 +11,8 @@ from sklearn.multiclass import OneVsRestClassifier
 
 from csf._common.sklearn import clone
 from csf._common.validation import check_weights
-from csf.costs.one_vs_rest import assembled
-from csf.samples.label_matrix import read_codes
+from csf.data.costs import assembled
+from csf.data.labels import read_codes
 from csf.thresholding.curve import sweep
 from csf.thresholding.rule import ThresholdRule
 

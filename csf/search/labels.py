@@ -14,11 +14,10 @@ from sklearn.utils import check_random_state
 
 from csf._common.sklearn import clone, last_step, pass_on_features
 from csf._common.validation import check_weights, floats
+from csf.data.folds import Task, resolve_splits
+from csf.data.labels import LabelMatrix, label_strata, read_codes
 from csf.metrics.labels import LabelMetric, get_label_metric
 from csf.resampling import MAX_BYTES, Assessment, mean_assessment
-from csf.samples.label_matrix import LabelMatrix, label_strata, read_codes
-from csf.samples.splits import resolve_splits
-from csf.samples.task import Task
 from csf.search.defaults import cv_of, margin_of, pace_of, split_seed
 from csf.search.label_rows import conclude_rows
 from csf.search.label_rule import LabelsRule

@@ -17,7 +17,7 @@ from csf.trials import first_line
 
 if TYPE_CHECKING:
     from csf._common.typing import Array, Costs, IntArray
-    from csf.samples.folds import Fold
+    from csf.data.folds import Fold
     from csf.trainers.base import Trainer
     from csf.trials import Trial
 

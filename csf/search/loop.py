@@ -7,8 +7,8 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from csf._common.messages import warn
 from csf._common.sklearn import NoCallbackContext
-from csf._common.warn import warn
 from csf.search.checkpoint import Checkpoint
 from csf.search.deadline import Deadline
 from csf.search.failures import Failures, nothing_worked

@@ -13,15 +13,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.messages import warn
 from csf._common.sklearn import DocLinkMixin, clone
 from csf._common.typing import Array, Samples
 from csf._common.validation import check_labels, check_n_jobs, check_samples, check_weights
-from csf._common.warn import warn
-from csf.errors.profile import ErrorProfile
+from csf.data.labels import has_several_columns
+from csf.data.responses import Features
 from csf.metrics import FBeta, get_metric
+from csf.metrics.profile import ErrorProfile
 from csf.resampling import MAX_BYTES, mean_assessment
-from csf.samples.features import Features
-from csf.samples.label_matrix import has_several_columns
 from csf.search.estimator import CostSearch
 from csf.search.labels import common_splits, mean_of_searches, search_one
 from csf.search.prefit import is_prefit

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from csf._common.messages import warn
 from csf._common.validation import check_fraction
-from csf._common.warn import warn
-from csf.bounds.ceiling import ceiling
-from csf.errors.hull import Hull
-from csf.errors.profile import ErrorProfile
-from csf.metrics.ranking import rank
+from csf.bounds.with_margin import bound_with_margin
+from csf.metrics.base import rank
+from csf.metrics.hull import Hull
+from csf.metrics.profile import ErrorProfile
 from csf.resampling import Chooser, ScoreRow, ScoreStore, ThresholdQuestion, TrialKey
 from csf.resampling.choices import BEST
 from csf.search.choose import choose
@@ -183,7 +183,7 @@ def conclude(
     # One bound for all settings: it speaks of every classifier on these data, whatever its parameters. What the
     # training parts say has no scores here, and so no margin.
     judged = store if config.bound_on == "validation" else None
-    bound = ceiling(trials, metric, pos=first.pos, bound=config.bound, store=judged)
+    bound = bound_with_margin(trials, metric, pos=first.pos, bound=config.bound, store=judged)
     distance = gap(trials, bound.exact)
     assert distance is not None, "a winner attained something"
     return SearchOutcome(
@@ -253,7 +253,7 @@ def moved_to(found: SearchOutcome, pos: float) -> SearchOutcome:
     store.put(replace(row, threshold=own.threshold, value=own.value, violation=_violation(metric, own)))
     trials = [_moved_trial(trial, metric, pos, cuts.get((trial.setting, trial.number))) for trial in found.trials]
     judged = store if found.config.bound_on == "validation" else None
-    bound = ceiling(trials, metric, pos=pos, bound=found.config.bound, store=judged)
+    bound = bound_with_margin(trials, metric, pos=pos, bound=found.config.bound, store=judged)
     distance = gap(trials, bound.exact)
     best = min(cuts, key=lambda key: rank(_violation(metric, cuts[key]), cuts[key].value, *key[::-1]))
     constraint = metric.constraint

@@ -9,23 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from csf._common.names import did_you_mean
+from csf._common.messages import did_you_mean
 from csf._common.sklearn import clone
 from csf._common.typing import Estimator, IntArray
-from csf.costs.one_vs_rest import WEIGHTINGS
-from csf.costs.weights import check_class_weight
+from csf.data.costs import WEIGHTINGS, check_class_weight
+from csf.data.folds import make_folds, resolve_splits
 from csf.metrics import get_constraint, get_metric
-from csf.samples.folds import make_folds
-from csf.samples.splits import resolve_splits
 from csf.search.checkpoint import Checkpoint
 from csf.search.defaults import pace_of, split_seed
 from csf.strategies import get_strategy
 from csf.trainers import make_trainers, seeded
 
 if TYPE_CHECKING:
-    from csf.costs.channel import CostChannel
-    from csf.samples.folds import Fold
-    from csf.samples.task import Task
+    from csf.data.costs import CostChannel
+    from csf.data.folds import Fold, Task
     from csf.search.config import SearchConfig
     from csf.search.defaults import Pace
     from csf.search.problem import Problem

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from csf._common.messages import warn
 from csf._common.typing import BoolArray
-from csf._common.warn import warn
-from csf.errors.hull import Hull
-from csf.errors.profile import ErrorProfile
+from csf.metrics.hull import Hull
+from csf.metrics.profile import ErrorProfile
 from csf.resampling import ScoreStore
 from csf.search.waves import Said
 from csf.thresholding import sweep_several
@@ -17,9 +17,9 @@ from csf.trials import known_hull, outcome
 
 if TYPE_CHECKING:
     from csf._common.typing import Array, Costs, IntArray
+    from csf.data.folds import Fold
+    from csf.data.responses import Response
     from csf.metrics.base import Metric
-    from csf.samples.folds import Fold
-    from csf.scores.responses import Response
     from csf.search.fold_training import FoldResult
     from csf.trials import CompleteFields, FailedFields, Outcome, Trial
 

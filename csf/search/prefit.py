@@ -9,9 +9,9 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array, Estimator
-from csf.errors.profile import ErrorProfile
+from csf.data.responses import respond
+from csf.metrics.profile import ErrorProfile
 from csf.resampling import ScoreStore
-from csf.scores.responses import respond
 from csf.search.defaults import FAST, margin_of
 from csf.search.outcome import SearchOutcome, conclude
 from csf.search.pooling import evaluate
@@ -21,7 +21,7 @@ from csf.study import Study
 from csf.trials import Trial
 
 if TYPE_CHECKING:
-    from csf.samples.task import Task
+    from csf.data.folds import Task
     from csf.search.config import SearchConfig
 
 __all__ = ["is_prefit", "judge_prefit"]

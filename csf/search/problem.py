@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.validation import check_class_weights, check_labels, check_weights
+from csf.data.folds import Fold, bound_share
+from csf.data.labels import read_classes, read_labels
+from csf.data.responses import PROBABILITIES_FIRST, response_method
 from csf.metrics import get_confusion_metric
 from csf.resampling import MAX_BYTES
-from csf.samples.folds import Fold, bound_share
-from csf.samples.labels import read_classes, read_labels
-from csf.scores.responses import PROBABILITIES_FIRST, response_method
 from csf.search.class_judge import ClassJudge
 from csf.search.class_outcome import ClassOutcome, conclude_classes
 from csf.search.defaults import (
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from csf._common.typing import Array, Estimator, IntArray
+    from csf.data.folds import Task
+    from csf.data.labels import Labels
     from csf.metrics.confusion import ConfusionMetric
-    from csf.samples.labels import Labels
-    from csf.samples.task import Task
     from csf.search.config import SearchConfig
     from csf.search.defaults import Pace
     from csf.search.local import Judge

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from csf.resampling import differences
-from csf.strategies import Ladder, NeutralFirst, get_strategy
+from csf.strategies import EqualCostsFirst, Ladder, get_strategy
 
 if TYPE_CHECKING:
     from csf._common.typing import Array
@@ -29,7 +29,7 @@ _DOUBT, _WORTH = 3.0, 0.005
 def races(config: SearchConfig) -> bool:
     """Whether settings drop out: where all begin with equal costs, and the winner is chosen by what is stable."""
     strategy = get_strategy(config.strategy)
-    first = strategy.strategy if isinstance(strategy, NeutralFirst) else strategy
+    first = strategy.strategy if isinstance(strategy, EqualCostsFirst) else strategy
     return config.threshold == "stable" and isinstance(first, Ladder) and first.race and config.aim.constraint is None
 
 

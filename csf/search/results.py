@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from csf._common.typing import Array
-from csf.metrics.ranking import rank
+from csf.metrics.base import rank
 
 if TYPE_CHECKING:
     from csf.trials import Trial

@@ -13,8 +13,8 @@ from csf.thresholding import sweep_several
 
 if TYPE_CHECKING:
     from csf._common.typing import Array
-    from csf.errors.profile import ErrorProfile
     from csf.metrics.base import Metric
+    from csf.metrics.profile import ErrorProfile
     from csf.resampling import TrialKey
     from csf.thresholding import ThresholdCurve
 

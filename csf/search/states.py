@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from csf.linear import HingeSolution, Solution
+from csf.solvers import HingeSolution, Solution
 
 __all__ = ["decode", "encode"]
 
@@ -22,7 +22,7 @@ def encode(state: Any) -> Any:
     Parameters
     ----------
     state : object
-        Arrays, numbers, texts, solutions of `csf.linear`, and tuples and lists of these.
+        Arrays, numbers, texts, solutions of `csf.solvers`, and tuples and lists of these.
 
     Returns
     -------

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from csf._common.warn import warn
+from csf._common.messages import warn
 from csf.search.defaults import strategy_of
-from csf.strategies import Ladder, NeutralFirst
+from csf.strategies import EqualCostsFirst, Ladder
 from csf.study import Study
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def make_studies(config: SearchConfig, n_settings: int, *, pos: float, pace: Pac
     strategy = strategy_of(config.strategy, pace)
     # The gain rule compares with equal costs, so these have to be among the trials; a ladder begins with them.
     begins_equal = config.min_gain is None or isinstance(strategy, Ladder)
-    strategy = strategy if begins_equal else NeutralFirst(strategy)
+    strategy = strategy if begins_equal else EqualCostsFirst(strategy)
     options = {"pos": pos, "n_trials": config.n_trials, "tol": config.tol, "bound": config.bound}
     return [Study(config.aim, strategy, **options) for _ in range(n_settings)]
 

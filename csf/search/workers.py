@@ -18,7 +18,7 @@ from csf.search.dask_workers import Cluster
 from csf.search.fold_training import FoldResult, FoldTask, Part
 
 if TYPE_CHECKING:
-    from csf.samples.folds import Fold
+    from csf.data.folds import Fold
     from csf.trainers.base import Trainer
 
 

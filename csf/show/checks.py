@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from csf._common.names import did_you_mean
+from csf._common.messages import did_you_mean
 from csf.metrics import get_constraint
-from csf.metrics.aim import aim_of
+from csf.metrics.registry import aim_of
 from csf.resampling.outcomes import influence, outcomes
 from csf.show.held_out import metric_name, other_costs, short, spread
 from csf.trials import first_line

@@ -11,8 +11,8 @@ import numpy as np
 from csf._common.typing import Array
 from csf.bounds import get_bound
 from csf.bounds.cone import Cone, ConeBound
-from csf.errors.profile import ErrorProfile
 from csf.metrics import LinearFractional
+from csf.metrics.profile import ErrorProfile
 from csf.show._shared import (
     BLUE,
     GREY,

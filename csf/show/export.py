@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 
 from csf._common.files import write_json
 from csf._common.typing import Array, Estimator, FloatArray, PathLike
-from csf.scores.responses import DECISION_FIRST, PROBABILITIES_FIRST, response_method
+from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, response_method
 from csf.search import CostSearch
 from csf.show.rules import Winner, fitted_winner, linear_rule, winner_of
 from csf.thresholding.class_rule import without_weights

@@ -15,7 +15,7 @@ from csf._common.validation import check_labels, check_samples, check_weights
 from csf.metrics import get_confusion_metric, get_constraint, get_metric
 from csf.metrics.base import Metric
 from csf.metrics.confusion import ConfusionMetric
-from csf.metrics.constraint import Constraint
+from csf.metrics.constraints import Constraint
 from csf.show._shared import is_class_search, is_macro_search
 from csf.thresholding.linear_rule import counts_of
 

@@ -11,7 +11,7 @@ import numpy as np
 from csf._common.typing import Array
 from csf._common.validation import check_choice
 from csf.bounds import get_bound
-from csf.bounds.ceiling import ceiling
+from csf.bounds.with_margin import bound_with_margin as ceiling
 from csf.metrics import get_metric
 from csf.show._shared import (
     BLUE,

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common import __version__
 from csf._common.files import replaced
 from csf._common.typing import Array, Axes, PathLike, Samples
-from csf._common.version import __version__
 from csf.metrics import get_constraint
 from csf.show._shared import is_class_search, is_macro_search, is_search
 from csf.show.checks import check_codes, findings, gain_over_equal

@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from csf._common.sklearn import last_step, num_samples, safe_indexing
 from csf._common.typing import Array, Estimator, IntArray, Label, Samples
 from csf._common.validation import check_binary_target, check_class_weights
+from csf.data.responses import DECISION_FIRST, positive_score
 from csf.metrics import Constrained, Precision, PredictedPositiveRate, Recall, get_metric
-from csf.metrics.aim import aim_of
-from csf.scores.responses import DECISION_FIRST, positive_score
+from csf.metrics.registry import aim_of
 from csf.show._shared import (
     BLUE,
     GREEN,

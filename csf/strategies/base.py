@@ -1,20 +1,31 @@
-"""The contract of a strategy: history in, proposal out."""
+"""The contract of a strategy: trials in, proposal out; functions as strategies, and equal costs first."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from csf.metrics import LinearFractional
 from csf.trials import same_costs
 
 if TYPE_CHECKING:
+    from csf._common.typing import Costs
     from csf.metrics.base import Metric
     from csf.trials import Trial
 
-
-__all__ = ["Proposal", "Strategy", "balanced_level", "has_one_ratio", "level_of_costs", "tried_levels"]
+__all__ = [
+    "FunctionStrategy",
+    "EqualCostsFirst",
+    "Proposal",
+    "Strategy",
+    "balanced_level",
+    "has_one_ratio",
+    "level_of_costs",
+    "tried_levels",
+]
 
 # Levels closer than this share of the range count as the same level.
 SAME = 1e-9
@@ -166,3 +177,106 @@ def level_of_costs(metric: Metric, c_fn: float, c_fp: float, *, pos: float) -> f
 def balanced_level(metric: Metric, *, pos: float) -> float | None:
     """Level at which the costs balance the classes, ``c_fn : c_fp = (1 - pos) : pos``; see `level_of_costs`."""
     return level_of_costs(metric, 1.0 - pos, pos, pos=pos)
+
+
+@dataclass(frozen=True)
+class FunctionStrategy(Strategy):
+    """A function of the trials that returns the next level.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(trials, *, metric, pos)``, returning a level or ``None`` when it is done.
+
+    Examples
+    --------
+    >>> def thirds(trials, *, metric, pos):
+    ...     levels = [1 / 3, 2 / 3]
+    ...     return levels[len(trials)] if len(trials) < 2 else None
+    >>> FunctionStrategy(thirds).propose([], metric=None, pos=0.1)
+    0.333
+    """
+
+    function: Callable[..., float | Proposal | None]
+
+    def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
+        """What the function returns, see `Strategy.propose`."""
+        return self.function(trials, metric=metric, pos=pos)
+
+    @property
+    def name(self) -> str:
+        """Name of the function."""
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+
+@dataclass(frozen=True)
+class EqualCostsFirst(Strategy):
+    """Equal costs, then the proposals of another strategy.
+
+    Parameters
+    ----------
+    strategy : Strategy
+        What to do next; it does not see the first trial unless it asks for equal costs itself. Of a `EqualCostsFirst`
+        only what it does next is taken.
+
+    Examples
+    --------
+    >>> from csf.strategies import Grid
+    >>> EqualCostsFirst(Grid()).with_budget(11)
+    EqualCostsFirst(strategy=Grid(size=10))
+    """
+
+    strategy: Strategy
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.strategy, Strategy):
+            raise TypeError(f"strategy must be a csf.strategies.Strategy object, got {self.strategy!r}")
+        if isinstance(self.strategy, EqualCostsFirst):  # the inner one would propose equal costs for ever
+            object.__setattr__(self, "strategy", self.strategy.strategy)
+
+    def propose(self, trials: Sequence[Trial], *, metric: Metric, pos: float) -> float | Proposal | None:
+        """Equal costs where they are missing, else what the other strategy says, see `Strategy.propose`."""
+        others = [trial for trial in trials if trial.c_fn != trial.c_fp]
+        if len(others) == len(trials):
+            return Proposal(None, 1.0, 1.0)
+        proposal = self.strategy.propose(others, metric=metric, pos=pos)
+        level = proposal.t if isinstance(proposal, Proposal) else proposal
+        costs = proposal if isinstance(proposal, Proposal) else _costs_at(proposal, metric, pos)
+        if costs is not None and same_costs(costs[-2:], (1.0, 1.0)):
+            # A strategy that asks for equal costs itself has to know that they were tried, and at its own level.
+            known = [
+                replace(trial, t=level) if trial.c_fn == trial.c_fp and trial.t is None else trial for trial in trials
+            ]
+            return self.strategy.propose(known, metric=metric, pos=pos)
+        return proposal
+
+    def with_budget(self, n_trials: int) -> Strategy:
+        """The same with one trial less for the other strategy, see `Strategy.with_budget`."""
+        return replace(self, strategy=self.strategy.with_budget(max(n_trials - 1, 1)))
+
+    def most_trials(self, n_trials: int) -> int:
+        """One more than the other strategy, see `Strategy.most_trials`."""
+        return min(n_trials, 1 + self.strategy.most_trials(n_trials))
+
+    def only_equal(self, *, pos: float) -> str:
+        """As the other strategy, see `Strategy.only_equal`."""
+        return self.strategy.only_equal(pos=pos)
+
+    def check_metric(self, metric: Metric) -> None:
+        """As the other strategy, see `Strategy.check_metric`."""
+        self.strategy.check_metric(metric)
+
+    @property
+    def batch_size(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride] - only read
+        """As the other strategy."""
+        return self.strategy.batch_size
+
+    @property
+    def name(self) -> str:
+        """Name of the other strategy."""
+        return self.strategy.name
+
+
+def _costs_at(level: object, metric: Metric, pos: float) -> Costs | None:
+    """Costs of a proposed level; ``None`` of what is none, which the study refuses."""
+    return metric.cost_weights(metric.clip_level(float(level), pos=pos), pos=pos) if isinstance(level, Real) else None

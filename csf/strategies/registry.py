@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from csf._common.names import look_up
-from csf.strategies.base import Proposal, Strategy
-from csf.strategies.bisection import Bisection
-from csf.strategies.cone import Cone
-from csf.strategies.dinkelbach import Dinkelbach
-from csf.strategies.function import FunctionStrategy
-from csf.strategies.golden_section import GoldenSection
-from csf.strategies.grid import Grid
-from csf.strategies.imbalance_ratio import ImbalanceRatio
-from csf.strategies.ladder import Ladder
-from csf.strategies.support import Support
+from csf._common.messages import look_up
+from csf.strategies.base import FunctionStrategy, Proposal, Strategy
+from csf.strategies.fixed import Grid, ImbalanceRatio, Ladder
+from csf.strategies.levels import Bisection, Dinkelbach, GoldenSection
+from csf.strategies.promise import Cone, Support
 
 __all__ = [
     "STRATEGIES",

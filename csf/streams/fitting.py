@@ -10,8 +10,7 @@ from typing import IO, TYPE_CHECKING, cast
 import joblib
 from numpy.typing import ArrayLike
 
-from csf._common.files import replaced
-from csf._common.reading import reading
+from csf._common.files import reading, replaced
 from csf._common.typing import Estimator, PathLike
 from csf._common.validation import check_count, check_path
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from csf._common.names import did_you_mean
-from csf._common.reading import reading
+from csf._common.files import reading
+from csf._common.messages import did_you_mean
 from csf._common.typing import Array, PathLike
 from csf.streams.base import Chunk, ChunkIterator
 

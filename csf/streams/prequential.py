@@ -13,8 +13,8 @@ from sklearn.exceptions import NotFittedError
 from csf._common.sklearn import safe_indexing
 from csf._common.typing import Array, Estimator, FloatArray, IntArray, Label, Samples
 from csf._common.validation import check_count
-from csf.errors.profile import ErrorProfile
 from csf.metrics import Metric, get_metric
+from csf.metrics.profile import ErrorProfile
 from csf.streams.base import Chunk
 
 __all__ = ["PrequentialResult", "prequential"]

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from csf._common.reading import UNPACKING
+from csf._common.files import UNPACKING
 from csf._common.typing import Array, PathLike, Samples
 from csf._common.validation import check_count
 from csf.streams.base import Chunk, ChunkIterator

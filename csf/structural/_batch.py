@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
 from csf._common.typing import Array, BoolArray, Label, Samples
-from csf._common.validation import check_binary_target
-from csf.linear.rule import LinearRule, check_intercept
+from csf._common.validation import check_binary_target, check_intercept
+from csf.data.responses import LinearRule
 from csf.online.base import NUMBERS
 from csf.structural._limits import check_moderate
 from csf.structural._problem import StructuralProblem, longest_scale

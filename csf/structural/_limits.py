@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from csf.linear.rule import check_positive
+from csf._common.validation import check_positive
 
 __all__ = ["check_moderate"]
 

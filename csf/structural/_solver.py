@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from csf._common.messages import warn
 from csf._common.typing import Array
-from csf._common.warn import warn
 from csf.structural._simplex_qp import solve_simplex_qp
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from csf._common.typing import Array, Label
-from csf._common.validation import check_count
-from csf.linear.rule import check_positive
+from csf._common.validation import check_count, check_positive
 from csf.structural._batch import BatchLearner
 from csf.structural._solver import Bounds, CuttingPlaneSolver, warn_of_weak_results
 

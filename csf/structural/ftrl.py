@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.typing import Array, FloatArray, Label, RandomState_, Samples
-from csf._common.validation import check_count
-from csf.linear.rule import check_positive
+from csf._common.validation import check_count, check_positive
 from csf.structural._limits import check_moderate
 from csf.structural._online import StructuralOnlineClassifier
 from csf.structural._problem import StructuralProblem

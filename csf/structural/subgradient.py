@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from csf._common.messages import warn
 from csf._common.typing import Array, Label
-from csf._common.validation import check_count
-from csf._common.warn import warn
-from csf.linear.rule import check_positive
+from csf._common.validation import check_count, check_positive
 from csf.structural._batch import BatchLearner
 from csf.structural._limits import check_moderate
 

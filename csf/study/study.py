@@ -20,8 +20,8 @@ from csf._common.validation import (
     check_weights,
 )
 from csf.bounds import upper_bound
-from csf.errors.profile import ErrorProfile
 from csf.metrics import get_metric
+from csf.metrics.profile import ErrorProfile
 from csf.resampling import Assessment, ScoreStore, assess
 from csf.strategies import Proposal, get_strategy
 from csf.strategies.base import has_one_ratio

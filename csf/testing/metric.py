@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from csf._common.validation import generator
-from csf.errors.profile import ErrorProfile
 from csf.metrics import LinearFractional, Metric, get_metric
+from csf.metrics.profile import ErrorProfile
 from csf.strategies import Strategy
 from csf.strategies.base import has_one_ratio
 from csf.study import Study

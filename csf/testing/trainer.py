@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from csf._common.sklearn import clone
 from csf._common.typing import Costs, Estimator
 from csf._common.validation import check_count, generator
-from csf.costs.channel import CostChannel, cost_channel
-from csf.samples import Fold, Task, make_folds, read_classes
-from csf.scores.responses import natural_threshold, respond, respond_classes, response_method
+from csf.data.costs import CostChannel, cost_channel
+from csf.data.folds import Fold, Task, make_folds
+from csf.data.labels import read_classes
+from csf.data.responses import natural_threshold, respond, respond_classes, response_method
 from csf.testing.metric import naming, require
 from csf.trainers import GenericTrainer, Trainer, Training, seeded
 from csf.trainers.quick_check import checked_trainers, require_nearest, scores_of

@@ -17,9 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from csf._common.sklearn import clone, pass_on_features, routing_enabled
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, RandomState_, Samples
 from csf._common.validation import check_binary_target, check_n_jobs, check_samples, check_weights
-from csf.errors.profile import ErrorProfile
-from csf.samples.splits import resolve_splits
-from csf.scores.responses import positive_score, response_method
+from csf.data.folds import resolve_splits
+from csf.data.responses import positive_score, response_method
+from csf.metrics.profile import ErrorProfile
 from csf.thresholding._calibration import fit_calibrator
 from csf.thresholding._scores import RESPONSE_METHODS, fold_scores, weight_argument
 from csf.thresholding.classifier import ThresholdClassifier, base_has

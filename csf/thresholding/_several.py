@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from csf._common.typing import Array, Estimator, IntArray, Samples
-from csf.metrics.ranking import rank
+from csf.data.responses import response_method
+from csf.metrics.base import rank
 from csf.resampling import seed_of
-from csf.scores.responses import response_method
 from csf.thresholding._calibration import ClassCalibrator, fit_class_calibrator
 from csf.thresholding.class_choice import Candidate, ClassQuestion
 from csf.thresholding.class_rule import RuleOfClasses, aligned_scores

@@ -11,13 +11,7 @@ from numpy.typing import ArrayLike
 
 from csf._common.typing import Array, Estimator, IntArray, Samples
 from csf._common.validation import check_weights
-from csf.scores.responses import (
-    DECISION_FIRST,
-    PROBABILITIES_FIRST,
-    answer_of_classes,
-    class_scores,
-    response_method,
-)
+from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, answer_of_classes, class_scores, response_method
 from csf.thresholding.linear_rule import LinearRule, confusion_of
 
 if TYPE_CHECKING:

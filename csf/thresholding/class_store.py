@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from csf._common.typing import Array, Costs, IntArray
-from csf.metrics.ranking import rank
+from csf.metrics.base import rank
 from csf.resampling import MAX_BYTES, EntryStore, TrialKey
 from csf.resampling.units import Units, grouped
 from csf.thresholding._calibration import fit_class_calibrator
@@ -72,7 +72,7 @@ class ClassRow:
 
     @property
     def rank(self) -> tuple[float, ...]:
-        """Smaller is better, see `csf.metrics.ranking.rank`."""
+        """Smaller is better, see `csf.metrics.base.rank`."""
         setting, number = self.key
         return rank(0.0, self.value, number, setting)
 

@@ -15,8 +15,8 @@ from sklearn.utils.metaestimators import available_if
 
 from csf._common.sklearn import DocLinkMixin, pass_on_input_tags, routing_enabled
 from csf._common.typing import Array, Estimator, Label, Samples
-from csf.errors.profile import ErrorProfile
 from csf.metrics import get_metric
+from csf.metrics.profile import ErrorProfile
 
 __all__ = ["ThresholdClassifier", "base_has"]
 

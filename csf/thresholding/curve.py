@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from csf._common.typing import Array, BoolArray, Label, Values
 from csf._common.validation import check_binary_target, check_class_totals, check_scores, check_weights
-from csf.errors.profile import ErrorProfile
+from csf.data.responses import TIE, midpoint
 from csf.metrics import get_metric
-from csf.scores.midpoints import TIE, midpoint
+from csf.metrics.profile import ErrorProfile
 from csf.thresholding._kernels import hull_cuts, merge_cuts, merge_weighted_cuts
 from csf.thresholding._sorting import sorted_samples, sorted_scores
 

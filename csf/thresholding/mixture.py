@@ -9,12 +9,12 @@ import numpy as np
 from scipy.optimize import brentq
 from sklearn.exceptions import ConvergenceWarning
 
+from csf._common.messages import warn
 from csf._common.typing import Array
 from csf._common.validation import check_count, check_number
-from csf._common.warn import warn
-from csf.errors.profile import ErrorProfile
 from csf.metrics import get_metric
 from csf.metrics.concave import Concave
+from csf.metrics.profile import ErrorProfile
 from csf.thresholding.curve import Cut
 from csf.thresholding.oracle import cost_threshold
 

@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.messages import warn
 from csf._common.sklearn import clone
 from csf._common.typing import Array, Estimator, IntArray, Label, RandomState_, Samples, Values
 from csf._common.validation import check_binary_target, check_choice, check_grid, check_labels
-from csf._common.warn import warn
+from csf.data.folds import resolve_splits
 from csf.metrics import ConfusionMetric, Metric, get_confusion_metric, get_constraint, get_metric
-from csf.metrics.ranking import rank
+from csf.metrics.base import rank
 from csf.resampling import AssessedMixin, ScoreStore, ThresholdQuestion
-from csf.samples.splits import resolve_splits
 from csf.thresholding._calibration import fit_calibrator
 from csf.thresholding._pooled import PooledThresholdClassifier, TwoClasses, gives_probabilities
 from csf.thresholding._scores import RESPONSE_METHODS
@@ -26,7 +26,7 @@ from csf.thresholding.class_rule import RuleOfClasses
 from csf.thresholding.curve import check_both_classes, sweep
 
 if TYPE_CHECKING:
-    from csf.metrics.constraint import Constraint
+    from csf.metrics.constraints import Constraint
     from csf.thresholding._pooled import Pooled, Target
     from csf.thresholding.curve import Cut, ThresholdCurve
 

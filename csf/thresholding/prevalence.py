@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.stats import chi2, norm
 
+from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray
 from csf._common.validation import check_class_totals, check_count, check_fraction, check_number, check_weights, floats
-from csf._common.warn import warn
 from csf.thresholding.curve import ThresholdCurve
 from csf.thresholding.oracle import check_probabilities
 

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from csf._common.typing import Array, BoolArray, Costs, Estimator, Label, Samples
 from csf._common.validation import check_class_weights, check_labels
-from csf.costs.one_vs_rest import problem_probabilities
-from csf.scores.midpoints import above
-from csf.scores.responses import (
+from csf.data.costs import problem_probabilities
+from csf.data.responses import (
+    above,
     class_scores,
     margin,
     moved_scores,

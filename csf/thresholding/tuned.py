@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from csf._common.typing import Estimator, Label, Samples
 from csf._common.validation import check_binary_target
-from csf.metrics.aim import aim
-from csf.scores.responses import DECISION_FIRST, positive_score
+from csf.data.responses import DECISION_FIRST, positive_score
+from csf.metrics.registry import aim
 from csf.thresholding.curve import threshold_curve
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from csf._common.sklearn import clone
 from csf._common.typing import Costs, Estimator
-from csf.costs.channel import CostChannel
-from csf.samples.folds import Fold
-from csf.scores.responses import Response, respond, respond_classes
+from csf.data.costs import CostChannel
+from csf.data.folds import Fold
+from csf.data.responses import Response, respond, respond_classes
 
 __all__ = ["Maker", "Trainer", "Training"]
 
@@ -56,7 +56,7 @@ class Trainer(ABC):
     channel : CostChannel
         How costs reach the base.
     normalize : {"none", "mean"}, default="none"
-        See `csf.costs.weights.cost_sample_weight`.
+        See `csf.data.costs.cost_sample_weight`.
 
     Attributes
     ----------

@@ -26,13 +26,12 @@ class GenericTrainer(Trainer):
     channel : CostChannel
         How costs reach the base.
     normalize : {"none", "mean"}, default="none"
-        See `csf.costs.weights.cost_sample_weight`.
+        See `csf.data.costs.cost_sample_weight`.
 
     Examples
     --------
     >>> from sklearn.svm import LinearSVC
-    >>> from csf.costs import CostChannel
-    >>> from csf.samples import Fold, Task
+    >>> from csf.data import CostChannel, Fold, Task
     >>> task = Task(np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1]))
     >>> fold = Fold(task, np.array([0, 1, 2]), np.array([3]))
     >>> trainer = GenericTrainer(LinearSVC(), fold, CostChannel("sample_weight", "sample_weight"))

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from csf._common.typing import Costs, Estimator
-from csf.scores.responses import Response
+from csf.data.responses import Response
 from csf.trainers.base import Trainer, Training
 
 if TYPE_CHECKING:
-    from csf.samples.folds import Fold, LabelFold
+    from csf.data.folds import Fold, LabelFold
 
 __all__ = ["LabelsTrainer", "label_trainers"]
 

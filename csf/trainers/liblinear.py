@@ -27,11 +27,11 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
+from csf._common.messages import warn
 from csf._common.typing import Array, Estimator, IntArray
-from csf._common.warn import warn
-from csf.costs.channel import CostChannel
-from csf.linear import Rows
-from csf.samples.folds import Fold
+from csf.data.costs import CostChannel
+from csf.data.folds import Fold
+from csf.solvers import Rows
 from csf.trainers.base import Trainer, Training
 from csf.trainers.linear import LinearTrainer, LogisticTrainer, are_usual, linear_trainers
 from csf.trainers.one_vs_rest import one_vs_rest_trainers

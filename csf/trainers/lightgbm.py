@@ -19,10 +19,9 @@ import numpy as np
 from scipy import sparse
 
 from csf._common.typing import Costs, Estimator, Samples
-from csf.costs.channel import CostChannel
-from csf.costs.weights import cost_sample_weight
-from csf.samples.folds import Fold
-from csf.scores.responses import Response, response_method
+from csf.data.costs import CostChannel, cost_sample_weight
+from csf.data.folds import Fold
+from csf.data.responses import Response, response_method
 from csf.trainers.base import Trainer, Training
 from csf.trainers.prepared import Prepared
 

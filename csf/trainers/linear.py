@@ -13,17 +13,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import validate_data
 
-from csf._common.indices import small_indices
+from csf._common.arrays import small_indices
 from csf._common.sklearn import clone
 from csf._common.typing import Array, Costs, Estimator, Samples
-from csf.costs.channel import CostChannel
-from csf.costs.weights import cost_sample_weight, own_class_weights
-from csf.linear import Hinge, HingeDescent, Logistic, Rows, SquaredHinge
-from csf.linear._solve import DIRECT
-from csf.samples.features import Features
-from csf.samples.folds import Fold
-from csf.samples.task import Task
-from csf.scores.responses import Response
+from csf.data.costs import CostChannel, cost_sample_weight, own_class_weights
+from csf.data.folds import Fold, Task
+from csf.data.responses import Features, Response
+from csf.solvers import Hinge, HingeDescent, Logistic, Rows, SquaredHinge
+from csf.solvers.base import DIRECT
 from csf.trainers.base import Trainer, Training
 from csf.trainers.prepared import Prepared
 from csf.trainers.solutions import light, part_of, starts_at

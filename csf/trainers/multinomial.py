@@ -12,13 +12,11 @@ from sklearn.linear_model import LogisticRegression
 
 from csf._common.sklearn import clone
 from csf._common.typing import Array, Costs, Estimator
-from csf.costs.channel import CostChannel
-from csf.costs.weights import cost_sample_weight, own_class_weights
-from csf.linear import Rows
-from csf.linear.multinomial import Multinomial, scores_of, shares_of
-from csf.samples.features import Features
-from csf.samples.folds import Fold
-from csf.scores.responses import Response, answer_of_classes
+from csf.data.costs import CostChannel, cost_sample_weight, own_class_weights
+from csf.data.folds import Fold
+from csf.data.responses import Features, Response, answer_of_classes
+from csf.solvers import Rows
+from csf.solvers.multinomial import Multinomial, scores_of, shares_of
 from csf.trainers.base import Trainer, Training
 from csf.trainers.generic import GenericTrainer
 from csf.trainers.linear import LogisticTrainer, everything, linear_trainers, shared_rows

@@ -17,12 +17,9 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from csf._common.sklearn import clone
 from csf._common.typing import Array, Costs, Estimator
-from csf.costs.channel import CostChannel
-from csf.costs.one_vs_rest import assembled, problem_costs
-from csf.costs.weights import cost_sample_weight, own_class_weights
-from csf.samples.folds import Fold
-from csf.samples.task import Task
-from csf.scores.responses import Response, answer_of_classes, compare
+from csf.data.costs import CostChannel, assembled, cost_sample_weight, own_class_weights, problem_costs
+from csf.data.folds import Fold, Task
+from csf.data.responses import Response, answer_of_classes, compare
 from csf.trainers.base import Trainer, Training
 from csf.trainers.linear import KindOf, LinearTrainer, linear_kind, linear_trainers, shared_rows
 from csf.trainers.prepared import Prepared

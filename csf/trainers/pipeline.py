@@ -14,10 +14,9 @@ from sklearn.pipeline import Pipeline
 
 from csf._common.sklearn import clone, routing_enabled, safe_indexing
 from csf._common.typing import Costs, Estimator, IntArray, Samples
-from csf.costs.channel import CostChannel
-from csf.samples.folds import Fold
-from csf.samples.task import Task
-from csf.scores.responses import Response
+from csf.data.costs import CostChannel
+from csf.data.folds import Fold, Task
+from csf.data.responses import Response
 from csf.trainers.base import Trainer, Training
 from csf.trainers.prepared import FittedSteps, Prepared, Steps
 

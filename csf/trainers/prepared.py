@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from csf._common.typing import IntArray, Samples
-from csf.samples.features import Features
+from csf.data.responses import Features
 
 __all__ = ["FittedSteps", "Prepared", "Steps"]
 

@@ -9,10 +9,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from csf._common.typing import Estimator
-from csf.costs.channel import CostChannel, cost_channel
-from csf.samples.folds import Fold, make_folds
-from csf.samples.task import Task
-from csf.scores.responses import respond, response_method
+from csf.data.costs import CostChannel, cost_channel
+from csf.data.folds import Fold, Task, make_folds
+from csf.data.responses import respond, response_method
 from csf.trainers.base import Maker, Trainer, Training
 from csf.trainers.generic import GenericTrainer, seeded
 from csf.trainers.prepared import Prepared

@@ -12,8 +12,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
 
 from csf._common.typing import Estimator
-from csf.costs.channel import CostChannel
-from csf.samples.folds import Fold, LabelFold
+from csf.data.costs import CostChannel
+from csf.data.folds import Fold, LabelFold
 from csf.trainers.base import Maker, Trainer
 from csf.trainers.generic import GenericTrainer
 from csf.trainers.labels import label_trainers
@@ -51,7 +51,7 @@ def make_trainers(
     channel : CostChannel
         How costs reach the base.
     normalize : {"none", "mean"}, default="none"
-        See `csf.costs.weights.cost_sample_weight`.
+        See `csf.data.costs.cost_sample_weight`.
     shared : Prepared or dict, default=None
         What several settings on the same folds share; the same object for all of them. A dict keeps a `Prepared`.
     engine : {"auto", "generic", "liblinear"}, default="auto"
@@ -95,8 +95,8 @@ def register_trainer(base_type: type, maker: Maker) -> None:
         Exact type of the base; subclasses may learn something else and are not served.
     maker : callable
         ``maker(base, folds, channel, normalize, prepared)``, called with positions alone, returns a list of `Trainer`,
-        one for each fold, or ``None`` where it cannot serve this base. ``folds`` are `csf.samples.Fold`, ``channel``
-        is the `csf.costs.CostChannel` by which costs reach the base, and ``prepared`` the `csf.trainers.Prepared` in
+        one for each fold, or ``None`` where it cannot serve this base. ``folds`` are `csf.data.Fold`, ``channel``
+        is the `csf.data.CostChannel` by which costs reach the base, and ``prepared`` the `csf.trainers.Prepared` in
         which the maker may keep, as in a dict, what all settings on the same samples can share. Where no class means
         nothing to find (``folds[0].n_alike``), costs are weights by code, see `Trainer.fit` and `Trainer.predict`.
 

@@ -17,8 +17,8 @@ from weakref import WeakKeyDictionary
 import joblib
 
 from csf._common.typing import Array, Costs, Estimator, Samples
-from csf.samples.folds import Fold
-from csf.scores.responses import Response
+from csf.data.folds import Fold
+from csf.data.responses import Response
 from csf.trainers.base import Trainer, Training
 from csf.trainers.lightgbm import OTHER_NAMES
 from csf.trainers.prepared import Prepared

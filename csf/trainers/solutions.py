@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from csf._common.typing import Array
-from csf.linear import HingeSolution, Rows
+from csf.solvers import HingeSolution, Rows
 
 __all__ = ["light", "part_of", "starts_at"]
 

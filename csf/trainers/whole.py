@@ -7,7 +7,7 @@ from threading import RLock
 from typing import Any
 
 from csf._common.typing import Costs
-from csf.samples.folds import Fold
+from csf.data.folds import Fold
 from csf.trainers.base import Trainer
 from csf.trainers.prepared import Prepared
 

@@ -16,15 +16,14 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import ParameterGrid, RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.svm import LinearSVC
 
-from csf._common.names import did_you_mean
+from csf._common.messages import did_you_mean
 from csf._common.sklearn import clone, safe_indexing
 from csf._common.typing import BoolArray, Estimator, IntArray, Samples
-from csf.costs.channel import cost_channel
-from csf.errors.profile import ErrorProfile
+from csf.data.costs import cost_channel
+from csf.data.folds import Fold, Task, make_folds
+from csf.data.responses import respond
 from csf.metrics import get_constraint
-from csf.samples.folds import Fold, make_folds
-from csf.samples.task import Task
-from csf.scores.responses import respond
+from csf.metrics.profile import ErrorProfile
 from csf.search.defaults import BEYOND, MULTIPLES
 from csf.search.estimator import CostSearch
 from csf.thresholding import sweep

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
 from csf._common.files import write_json
-from csf._common.names import did_you_mean
+from csf._common.messages import did_you_mean
 from csf.cli.data import ReadOptions, read_dataset
 from csf.cli.parser import CommandParser, add_command, run_command
 from csf.cli.shared import CliError, require

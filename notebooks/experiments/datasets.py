@@ -11,8 +11,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler
 
-from csf._common.names import did_you_mean
-from csf._common.reading import read_arrays
+from csf._common.files import read_arrays
+from csf._common.messages import did_you_mean
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, PathLike, Samples
 
 __all__ = ["TABLE_SETS", "DataSet", "folder_names", "load_set"]

@@ -12,11 +12,11 @@ from sklearn.metrics import make_scorer
 from sklearn.model_selection import TunedThresholdClassifierCV
 
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Samples
-from csf.errors.profile import ErrorProfile
+from csf.metrics.profile import ErrorProfile
 from csf.resampling import ScoreStore
 from csf.search.fold_training import lost_samples
 from csf.search.gain_rule import GainRule
-from csf.strategies import Grid, ImbalanceRatio, NeutralFirst, Proposal, Strategy, get_strategy
+from csf.strategies import EqualCostsFirst, Grid, ImbalanceRatio, Proposal, Strategy, get_strategy
 from csf.study import Study
 from csf.thresholding import bisection, sweep_several
 from csf.trials import best_trial
@@ -37,7 +37,7 @@ __all__ = [
     "CostAccount",
     "Method",
     "Neutral",
-    "NeutralFirst",
+    "EqualCostsFirst",
     "PlugInBisection",
     "Result",
     "Search",
@@ -246,7 +246,7 @@ def judged(
 
 
 # Many levels at equal distances on many repeats: one configuration for all data sets.
-DEFAULT = Search("svc", NeutralFirst(Grid()), n_trials=11, n_repeats=5)
+DEFAULT = Search("svc", EqualCostsFirst(Grid()), n_trials=11, n_repeats=5)
 
 METHODS = {
     "SVM": Search("hinge", Neutral(), tune=False),
@@ -263,7 +263,7 @@ METHODS = {
     "TunedThreshold": TunedThreshold("svc"),
     "csf": DEFAULT,
     "boosting+T": Search("boosting", Neutral()),
-    "boosting-csf": Search("boosting", NeutralFirst(Grid()), n_trials=6, min_gain=1.5),
+    "boosting-csf": Search("boosting", EqualCostsFirst(Grid()), n_trials=6, min_gain=1.5),
 }
 # What all differences are taken to: one score vector of plain training and the best of all its cuts.
 REFERENCE = "pooled-threshold"

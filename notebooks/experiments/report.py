@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from csf._common.cells import cell
-from csf._common.files import replaced, write_figure
+from csf._common.files import cell, replaced, write_figure
 from csf._common.typing import Array, PathLike
 from notebooks.experiments.methods import REFERENCE
 from notebooks.experiments.published import TABLE_2

@@ -16,9 +16,9 @@ from sklearn.svm import LinearSVC
 
 from csf._common.sklearn import clone
 from csf._common.typing import Array, BoolArray, Costs, Estimator
-from csf.costs import WEIGHTINGS
-from csf.samples import Fold, Task, bound_share, make_folds
-from csf.scores.responses import natural_threshold, respond
+from csf.data.costs import WEIGHTINGS
+from csf.data.folds import Fold, Task, bound_share, make_folds
+from csf.data.responses import natural_threshold, respond
 from csf.search.fold_training import lost_samples, run_fold
 from csf.search.pooling import pooled_outcome
 from csf.trainers import make_trainers

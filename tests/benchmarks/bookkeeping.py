@@ -11,8 +11,8 @@ import numpy as np
 
 from csf import ErrorProfile, Study, Trial
 from csf.bounds import BOUNDS
-from csf.errors.hull import Hull
 from csf.metrics import Constrained, LinearFractional, get_constraint, get_metric
+from csf.metrics.hull import Hull
 from csf.strategies import STRATEGIES, get_strategy
 from csf.trials import outcome
 from tests.benchmarks.tables import print_table

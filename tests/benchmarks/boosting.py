@@ -25,8 +25,8 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold, TunedThresholdClassifierCV
 
 from csf import CostSearch
-from csf._common.reading import read_arrays
-from csf.scores.responses import respond
+from csf._common.files import read_arrays
+from csf.data.responses import respond
 from csf.strategies import Ladder
 from notebooks.experiments.statistics import paired_difference
 from tests.benchmarks.bases import paper_search

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from csf._common.reading import read_arrays
+from csf._common.files import read_arrays
 from notebooks.experiments.datasets import folder_names, load_set
 
 __all__ = ["BINARY_SETS", "ROOT", "all_sets", "data_folder", "drawn_rows", "load_arrays", "load_binary", "size_of"]

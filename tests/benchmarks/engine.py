@@ -29,10 +29,10 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_pre
 from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
-from csf.costs import CostChannel
-from csf.linear import Hinge, HingeDescent, Logistic, Rows, SquaredHinge
-from csf.linear._solve import DIRECT
-from csf.samples import Fold, Task
+from csf.data.costs import CostChannel
+from csf.data.folds import Fold, Task
+from csf.solvers import Hinge, HingeDescent, Logistic, Rows, SquaredHinge
+from csf.solvers.base import DIRECT
 from csf.trainers import make_trainers
 from csf.trainers.warm_starts import WarmStarts
 from tests.benchmarks.bases import LINEAR, paper_search

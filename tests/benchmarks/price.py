@@ -22,9 +22,9 @@ from sklearn.base import clone
 from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
-from csf.costs import CostChannel
-from csf.linear import Rows
-from csf.samples import Fold, Task
+from csf.data.costs import CostChannel
+from csf.data.folds import Fold, Task
+from csf.solvers import Rows
 from csf.trainers import make_trainers
 from tests.benchmarks.bases import LINEAR, paper_search
 from tests.benchmarks.data import drawn_rows

@@ -5,7 +5,7 @@ from builders import paper_search
 from sklearn.datasets import make_classification
 from sklearn.svm import LinearSVC
 
-from csf.errors.profile import ErrorProfile
+from csf.metrics.profile import ErrorProfile
 from csf.strategies import Support
 from tests.benchmarks import strategies
 

@@ -1,4 +1,4 @@
-"""Linear models by sums over parts: the solutions of csf.linear, certified, in a few passes."""
+"""Linear models by sums over parts: the solutions of csf.solvers, certified, in a few passes."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 from csf.cluster import Job
 from csf.cluster.newton import Part, add_answers, answers, solve_together
 from csf.cluster.problem import LinearProblem
-from csf.linear import Logistic, Rows, SquaredHinge
+from csf.solvers import Logistic, Rows, SquaredHinge
 
 BASES = {
     "squared hinge": LinearSVC(C=0.7, tol=1e-8),

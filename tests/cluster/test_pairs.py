@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from csf.cluster import EngineSearch, Job, MemoryEngine, hash_folds
-from csf.errors import ErrorProfile
+from csf.metrics.profile import ErrorProfile
 from csf.search.config import SearchConfig
 
 allpairspy = pytest.importorskip("allpairspy", reason="needs allpairspy: pip install 'csf-search[test]'")

@@ -237,6 +237,7 @@ print(*sorted({name.split(".")[0] for name in sys.modules} & {"numba", "shapely"
 """
 
 
+@pytest.mark.slow
 def test_nothing_compiled_is_needed_for_an_import():
     command = [sys.executable, "-c", LIGHT]
     out = subprocess.run(

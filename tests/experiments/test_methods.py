@@ -18,7 +18,7 @@ from csf.strategies import Cone, Grid
 from csf.testing import check_strategy
 from csf.thresholding import BisectionPlugIn, PlugInClassifier
 from notebooks.experiments import DataSet
-from notebooks.experiments.methods import DEFAULT, METHODS, REFERENCE, Neutral, NeutralFirst, Search
+from notebooks.experiments.methods import DEFAULT, METHODS, REFERENCE, EqualCostsFirst, Neutral, Search
 from notebooks.experiments.training_cache import BASES, SplitContext, TrainingCache
 
 F1 = get_metric("f1")
@@ -201,8 +201,8 @@ def test_shared_trainings_count_with_the_time_they_took(data, modern):
 
 
 def test_neutral_first_is_a_strategy():
-    check_strategy(NeutralFirst(Cone()))
-    check_strategy(NeutralFirst(Grid(5)))
+    check_strategy(EqualCostsFirst(Cone()))
+    check_strategy(EqualCostsFirst(Grid(5)))
 
 
 def test_neutral_finds_what_equal_costs_find():
@@ -212,6 +212,6 @@ def test_neutral_finds_what_equal_costs_find():
 
 
 def test_neutral_first_leaves_the_rest_to_the_other_strategy(context):
-    study = Search("svc", NeutralFirst(Grid()), n_trials=5).studies(context, _NoAccount())[0]
+    study = Search("svc", EqualCostsFirst(Grid()), n_trials=5).studies(context, _NoAccount())[0]
     assert [trial.t for trial in study.trials] == [None, 0.125, 0.375, 0.625, 0.875]
     assert study.trials[0].costs == (1.0, 1.0)

@@ -10,9 +10,9 @@ from sklearn.datasets import make_classification
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import LinearSVC
 
-from csf.errors.profile import ErrorProfile
+from csf.data.responses import respond
 from csf.metrics import get_metric
-from csf.scores.responses import respond
+from csf.metrics.profile import ErrorProfile
 from csf.thresholding import sweep
 from notebooks.experiments import DataSet
 from notebooks.experiments.training_cache import BASES, SplitContext, TrainingCache

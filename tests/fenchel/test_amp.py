@@ -189,7 +189,7 @@ def test_steps_are_printed_on_demand(capsys):
         ({"metric": "f7x"}, ValueError, "unknown metric 'f7x'"),
         ({"level": "true"}, ValueError, r"level must be one of \('actual', 'surrogate'\), got 'true'"),
         ({"C": 0.0}, ValueError, "C must be positive and finite, got 0.0"),
-        ({"C": "1"}, TypeError, "C must be a positive number, got '1'"),
+        ({"C": "1"}, TypeError, "C must be a number, positive and finite, got '1'"),
         ({"tol": -1.0}, ValueError, "tol must be positive"),
         ({"max_iter": 0}, ValueError, "max_iter must be an int >= 1"),
         ({"metric": "fpr"}, ValueError, "unknown metric"),

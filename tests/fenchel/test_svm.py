@@ -201,7 +201,7 @@ def test_regularisation_of_a_base_does_not_move_with_the_duals():
         ({"C": -1}, ValueError, "C must be positive and finite, got -1"),
         ({"C": np.inf}, ValueError, "C must be positive and finite, got inf"),
         ({"tol": 0.0}, ValueError, "tol must be positive"),
-        ({"tol": None}, TypeError, "tol must be a positive number, got None"),
+        ({"tol": None}, TypeError, "tol must be a number, positive and finite, got None"),
         ({"intercept_scaling": 0}, ValueError, "intercept_scaling must be positive"),
         ({"max_iter": 2.5}, TypeError, "max_iter must be an int"),
         ({"base": KNeighborsClassifier()}, ValueError, "takes no weights"),

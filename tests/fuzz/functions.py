@@ -21,12 +21,12 @@ from csf import (
     thresholding,
 )
 from csf.bounds import BOUNDS
-from csf.errors.hull import Hull
+from csf.data.folds import resolve_splits
+from csf.data.labels import read_classes, read_labels
 from csf.metrics import Concave, LinearFractional, get_metric
+from csf.metrics.hull import Hull
 from csf.online import OFO, OnlineLogistic
 from csf.resampling import ScoreStore
-from csf.samples.labels import read_classes, read_labels
-from csf.samples.splits import resolve_splits
 from csf.search.gain_rule import GainRule
 from csf.trainers import make_trainers
 
@@ -417,7 +417,7 @@ STRATEGY_PARAMETERS = {
     "GoldenSection": {"tol": 1e-3},
     "Grid": {"size": None},
     "ImbalanceRatio": {},
-    "NeutralFirst": {"strategy": strategies.Grid()},
+    "EqualCostsFirst": {"strategy": strategies.Grid()},
     "Support": {"tol": 1e-3, "patience": 3, "reach": 0.01},
 }
 LOSS_PARAMETERS = {

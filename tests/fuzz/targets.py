@@ -16,9 +16,10 @@ from csf import CostSearch, MacroCostSearch, fenchel, online, structural, thresh
 __all__ = ["EXEMPT", "TARGETS", "public_names"]
 
 # Modules whose names need not be attacked: others check what comes in, or they have tests of their own for that.
-QUIET = ("csf.cli", "csf.plots", "csf.trainers", "csf.linear", "csf.resampling")
-# Modules outside packages that have public functions of raw arguments.
-LOOSE = ("csf.errors.hull", "csf.samples.labels", "csf.errors.profile", "csf.search.gain_rule", "csf.samples.splits")
+QUIET = ("csf.cli", "csf.plots", "csf.trainers", "csf.solvers", "csf.resampling")
+# What takes raw arguments and is not exported by a package.
+LOOSE = ("csf.data.folds.resolve_splits", "csf.data.labels.read_classes", "csf.data.labels.read_labels")
+LOOSE += ("csf.search.gain_rule.Choice", "csf.search.gain_rule.GainRule")
 RECORD, BASE = "holds what csf computed", "abstract"
 INNER = "a part of searches, which check what comes in"
 EXEMPT = {
@@ -73,20 +74,12 @@ EXEMPT = {
     "csf.thresholding.Mixture": RECORD,
     "csf.thresholding.Prevalence": RECORD,
     "csf.thresholding.ThresholdCurve": RECORD,
-    "csf.samples.Task": RECORD,
-    "csf.samples.Features": RECORD,
-    "csf.samples.Fold": RECORD,
-    "csf.samples.Labels": RECORD,
-    "csf.samples.bound_share": INNER,
-    "csf.samples.make_folds": INNER,
-    "csf.costs.CostChannel": RECORD,
-    "csf.costs.OneVsRestChannel": RECORD,
-    "csf.costs.assembled": INNER,
-    "csf.costs.check_class_weight": INNER,
-    "csf.costs.cost_sample_weight": INNER,
-    "csf.costs.cost_channel": INNER,
-    "csf.costs.one_vs_rest_channel": INNER,
-    "csf.costs.problem_costs": INNER,
+    "csf.data.Task": RECORD,
+    "csf.data.Features": RECORD,
+    "csf.data.Fold": RECORD,
+    "csf.data.Labels": RECORD,
+    "csf.data.CostChannel": RECORD,
+    "csf.data.OneVsRestChannel": RECORD,
     "csf.search.gain_rule.Choice": RECORD,
     "csf.bounds.Bound": BASE,
     "csf.metrics.Metric": BASE,
@@ -117,17 +110,18 @@ EXEMPT = {
 
 
 def public_names():
-    """Classes and functions of csf, its public packages and a few modules, by their full name, none twice."""
+    """Classes and functions of csf and its public packages, and `LOOSE`, by their full name, none twice."""
     packages = [module.name for module in pkgutil.walk_packages(csf.__path__, "csf.") if module.ispkg]
     packages = [name for name in packages if "._" not in name]
     quiet = re.compile("|".join(f"{re.escape(name)}(\\.|$)" for name in QUIET))
     found = {}
-    for name in ["csf", *(name for name in packages if not quiet.match(name)), *LOOSE]:
-        module = importlib.import_module(name)
-        for part in getattr(module, "__all__", ()):
-            thing = getattr(module, part)
-            if inspect.isclass(thing) or inspect.isfunction(thing):
-                found.setdefault(thing, f"{name}.{part}")
+    packages = [importlib.import_module(name) for name in ("csf", *packages) if not quiet.match(name)]
+    names = [f"{module.__name__}.{part}" for module in packages for part in getattr(module, "__all__", ())]
+    for name in (*names, *LOOSE):
+        module, _, part = name.rpartition(".")
+        thing = getattr(importlib.import_module(module), part)
+        if inspect.isclass(thing) or inspect.isfunction(thing):
+            found.setdefault(thing, name)
     return set(found.values())
 
 

@@ -22,8 +22,8 @@ from csf.metrics import (
     WeightedAccuracy,
     get_metric,
 )
-from csf.metrics.aim import aim
 from csf.metrics.base import LEVEL_MARGIN
+from csf.metrics.registry import aim
 
 LINEAR = [
     *(get_metric(name) for name in METRICS if isinstance(get_metric(name), LinearFractional)),
@@ -52,38 +52,6 @@ class Youden(Metric):
 
     def range(self, pos):
         return -1.0, 1.0
-
-
-@each_linear
-@given(pos=shares, fnr=rates, fpr=rates, t=rates)
-def test_cost_weights_cut_at_the_level(metric, pos, fnr, fpr, t):
-    """<a(t), e> + b(t) <= 0 exactly when value(e) >= t."""
-    fn, fp = fnr * pos, fpr * (1 - pos)
-    if metric.denominator(fn, fp, pos=pos) < 1e-9:
-        return
-    lo, hi = metric.range(pos)
-    t = lo + t * (hi - lo)
-    c_fn, c_fp = metric.cost_weights(t, pos=pos)
-    excess = c_fn * fn + c_fp * fp + metric.offset(t, pos=pos)
-    gap = metric.value(fn, fp, pos=pos) - t
-    # The excess is minus the gap in units of the denominator.
-    expected = -gap * metric.denominator(fn, fp, pos=pos)
-    assert excess == pytest.approx(expected, rel=1e-9, abs=1e-12 * (1 + abs(t)) * (1 + c_fn + c_fp))
-    assert abs(gap) < 1e-9 or (excess < 0) == (gap > 0)
-
-
-@each_linear
-@given(pos=shares, e=st.tuples(rates, rates), other=st.tuples(rates, rates))
-def test_differences_are_weighted_errors(metric, pos, e, other):
-    """M(e') - M(e) = <a(M(e')), e - e'> / d(e), for all pairs."""
-    (fn, fp), (other_fn, other_fp) = ((x * pos, y * (1 - pos)) for x, y in (e, other))
-    denominator = metric.denominator(fn, fp, pos=pos)
-    if min(denominator, metric.denominator(other_fn, other_fp, pos=pos)) < 1e-9:
-        return
-    value, other_value = metric.value(fn, fp, pos=pos), metric.value(other_fn, other_fp, pos=pos)
-    c_fn, c_fp = metric.cost_weights(other_value, pos=pos)
-    weighted = (c_fn * (fn - other_fn) + c_fp * (fp - other_fp)) / denominator
-    assert weighted == pytest.approx(other_value - value, rel=1e-7, abs=1e-7)
 
 
 @each_linear

@@ -1,4 +1,4 @@
-"""Laws of every concave metric: tangents, conjugates, dual regions, projections, extensions."""
+"""Concave metrics and their dual variables."""
 
 import pickle
 
@@ -8,6 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from csf.metrics import METRICS, Concave, GMean, HMean, MinRate, QMean, get_metric
+from csf.thresholding import threshold_curve
 
 CONCAVE = [GMean(), GMean(eps=0.04), HMean(), QMean(), MinRate()]
 BOX_TOP = {GMean(): 0.5 / np.sqrt(1e-3), GMean(eps=0.04): 2.5, HMean(): 2.0, QMean(): np.sqrt(0.5), MinRate(): 1.0}
@@ -303,3 +304,89 @@ def test_gain_of_adding_eps_to_both_rates(tpr, tnr, eps):
     assert gain[HMean()] <= 2 * eps + 1e-12
     assert gain[QMean()] <= eps + 1e-12
     assert gain[GMean()] <= np.sqrt(eps * (1 + eps)) + 1e-12
+
+
+@given(p=st.floats(1e-6, 1.0), n=st.floats(1e-6, 1.0))
+def test_gmean_tangents_and_duals_stay_on_the_hyperbola(p, n):
+    for alpha, beta in (GMean().gradient(p, n), GMean().dual(p, n)):
+        assert alpha * beta == pytest.approx(0.25, rel=1e-12)
+
+
+def test_the_box_bounds_the_slope_of_the_extension():
+    top = 0.5 / np.sqrt(1e-3)
+    assert GMean().dual(0.0, 1.0) == pytest.approx((top, 0.25 / top))
+    assert GMean().dual(-1.0, -2.0) == pytest.approx((top, top))
+    assert GMean().extension(-1.0, -2.0) == pytest.approx(-3 * top)
+    assert GMean().extension(-0.1, 0.5) == pytest.approx(-0.1 * top + 0.5 * 0.25 / top)
+
+
+def test_eps_leaves_the_value_alone():
+    assert GMean(eps=0.1).link(1e-6, 1.0) == GMean().link(1e-6, 1.0) == 1e-3
+
+
+@pytest.mark.parametrize("metric", [GMean(), "hmean", "min_rate"], ids=str)
+def test_what_rounding_leaves_of_a_rate_is_no_rate(metric):
+    """1 - 2/3 is a little more than 1/3: all negatives are wrong at every cut, so that none is worth anything."""
+    cut = threshold_curve([1, 0, 1], [1.0, 2.0, 0.0]).best(metric)
+    assert (cut.threshold, cut.value) == (np.inf, 0.0)
+
+
+@given(p=st.floats(1e-6, 1.0), n=st.floats(1e-6, 1.0))
+def test_tangents_trace_the_curve(p, n):
+    assert np.sqrt(HMean().gradient(p, n)).sum() == pytest.approx(np.sqrt(2.0), rel=1e-12)
+
+
+def test_no_rate_no_value():
+    assert HMean().link(0.0, 0.0) == 0.0
+    assert HMean().link(5e-324, 1.0) == pytest.approx(0.0)
+
+
+def test_extension_takes_the_corners_of_the_box():
+    assert HMean().dual(-1.0, 0.5) == (2.0, 0.0)
+    assert HMean().dual(-1.0, -2.0) == (2.0, 2.0)
+    assert HMean().extension(-1.0, -2.0) == -6.0
+
+
+@pytest.mark.parametrize("share", [1e-3, 1e-6, 1e-9, 1.1e-10])
+def test_classes_of_very_different_weight_keep_their_digits(share):
+    y, score = np.array([1, 1, 0, 0, 0]), np.array([3.0, 1.0, 4.0, 2.0, 0.0])
+    weight = np.where(y == 1, 0.5, share / 3)
+    assert threshold_curve(y, score, sample_weight=weight).best("hmean").value == pytest.approx(4 / 7, rel=2e-6)
+
+
+def test_classes_whose_rates_would_be_noise_are_refused():
+    weight = np.array([1.0, 1.0, 1e-14])
+    with pytest.raises(ValueError, match=r"negative class 1e-14 in total.*more similar size"):
+        threshold_curve([1, 1, 0], [3.0, 1.0, 2.0], sample_weight=weight)
+
+
+@given(p=st.floats(-5.0, 1.0), n=st.floats(-5.0, 1.0))
+def test_extension_is_the_smaller_average(p, n):
+    assert MinRate().extension(p, n) == pytest.approx(min(p, n), rel=1e-15, abs=1e-300)
+
+
+@given(a=st.floats(-1e3, 1e3), b=st.floats(-1e3, 1e3))
+def test_projection_stays_on_the_segment(a, b):
+    alpha, beta = MinRate().project(a, b)
+    assert alpha + beta == pytest.approx(1.0)
+    assert min(alpha, beta) >= 0.0
+
+
+def test_it_says_that_it_has_a_kink():
+    assert not MinRate().differentiable
+
+
+@given(p=st.floats(-3.0, 0.99), n=st.floats(-3.0, 0.99))
+def test_tangents_have_the_length_of_the_lipschitz_constant(p, n):
+    assert np.hypot(*QMean().dual(p, n)) == pytest.approx(QMean().lipschitz, rel=1e-12)
+
+
+@given(p=st.floats(-3.0, 1.0), n=st.floats(-3.0, 1.0))
+def test_extension_is_the_formula_itself_up_to_one(p, n):
+    formula = 1.0 - np.sqrt(((1.0 - p) ** 2 + (1.0 - n) ** 2) / 2.0)
+    assert QMean().extension(p, n) == pytest.approx(formula, abs=1e-12)
+
+
+def test_radius_of_the_disc_is_not_a_half():
+    assert np.hypot(*QMean().project(3.0, 4.0)) == pytest.approx(np.sqrt(0.5))
+    assert QMean().project(-1.0, 0.3) == (0.0, 0.3)

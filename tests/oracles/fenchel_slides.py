@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 
-from csf.linear import Hinge, Rows
+from csf.solvers import Hinge, Rows
 
 
 def gmean(tpr, tnr):

@@ -13,8 +13,8 @@ from sklearn.svm import LinearSVC
 
 from csf import CostSearch, ErrorProfile, Study
 from csf._common.files import write_record
-from csf.errors.hull import Hull
 from csf.metrics import FBeta
+from csf.metrics.hull import Hull
 from csf.search.checkpoint import Checkpoint
 from csf.search.states import encode
 from csf.strategies import Cone, Grid

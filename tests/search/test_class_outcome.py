@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from csf.data.labels import read_classes
 from csf.metrics import get_confusion_metric
-from csf.samples.labels import read_classes
 from csf.search.class_outcome import conclude_classes
 from csf.search.config import SearchConfig
 from csf.study.classes import ClassStudy, judged_fields

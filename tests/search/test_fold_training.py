@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
-from csf.costs import cost_channel
-from csf.samples import Fold, Labels, Task
-from csf.scores.responses import Response
+from csf.data.costs import cost_channel
+from csf.data.folds import Fold, Task
+from csf.data.labels import Labels
+from csf.data.responses import Response
 from csf.search.fold_training import Cause, run_fold
 from csf.trainers import GenericTrainer
 

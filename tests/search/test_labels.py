@@ -22,9 +22,9 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
 from csf import CostSearch, ErrorProfile, MacroCostSearch
+from csf.data.labels import label_strata
 from csf.metrics import FBeta, LabelMetric, Tversky
 from csf.metrics.labels import get_label_metric
-from csf.samples.label_matrix import label_strata
 from csf.thresholding import threshold_curve
 
 AVERAGES = ("macro", "micro", "samples")

@@ -5,9 +5,9 @@ import pytest
 from sklearn.exceptions import FitFailedWarning
 
 from csf import Study
+from csf.data.folds import Task, make_folds
+from csf.data.responses import Response
 from csf.metrics import FBeta
-from csf.samples import Task, make_folds
-from csf.scores.responses import Response
 from csf.search.local import LocalTrainer
 from csf.search.loop import SearchLoop
 from csf.search.pooling import ThresholdJudge

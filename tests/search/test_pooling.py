@@ -15,11 +15,11 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
 from csf import ErrorProfile
-from csf.costs import cost_sample_weight
-from csf.errors.hull import Hull
+from csf.data.costs import cost_sample_weight
+from csf.data.folds import Task, bound_share, make_folds
+from csf.data.responses import Response, respond
 from csf.metrics import Constrained, FBeta, GMean, Recall, WeightedAccuracy, get_constraint
-from csf.samples import Task, bound_share, make_folds
-from csf.scores.responses import Response, respond
+from csf.metrics.hull import Hull
 from csf.search.fold_training import FoldResult, run_fold
 from csf.search.pooling import evaluate, pooled_outcome, warn_of_one_side
 from csf.trainers import Training

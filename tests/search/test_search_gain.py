@@ -13,7 +13,7 @@ from csf.resampling import ScoreStore
 from csf.search.gain_rule import GainRule
 from csf.search.loop import SearchLoop
 from csf.search.memory import Memory
-from csf.strategies import Grid, NeutralFirst, get_strategy
+from csf.strategies import EqualCostsFirst, Grid, get_strategy
 from csf.testing import check_strategy
 from csf.trainers.warm_starts import WarmStarts
 
@@ -182,10 +182,10 @@ def test_bad_gains(value):
 
 @pytest.mark.parametrize("inner", ["cone", "grid", "support"])
 def test_the_strategy_keeps_the_contract(inner):
-    check_strategy(NeutralFirst(get_strategy(inner)))
-    assert NeutralFirst(get_strategy(inner)).name == inner
-    assert NeutralFirst(get_strategy(inner)).batch_size == get_strategy(inner).batch_size
-    assert NeutralFirst(Grid()).with_budget(1) == NeutralFirst(Grid(1))
+    check_strategy(EqualCostsFirst(get_strategy(inner)))
+    assert EqualCostsFirst(get_strategy(inner)).name == inner
+    assert EqualCostsFirst(get_strategy(inner)).batch_size == get_strategy(inner).batch_size
+    assert EqualCostsFirst(Grid()).with_budget(1) == EqualCostsFirst(Grid(1))
 
 
 def test_the_strategy_refuses_what_the_inner_one_does():

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from csf import CostSearch
 from csf.metrics import Constrained, FBeta, get_metric
-from csf.metrics.constraint import get_constraint
+from csf.metrics.constraints import get_constraint
 from csf.resampling import Resampling, ScoreStore
 from csf.search.stable_choice import N_DRAWS, stable_choice
 

@@ -6,8 +6,8 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from csf.linear import Hinge, HingeSolution, Rows, Solution, SquaredHinge
 from csf.search.states import decode, encode
+from csf.solvers import Hinge, HingeSolution, Rows, Solution, SquaredHinge
 
 
 def there_and_back(state):

@@ -21,8 +21,8 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from csf.samples import Task, make_folds
-from csf.scores.responses import Response
+from csf.data.folds import Task, make_folds
+from csf.data.responses import Response
 from csf.search.fold_training import FoldTask
 from csf.search.workers import Workers
 from csf.trainers import Trainer, Training

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from csf.cluster import hash_folds
-from csf.errors import ErrorProfile
 from csf.metrics import get_metric
+from csf.metrics.profile import ErrorProfile
 from csf.spark import SparkCostSearch, SparkCostSearchModel
 
 allpairspy = pytest.importorskip("allpairspy", reason="needs allpairspy: pip install 'csf-search[test]'")

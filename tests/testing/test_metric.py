@@ -19,7 +19,7 @@ from csf.metrics import (
     Metric,
     get_metric,
 )
-from csf.strategies import Cone, FunctionStrategy, Grid, ImbalanceRatio, NeutralFirst, Proposal, Strategy
+from csf.strategies import Cone, EqualCostsFirst, FunctionStrategy, Grid, ImbalanceRatio, Proposal, Strategy
 from csf.testing import check_metric, check_strategy
 
 RNG = np.random.default_rng(0)
@@ -350,7 +350,7 @@ def test_strategies_that_get_nowhere_are_found(function):
         check_strategy(FunctionStrategy(function))
 
 
-@pytest.mark.parametrize("strategy", [ImbalanceRatio(), Grid(4), Cone(depth=2), NeutralFirst(Cone())], ids=repr)
+@pytest.mark.parametrize("strategy", [ImbalanceRatio(), Grid(4), Cone(depth=2), EqualCostsFirst(Cone())], ids=repr)
 @pytest.mark.parametrize("metric", ["f1", "gmean", "mcc", "accuracy"])
 def test_modest_strategies_pass(strategy, metric):
     assert check_strategy(strategy, metric=metric, n_trials=6) is None

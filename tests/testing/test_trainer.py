@@ -12,9 +12,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from csf.costs.weights import cost_sample_weight
-from csf.samples import Fold, Task
-from csf.scores.responses import Response
+from csf.data.costs import cost_sample_weight
+from csf.data.folds import Fold, Task
+from csf.data.responses import Response
 from csf.testing import check_trainer
 from csf.trainers import GenericTrainer, Trainer, Training, make_trainers, register_trainer, registry
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.threshold_sweep import all_rules, f1, plug_in_threshold
 
-from csf.errors.profile import ErrorProfile
 from csf.metrics import METRICS, Constrained, Metric, get_constraint, get_metric
+from csf.metrics.profile import ErrorProfile
 from csf.thresholding import ThresholdCurve, sweep, sweep_several, threshold_curve
 
 INF = np.inf

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from oracles.null_class import all_offsets, f_beta, predictions
 
 from csf import ErrorProfile
+from csf.data.responses import compare
 from csf.metrics import FBeta
-from csf.scores.responses import compare
 from csf.thresholding import sweep, sweep_several
 
 CLASSES = ["a", "b", "none", "z"]

@@ -9,7 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from csf.scores.responses import margin, positive_score
+from csf.data.responses import margin, positive_score
 from csf.thresholding._scores import RESPONSE_METHODS, weight_argument
 
 ANY = st.floats(allow_nan=False)

@@ -17,8 +17,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from csf.costs import CostChannel, cost_channel, cost_sample_weight
-from csf.samples import Fold, Task, read_classes
+from csf.data.costs import CostChannel, cost_channel, cost_sample_weight
+from csf.data.folds import Fold, Task
+from csf.data.labels import read_classes
 from csf.trainers import make_trainers
 from csf.trainers.generic import GenericTrainer
 from csf.trainers.one_vs_rest import LinearSVCsTrainer, OneVsRestTrainer

@@ -9,8 +9,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from csf.costs import CostChannel
-from csf.samples import Fold, Task
+from csf.data.costs import CostChannel
+from csf.data.folds import Fold, Task
 from csf.trainers import GenericTrainer, seeded
 
 X = np.random.default_rng(0).normal(size=(30, 2))

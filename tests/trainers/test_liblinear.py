@@ -20,9 +20,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from csf.costs import CostChannel, cost_sample_weight
-from csf.linear import Hinge, Logistic, Rows, SquaredHinge
-from csf.samples.folds import Task, make_folds
+from csf.data.costs import CostChannel, cost_sample_weight
+from csf.data.folds import Task, make_folds
+from csf.solvers import Hinge, Logistic, Rows, SquaredHinge
 from csf.trainers import Prepared, Training, make_trainers
 from csf.trainers import liblinear as csf_liblinear
 from csf.trainers.liblinear import LiblinearTrainer

@@ -14,9 +14,8 @@ from sklearn.model_selection import ParameterGrid, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
-from csf.costs import cost_channel
-from csf.samples.folds import make_folds
-from csf.samples.task import Task
+from csf.data.costs import cost_channel
+from csf.data.folds import Task, make_folds
 from csf.testing import check_trainer
 from csf.trainers import GenericTrainer, Prepared, make_trainers
 from csf.trainers.lightgbm import LightGBMTrainer

@@ -12,8 +12,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
-from csf.costs import CostChannel, cost_sample_weight
-from csf.samples import Task, make_folds
+from csf.data.costs import CostChannel, cost_sample_weight
+from csf.data.folds import Task, make_folds
 from csf.trainers import GenericTrainer, make_trainers
 from csf.trainers.linear import LinearSVCTrainer, LogisticTrainer
 

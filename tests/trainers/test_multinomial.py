@@ -13,8 +13,9 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from csf.costs import CostChannel, cost_channel, cost_sample_weight
-from csf.samples import Fold, Task, make_folds, read_classes
+from csf.data.costs import CostChannel, cost_channel, cost_sample_weight
+from csf.data.folds import Fold, Task, make_folds
+from csf.data.labels import read_classes
 from csf.trainers import GenericTrainer, Prepared, make_trainers
 from csf.trainers.multinomial import MultinomialTrainer
 

@@ -13,9 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from csf.costs import cost_channel
-from csf.costs.one_vs_rest import one_vs_rest_channel
-from csf.samples import Fold, Task
+from csf.data.costs import cost_channel, one_vs_rest_channel
+from csf.data.folds import Fold, Task
 from csf.trainers import GenericTrainer, make_trainers
 from csf.trainers.one_vs_rest import LinearSVCsTrainer, OneVsRestTrainer
 

@@ -20,8 +20,8 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
-from csf.costs import CostChannel
-from csf.samples import Task, make_folds
+from csf.data.costs import CostChannel
+from csf.data.folds import Task, make_folds
 from csf.trainers import GenericTrainer, make_trainers
 from csf.trainers.linear import LinearSVCTrainer
 from csf.trainers.pipeline import PipelineTrainer

@@ -7,8 +7,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from csf.costs import cost_channel
-from csf.samples import Task, make_folds
+from csf.data.costs import cost_channel
+from csf.data.folds import Task, make_folds
 from csf.trainers import Prepared, make_trainers
 
 RNG = np.random.default_rng(0)

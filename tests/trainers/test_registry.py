@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from csf.costs import CostChannel
-from csf.samples import Task, make_folds
+from csf.data.costs import CostChannel
+from csf.data.folds import Task, make_folds
 from csf.trainers import ENGINES, GenericTrainer, make_trainers, register_trainer, registry
 from csf.trainers.linear import LinearSVCTrainer, LogisticTrainer
 

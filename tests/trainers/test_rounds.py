@@ -15,9 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from csf import CostSearch
-from csf.costs import cost_channel
-from csf.samples.folds import make_folds
-from csf.samples.task import Task
+from csf.data.costs import cost_channel
+from csf.data.folds import Task, make_folds
 from csf.search.states import decode, encode
 from csf.testing import check_trainer
 from csf.trainers import Prepared, make_trainers

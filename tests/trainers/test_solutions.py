@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from csf.linear import HingeDescent, Rows
+from csf.solvers import HingeDescent, Rows
 from csf.trainers.solutions import light, starts_at
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csf.linear import Solution
+from csf.solvers import Solution
 from csf.trainers.warm_starts import WarmStarts
 
 

@@ -11,9 +11,8 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch
-from csf.costs import CostChannel
-from csf.samples.folds import Fold
-from csf.samples.task import Task
+from csf.data.costs import CostChannel
+from csf.data.folds import Fold, Task
 from csf.trainers import Prepared, Training, make_trainers
 from csf.trainers.whole import Whole, shared_whole
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray
 from csf._common.validation import check_fraction
-from csf._common.warn import warn
 from csf.structural.losses._kernels import precision_tangent
 from csf.structural.losses.base import Labelled, Tangent, largest, whole_count
 from csf.structural.ranking import precision_at_k_score

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from csf._common.names import did_you_mean
+from csf._common.messages import did_you_mean
 from csf.metrics import METRICS
 from csf.metrics.registry import ALIASES
 from csf.structural.losses.base import StructuralLoss

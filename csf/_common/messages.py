@@ -1,0 +1,105 @@
+"""What users read: names that were probably meant, and warnings that point at their own line."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterable
+from functools import wraps
+from types import FrameType
+from typing import Any, ParamSpec, TypeVar
+
+__all__ = ["called_elsewhere", "did_you_mean", "look_up", "warn"]
+
+Entry = TypeVar("Entry")
+Given = ParamSpec("Given")
+
+# Words that other libraries add to names, and how alike two names must be to be offered for each other.
+_NOISE = re.compile(r"(score|metric|loss|bound|strategy|macro|binary|weighted|micro)")
+_ALIKE = 0.65
+
+
+def did_you_mean(name: object, known: Iterable[Any], aliases: dict[str, str] | None = None) -> str:
+    """Sentence, after a space, that offers the name which was probably meant; empty where none is like it.
+
+    ``aliases`` are names in other libraries, in small letters and digits alone, and what they are called here.
+    """
+    known = list(known)
+    for other in known:
+        if isinstance(name, str) != isinstance(other, str) and str(name).casefold() == str(other).casefold():
+            return f". Did you mean {other!r}?"
+    if not isinstance(name, str):
+        return ""
+    spellings = {_plain(other): other for other in reversed([k for k in known if isinstance(k, str)])}
+    spellings |= aliases or {}
+    plain = _plain(name)
+    for candidate in (plain, _NOISE.sub("", plain)):
+        if candidate in spellings:
+            return f". Did you mean {spellings[candidate]!r}?"
+    close = difflib.get_close_matches(plain, spellings, n=1, cutoff=_ALIKE)
+    return f". Did you mean {spellings[close[0]]!r}?" if close else ""
+
+
+def called_elsewhere(**names: str) -> Callable[[Callable[Given, None]], Callable[Given, None]]:
+    """Decorator of an ``__init__``: arguments by their names in other libraries are errors that say what to write.
+
+    The signature stays as it is, so that scikit-learn and editors see the arguments that there are.
+    """
+
+    def decorate(init: Callable[Given, None]) -> Callable[Given, None]:
+        @wraps(init)
+        def checked(*args: Given.args, **kwargs: Given.kwargs) -> None:
+            for name in names.keys() & kwargs.keys():
+                raise TypeError(f"{type(args[0]).__name__} has no argument {name!r}; write {names[name]}")
+            init(*args, **kwargs)
+
+        return checked
+
+    return decorate
+
+
+def look_up(name: object, registry: dict[str, Entry], what: str, more: str) -> Entry:
+    """Entry of a registry, or a ValueError with the names that are accepted and the one that was probably meant.
+
+    ``what`` the entries are, such as ``"metric"``; ``more`` says what is accepted besides names.
+    """
+    if isinstance(name, str) and name in registry:
+        return registry[name]
+    hint = did_you_mean(name, registry)
+    raise ValueError(f"unknown {what} {name!r}; known: {', '.join(registry)}, {more}{hint}")
+
+
+def _plain(name):
+    """Small letters, digits and points alone."""
+    return re.sub(r"[^a-z0-9.]", "", name.casefold())
+
+
+# Packages and modules whose lines tell a user nothing: csf, what wraps its fits, and what runs them in threads.
+_BETWEEN = {"csf", "sklearn", "joblib", "contextlib", "functools", "threading", "concurrent", "multiprocessing"}
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the innermost line outside csf and outside what calls it for the user."""
+    inner = sys._getframe(1)
+    # A worker thread has no line of the user's: the main thread waits for it at one.
+    main = sys._current_frames().get(threading.main_thread().ident or 0)
+    frame = _outside(inner) or _outside(main) or inner
+    names = frame.f_globals
+    warnings.warn_explicit(
+        message,
+        category,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        module=names.get("__name__", "<unknown>"),
+        registry=names.setdefault("__warningregistry__", {}),
+    )
+
+
+def _outside(frame: FrameType | None) -> FrameType | None:
+    """Innermost frame from this one on that belongs to none of the packages between; ``None`` without one."""
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
+        frame = frame.f_back
+    return frame

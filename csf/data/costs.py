@@ -1,0 +1,536 @@
+"""How class costs reach training: sample weights, class weights, and one problem for each class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from sklearn import config_context
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import has_fit_parameter
+
+from csf._common.messages import warn
+from csf._common.sklearn import clone, fit_request, last_step, routing_enabled
+from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray, Samples
+from csf._common.validation import check_choice
+from csf.data.responses import Features
+
+__all__ = [
+    "CostChannel",
+    "NORMALIZATIONS",
+    "OneVsRestChannel",
+    "WEIGHTINGS",
+    "assembled",
+    "check_class_weight",
+    "cost_channel",
+    "cost_sample_weight",
+    "one_vs_rest_channel",
+    "own_class_weights",
+    "problem_costs",
+    "problem_probabilities",
+]
+
+NORMALIZATIONS = ("none", "mean")
+
+
+def cost_sample_weight(
+    codes: IntArray | BoolArray, costs: Costs, *, sample_weight: Array | None = None, normalize: str = "none"
+) -> Array:
+    """Weights for the samples of a training set: class cost times the user's weight.
+
+    Parameters
+    ----------
+    codes : ndarray of int or bool, shape (n_samples,)
+        Codes of the classes; ``True`` for the positive one of two.
+    costs : tuple of float
+        ``(c_fn, c_fp)``: what there is to find (codes above 0) gets ``c_fn``, the rest ``c_fp``. More numbers are
+        those of the codes.
+    sample_weight : ndarray of shape (n_samples,), default=None
+        The user's weights.
+    normalize : {"none", "mean"}, default="none"
+        ``"none"`` keeps the costs as they are, so that their size acts on the base's regularisation as in the
+        papers; ``"mean"`` scales the weights to the mean of the user's weights (1 without). Then equal costs are no
+        costs, and a weight of 2 is a sample that is there twice.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        float64 weights.
+
+    Raises
+    ------
+    ValueError
+        If a code has no weight.
+
+    Examples
+    --------
+    >>> cost_sample_weight(np.array([True, False, False]), (1.4, 0.6))
+    array([1.4, 0.6, 0.6])
+    >>> cost_sample_weight(np.array([2, 0, 1, 2]), (0.5, 1.0, 3.0))
+    array([3. , 0.5, 1. , 3. ])
+    """
+    check_choice(normalize, "normalize", NORMALIZATIONS)
+    weight = _of_samples(codes, costs)
+    if sample_weight is not None:
+        weight *= sample_weight
+    if normalize == "mean":
+        total = float(codes.shape[0]) if sample_weight is None else sample_weight.sum()
+        weight *= total / weight.sum()
+    return weight
+
+
+def _of_samples(codes: IntArray | BoolArray, costs: Costs) -> Array:
+    """Cost of each sample."""
+    if len(costs) == 2:
+        c_fn, c_fp = costs
+        return np.where(codes > 0, float(c_fn), float(c_fp))
+    if codes.max(initial=0) >= len(costs):
+        raise ValueError(
+            f"costs={costs!r} has {len(costs)} weights for codes up to {codes.max()}; give one for each class, or "
+            "(c_fn, c_fp) where code 0 means nothing to find"
+        )
+    return np.array(costs, dtype=np.float64)[codes]
+
+
+def own_class_weights(own: Any, codes: IntArray | BoolArray, sample_weight: Array | None = None) -> dict[int, float]:
+    """Class weights that a base brings by codes, 1 where it names none; they multiply costs.
+
+    ``"balanced"`` means as the user weighs the samples. scikit-learn from 1.7 on reads the weights that ``fit`` is
+    given, with the costs in them, and so would undo these.
+    """
+    if not isinstance(own, str):
+        return own or {}
+    total = np.bincount(codes, weights=sample_weight)
+    known = np.flatnonzero(total)
+    return dict(zip(known.tolist(), (total.sum() / (known.size * total[known])).tolist()))
+
+
+def check_class_weight(base: Estimator, n_classes: int = 2, *, alike: bool = False) -> None:
+    """Warn where a base brings class weights of its own, which multiply the costs.
+
+    Parameters
+    ----------
+    base : estimator
+        Classifier or pipeline.
+    n_classes : int, default=2
+        Number of classes.
+    alike : bool, default=False
+        Whether none of them means nothing to find.
+
+    Raises
+    ------
+    ValueError
+        If its ``class_weight`` names other labels than 0, 1, …, which the base is trained on.
+    """
+    for name, value in base.get_params(deep=True).items():
+        if value is None or name.rpartition("__")[2] != "class_weight":
+            continue
+        if isinstance(value, dict) and not set(value) <= set(range(n_classes)):
+            first = "0 (the first of the sorted classes)" if alike else "0 (nothing to find)"
+            seen = "1 (positive) and 0" if n_classes == 2 else f"{first}, 1, ..., {n_classes - 1}"
+            raise ValueError(
+                f"{name}={value!r} names labels that the base does not see: it is trained on {seen}. "
+                "Leave class_weight=None; the costs come from the metric"
+            )
+        warn(
+            f"the base has {name}={value!r}, which multiplies the searched costs (or is replaced by them, where its "
+            "fit takes no sample_weight); set it to None unless you want both",
+        )
+
+
+@dataclass(frozen=True)
+class CostChannel:
+    """How class costs reach a base classifier.
+
+    Parameters
+    ----------
+    kind : {"sample_weight", "routed", "class_weight"}
+        Through an argument of ``fit``; through one of the wrapped estimator, to which scikit-learn's metadata routing
+        brings it; or through a parameter of the estimator.
+    name : str
+        Name of that argument or parameter, e.g. ``"clf__sample_weight"``, or ``"estimator__sample_weight"`` for a
+        classifier wrapped in `sklearn.multiclass.OneVsRestClassifier`.
+    """
+
+    kind: str
+    name: str
+
+    @property
+    def is_own(self) -> bool:
+        """Whether costs are ``sample_weight`` of the base's own ``fit``, which a trainer may put on samples itself."""
+        return self.name == "sample_weight"
+
+    @property
+    def carries_samples(self) -> bool:
+        """Whether weights of single samples get through, not those of classes alone."""
+        return self.kind != "class_weight"
+
+    @property
+    def has_own_costs(self) -> bool:
+        """Whether each problem of a one-vs-rest base has costs of its own."""
+        return False
+
+    @property
+    def of_problem(self) -> CostChannel:
+        """How costs reach the classifier that a one-vs-rest base trains for each class."""
+        return self.inside("estimator") or self
+
+    def inside(self, part: str) -> CostChannel | None:
+        """How costs reach a part of the base, such as the last step of a pipeline; ``None`` where they go elsewhere."""
+        path, _, rest = self.name.partition("__")
+        return replace(self, name=rest) if path == part and rest else None
+
+    def fit(
+        self,
+        estimator: Estimator,
+        X: Samples,
+        y: IntArray,
+        costs: Costs,
+        *,
+        sample_weight: Array | None = None,
+        normalize: str = "none",
+        fit_params: Mapping[str, Any] | None = None,
+    ) -> Estimator:
+        """Train ``estimator`` in place with the given class costs.
+
+        Parameters
+        ----------
+        estimator : estimator
+            An unfitted clone of the base.
+        X : array-like of shape (n_samples, n_features)
+            Training data.
+        y : ndarray of shape (n_samples,)
+            Targets: 0 where there is nothing to find, 1 (or 1, 2, … for several classes) where there is something; or
+            codes of classes that are all alike.
+        costs : tuple of float
+            ``(c_fn, c_fp)``, or weights of the codes; see `cost_sample_weight`.
+        sample_weight : ndarray of shape (n_samples,), default=None
+            The user's weights.
+        normalize : {"none", "mean"}, default="none"
+            See `cost_sample_weight`.
+        fit_params : mapping, default=None
+            Further arguments of the base's ``fit``.
+
+        Returns
+        -------
+        estimator
+            The same object, fitted.
+
+        Notes
+        -----
+        Weights that are all 1 are not given at all where the ``fit`` that takes them has ``None`` for none: that is
+        the plain training, which some bases have faster code for (`HistGradientBoostingClassifier`).
+        """
+        fit_params = dict(fit_params or {})
+        weight = cost_sample_weight(y, costs, sample_weight=sample_weight, normalize=normalize)
+        if self.kind == "class_weight":
+            codes, first = np.unique(y, return_index=True)
+            estimator.set_params(**{self.name: dict(zip(codes.tolist(), weight[first].tolist()))})
+            return estimator.fit(X, y, **fit_params)
+        name, routed = self.name, self.kind == "routed" or routing_enabled()
+        with config_context(enable_metadata_routing=routed):
+            if routed:
+                _request_weights(estimator, name)
+                name = name.rpartition("__")[2]
+            plain = sample_weight is None and _all_one(costs, normalize) and self._is_optional(estimator)
+            weights = {} if plain else {name: weight}
+            own = self._balanced(estimator, y)
+            estimator.set_params(**{each: own_class_weights("balanced", y, sample_weight) for each in own})
+            fitted = estimator.fit(X, y, **weights, **fit_params)
+            return fitted.set_params(**dict.fromkeys(own, "balanced")) if own else fitted
+
+    def _balanced(self, estimator: Estimator, y: IntArray) -> list[str]:
+        """Name of the ``class_weight`` beside the weights where it is ``"balanced"``, which would undo the costs."""
+        path = self.name.rpartition("__")[0]
+        name = f"{path}__class_weight" if path else "class_weight"
+        # What is wrapped around a classifier may hand it other classes than those of y, unless there are but two.
+        clear = self.kind == "sample_weight" or y.max() == 1
+        own = estimator.get_params().get(name) if clear and hasattr(estimator, "get_params") else None
+        return [name] if isinstance(own, str) and own == "balanced" else []
+
+    def _is_optional(self, estimator: Estimator) -> bool:
+        """Whether the ``fit`` that takes the weights has ``None`` as their default."""
+        path, _, argument = self.name.rpartition("__")
+        part = estimator.get_params().get(path) if path else estimator
+        return has_fit_parameter(part, argument) and signature(part.fit).parameters[argument].default is None
+
+
+def _all_one(costs: Costs, normalize: str) -> bool:
+    """Whether the weights of these costs are all 1."""
+    return len(set(costs)) == 1 and (costs[0] == 1 or normalize == "mean")
+
+
+def cost_channel(base: Estimator, *, sample_weight_name: str | None = None, weighted: bool = False) -> CostChannel:
+    """Find out how costs reach a base classifier.
+
+    Parameters
+    ----------
+    base : estimator
+        Classifier or pipeline.
+    sample_weight_name : str, default=None
+        Argument of the base's ``fit`` that takes the weights, such as ``"clf__sample_weight"`` for a pipeline's
+        step ``clf``. ``None`` looks for it: ``sample_weight`` of the base, of the last step of a pipeline, or of the
+        classifier that the base wraps and passes metadata to, else the parameter ``class_weight``.
+    weighted : bool, default=False
+        Whether the user gave sample weights, which ``class_weight`` cannot carry.
+
+    Returns
+    -------
+    CostChannel
+        The channel.
+
+    Raises
+    ------
+    ValueError
+        If the base takes neither, or only ``class_weight`` although there are sample weights.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn.svm import LinearSVC
+    >>> cost_channel(make_pipeline(StandardScaler(), LinearSVC()))
+    CostChannel(kind='sample_weight', name='linearsvc__sample_weight')
+    """
+    if sample_weight_name is not None:
+        if not isinstance(sample_weight_name, str):
+            raise TypeError(f"sample_weight_name must be a str or None, got {sample_weight_name!r}")
+        return CostChannel("sample_weight", sample_weight_name)
+    prefix, last = last_step(base)
+    if has_fit_parameter(last, "sample_weight"):
+        return CostChannel("sample_weight", f"{prefix}sample_weight")
+    wrapped = _wrapped_path(last)
+    if wrapped is not None:
+        return CostChannel("routed", f"{prefix}{wrapped}sample_weight")
+    if "class_weight" not in (last.get_params() if hasattr(last, "get_params") else ()):
+        raise ValueError(
+            f"{type(last).__name__} takes no weights: its fit has no sample_weight and it has no class_weight "
+            "parameter, so costs cannot reach it. Use a base that has one of them (LinearSVC, LogisticRegression, "
+            "RandomForestClassifier, ...), name the fit argument with sample_weight_name=, or tune only a "
+            "threshold with csf.thresholding.PlugInClassifier"
+        )
+    if weighted:
+        raise ValueError(
+            f"{type(last).__name__} takes class_weight but no sample_weight, so the given sample_weight cannot reach "
+            "it. Drop sample_weight, or use a base whose fit has it"
+        )
+    return CostChannel("class_weight", f"{prefix}class_weight")
+
+
+def _wrapped_path(base: Estimator) -> str | None:
+    """Prefix of the parameters of the classifier inside a base that takes weights and is given them, or ``None``."""
+    path, part = "", base
+    while hasattr(part, "estimator") and not has_fit_parameter(part, "sample_weight"):
+        if hasattr(part, "scoring"):  # a search would need the weights for its scores as well
+            return None
+        prefix, part = last_step(part.estimator)
+        path += f"estimator__{prefix}"
+    if not path or not has_fit_parameter(part, "sample_weight"):
+        return None
+    asking = clone(base)
+    with config_context(enable_metadata_routing=True):
+        _request_weights(asking, f"{path}sample_weight")
+        try:
+            passed = "sample_weight" in asking.get_metadata_routing().consumes("fit", ["sample_weight"])
+        except (AttributeError, NotImplementedError):  # a wrapper that knows nothing of routing
+            passed = False
+    return path if passed else None
+
+
+def _request_weights(base: Estimator, name: str) -> None:
+    """Ask for weights in the named step and all below it, and for none elsewhere, where nothing was said about them.
+
+    Routing refuses weights as long as any estimator inside the base (a scaler in a column transformer, the model
+    of a calibration) leaves open whether it wants them.
+    """
+    wanted, _, argument = name.rpartition("__")
+    for path, part in base.get_params(deep=True).items():
+        if isinstance(part, type) or not has_fit_parameter(part, argument) or not hasattr(part, "set_fit_request"):
+            continue
+        inside = not wanted or path == wanted or path.startswith(f"{wanted}__")
+        if path == wanted or fit_request(part, argument) is None:
+            part.set_fit_request(**{argument: inside})
+
+
+def problem_costs(code: int, costs: Costs) -> tuple[float, float]:
+    """Costs of one class against the rest.
+
+    Parameters
+    ----------
+    code : int
+        Code of the class; 0 for nothing to find.
+    costs : tuple of float
+        ``(c_fn, c_fp)`` of the whole problem.
+
+    Returns
+    -------
+    tuple of float
+        Cost of a sample of the class and of a sample of the rest. What there is to find costs ``c_fn``, and what is
+        found by mistake ``c_fp``: against the null class the roles are swapped.
+
+    Examples
+    --------
+    >>> problem_costs(2, (1.4, 0.6)), problem_costs(0, (1.4, 0.6))
+    ((1.4, 0.6), (0.6, 1.4))
+    """
+    c_fn, c_fp = costs
+    return (c_fp, c_fn) if code == 0 else (c_fn, c_fp)
+
+
+def assembled(base: OneVsRestClassifier, y: IntArray, estimators: list[Estimator]) -> OneVsRestClassifier:
+    """A fitted OneVsRestClassifier.
+
+    Parameters
+    ----------
+    base : OneVsRestClassifier
+        Unfitted classifier; it becomes the fitted one.
+    y : ndarray of int, shape (n_samples,)
+        Codes it was trained on.
+    estimators : list of estimator
+        Fitted classifiers: one for each class, or one for the second of two.
+
+    Returns
+    -------
+    OneVsRestClassifier
+        The same object.
+    """
+    base.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(y)
+    base.classes_, base.estimators_ = base.label_binarizer_.classes_, estimators
+    Features.of(estimators[0]).put_on(base)
+    return base
+
+
+def problem_probabilities(estimator: OneVsRestClassifier | Pipeline, X: Samples, costs: Costs) -> Array:
+    """Probability of each class against the rest, with the costs of its own problem taken out of its odds.
+
+    Notes
+    -----
+    A OneVsRestClassifier scales the probabilities of a sample to sum 1, which mixes problems whose odds are off by
+    different factors. So they are read before that.
+    """
+    while isinstance(estimator, Pipeline):
+        before, estimator = estimator[:-1], estimator.steps[-1][1]
+        X = before.transform(X) if before.steps else X
+    problems: list[Estimator] = estimator.estimators_  # pyright: ignore[reportAssignmentType] (sklearn has no types)
+    codes = estimator.classes_
+    columns = []
+    for code, problem in zip(codes[-len(problems) :], problems):
+        of_class, of_rest = problem_costs(code, costs)
+        p = np.asarray(problem.predict_proba(X), dtype=np.float64)[:, 1]
+        columns.append(p * of_rest / (p * of_rest + (1.0 - p) * of_class))
+    return np.column_stack([1.0 - columns[0], *columns] if len(columns) == 1 else columns)
+
+
+@dataclass(frozen=True)
+class OneVsRestChannel(CostChannel):
+    """Costs that each problem of a one-vs-rest classifier has by itself.
+
+    Parameters
+    ----------
+    kind : {"one-vs-rest"}
+        Distinguishes it from other channels.
+    name : str
+        Where the wrapped classifier is in the base, e.g. ``"estimator"`` or ``"clf__estimator"``.
+    inner : CostChannel
+        How costs reach the wrapped classifier.
+    """
+
+    inner: CostChannel
+
+    @property
+    def has_own_costs(self) -> bool:
+        """True; see `CostChannel.has_own_costs`."""
+        return True
+
+    @property
+    def of_problem(self) -> CostChannel:
+        """See `CostChannel.of_problem`."""
+        return self.inner
+
+    def fit(
+        self,
+        estimator: Estimator,
+        X: Samples,
+        y: IntArray,
+        costs: Costs,
+        *,
+        sample_weight: Array | None = None,
+        normalize: str = "none",
+        fit_params: Mapping[str, Any] | None = None,
+    ) -> Estimator:
+        """Train ``estimator`` in place, parameters as for `CostChannel.fit`."""
+        if fit_params:
+            raise ValueError(f"weighting='one-vs-rest' takes no further arguments of fit, got {sorted(fit_params)}")
+        if isinstance(estimator, Pipeline):
+            name, last = estimator.steps[-1]
+            before = estimator[:-1]
+            X = before.fit_transform(X, y) if before.steps else X
+            own = self.inside(name)
+            assert own is not None, "the channel was made for this pipeline"
+            fitted = own.fit(last, X, y, costs, sample_weight=sample_weight, normalize=normalize)
+            estimator.steps = [*before.steps, (name, fitted)]
+            return estimator
+        codes = np.unique(y)
+        problems = codes if codes.size > 2 else codes[1:]
+        fitted: Any = Parallel(n_jobs=estimator.n_jobs)(
+            delayed(self.inner.fit)(
+                clone(estimator.estimator),
+                X,
+                (y == k) * 1,
+                problem_costs(k, costs),
+                sample_weight=sample_weight,
+                normalize=normalize,
+            )
+            for k in problems
+        )
+        return assembled(estimator, y, fitted)
+
+
+def one_vs_rest_channel(
+    base: Estimator, *, sample_weight_name: str | None = None, weighted: bool = False
+) -> OneVsRestChannel:
+    """Find out how the costs of each problem reach the classifier that a one-vs-rest classifier wraps.
+
+    Parameters
+    ----------
+    base : estimator
+        OneVsRestClassifier, or a pipeline that ends in one.
+    sample_weight_name : str, default=None
+        Argument of the wrapped classifier's ``fit`` that takes the weights; ``None`` looks for it.
+    weighted : bool, default=False
+        Whether the user gave sample weights, which ``class_weight`` cannot carry.
+
+    Returns
+    -------
+    OneVsRestChannel
+        The channel.
+
+    Raises
+    ------
+    ValueError
+        If the base is none, or wraps a classifier that takes no weights.
+
+    Examples
+    --------
+    >>> from sklearn.svm import LinearSVC
+    >>> one_vs_rest_channel(OneVsRestClassifier(LinearSVC())).name
+    'estimator'
+    """
+    prefix, last = last_step(base)
+    if not isinstance(last, OneVsRestClassifier):
+        raise ValueError(
+            f"weighting='one-vs-rest' needs a base that solves one problem for each class, got {type(last).__name__}; "
+            "wrap it in sklearn.multiclass.OneVsRestClassifier, or use weighting='class'"
+        )
+    inner = cost_channel(last.estimator, sample_weight_name=sample_weight_name, weighted=weighted)
+    return OneVsRestChannel("one-vs-rest", f"{prefix}estimator", inner)
+
+
+# How costs are spread over samples: by their class, or in each problem of a one-vs-rest base by itself.
+WEIGHTINGS = {"class": cost_channel, "one-vs-rest": one_vs_rest_channel}

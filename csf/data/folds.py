@@ -1,0 +1,394 @@
+"""What the user gave, in one record, and its splits into parts to train on and parts held out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, check_cv
+
+from csf._common.arrays import small_indices
+from csf._common.sklearn import safe_indexing, slice_params
+from csf._common.typing import Array, BoolArray, IntArray, RandomState_, Samples
+from csf._common.validation import check_seed
+from csf.data.labels import Labels, label_strata
+
+__all__ = ["Fold", "LabelFold", "Task", "bound_share", "make_folds", "resolve_splits"]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Samples, their codes and weights, and whatever else trainings are given.
+
+    Of several labels a sample the codes are 0 and 1, of shape (n_samples, n_labels).
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Samples.
+    codes : ndarray of int, shape (n_samples,)
+        Targets: 0 where there is nothing to find, 1 for the positive class or 1, 2, … for several; or codes of classes
+        that are all alike.
+    weight : ndarray of shape (n_samples,), default=None
+        The user's weights.
+    fit_params : mapping, default={}
+        Further arguments of the base's ``fit``.
+    labels : Labels, default=None
+        The user's labels of the codes; ``None`` for problems that are made of codes.
+    """
+
+    X: Samples
+    codes: IntArray
+    weight: Array | None = None
+    fit_params: Mapping[str, Any] = field(default_factory=dict)
+    labels: Labels | None = None
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return self.codes.shape[0]
+
+    @property
+    def n_alike(self) -> int | None:
+        """Number of classes where none means nothing to find, else ``None``."""
+        return None if self.labels is None else self.labels.n_alike
+
+    @property
+    def strata(self) -> Array:
+        """What splitters stratify by: the user's labels, as everywhere else, or one that stands for several labels."""
+        return label_strata(self.codes) if self.codes.ndim == 2 else self.user_labels.decode(self.codes)
+
+    @cached_property
+    def columns(self) -> list[Self]:
+        """The task of each of several labels, the same object each time."""
+        return [replace(self, codes=codes.astype(np.int64)) for codes in self.codes.T]
+
+    @property
+    def user_labels(self) -> Labels:
+        """The user's labels, or the codes where there are no others."""
+        return Labels(np.unique(self.codes), 0) if self.labels is None else self.labels
+
+    @property
+    def several(self) -> bool:
+        """Whether there are more than two classes."""
+        return bool(self.codes.max() > 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """One split of a task.
+
+    Parameters
+    ----------
+    given : Task or None
+        The task; ``None`` once only slices are needed, see `task`.
+    train, test : ndarray of int
+        Indices of its two parts.
+    """
+
+    given: Task | None
+    train: IntArray
+    test: IntArray
+
+    @property
+    def task(self) -> Task:
+        """The whole task.
+
+        Raises
+        ------
+        ValueError
+            If this fold holds slices alone.
+        """
+        if self.given is None:
+            raise ValueError("this fold holds its own slices alone, not the task that they were taken from")
+        return self.given
+
+    @cached_property
+    def _alike(self) -> Fold | None:
+        """Fold of the same rows whose slices of the samples serve this one too, see `LabelFold`."""
+        return None
+
+    @cached_property
+    def X_train(self) -> Samples:
+        """Samples to train on."""
+        return safe_indexing(self.task.X, self.train) if self._alike is None else self._alike.X_train
+
+    @cached_property
+    def X_test(self) -> Samples:
+        """Samples held out."""
+        return safe_indexing(self.task.X, self.test) if self._alike is None else self._alike.X_test
+
+    @cached_property
+    def y_train(self) -> IntArray:
+        """Targets to train on."""
+        return self.task.codes[self.train]
+
+    @cached_property
+    def is_pos_train(self) -> BoolArray:
+        """Which samples to train on have code 1."""
+        return self._targets == 1
+
+    @cached_property
+    def n_alike(self) -> int | None:
+        """See `Task.n_alike`."""
+        return self.task.n_alike
+
+    @cached_property
+    def codes_train(self) -> IntArray:
+        """Codes that occur among the targets to train on, in their order."""
+        return np.unique(self._targets)
+
+    @property
+    def _targets(self) -> IntArray:
+        """Targets to train on; eight bytes a sample are kept for those alone who ask for `y_train`."""
+        return self.y_train if self.given is None else self.given.codes[self.train]
+
+    @cached_property
+    def sign_train(self) -> IntArray:
+        """1 for these and -1 for the others in a byte each, once for all trainers of the fold."""
+        return np.where(self.is_pos_train, 1, -1).astype(np.int8)
+
+    @cached_property
+    def y_test(self) -> IntArray:
+        """Targets held out."""
+        return self.task.codes[self.test]
+
+    @cached_property
+    def weight_train(self) -> Array | None:
+        """Weights to train with, or ``None``."""
+        return None if self.task.weight is None else self.task.weight[self.train]
+
+    @cached_property
+    def weight_test(self) -> Array | None:
+        """Weights held out, or ``None``."""
+        return None if self.task.weight is None else self.task.weight[self.test]
+
+    @cached_property
+    def fit_params(self) -> dict[str, Any]:
+        """Arguments of the base's ``fit``; those with one entry a sample are sliced."""
+        return slice_params(dict(self.task.fit_params), self.train, self.task.n_samples)
+
+    @cached_property
+    def sliced(self) -> Fold:
+        """The same fold with all slices made and without the task, so that a worker process gets no more."""
+        fold = self._without_task("X_train", "X_test", "y_train", "fit_params")
+        # The samples would be in memory twice for as long as this fold lives.
+        vars(self).pop("X_train")
+        vars(self).pop("X_test")
+        return fold
+
+    @cached_property
+    def without_samples(self) -> Fold:
+        """The same fold with its targets and weights alone: what judging predictions takes."""
+        fold, targets = self._without_task(), self._targets
+        # A byte a sample is enough to compare codes with, and there is one such array for each fold.
+        vars(fold)["y_train"] = targets.astype(np.min_scalar_type(targets.max()))
+        return fold
+
+    def _without_task(self, *names: str) -> Fold:
+        fold = replace(self, given=None)
+        # A cached property is found in the instance before it is computed.
+        for name in ("n_alike", "y_test", "weight_train", "weight_test", *names):
+            vars(fold)[name] = getattr(self, name)
+        return fold
+
+
+class LabelFold(Fold):
+    """One split of a task with several labels: its entries are all labels of a row, then those of the next row.
+
+    ``train`` and ``test`` have the row of each entry, so that entries of a row are one sample to whoever draws samples.
+    """
+
+    @classmethod
+    def of(cls, task: Task, train: IntArray, test: IntArray) -> LabelFold:
+        """Fold of the rows of a split."""
+        return cls(task, *(np.repeat(rows, task.codes.shape[1]) for rows in (train, test)))
+
+    @cached_property
+    def columns(self) -> list[Fold]:
+        """The fold of each label, with slices of the samples that all of them share."""
+        n_labels = self.task.codes.shape[1]
+        folds = [Fold(task, self.train[::n_labels], self.test[::n_labels]) for task in self.task.columns]
+        for fold in folds[1:]:
+            vars(fold)["_alike"] = folds[0]
+        return folds
+
+    def _codes(self, rows: IntArray) -> IntArray:
+        codes = self.task.codes
+        return codes[rows[:: codes.shape[1]]].ravel().astype(np.int64)
+
+    @cached_property
+    def y_train(self) -> IntArray:
+        """Targets of the entries to train on."""
+        return self._codes(self.train)
+
+    @cached_property
+    def y_test(self) -> IntArray:
+        """Targets of the entries held out."""
+        return self._codes(self.test)
+
+    @property
+    def _targets(self) -> IntArray:
+        return self.y_train
+
+
+def make_folds(task: Task, splits: Iterable[tuple[IntArray, IntArray]]) -> list[Fold]:
+    """Folds of all splits.
+
+    Parameters
+    ----------
+    task : Task
+        The task.
+    splits : iterable of tuple of ndarray
+        Train and test indices.
+
+    Returns
+    -------
+    list of Fold
+        In the order of the splits.
+    """
+    made = Fold if task.codes.ndim == 1 else LabelFold.of
+    return [made(task, train, test) for train, test in splits]
+
+
+def bound_share(folds: list[Fold], *, on_train: bool) -> float:
+    """Share of positives in the data that the bounds read: all held-out parts, or the training parts."""
+    parts = [(f.y_train, f.weight_train) if on_train else (f.y_test, f.weight_test) for f in folds]
+    total = float(sum(y.size if weight is None else weight.sum() for y, weight in parts))
+    positive = float(sum(np.count_nonzero(y) if weight is None else weight[y > 0].sum() for y, weight in parts))
+    if not 0.0 < positive < total:
+        raise ValueError(
+            f"the {'training' if on_train else 'held-out'} parts of cv hold a weight of {positive:g} in the positive "
+            f"class of {total:g} in all; both classes are needed. Use a stratified splitter"
+        )
+    return positive / total
+
+
+# Classes with too few samples that an error names.
+_MOST_NAMED = 5
+
+
+def _pairs(cv: Iterable[Any]) -> list[Any]:
+    """Splits that are given one by one, as pairs."""
+    cv = list(cv)
+    for split in cv:
+        if not isinstance(split, (Sequence, np.ndarray)) or isinstance(split, str) or len(split) != 2:
+            raise ValueError(f"cv must give pairs (train, test) of indices or masks, got {split!r}")
+    return cv
+
+
+def resolve_splits(
+    cv: Any,
+    X: Samples,
+    y: ArrayLike,
+    *,
+    random_state: RandomState_ = None,
+    split_params: dict[str, Any] | None = None,
+) -> list[tuple[IntArray, IntArray]]:
+    """Train and test indices of a ``cv`` argument.
+
+    Parameters
+    ----------
+    cv : int, float, splitter, iterable or None
+        Folds, a held-out share, a splitter, or the splits themselves; ``None`` means 5 folds.
+    X : array-like
+        Samples.
+    y : array-like of shape (n_samples,)
+        The user's labels.
+    random_state : int, RandomState or None
+        Seed of a float ``cv``.
+    split_params : dict, default=None
+        Arguments of the splitter, such as ``groups``.
+
+    Returns
+    -------
+    list of tuple of ndarray
+        Train and test indices.
+
+    Raises
+    ------
+    ValueError
+        If a class has fewer samples than there are folds, a split is no pair of places in the data, or its training
+        part has one class only.
+    """
+    check_seed(random_state)
+    if isinstance(cv, Iterable) and not isinstance(cv, str) and not hasattr(cv, "split"):
+        cv = _pairs(cv)
+    y = np.asarray(y)
+    classes, counts = np.unique(y, return_counts=True)
+    if isinstance(cv, bool):
+        raise TypeError(f"cv must be an int, a float, a splitter, an iterable of splits or 'prefit', got {cv!r}")
+    if isinstance(cv, (float, np.floating)):
+        if not 0.0 < cv < 1.0:
+            raise ValueError(f"cv={cv!r}: a float is the share held out, in (0, 1); an int is a number of folds")
+        if counts.min() < 2:
+            raise ValueError(f"cv={cv!r} needs at least 2 samples of each class, the rarer one has {counts.min()}")
+        n_test = int(np.ceil(cv * y.shape[0]))
+        if min(n_test, y.shape[0] - n_test) < 2:
+            raise ValueError(f"cv={cv!r} leaves {n_test} of {y.shape[0]} samples to test on; both parts need 2")
+        splitter: Any = StratifiedShuffleSplit(1, test_size=cv, random_state=random_state)
+    else:
+        n_folds: Any = 5 if cv is None else cv
+        if isinstance(n_folds, (int, np.integer)) and n_folds > counts.min():
+            raise ValueError(
+                f"cv={n_folds} needs at least {n_folds} samples of each class, "
+                f"{_rarest(classes, counts, int(n_folds))}; use fewer folds, or a float such as cv=0.3"
+            )
+        splitter = _splitter(n_folds, y)
+    splits = [_places(split, y.shape[0]) for split in splitter.split(X, y, **(split_params or {}))]
+    if not splits:
+        raise ValueError(f"cv={cv!r} gave no split; at least one (train, test) pair is needed")
+    for number, (train, test) in enumerate(splits):
+        learnt = y[train]
+        if not (learnt[1:] != learnt[:1]).any() or test.shape[0] == 0:
+            raise ValueError(
+                f"split {number} of cv has {train.shape[0]} training samples of "
+                f"{np.unique(learnt).shape[0]} class(es) and {test.shape[0]} test samples; it needs both classes "
+                "to train on and a sample to test on. Use a stratified splitter"
+            )
+    return splits
+
+
+def _rarest(classes: Array, counts: IntArray, needed: int) -> str:
+    """Who has too few samples."""
+    if classes.shape[0] == 2:
+        return f"the rarer one has n_samples={counts.min()}"
+    few = {str(name): int(count) for name, count in zip(classes, counts) if count < needed}
+    shown = ", ".join(f"{count} of {name!r}" for name, count in list(few.items())[:_MOST_NAMED])
+    return f"and there are {shown}" + (f", and {len(few) - _MOST_NAMED} more such" if len(few) > _MOST_NAMED else "")
+
+
+def _splitter(cv: Any, y: Array) -> Any:
+    """`check_cv`, which looks for real numbers among labels that are none for longer than the folds take."""
+    if isinstance(cv, (int, np.integer)) and y.ndim == 1 and y.dtype.kind in "biu":
+        return StratifiedKFold(int(cv))
+    return check_cv(cv, y, classifier=True)  # pyright: ignore[reportArgumentType] (any cv)
+
+
+def _places(split: Any, n_samples: int) -> tuple[IntArray, IntArray]:
+    """Train and test indices of a split that is given as indices or as masks."""
+    accepted = f"a split of cv must be a pair (train, test) of indices from 0 to {n_samples - 1} or of masks"
+    try:
+        parts = [np.asarray(part) for part in split]
+    except TypeError:
+        raise TypeError(f"{accepted}, got {split!r}") from None
+    if len(parts) != 2 or any(part.ndim != 1 for part in parts):
+        raise ValueError(f"{accepted}, got arrays of shapes {[part.shape for part in parts]}")
+    train, test = (_indices(part, n_samples, accepted) for part in parts)
+    return train, test
+
+
+def _indices(part: Array, n_samples: int, accepted: str) -> IntArray:
+    if part.dtype == bool:
+        if part.shape[0] != n_samples:
+            raise ValueError(f"{accepted}, got a mask of {part.shape[0]} for {n_samples} samples")
+        return small_indices(np.flatnonzero(part), n_samples)
+    if part.size and not np.issubdtype(part.dtype, np.integer):
+        raise ValueError(f"{accepted}, got values such as {part.tolist()[0]!r}")
+    if part.size and not 0 <= part.min() <= part.max() < n_samples:
+        raise ValueError(f"{accepted}, got {part.min()} to {part.max()}")
+    return small_indices(part, n_samples)

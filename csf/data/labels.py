@@ -1,0 +1,346 @@
+"""Targets: classes as codes, 0 where there is nothing to find, and several labels a sample as columns of 0 and 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+
+from csf._common.messages import did_you_mean
+from csf._common.typing import Array, IntArray, Label
+from csf._common.validation import check_binary_target, check_labels, check_weights
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from csf._common.typing import Array, IntArray
+
+__all__ = ["LabelMatrix", "Labels", "has_several_columns", "label_strata", "read_classes", "read_codes", "read_labels"]
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Classes of a problem, one of which may mean that there is nothing to find.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        Sorted labels.
+    null : label
+        The class of nothing to find, the negative one of two; ``None`` where all are alike.
+
+    Examples
+    --------
+    >>> labels = Labels(np.array(["bird", "none", "tree"]), "none")
+    >>> labels.encode(np.array(["tree", "none", "bird"]))
+    array([2, 0, 1])
+    >>> labels.decode(np.array([2, 0, 1]))
+    array(['tree', 'none', 'bird'], dtype='<U4')
+    """
+
+    classes: Array
+    null: Label
+
+    @property
+    def by_code(self) -> Array:
+        """Label of each code: the null class first, if there is one, then the others in their order."""
+        if self.null is None:
+            return self.classes
+        is_null = self.classes == self.null
+        return np.concatenate([self.classes[is_null], self.classes[~is_null]])
+
+    @property
+    def n_alike(self) -> int | None:
+        """Number of classes where none means nothing to find, else ``None``."""
+        return self.classes.shape[0] if self.null is None else None
+
+    @property
+    def positive(self) -> Label:
+        """The other one of two classes; ``None`` of more."""
+        return self.by_code[1] if self.classes.shape[0] == 2 else None
+
+    def encode(self, y: Array) -> IntArray:
+        """Codes of labels.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_samples,)
+            Labels, all of them in ``classes``.
+
+        Returns
+        -------
+        ndarray of int, shape (n_samples,)
+            The codes.
+        """
+        codes = np.empty(self.classes.shape[0], dtype=np.int64)
+        codes[np.searchsorted(self.classes, self.by_code)] = np.arange(codes.shape[0])
+        return codes[np.searchsorted(self.classes, y)]
+
+    def decode(self, codes: IntArray) -> Array:
+        """Labels of codes.
+
+        Parameters
+        ----------
+        codes : ndarray of int, shape (n_samples,)
+            Codes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The labels.
+        """
+        return self.by_code[codes]
+
+    def check_codes(self, known: ArrayLike) -> None:
+        """Raise a ValueError where it is unclear whether the classes of a fitted base are labels or codes.
+
+        Parameters
+        ----------
+        known : array-like of shape (n_known,)
+            The base's classes: labels all of them, or codes.
+
+        Raises
+        ------
+        ValueError
+            If some are labels, but not all. Of two classes that is no error where these labels are their own codes,
+            such as the 1 of labels -1 and 1.
+        """
+        learnt, given = np.asarray(known).tolist(), self.classes.tolist()
+        both = [label for label in learnt if label in given]
+        if 0 < len(both) < len(learnt) and (len(given) > 2 or self.encode(np.array(both)).tolist() != both):
+            codes = ", ".join(f"{code} for {label!r}" for code, label in enumerate(self.by_code.tolist()))
+            raise ValueError(
+                f"the base has learnt the classes {learnt}, and y holds {given}: {both} are in "
+                "both, others are not, so the base may have learnt labels or codes of them. Give samples whose labels "
+                f"the base has learnt; to a base that has learnt codes, give codes as y: {codes}"
+            )
+
+    def count(self, codes: IntArray) -> IntArray:
+        """Samples of each class.
+
+        Parameters
+        ----------
+        codes : ndarray of int, shape (n_samples,)
+            Codes.
+
+        Returns
+        -------
+        ndarray of int, shape (n_classes,)
+            How many there are, in the order of ``classes``.
+
+        Examples
+        --------
+        >>> Labels(np.array(["bird", "none"]), "none").count(np.array([0, 0, 1]))
+        array([1, 2])
+        """
+        places = np.searchsorted(self.classes, self.by_code)
+        return np.bincount(places[codes], minlength=self.classes.shape[0])
+
+
+def read_labels(y: ArrayLike, *, pos_label: Label = None, null_class: Label = None) -> tuple[Labels, IntArray]:
+    """Labels of a target and their codes.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels: numbers, booleans or strings of two or more classes.
+    pos_label : label, default=None
+        The positive one of two classes; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+    null_class : label, default=None
+        The class that means nothing to find; ``None`` for two classes.
+
+    Returns
+    -------
+    labels : Labels
+        The classes.
+    codes : ndarray of int, shape (n_samples,)
+        0 for the null class, 1, 2, … for the others.
+
+    Raises
+    ------
+    ValueError
+        If ``y`` cannot be used, the positive or null class is unknown, or both are given.
+
+    Examples
+    --------
+    >>> read_labels(["a", "b", "c", "b"], null_class="b")[1]
+    array([1, 0, 2, 0])
+    """
+    if null_class is None:
+        classes, is_pos, pos_label = check_binary_target(y, pos_label)
+        return Labels(classes, classes[classes != pos_label][0]), is_pos.astype(np.int64)
+    if pos_label is not None:
+        raise ValueError(
+            f"pos_label={pos_label!r} and null_class={null_class!r} are both given; two classes need one of them, more "
+            "classes null_class alone"
+        )
+    y, classes = check_labels(y)
+    if null_class not in classes.tolist():
+        hint = did_you_mean(null_class, classes.tolist())
+        raise ValueError(f"null_class={null_class!r} is not a label of y, which holds {classes.tolist()}{hint}")
+    labels = Labels(classes, classes[classes.tolist().index(null_class)])
+    return labels, labels.encode(y)
+
+
+def read_classes(y: ArrayLike) -> tuple[Labels, IntArray]:
+    """Labels of a target of classes that are all alike, and their codes.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels: numbers or strings of three or more classes.
+
+    Returns
+    -------
+    labels : Labels
+        The classes, none of which means nothing to find.
+    codes : ndarray of int, shape (n_samples,)
+        Places among the sorted classes.
+
+    Raises
+    ------
+    ValueError
+        If ``y`` cannot be used, or has two classes.
+
+    Examples
+    --------
+    >>> read_classes(["b", "a", "c", "b"])[1]
+    array([1, 0, 2, 1])
+    """
+    y, classes = check_labels(y)
+    if classes.shape[0] == 2:
+        raise ValueError(
+            f"y holds two classes {classes.tolist()}, one of which is what there is to find; use read_labels, with "
+            "pos_label= if that is not 1"
+        )
+    return Labels(classes, None), np.searchsorted(classes, y)
+
+
+# From so many samples of the rarest label on, any folds have about the same share of it.
+_MANY = 1000
+
+
+def has_several_columns(y: Any) -> bool:
+    """Whether a target has a column for each of several labels; a single column is one label a sample."""
+    if issparse(y):
+        return True
+    try:
+        shape = np.shape(y)
+    except ValueError:
+        raise ValueError(
+            "y is a list of lists of different lengths; several labels a sample are a matrix of 0 and 1 with a column "
+            "for each label, as sklearn.preprocessing.MultiLabelBinarizer makes it"
+        ) from None
+    return len(shape) > 1 and shape[1:] != (1,)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelMatrix:
+    """Labels of a target with several columns.
+
+    Parameters
+    ----------
+    codes : ndarray of int8, shape (n_samples, n_labels)
+        1 where a sample has a label, else 0.
+    names : ndarray of shape (n_labels,)
+        Names of the columns of a frame; else their places.
+    order : ndarray of int, shape (n_labels,)
+        The columns in an order that their contents decide: what is computed in it does not depend on the user's.
+    """
+
+    codes: Array
+    names: Array
+    order: IntArray
+
+    @classmethod
+    def read(cls, y: Any, sample_weight: ArrayLike | None = None) -> LabelMatrix:
+        """Labels of a target; a ValueError that names the column of which there is nothing to learn."""
+        names, codes = _table(y)
+        weight = check_weights(sample_weight, codes.shape[0])
+        counted = codes if weight is None else codes[weight > 0.0]
+        alike = np.flatnonzero((counted == counted[:1]).all(axis=0))
+        if alike.size:
+            at, whose = int(alike[0]), "samples" if weight is None else "samples with a positive weight"
+            raise ValueError(
+                f"column {names.tolist()[at]!r} of y is {counted[0, at]} for all {len(counted)} {whose}: there is "
+                "nothing to learn; leave it out"
+            )
+        order = sorted(range(names.size), key=lambda at: codes[:, at].tobytes())
+        return cls(codes, names, np.array(order))
+
+    @property
+    def n_labels(self) -> int:
+        """Number of columns."""
+        return self.codes.shape[1]
+
+    @property
+    def ordered(self) -> Array:
+        """The codes in `order`."""
+        return np.ascontiguousarray(self.codes[:, self.order])
+
+    def given(self, parts: list[Any]) -> list[Any]:
+        """What was made for each label in `order`, in the user's order."""
+        return [parts[at] for at in np.argsort(self.order)]
+
+
+def read_codes(y: Any, n_labels: int) -> Array:
+    """Codes of a target with a given number of labels, which may have some of them in no sample."""
+    codes = _table(y)[1]
+    if codes.shape[1] != n_labels:
+        raise ValueError(f"y must have a column for each of {n_labels} labels, got {codes.shape[1]}")
+    return codes
+
+
+def _table(y: Any) -> tuple[Array, Array]:
+    """Names of the columns and the codes."""
+    y = y.toarray() if issparse(y) else y
+    values, named = np.asarray(y), getattr(y, "columns", None)
+    if values.ndim != 2 or values.shape[1] < 2 or not values.shape[0]:
+        raise ValueError(f"y of several labels must have shape (n_samples, n_labels), got {values.shape}")
+    names = np.arange(values.shape[1]) if named is None else np.array([*named, None], dtype=object)[:-1]
+    codes = [_codes(values[:, at], name) for at, name in enumerate(names.tolist())]
+    return names, np.column_stack(codes)
+
+
+def _codes(values: Array, name: Any) -> Array:
+    """Codes of one label; a ValueError that names the column if it is none."""
+    try:
+        if values.dtype.kind not in "biuf" and any(isinstance(value, str) for value in values.tolist()):
+            raise ValueError
+        numbers = values.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"column {name!r} of y holds {values.tolist()[0]!r}; {_ACCEPTED}") from None
+    if np.isnan(numbers).any():
+        raise ValueError(f"column {name!r} of y contains NaN; {_ACCEPTED}")
+    other = (numbers != 0.0) & (numbers != 1.0)
+    if other.any():
+        raise ValueError(f"column {name!r} of y holds {values[other].tolist()[0]!r}; {_ACCEPTED}")
+    return numbers.astype(np.int8)
+
+
+_ACCEPTED = (
+    "each column must hold 0 and 1 alone: whether a sample has the label. Of a target with one of several classes a "
+    "sample give one column of classes"
+)
+
+
+def label_strata(codes: Array) -> IntArray:
+    """Strata of samples such that folds have like shares of all labels: the rarest value that a sample has.
+
+    Values are 1 of labels that less than half of the samples have, else 0. Samples without any are a stratum too, which
+    takes in strata with fewer samples than the rarest value has: no fold needs one of each of these.
+    """
+    n_samples, n_labels = codes.shape
+    rare = codes != (2 * codes.sum(axis=0, dtype=np.int64) > n_samples)
+    counts = rare.sum(axis=0)
+    by_count = np.argsort(counts, kind="stable")
+    strata = np.where(rare.any(axis=1), rare[:, by_count].argmax(axis=1), n_labels)
+    least, sizes = min(int(counts.min()), _MANY), np.bincount(strata, minlength=n_labels + 1)
+    strata[sizes[strata] < least] = n_labels
+    sizes = np.bincount(strata, minlength=n_labels + 1)
+    if sizes[n_labels] < least:
+        strata[strata == n_labels] = sizes.argmax()
+    return strata

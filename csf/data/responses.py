@@ -1,0 +1,363 @@
+"""What fitted classifiers give: features, scores, decisions; and classifiers of two classes by the sign of a score."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from csf._common.sklearn import DocLinkMixin, num_samples
+from csf._common.typing import Array, Estimator, IntArray, Label, Samples
+
+__all__ = [
+    "DECISION_FIRST",
+    "Features",
+    "LinearRule",
+    "NATURAL_THRESHOLDS",
+    "PROBABILITIES_FIRST",
+    "Response",
+    "TIE",
+    "TwoClassRule",
+    "above",
+    "answer_of_classes",
+    "class_scores",
+    "compare",
+    "linear_scores",
+    "margin",
+    "midpoint",
+    "moved_scores",
+    "natural_threshold",
+    "null_column",
+    "positive_score",
+    "respond",
+    "respond_classes",
+    "response_method",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Number and names of features, in the manner of scikit-learn.
+
+    Parameters
+    ----------
+    number : int, default=None
+        How many there are; ``None`` where an estimator does not tell.
+    names : ndarray of str, default=None
+        Their names, where the samples came with some.
+
+    Examples
+    --------
+    >>> from sklearn.svm import LinearSVC
+    >>> Features.of(LinearSVC().fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])).number
+    2
+    """
+
+    number: int | None = None
+    names: Array | None = None
+
+    @classmethod
+    def of(cls, estimator: Estimator) -> Self:
+        """Features that a fitted estimator has seen."""
+        return cls(getattr(estimator, "n_features_in_", None), getattr(estimator, "feature_names_in_", None))
+
+    def put_on(self, estimator: Estimator) -> None:
+        """Have another estimator say that it has seen them; what is unknown is left as it is."""
+        if self.number is not None:
+            estimator.n_features_in_ = self.number
+        if self.names is not None:
+            estimator.feature_names_in_ = self.names
+
+
+# Decisions do not saturate, probabilities do: the finer score comes first.
+DECISION_FIRST = ("decision_function", "predict_proba")
+# Where classes are compared with each other, probabilities say more.
+PROBABILITIES_FIRST = ("predict_proba", "decision_function")
+# Score of each method above which a classifier predicts its second class by itself.
+NATURAL_THRESHOLDS = {"decision_function": 0.0, "predict_proba": 0.5}
+
+
+def response_method(estimator: Estimator, methods: Sequence[str] = DECISION_FIRST) -> str | None:
+    """Method that gives the scores of a classifier."""
+    return next((method for method in methods if hasattr(estimator, method)), None)
+
+
+def natural_threshold(estimator: Estimator, methods: Sequence[str] = DECISION_FIRST) -> float:
+    """Score above which a classifier predicts its second class by itself: 0 for decisions, 0.5 for probabilities."""
+    return NATURAL_THRESHOLDS.get(response_method(estimator, methods) or "", 0.0)
+
+
+def positive_score(
+    estimator: Estimator, X: Samples, pos_label: Label, methods: Sequence[str] = DECISION_FIRST
+) -> Array:
+    """Scores that grow with the belief in the positive class."""
+    method, name = response_method(estimator, methods), type(estimator).__name__
+    if method is None:
+        raise TypeError(
+            f"{name} has no {' and no '.join(methods)}, so there is no score to put a threshold on; "
+            "use a base that has it, or, for probabilities, a calibration"
+        )
+    classes = list(estimator.classes_)
+    if len(classes) != 2 or pos_label not in classes:
+        raise ValueError(
+            f"{name} has learnt the classes {np.asarray(classes).tolist()}, but both classes are needed, with "
+            f"pos_label={pos_label!r}; check that every training part has both, or stratify cv"
+        )
+    column = classes.index(pos_label)
+    score, n_samples = np.asarray(getattr(estimator, method)(X), dtype=np.float64), num_samples(X)
+    if score.shape not in ((n_samples,), (n_samples, 2)):
+        raise ValueError(
+            f"{name}.{method} must return shape (n_samples,) or (n_samples, 2), got {score.shape} for {n_samples} "
+            "samples"
+        )
+    if score.ndim == 2:
+        score = score[:, column]
+    elif column == 0:
+        score = -score
+    score = np.ascontiguousarray(score)
+    if np.isnan(score).any():
+        raise ValueError(f"{name} gave NaN scores for {int(np.isnan(score).sum())} of {score.shape[0]} samples")
+    return score
+
+
+def class_scores(estimator: Estimator, X: Samples, methods: Sequence[str] = DECISION_FIRST) -> Array:
+    """Scores of all classes that a classifier has learnt."""
+    method, name = response_method(estimator, methods), type(estimator).__name__
+    if method is None:
+        raise TypeError(
+            f"{name} has no {' and no '.join(methods)}, so there is no score to put a threshold on; "
+            "use a base that has it"
+        )
+    scores, n_samples = np.asarray(getattr(estimator, method)(X), dtype=np.float64), num_samples(X)
+    n_classes = len(estimator.classes_)
+    if n_classes == 2 and scores.shape == (n_samples,):  # a training part may lack the others
+        scores = np.column_stack([-scores, scores])
+    if scores.shape != (n_samples, n_classes):
+        raise ValueError(
+            f"{name}.{method} must return one score for each of its {n_classes} classes, got shape {scores.shape} for "
+            f"{n_samples} samples; for sklearn.svm.SVC use decision_function_shape='ovr'"
+        )
+    missing = np.isnan(scores).any(axis=1)
+    if missing.any():
+        raise ValueError(f"{name} gave NaN scores for {int(missing.sum())} of {scores.shape[0]} samples")
+    return scores
+
+
+class Response(NamedTuple):
+    """What a classifier says about samples: in which it finds something, or of which of several classes they are."""
+
+    # Where it finds something by its own decision; of classes that are all alike, the codes of its decision.
+    decided: Array
+    # How much it believes that there is something, or in each class; None where scores were not asked for.
+    score: Array | None = None
+    # What it finds there, wherever the score is cut; of classes that are all alike, the codes once more.
+    found: Any = 1
+
+
+def respond(
+    estimator: Estimator, X: Samples, null: Label, *, tune: bool, methods: Sequence[str] = DECISION_FIRST
+) -> Response:
+    """Ask a classifier what it finds, ``null`` being its class of nothing to find; of several classes see `compare`."""
+    if not tune:
+        predicted = _predicted(estimator, X)
+        return Response(predicted != null, found=predicted)
+    classes = np.asarray(estimator.classes_)
+    others = classes[classes != null]
+    if others.size == 1:
+        score, found = positive_score(estimator, X, others[0], methods), others[0]
+    else:
+        probabilities = response_method(estimator, methods) == "predict_proba"
+        score, at = compare(
+            class_scores(estimator, X, methods), null_column(estimator, null), probabilities=probabilities
+        )
+        found = classes[at]
+    return Response(score > natural_threshold(estimator, methods), score, found)
+
+
+def _predicted(estimator: Estimator, X: Samples) -> Array:
+    predicted, name, n_samples = np.asarray(estimator.predict(X)), type(estimator).__name__, num_samples(X)
+    if predicted.shape != (n_samples,):
+        raise ValueError(f"{name}.predict must return shape ({n_samples},), one label a sample, got {predicted.shape}")
+    if predicted.dtype.kind == "f" and np.isnan(predicted).any():
+        missing = int(np.isnan(predicted).sum())
+        raise ValueError(f"{name} predicted NaN for {missing} of {predicted.shape[0]} samples")
+    return predicted
+
+
+def respond_classes(estimator: Estimator, X: Samples, n_classes: int, *, tune: bool) -> Response:
+    """Ask a classifier that has learnt codes of classes, all alike, of which class each sample is."""
+    if not tune:
+        predicted = _predicted(estimator, X).astype(np.int64, copy=False)
+        return Response(predicted, found=predicted)
+    scores = class_scores(estimator, X, PROBABILITIES_FIRST)
+    probabilities = response_method(estimator, PROBABILITIES_FIRST) == "predict_proba"
+    if probabilities and not (scores.max(axis=1) > 0.0).all():
+        empty = int(np.count_nonzero(scores.max(axis=1) <= 0.0))
+        raise ValueError(
+            f"{type(estimator).__name__}.predict_proba gave no class a probability above 0 for {empty} of "
+            f"{scores.shape[0]} samples"
+        )
+    return answer_of_classes(scores, np.asarray(estimator.classes_), n_classes, probabilities=probabilities)
+
+
+def answer_of_classes(scores: Array, codes: IntArray, n_classes: int, *, probabilities: bool) -> Response:
+    """Response of scores of the classes that were learnt: the others are less likely than all of these."""
+    if codes.size < n_classes:
+        lowest = np.zeros(scores.shape[0]) if probabilities else scores.min(axis=1) - 1.0
+        learnt, scores = scores, np.repeat(lowest[:, None], n_classes, axis=1)
+        scores[:, codes] = learnt
+    found = scores.argmax(axis=1)
+    return Response(found, scores, found)
+
+
+def null_column(estimator: Estimator, null: Label) -> int:
+    """Place of the null class among the classes of a fitted classifier; a ValueError where it is not one of them."""
+    classes = np.asarray(estimator.classes_).tolist()
+    if null not in classes:
+        raise ValueError(
+            f"{type(estimator).__name__} has learnt the classes {classes} without {null!r}, which means nothing to "
+            "find; check that every training part has it, or stratify cv"
+        )
+    return classes.index(null)
+
+
+def compare(scores: Array, column: int, *, probabilities: bool) -> tuple[Array, IntArray]:
+    """Best class but that in a column, and how it compares with that one, by score and column.
+
+    Score f compared with g is f - g, so that a threshold on it is an offset on g; or f / (f + g) for probabilities, so
+    that a threshold multiplies the odds. Of equal classes the first is best.
+    """
+    nothing, rest = scores[:, column], scores.copy()
+    rest[:, column] = -np.inf
+    best = rest.argmax(axis=1)
+    something = rest[np.arange(best.size), best]
+    if probabilities:
+        total = something + nothing
+        return np.divide(something, total, out=np.full(best.size, 0.5), where=total > 0), best
+    with np.errstate(over="ignore", invalid="ignore"):
+        score = something - nothing
+    if np.isnan(score).any():
+        raise ValueError(f"scores of {int(np.isnan(score).sum())} samples are infinite for the null class and another")
+    return score, best
+
+
+def moved_scores(scores: Array, column: int, threshold: float, *, probabilities: bool) -> Array:
+    """Scores of all classes, that of the null class moved so that the largest one is what a threshold decides."""
+    score, best = compare(scores, column, probabilities=probabilities)
+    something = scores[np.arange(best.size), best]
+    nothing, decided = something - margin(score, threshold, True), score >= threshold
+    below, above = np.nextafter(something, -np.inf), np.nextafter(something, np.inf)
+    moved = scores.copy()
+    moved[:, column] = np.where(decided, np.minimum(nothing, below), np.maximum(nothing, above))
+    return moved
+
+
+def margin(score: Array, threshold: float, positive_is_last: bool) -> Array:
+    """Decision function of the rule ``score >= threshold``: above 0 exactly where the second class is predicted."""
+    if np.isfinite(threshold):
+        with np.errstate(over="ignore"):
+            distance = score - threshold
+    else:
+        largest = np.finfo(np.float64).max
+        distance = np.clip(score, -largest, largest)
+        distance = distance / (1.0 + np.abs(distance)) - np.sign(threshold)
+    if not positive_is_last:
+        distance = -distance
+    # A score at the threshold is positive, but no distance away from it.
+    last = (score >= threshold) == positive_is_last
+    return np.where(last, np.maximum(distance, np.finfo(np.float64).tiny), np.minimum(distance, 0.0))
+
+
+# Values closer than this (relative to the larger of 1 and the best value) are ties that rounding tore apart.
+TIE = 8 * np.finfo(np.float64).eps
+
+
+def midpoint(upper: Array | float, lower: Array | float) -> Array:
+    """Thresholds between neighbouring scores; the upper one where rounding leaves no number between them."""
+    # Infinite scores have no middle: what comes out is NaN, and the upper one is taken.
+    with np.errstate(invalid="ignore", over="ignore"):
+        middle = 0.5 * np.asarray(upper) + 0.5 * np.asarray(lower)
+    return np.where((lower < middle) & (middle <= upper), middle, upper)
+
+
+def above(threshold: float) -> float:
+    """Threshold of the rule ``score >= threshold`` that decides as ``score > threshold`` does.
+
+    A classifier's own decision leaves a score at its natural threshold negative; a tuned threshold takes it in.
+    """
+    return float(np.nextafter(threshold, np.inf))
+
+
+def linear_scores(X: Samples, coef: Array, intercept: float) -> Array:
+    """Scores of checked samples."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        score = np.asarray(X @ coef).ravel() + intercept
+    if np.isnan(score).any():
+        raise ValueError(
+            f"X holds features so large that {int(np.isnan(score).sum())} of {score.shape[0]} scores are no numbers; "
+            "scale them as those that were learnt from"
+        )
+    return score
+
+
+class TwoClassRule(DocLinkMixin, ClassifierMixin, BaseEstimator, ABC):
+    """Base of classifiers of two classes by the sign of a score.
+
+    Subclasses set ``classes_`` and ``pos_label_`` in ``fit`` and write ``decision_function``.
+    """
+
+    classes_: Array
+    pos_label_: Label
+
+    @abstractmethod
+    def decision_function(self, X: Samples) -> Array:
+        """Score of each sample, above 0 exactly where ``predict`` gives ``classes_[1]``."""
+
+    def predict(self, X: Samples) -> Array:
+        """Class of each sample."""
+        score = self.decision_function(X)
+        return self.classes_[(score > 0.0).astype(int)]
+
+    def _orientation(self) -> float:
+        """1 where scores of the positive class are those of ``classes_[1]``, else -1."""
+        return 1.0 if self.pos_label_ == self.classes_[1] else -1.0
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LinearRule(TwoClassRule):
+    """Base of linear classifiers of two classes.
+
+    Subclasses have ``coef_`` of shape (1, n_features) and ``intercept_`` of shape (1,) of the score for
+    ``classes_[1]``, stored or as properties.
+    """
+
+    coef_: Array
+    intercept_: Array
+
+    # How samples are checked before they are scored.
+    _sample_checks: ClassVar[Mapping[str, Any]] = {"accept_sparse": "csr", "dtype": np.float64}
+    # Least score of the positive class of a prediction of it; None where a score of 0 belongs to ``classes_[0]``.
+    _cut: float | None = None
+
+    def decision_function(self, X: Samples) -> Array:
+        """Signed score of each sample; above 0 exactly where ``predict`` gives ``classes_[1]``."""
+        check_is_fitted(self)
+        score, cut = self._scores(validate_data(self, X, reset=False, **self._sample_checks)), self._cut
+        if cut is None:
+            return score
+        sign = self._orientation()
+        return margin(sign * score, cut, sign > 0)
+
+    def _scores(self, X: Samples) -> Array:
+        """Linear scores of checked samples."""
+        return linear_scores(X, self.coef_[0], self.intercept_[0])

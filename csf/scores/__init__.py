@@ -1,1 +1,0 @@
-"""What a fitted classifier says: scores, decisions, predictions with a threshold."""
