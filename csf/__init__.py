@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 from csf._common import __version__, reporting
 
 if TYPE_CHECKING:
+    from csf.evaluate.trials import Trial
     from csf.metrics.profile import ErrorProfile
     from csf.search import CostSearch, MacroCostSearch
-    from csf.study import Study
-    from csf.trials import Trial
+    from csf.search.study import Study
 
 __all__ = ["CostSearch", "ErrorProfile", "MacroCostSearch", "Study", "Trial", "__version__"]
 
@@ -18,15 +18,15 @@ _MODULES = {
     "CostSearch": "csf.search",
     "ErrorProfile": "csf.metrics",
     "MacroCostSearch": "csf.search",
-    "Study": "csf.study",
-    "Trial": "csf.trials",
+    "Study": "csf.search.study",
+    "Trial": "csf.evaluate.trials",
 }
 
 # Packages that are there after ``import csf``, as ``csf.metrics``, without being loaded by it.
 _PACKAGES = (
-    *("bounds", "cli", "cluster", "dask", "data", "export", "fenchel", "metrics"),
-    *("online", "plots", "report", "resampling", "search", "show", "solvers", "spark", "strategies", "streams"),
-    *("structural", "study", "testing", "thresholding", "trainers", "trials"),
+    *("bounds", "cli", "dask", "data", "distributed", "evaluate", "export", "fenchel", "metrics", "online", "plots"),
+    *("report", "search", "show", "solvers", "spark", "strategies", "streams", "structural", "testing"),
+    *("thresholding", "trainers"),
 )
 
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csf import ErrorProfile, Trial
+from csf.evaluate.trials import best_trial, gap, known_hull, outcome
 from csf.metrics import Constrained, FBeta, GMean, Recall, get_constraint
 from csf.metrics.hull import Hull
 from csf.thresholding import sweep
-from csf.trials import best_trial, gap, known_hull, outcome
 
 PRECISE = Constrained(Recall(), get_constraint("precision >= 0.8"))
 number = st.none() | st.floats(allow_nan=False, allow_infinity=False)

@@ -35,8 +35,8 @@ from csf.cli.shared import (
 )
 from csf.metrics.registry import aim_of
 from csf.search import CostSearch
+from csf.search.strategies import STRATEGIES, get_strategy
 from csf.show.report import Comparison, check_page, write_comparison
-from csf.strategies import STRATEGIES, get_strategy
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from csf._common.messages import did_you_mean
-from csf.bounds import BOUNDS
 from csf.cli import VERSION, compare, predict, search
 from csf.cli.data import built_in
 from csf.cli.problem import BASES
@@ -21,9 +20,10 @@ from csf.cli.shared import CliError
 from csf.cli.tables import SUFFIXES
 from csf.data.costs import NORMALIZATIONS
 from csf.metrics import CONFUSION_METRICS, METRICS
+from csf.search.bounds import BOUNDS
 from csf.search.config import SearchConfig
+from csf.search.strategies import STRATEGIES
 from csf.show.checks import CHECKS
-from csf.strategies import STRATEGIES
 
 __all__ = ["CommandParser", "add_command", "make_parser", "run_command"]
 

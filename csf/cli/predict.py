@@ -19,7 +19,7 @@ import numpy as np
 import sklearn
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from csf import metrics, strategies
+from csf import metrics
 from csf._common import __version__
 from csf._common.files import cell, replaced
 from csf._common.messages import warn
@@ -28,25 +28,22 @@ from csf._common.typing import Array, PathLike
 from csf.cli.data import Features, read_samples
 from csf.cli.problem import check_output
 from csf.cli.shared import CliError, require
+from csf.evaluate import Assessment, Chooser
+from csf.evaluate.assessment import ThresholdQuestion
+from csf.evaluate.trials import Trial
 from csf.metrics import confusion, constraints
 from csf.metrics.hull import Hull
 from csf.metrics.profile import ErrorProfile
-from csf.resampling import Assessment, Chooser
-from csf.resampling.assessment import ThresholdQuestion
-from csf.search import CostSearch
-from csf.search.class_outcome import ClassOutcome
+from csf.search import CostSearch, strategies
+from csf.search.class_study import ClassStudy
 from csf.search.config import SearchConfig
-from csf.search.gain_rule import Choice
-from csf.search.guarantee import Guarantee
-from csf.search.outcome import SearchOutcome
-from csf.study import Study
-from csf.study.classes import ClassStudy
-from csf.thresholding._calibration import ClassCalibrator, _Sigmoid
+from csf.search.outcome import ClassOutcome, SearchOutcome
+from csf.search.selection import Choice
+from csf.search.study import Study
+from csf.thresholding.certificates import Guarantee
 from csf.thresholding.class_choice import Candidate, ClassQuestion
-from csf.thresholding.class_rule import RuleOfClasses
-from csf.thresholding.linear_rule import LinearRule
+from csf.thresholding.linear_rule import ClassCalibrator, LinearRule, RuleOfClasses, _Sigmoid
 from csf.thresholding.rule import ThresholdRule
-from csf.trials import Trial
 
 __all__ = ["check_model_name", "load_model", "required_trust", "run", "save_model"]
 

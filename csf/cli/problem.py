@@ -33,11 +33,10 @@ from csf.data.folds import resolve_splits
 from csf.metrics import ConfusionMetric, get_constraint, get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.search import CostSearch
-from csf.search.config import SearchConfig
-from csf.search.defaults import AUTO, Pace, pace_of, steps_of, strategy_of
+from csf.search.class_study import ClassStudy
+from csf.search.config import AUTO, Pace, SearchConfig, pace_of, steps_of, strategy_of
 from csf.search.problem import ClassProblem, ThresholdProblem, serves_classes
-from csf.strategies import Ladder
-from csf.study.classes import ClassStudy
+from csf.search.strategies import Ladder
 from csf.thresholding.linear_rule import confusion_of
 from csf.trainers import seeded
 

@@ -1,22 +1,275 @@
-"""Trials of an unfinished search on disk, and how a later search finds out that they are its own."""
+"""Checkpoints: trials, solutions and held-out scores in a file."""
 
 from __future__ import annotations
 
+import base64
 import os
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from csf._common.files import read_record, write_record
 from csf._common.identity import fingerprint
-from csf._common.typing import PathLike
-from csf.trials import Trial
+from csf._common.typing import Costs, PathLike
+from csf.evaluate.trials import Trial
+from csf.solvers import HingeSolution, Solution
+from csf.trainers.base import Known, WarmStarts
 
 if TYPE_CHECKING:
-    from csf.study.history import History
+    from csf.evaluate import TrialKey
+    from csf.search.study import History
+    from csf.search.training import Startable
+
+__all__ = [
+    "Checkpoint",
+    "Memory",
+    "ScoreFile",
+    "decode",
+    "encode",
+]
+
+# ---------------------------------------------------------------- states as JSON
 
 
-__all__ = ["Checkpoint"]
+_SOLUTIONS = {kind.__name__: kind for kind in (HingeSolution, Solution)}
+
+
+def encode(state: Any) -> Any:
+    """Plain description of a state.
+
+    Parameters
+    ----------
+    state : object
+        Arrays, numbers, texts, solutions of `csf.solvers`, and tuples and lists of these.
+
+    Returns
+    -------
+    object
+        For JSON; arrays are packed.
+
+    Raises
+    ------
+    TypeError
+        If the state holds something else.
+
+    Examples
+    --------
+    >>> decode(encode((np.arange(3), "a", None)))
+    (array([0, 1, 2]), 'a', None)
+    """
+    if state is None or type(state) in (bool, int, float, str):
+        return state
+    if isinstance(state, tuple | list):
+        return [type(state).__name__, *map(encode, state)]
+    if isinstance(state, np.ndarray) and not state.dtype.hasobject:
+        packed = zlib.compress(np.ascontiguousarray(state).tobytes(), 1)
+        return ["array", state.dtype.str, list(state.shape), base64.b64encode(packed).decode("ascii")]
+    if isinstance(state, np.generic):
+        return ["number", encode(np.asarray(state))]
+    name = type(state).__name__
+    if _SOLUTIONS.get(name) is type(state):
+        return [name, *(encode(getattr(state, field.name)) for field in fields(_SOLUTIONS[name]))]
+    raise TypeError(f"a state that holds a {name} cannot be kept in a file")
+
+
+def decode(record: Any) -> Any:
+    """State of a description.
+
+    Parameters
+    ----------
+    record : object
+        As `encode` returns it.
+
+    Returns
+    -------
+    object
+        The state.
+
+    Raises
+    ------
+    ValueError
+        If the record is none.
+    """
+    if not isinstance(record, list):
+        return record
+    try:
+        kind, *parts = record
+        if kind == "array":
+            dtype, shape, packed = parts
+            return np.frombuffer(zlib.decompress(base64.b64decode(packed)), dtype=dtype).reshape(shape).copy()
+        if kind == "number":
+            return decode(parts[0])[()]
+        parts = [decode(part) for part in parts]
+        return {"tuple": tuple, "list": list}[kind](parts) if kind not in _SOLUTIONS else _SOLUTIONS[kind](*parts)
+    except (KeyError, TypeError, ValueError, zlib.error) as error:
+        raise ValueError(f"this is not the record of a state: {error!r}") from error
+
+
+# ---------------------------------------------------------------- earlier solutions
+
+
+# Characters of all states in a file; larger ones are not written but computed once more.
+_LARGEST_STATES = 1 << 26
+
+
+class Memory:
+    """States of earlier trainings on all folds; ``startables`` has a row for each setting, an entry for each fold."""
+
+    def __init__(self, startables: list[list[Startable]]) -> None:
+        self.startables = startables
+        # Trials in their order, and the states of each fold: one attribute, so that Ctrl-C leaves both or neither.
+        self._told: tuple[list[list[int]], list[WarmStarts]] = [], [WarmStarts() for _ in startables[0]]
+        # Large states take long to describe: what was described for the file before is kept, by the id of its entry,
+        # together with the entry, so that the id stays its own.
+        self._texts: dict[int, tuple[Known, list[Any]]] = {}
+
+    @property
+    def order(self) -> list[list[int]]:
+        """Setting and number of all trials, in the order in which they were answered."""
+        return self._told[0]
+
+    @property
+    def _starts(self) -> list[WarmStarts]:
+        return self._told[1]
+
+    def starts(self, setting: int, fold: int, costs: Costs) -> Sequence[Any]:
+        """States for a training to start from, the nearest first."""
+        trainer = self.startables[setting][fold]
+        return () if trainer.family is None else self._starts[fold].nearest(trainer.family, trainer.position(costs))
+
+    def add(self, setting: int, trial: Trial, states: Sequence[object]) -> None:
+        """Keep the states of a trial, one a fold, once."""
+        if [setting, trial.number] in self.order:
+            return
+        told = [starts.copy() for starts in self._starts]
+        for trainer, starts, state in zip(self.startables[setting], told, states):
+            if state is not None and trainer.family is not None:
+                starts.add(trainer.family, trainer.position(trial.costs), state)
+        self._told = [*self.order, [setting, trial.number]], told
+
+    def to_record(self) -> dict[str, Any]:
+        """Plain description for a file.
+
+        Returns
+        -------
+        dict
+            All trials in the order in which they were answered, and the states: ``None`` where these cannot be written
+            or are too large.
+        """
+        texts: dict[int, tuple[Known, list[Any]]] = {}
+        for fold, starts in enumerate(self._starts):
+            families = [row[fold].family for row in self.startables]
+            for entry in starts.known:
+                if id(entry) in self._texts:
+                    texts[id(entry)] = self._texts[id(entry)]
+                    continue
+                try:
+                    record = [families.index(entry.family), list(entry.position), encode(entry.state)]
+                    texts[id(entry)] = entry, record
+                except TypeError:
+                    return {"order": self.order, "states": None}
+        self._texts = texts
+        size = sum(map(_length, (text for _, text in texts.values())))
+        states = [[texts[id(entry)][1] for entry in starts.known] for starts in self._starts]
+        return {"order": self.order, "states": states if size <= _LARGEST_STATES else None}
+
+    def restore(
+        self, record: dict[str, Any], trials: Mapping[tuple[int, int], Trial], *, scores_known: bool
+    ) -> list[list[int]]:
+        """Take over the states of a file, given by ``trials``, which are known to be those of this search.
+
+        Setting and number of the trials that have to be trained once more, in this order, for want of their states or
+        of held-out scores. A ValueError or the like where the record is not one of these trials.
+        """
+        order = record["order"]
+        told = [key for key, trial in trials.items() if trial.state != "pending"]
+        if sorted(map(tuple, order)) != sorted(told):
+            raise ValueError(f"the order {order} is not one of the trials {told}")
+        if record["states"] is None or not scores_known:
+            return order
+        for fold, (starts, entries) in enumerate(zip(self._starts, record["states"], strict=True)):
+            row = [startables[fold] for startables in self.startables]
+            known = {(trainer.family, trainer.position(trials[key].costs)) for key in told for trainer in row}
+            for setting, position, state in entries:
+                family, position = row[setting].family, tuple(position)
+                if (family, position) not in known:
+                    raise ValueError(f"a state at {position}, where no trial was")
+                starts.add(family, position, decode(state))
+        self._told = order, self._starts
+        return []
+
+
+def _length(text: object) -> int:
+    """Characters of a description, about."""
+    if isinstance(text, str):
+        return len(text)
+    return sum(map(_length, text)) if isinstance(text, list) else 8
+
+
+# ---------------------------------------------------------------- held-out scores
+
+
+# Bytes of all scores in a file; of more, the trainings that gave them are repeated.
+_LARGEST = 1 << 24
+
+
+class ScoreFile:
+    """Plain description of a store, which keeps what it has described already.
+
+    Parameters
+    ----------
+    store : ScoreStore or ClassStore
+        The scores.
+    """
+
+    def __init__(self, store: Any) -> None:
+        self.store = store
+        self._texts: dict[TrialKey, list[Any]] = {}
+
+    def to_record(self) -> list[Any] | None:
+        """Plain description for a file.
+
+        Returns
+        -------
+        list or None
+            The rows and how many were dropped; ``None`` where they are too large.
+        """
+        rows = list(self.store)
+        if sum(row.n_bytes for row in rows) > _LARGEST:
+            return None
+        self._texts = {row.key: self._texts.get(row.key) or _text(row) for row in rows}
+        return [self.store.n_dropped, list(self._texts.values())]
+
+    def restore(self, record: list[Any] | None, trials: Mapping[TrialKey, Trial]) -> bool:
+        """Fill the store from a file, as it was when it got the trials; whether the file holds scores.
+
+        A ValueError or the like where they cannot be those of the trials.
+        """
+        if record is None:
+            return False
+        n_dropped, rows = record
+        complete = {key: trial for key, trial in trials.items() if trial.state == "complete"}
+        if type(n_dropped) is not int or n_dropped < 0 or len(rows) + n_dropped != len(complete):
+            raise ValueError(f"scores of {len(rows)} trials without {n_dropped!r} dropped ones, of {len(complete)}")
+        for (setting, number), *parts in rows:
+            arrays = [decode(part) for part in parts]
+            self.store.check(arrays)
+            self.store.hear((setting, number), complete.pop((setting, number)), *arrays)
+        self.store.n_dropped = n_dropped
+        return True
+
+
+def _text(row: Any) -> list[Any]:
+    """Plain description of a row: what its trial does not say itself."""
+    return [list(row.key), *map(encode, row.arrays)]
+
+
+# ---------------------------------------------------------------- the file
+
 
 FORMAT = "csf-checkpoint"
 VERSION = 4

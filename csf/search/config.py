@@ -1,18 +1,22 @@
-"""What a search is asked for: one record and one set of defaults for searches in memory, on Dask and on Spark."""
+"""The options of a search, and the defaults that the data and the base decide."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from numbers import Real
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.model_selection import ParameterGrid, RepeatedStratifiedKFold
+from sklearn.multiclass import OneVsRestClassifier
 
-from csf._common.sklearn import last_step
-from csf._common.typing import Estimator, Label, PathLike, RandomState_
+from csf._common.messages import warn
+from csf._common.sklearn import last_step, routing_enabled
+from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_
 from csf._common.validation import (
     check_choice,
     check_fraction,
@@ -25,15 +29,341 @@ from csf._common.validation import (
 from csf.data.costs import NORMALIZATIONS, WEIGHTINGS
 from csf.data.responses import response_method
 from csf.metrics.registry import aim
-from csf.search.defaults import AUTO
-from csf.search.guarantee import check_rates
+from csf.search.strategies import Ladder, Strategy, get_strategy
+from csf.thresholding.certificates import check_rates
 from csf.trainers import ENGINES
+from csf.trainers.boosters import rounds_of
+from csf.trainers.linear import linear_kind
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
-    from csf.study.study import Bound
+    from csf.search.study import Bound
 
-__all__ = ["SearchConfig"]
+__all__ = [
+    "AUTO",
+    "BEYOND",
+    "BY_ROUNDS",
+    "CLASS_MULTIPLES",
+    "FAST",
+    "MULTIPLES",
+    "PLAIN",
+    "Pace",
+    "ROUNDS",
+    "SLOW",
+    "SearchConfig",
+    "Step",
+    "class_splits",
+    "cv_of",
+    "has_fast_solver",
+    "margin_of",
+    "open_cv",
+    "pace_of",
+    "settings_of",
+    "split_seed",
+    "steps_of",
+    "strategy_of",
+]
+
+# ---------------------------------------------------------------- defaults
+
+
+AUTO = "auto"
+
+# Multiples of the base's own C. It comes first: a search that has to stop early has tried it, and it wins ties.
+MULTIPLES = [4.0**power for power in (0, 1, 2, 3, -1, -2, -3)]
+# Those that a race goes on to where the grid ends in its best one.
+BEYOND = [4.0**power for power in (4, 5, -4, -5)]
+# Those where several classes are alike: three powers of the shares take the place of a ladder each.
+CLASS_MULTIPLES = [1.0, 16.0, 1 / 16]
+# Shares of a booster's own rounds; those of fewer are read off the trainings of its own.
+ROUNDS = [1.0, 0.5, 0.25]
+# Folds, and the rarest class below which they are repeated.
+_FOLDS, _FEW = 5, 500
+# More samples than this are trained on once in each fold, where trainings are not cheap.
+_MANY = 20_000
+
+
+class Pace(NamedTuple):
+    """What a search does by itself with a kind of base."""
+
+    rungs: int  # of the ladder of costs
+    margin: float  # standard deviations that costs have to gain over equal ones
+    repeats: int  # of the folds, where a class has few samples
+    cheap: bool = False  # whether folds are repeated however many samples there are
+    own: int | None = None  # the setting over which others have to gain as costs have to over equal ones
+    folds: int = _FOLDS  # of each repeat, where there are several
+
+
+# Trainings start from earlier solutions. Costs hardly turn what flexible models learn, SLOW; where rounds of boosters
+# are searched, costs are left alone, and with one repeat less the price stays below twice that of a tuned threshold.
+# Where nobody asks for more, PLAIN, twice four folds with equal costs are as good as 45 trainings within what sets of
+# data tell, and stay below one and a half times that price.
+FAST = Pace(Ladder().size, 0.0, 3, cheap=True)
+SLOW = Pace(3, 1.0, 3)
+BY_ROUNDS = Pace(1, 1.0, 2, own=0)
+PLAIN = Pace(1, 1.0, 2, folds=4)
+
+
+def _solved(base: Estimator) -> tuple[str, Estimator] | None:
+    """Prefix and object of the linear model inside a base, if the engine solves that one."""
+    prefix, last = last_step(base)
+    if type(last) is OneVsRestClassifier:
+        prefix, last = f"{prefix}estimator__", last.estimator
+    return None if linear_kind(last) is None else (prefix, last)
+
+
+def has_fast_solver(base: Estimator, engine: str = "auto") -> bool:
+    """Whether trainings of a base start from earlier solutions, so that many of them cost little.
+
+    Parameters
+    ----------
+    base : estimator
+        Classifier or pipeline.
+    engine : {"auto", "generic"}, default="auto"
+        See `csf.trainers.make_trainers`.
+
+    Returns
+    -------
+    bool
+        As far as the base alone shows.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.svm import LinearSVC
+    >>> has_fast_solver(LinearSVC()), has_fast_solver(RandomForestClassifier())
+    (True, False)
+    """
+    return engine == AUTO and not routing_enabled() and _solved(base) is not None
+
+
+def settings_of(
+    param_grid: Any,
+    base: Estimator,
+    engine: str = "auto",
+    *,
+    multiples: Sequence[float] = MULTIPLES,
+    n_samples: int | None = None,
+) -> list[dict[str, Any]]:
+    """Settings of a base's parameters that a search tries.
+
+    Parameters
+    ----------
+    param_grid : dict, list of dict, "auto" or None
+        ``"auto"`` means C times 4^-3, ..., 4^3 for the linear models that have a fast solver, whatever the engine,
+        fewer rounds of boosters where they can be read off the trainings of all (`csf.trainers.boosters`), and nothing
+        for others.
+    base : estimator
+        Classifier or pipeline.
+    engine : {"auto", "generic"}, default="auto"
+        See `csf.trainers.make_trainers`.
+    multiples : sequence of float, default=MULTIPLES
+        Multiples of the base's own C.
+    n_samples : int, default=None
+        Samples, where fewer rounds of boosters can be read off trainings on them.
+
+    Returns
+    -------
+    list of dict
+        At least one setting; of the automatic ones the base's own is the first.
+
+    Examples
+    --------
+    >>> from sklearn.svm import LinearSVC
+    >>> [setting["C"] for setting in settings_of("auto", LinearSVC(C=2.0))]
+    [2.0, 8.0, 32.0, 128.0, 0.5, 0.125, 0.03125]
+    >>> from sklearn.ensemble import GradientBoostingClassifier
+    >>> settings_of("auto", GradientBoostingClassifier(), n_samples=500)
+    [{'n_estimators': 100}, {'n_estimators': 50}, {'n_estimators': 25}]
+    """
+    if isinstance(param_grid, str):
+        found = _solved(base)
+        if found is not None:
+            return [{f"{found[0]}C": found[1].C * multiple} for multiple in multiples]
+        return [{}] if n_samples is None or engine != AUTO else _rounds(base, n_samples)
+    return list(ParameterGrid(param_grid)) if param_grid is not None else [{}]
+
+
+class Step(NamedTuple):
+    """The setting that has to gain before another one is tried (``None``: none), or to lead (``beyond`` the grid)."""
+
+    before: int | None = None
+    beyond: bool = False
+
+
+def steps_of(param_grid: Any, settings: list[dict[str, Any]], pace: Pace = FAST) -> list[Step]:
+    """What has to be known before each of the settings of `settings_of` is tried.
+
+    Parameters
+    ----------
+    param_grid : dict, list of dict, "auto" or None
+        What the search was given.
+    settings : list of dict
+        Its settings.
+    pace : Pace, default=FAST
+        That of the search: automatic settings are values of C unless they are numbers of rounds.
+
+    Returns
+    -------
+    list of Step
+        One for each setting.
+
+    Examples
+    --------
+    >>> from sklearn.svm import LinearSVC
+    >>> [step.before for step in steps_of("auto", settings_of("auto", LinearSVC()))]
+    [None, 0, 1, 2, 0, 4, 5]
+    """
+    if not isinstance(param_grid, str) or pace is BY_ROUNDS:
+        return [Step() for _ in settings]
+    # Of each multiple the one next to it on the way to 1.
+    multiples = [*MULTIPLES, *BEYOND][: len(settings)]
+    inner = [multiple / 4.0 ** np.sign(multiple - 1.0) for multiple in multiples]
+    return [
+        Step() if one == 1.0 else Step(multiples.index(other), beyond=one in BEYOND)
+        for one, other in zip(multiples, inner)
+    ]
+
+
+def _rounds(base: Estimator, n_samples: int) -> list[dict[str, Any]]:
+    """Numbers of rounds of a booster, its own first; nothing of another base."""
+    prefix, last = last_step(base)
+    known = None if routing_enabled() else rounds_of(last, n_samples)
+    if known is None:
+        return [{}]
+    numbers = dict.fromkeys(max(1, round(share * known.own)) for share in ROUNDS)
+    return [{f"{prefix}{known.name}": number} for number in numbers]
+
+
+def pace_of(base: Estimator, engine: str, param_grid: Any, settings: Sequence[dict[str, Any]]) -> Pace:
+    """Pace of a search over some settings.
+
+    Parameters
+    ----------
+    base : estimator
+        Classifier or pipeline.
+    engine : {"auto", "generic"}
+        See `csf.trainers.make_trainers`.
+    param_grid : dict, list of dict, "auto" or None
+        What the search was given.
+    settings : sequence of dict
+        Its settings.
+
+    Returns
+    -------
+    Pace
+        Of bases that have a fast solver; of others whose settings were given, or whose C is searched by another engine;
+        of boosters whose rounds are searched unasked; or of all others.
+
+    Examples
+    --------
+    >>> from sklearn.svm import LinearSVC
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> [pace_of(base, "auto", "auto", [{}]).rungs for base in (LinearSVC(), DecisionTreeClassifier())]
+    [6, 1]
+    >>> pace_of(DecisionTreeClassifier(), "auto", {"max_depth": [3]}, [{"max_depth": 3}]).rungs
+    3
+    """
+    if has_fast_solver(base, engine):
+        return FAST
+    if not isinstance(param_grid, str) or _solved(base) is not None:
+        return SLOW
+    return BY_ROUNDS if len(settings) > 1 else PLAIN
+
+
+def strategy_of(strategy: Any, pace: Pace) -> Strategy:
+    """Strategy of a search; a ladder that is given by its name is as long as the pace says."""
+    by_name = isinstance(strategy, str) and strategy == "ladder"
+    return Ladder(pace.rungs) if by_name else get_strategy(strategy)
+
+
+def margin_of(threshold: str | None, pace: Pace) -> float | None:
+    """Margin by which costs have to beat equal ones where the winner is to be stable; ``None`` where it is not."""
+    return pace.margin if threshold == "stable" else None
+
+
+def cv_of(cv: Any, y: Array, pace: Pace, *, random_state: np.random.RandomState | None) -> Any:
+    """The ``cv`` of a search, or what `open_cv` chooses where it was given none."""
+    return open_cv(y, pace, random_state=random_state) if cv is None else cv
+
+
+def split_seed(random_state: Any) -> Any:
+    """Seed of what a search draws itself, folds and shares: without one the same call gives the same result."""
+    return 0 if random_state is None else random_state
+
+
+def open_cv(y: Array, pace: Pace, *, random_state: np.random.RandomState | None) -> RepeatedStratifiedKFold:
+    """Splitter of a search that was given none.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        Labels.
+    pace : Pace
+        What it does with its kind of base.
+    random_state : RandomState or None
+        Seed of the shuffling; ``None`` shuffles in one fixed way (that of no other seed), see `split_seed`.
+
+    Returns
+    -------
+    RepeatedStratifiedKFold
+        Five folds, fewer where a class has fewer samples. Three repeats where the rarest class has less than 500
+        samples, as with few positives one partition is noisy; only where trainings are cheap if there are more than
+        20 000 samples. Two where numbers of rounds are chosen, and two of four folds where nothing else is.
+
+    Raises
+    ------
+    ValueError
+        If a class has a single sample.
+
+    Examples
+    --------
+    >>> open_cv(np.repeat([0, 1], [80, 20]), FAST, random_state=None).get_n_splits()
+    15
+    """
+    rarest = int(np.unique(y, return_counts=True)[1].min())
+    if rarest < 2:
+        raise ValueError(
+            "cv=None needs at least 2 samples of each class, the rarer one has n_samples=1; give splits, or more data"
+        )
+    if rarest < _FOLDS:
+        warn(
+            f"the rarer class has {rarest} samples only: scores, threshold, intervals and bound rest on these few, and "
+            f"each of {rarest} folds holds out a single one. Nothing of it is reliable; get more samples of that class"
+        )
+    repeats = pace.repeats if rarest < _FEW and (pace.cheap or y.shape[0] <= _MANY) else 1
+    folds = min(_FOLDS if repeats == 1 else pace.folds, rarest)
+    seed = None if random_state is None else random_state.randint(np.iinfo(np.int32).max)
+    return RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=split_seed(seed))
+
+
+def class_splits(y: Array, pace: Pace, *, random_state: np.random.RandomState | None) -> list[tuple[Array, Array]]:
+    """Splits of a search of several classes that was given none: five folds, three times where trainings are cheap.
+
+    A class with fewer samples than folds is named; its scores come from models that know few of them.
+    """
+    classes, counts = np.unique(y, return_counts=True)
+    if counts.min() < 2:
+        raise ValueError(
+            f"cv=None needs at least 2 samples of each class, and {classes[counts < 2].tolist()} have 1; give splits, "
+            "more data, or leave these classes out"
+        )
+    rare = classes[counts < _FOLDS].tolist()
+    if rare:
+        warn(
+            f"the classes {rare} have fewer samples than the {_FOLDS} folds: what is said of them rests on these few; "
+            "get more of them"
+        )
+    repeats = pace.repeats if counts.min() < _FEW and pace.cheap else 1
+    seed = None if random_state is None else random_state.randint(np.iinfo(np.int32).max)
+    splitter = RepeatedStratifiedKFold(n_splits=_FOLDS, n_repeats=repeats, random_state=split_seed(seed))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The least populated class")
+        return list(splitter.split(np.zeros(y.shape[0]), y))
+
+
+# ---------------------------------------------------------------- options
+
 
 _CHOICES = {
     "threshold": ("stable", "tune", None),

@@ -17,33 +17,38 @@ from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_, 
 from csf._common.validation import check_samples
 from csf.data.folds import Task
 from csf.data.labels import has_several_columns
+from csf.evaluate import MAX_BYTES
 from csf.metrics.labels import is_label_metric
 from csf.metrics.profile import ErrorProfile
-from csf.resampling import MAX_BYTES
-from csf.search.calibration import calibration_split, certified
-from csf.search.class_outcome import ClassOutcome
-from csf.search.config import SearchConfig
-from csf.search.deadline import Deadline
-from csf.search.defaults import AUTO
+from csf.search.config import AUTO, SearchConfig
 from csf.search.fitted import FittedSearch
-from csf.search.fold_mean import fold_mean
-from csf.search.forecast import Forecast
 from csf.search.labels import LabelSearch, move_labels, value_of_labels
-from csf.search.local import LocalTrainer
 from csf.search.loop import SearchLoop
-from csf.search.plan import Plan, make_plan, open_checkpoint
-from csf.search.prefit import is_prefit
-from csf.search.problem import Problem, ThresholdProblem, read_problem, serves_classes
-from csf.search.workers import threads_for
-from csf.thresholding.class_rule import no_threshold
-from csf.thresholding.classifier import ThresholdClassifier, base_has
+from csf.search.outcome import ClassOutcome
+from csf.search.problem import (
+    Plan,
+    Problem,
+    ThresholdProblem,
+    calibration_split,
+    certified,
+    fold_mean,
+    is_prefit,
+    make_plan,
+    open_checkpoint,
+    read_problem,
+    serves_classes,
+)
+from csf.search.progress import Deadline, Forecast
+from csf.search.workers import LocalTrainer, threads_for
+from csf.thresholding.linear_rule import no_threshold
+from csf.thresholding.rule import ThresholdClassifier, base_has
 from csf.trainers import Prepared
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.metrics.constraints import Constraint
-    from csf.strategies.base import Strategy
-    from csf.study.study import Bound
+    from csf.search.strategies.base import Strategy
+    from csf.search.study import Bound
     from csf.thresholding import ThresholdCurve
 
 
@@ -113,8 +118,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     confidence : float, default=None
         With at least this probability no threshold is certified that violates the constraint on new data. A
         ``calibration`` share of the samples is then never trained on, and decides which thresholds pass, see
-        `csf.search.guarantee`: for one search. Who tries seeds until one passes has no such promise, and where no
-        threshold reaches the level all that pass are false.
+        `csf.thresholding.certificates`: for one search. The guarantee does not hold if you rerun with new seeds
+        until one passes, and where no threshold reaches the level all that pass are false.
     calibration : float, default=0.3
         That share, stratified.
     threshold : {"stable", "tune", None}, default="stable"
@@ -156,7 +161,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     min_gain : float, default=None
         Train with equal costs first, and keep them unless the best trial gains this many standard errors more than
         the best of equally good trials would by chance: at 1.5 they stay in 5 of 6 cases where nothing is better,
-        however many trials there are. See `csf.search.gain_rule`. ``None`` takes the best trial.
+        however many trials there are. See `csf.search.selection`. ``None`` takes the best trial.
     bound : {"support", "diagonal", "envelope", "parambath"} or type, default="support"
         How ``upper_bound_`` is computed: from the support lines of all trials, with a margin where
         ``bound_on="validation"``; or as in the papers, without one. See `csf.bounds` for what is proven.
@@ -200,7 +205,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     corrected_score_ : float
         Value to expect on new data, by choosing trial and threshold again, as this search chooses, on two thirds of the
         held-out samples and judging on the others. Computed, like the intervals, when first asked for. See
-        `csf.resampling`; ``assess().monte_carlo_error`` says by how much chance moves it.
+        `csf.evaluate`; ``assess().monte_carlo_error`` says by how much chance moves it.
     score_interval_, threshold_interval_ : tuple of float
         90 % intervals: for the value of the returned model on new data, and for the best threshold of the winner's
         held-out scores if other samples had been drawn.
@@ -221,7 +226,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         `sklearn.ensemble.VotingClassifier` of the models of all folds.
     upper_bound_, gap_ : float
         Estimate of the best value that other levels could reach with these parameters on these folds (no proof: it
-        covers the best of a dense grid of levels in 19 of 20 searches, see `csf.bounds.with_margin`), and its distance
+        covers the best of a dense grid of levels in 19 of 20 searches, see `csf.bounds`), and its distance
         from the best value attained. Under a constraint both hold for classifiers that satisfy it: where none does the
         gap is NaN.
     bound_margin_ : float
@@ -241,7 +246,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     trials_ : list of Trial
         Everything that was tried.
     held_out_ : ScoreStore
-        Held-out scores of the trials, in 32 MB at most (of more the best trials), see `csf.resampling`.
+        Held-out scores of the trials, in 32 MB at most (of more the best trials), see `csf.evaluate`.
     studies_ : list of Study
         One for each setting of ``param_grid``.
     cv_results_ : dict of ndarray

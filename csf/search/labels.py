@@ -1,4 +1,4 @@
-"""Several labels a sample: a search for each of them, or one search of the threshold that all of them share."""
+"""Several labels a sample: a search for each of them, or one search of a threshold that they share."""
 
 from __future__ import annotations
 
@@ -6,34 +6,217 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.utils import check_random_state
 
 from csf._common.sklearn import clone, last_step, pass_on_features
 from csf._common.validation import check_weights, floats
+from csf.data.costs import assembled
 from csf.data.folds import Task, resolve_splits
 from csf.data.labels import LabelMatrix, label_strata, read_codes
+from csf.evaluate import MAX_BYTES, Assessment, mean_assessment, seed_of
+from csf.evaluate.choices import decisions
+from csf.evaluate.rows import LabelRows, RowDraws, assess_rows
 from csf.metrics.labels import LabelMetric, get_label_metric
-from csf.resampling import MAX_BYTES, Assessment, mean_assessment
-from csf.search.defaults import cv_of, margin_of, pace_of, split_seed
-from csf.search.label_rows import conclude_rows
-from csf.search.label_rule import LabelsRule
-from csf.search.prefit import is_prefit
-from csf.search.problem import Planned, ThresholdProblem
-from csf.strategies import Ladder
+from csf.search.config import cv_of, margin_of, pace_of, split_seed
+from csf.search.outcome import SearchOutcome
+from csf.search.problem import Planned, ThresholdProblem, is_prefit
+from csf.search.progress import nothing_worked
+from csf.search.selection import N_DRAWS, averaged_cut
+from csf.search.strategies import Ladder
+from csf.thresholding.curve import sweep
+from csf.thresholding.rule import ThresholdRule
 from csf.trainers import Prepared
 
 if TYPE_CHECKING:
     from csf._common.typing import Array, Estimator, IntArray, Samples
+    from csf.evaluate import Assessment, ScoreRow, ScoreStore, TrialKey
     from csf.search.config import SearchConfig
-    from csf.search.deadline import Deadline
-    from csf.search.outcome import SearchOutcome
+    from csf.search.progress import Deadline
+    from csf.search.study import Study
+    from csf.thresholding import ThresholdCurve
     from csf.trainers.base import Trainer, Training
 
-__all__ = ["LabelSearch", "common_splits", "mean_of_searches", "move_labels", "search_one", "value_of_labels"]
+__all__ = [
+    "LabelSearch",
+    "LabelsRule",
+    "RowOutcome",
+    "common_splits",
+    "conclude_rows",
+    "mean_of_searches",
+    "move_labels",
+    "search_one",
+    "value_of_labels",
+]
+
+# ---------------------------------------------------------------- fitted classifiers with their thresholds
+
+
+@dataclass(frozen=True, eq=False)
+class LabelsRule:
+    """The rule of each label; ``threshold`` is that of all of them, or has one for each."""
+
+    rules: tuple[ThresholdRule, ...]
+    threshold: Any
+
+    @classmethod
+    def of(cls, estimators: list[Estimator], *, threshold: float | None, **options: Any) -> Self:
+        """Rule of estimators that share a threshold; see `ThresholdRule.of`."""
+        rules = tuple(ThresholdRule.of(each, threshold=threshold, **options) for each in estimators)
+        return cls(rules, rules[0].threshold)
+
+    @property
+    def estimator(self) -> OneVsRestClassifier:
+        """The estimators in one of scikit-learn's classifiers of several labels."""
+        estimators = [rule.estimator for rule in self.rules]
+        return assembled(OneVsRestClassifier(clone(estimators[0])), np.eye(len(estimators), dtype=np.int64), estimators)
+
+    @property
+    def _each(self) -> list[ThresholdRule]:
+        thresholds = np.broadcast_to(np.asarray(self.threshold, dtype=object), len(self.rules))
+        return [replace(rule, threshold=threshold) for rule, threshold in zip(self.rules, thresholds)]
+
+    def predict(self, X: Samples) -> Array:
+        """1 where a sample has a label, else 0."""
+        return np.column_stack([rule.predict(X) for rule in self._each]).astype(np.int64, copy=False)
+
+    def score_samples(self, X: Samples) -> Array:
+        """The scores that the thresholds are for."""
+        return np.column_stack([rule.score_samples(X) for rule in self.rules])
+
+    def decision_function(self, X: Samples) -> Array:
+        """Distances of the scores from their thresholds, above 0 where a label is found."""
+        return np.column_stack([rule.decision_function(X) for rule in self._each])
+
+    def predict_proba(self, X: Samples) -> Array:
+        """Probabilities of the labels, with the costs taken out again."""
+        return np.column_stack([rule.predict_proba(X)[:, 1] for rule in self.rules])
+
+    def curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ThresholdCurve:
+        """All thresholds that labels share, judged on all pairs of a sample and a label."""
+        if np.ndim(self.threshold):
+            raise ValueError("each label has a threshold of its own; ask searches_[k].threshold_curve for that of one")
+        truth = read_codes(y, len(self.rules))
+        weight = check_weights(sample_weight, truth.shape[0])
+        scores = self.score_samples(X)
+        return sweep(truth.ravel() > 0, scores.ravel(), None if weight is None else np.repeat(weight, truth.shape[1]))
+
+
+# ---------------------------------------------------------------- the mean F-beta of rows
+
+
+@dataclass(frozen=True)
+class RowQuestion:
+    """What a winner by the mean over rows is worth."""
+
+    n_labels: int
+    beta: float
+    winner: TrialKey
+    random_state: int
+
+    def answer(self, store: ScoreStore) -> Assessment:
+        """The assessment."""
+        return assess_rows(store, self.n_labels, self.beta, self.winner, self.random_state)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RowOutcome(SearchOutcome):
+    """What a search of the mean over rows found."""
+
+    n_labels: int
+    beta: float
+
+    @property
+    def question(self) -> Any:
+        """What is asked about the held-out scores."""
+        return RowQuestion(self.n_labels, self.beta, self.key, seed_of(self.config.random_state))
+
+
+def conclude_rows(
+    config: SearchConfig,
+    studies: list[Study],
+    settings: list[dict[str, Any]],
+    n_splits: int,
+    store: ScoreStore,
+    *,
+    n_labels: int,
+    beta: float,
+    margin: float | None,
+    stopped: str | None = None,
+) -> RowOutcome:
+    """Outcome of trials that were judged on all pairs of a row and a label, now by the mean over rows."""
+    if not len(store):
+        raise nothing_worked([trial for study in studies for trial in study.trials])
+    truth = LabelRows(store.is_pos, n_labels, beta)
+    for row in list(store):
+        store.put(_judged(row, store, truth))
+    won = min(store, key=lambda row: row.rank) if margin is None else _stable(store, truth)
+    for study in studies:
+        study.trials = [
+            replace(trial, threshold=store[key].threshold, score=store[key].value) if key in store else trial
+            for trial in study.trials
+            for key in [(trial.setting, trial.number)]
+        ]
+    store.put(won)
+    trials = [trial for study in studies for trial in study.trials]
+    return RowOutcome(
+        config=config,
+        studies=studies,
+        settings=settings,
+        n_splits=n_splits,
+        store=store,
+        stop_reason=stopped or "all settings are done",
+        winner=next(trial for trial in trials if (trial.setting, trial.number) == won.key),
+        threshold=won.threshold,
+        score=won.value,
+        feasible=True,
+        constraint_value=None,
+        upper_bound=np.nan,
+        gap=np.nan,
+        bound_margin=np.nan,
+        n_labels=n_labels,
+        beta=beta,
+    )
+
+
+def _judged(row: ScoreRow, store: ScoreStore, truth: LabelRows) -> ScoreRow:
+    """The row at the cut that is best for the mean over rows."""
+    if row.score is None:
+        return replace(row, value=_value(decisions(row), store, truth))
+    threshold, value = truth.best_cut(row.score, store.weight)
+    return replace(row, threshold=threshold, value=value)
+
+
+def _value(found: Any, store: ScoreStore, truth: LabelRows) -> float:
+    weight = None if store.weight is None else store.weight[:: truth.n_labels]
+    return float(np.average(truth.values(found), weights=weight))
+
+
+def _stable(store: ScoreStore, truth: LabelRows) -> ScoreRow:
+    """The row that is best on average over draws, cut at the mean of its best cuts; see `stable_choice`."""
+    draws = RowDraws(store, truth.n_labels, truth.beta, N_DRAWS, 0)
+    values = np.array([values for _, values in draws.retuned])
+    at = int(values.mean(axis=1).argmax())
+    row = draws.rows[at]
+    if row.score is None or row.threshold is None:
+        return row
+    score = row.score
+
+    def value(cut: float) -> float:
+        return _value(score >= cut, store, truth)
+
+    curve = sweep(store.is_pos, score.astype(np.float64), store.weight)
+    cut = averaged_cut(curve, row.threshold, draws.thresholds(at), value, float(values[at].std()))
+    return replace(row, threshold=cut, value=value(cut))
+
+
+# ---------------------------------------------------------------- the search
+
 
 # Seconds that a search is given where no time is left: it then trains at equal costs alone.
 _NO_TIME = 1e-3

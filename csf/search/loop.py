@@ -9,20 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from csf._common.messages import warn
 from csf._common.sklearn import NoCallbackContext
-from csf.search.checkpoint import Checkpoint
-from csf.search.deadline import Deadline
-from csf.search.failures import Failures, nothing_worked
-from csf.search.memory import Memory
-from csf.search.progress import Progress
-from csf.search.score_file import ScoreFile
-from csf.search.waves import TrainedTrial, WaveTrainer, Work
+from csf.search.checkpoint import Checkpoint, Memory, ScoreFile
+from csf.search.progress import Deadline, Failures, Progress, nothing_worked
+from csf.search.training import TrainedTrial, WaveTrainer, Work
 
 if TYPE_CHECKING:
-    from csf.resampling import ScoreStore
-    from csf.search.forecast import Forecast
-    from csf.search.race import Race
-    from csf.study.history import History
-    from csf.trials import Trial
+    from csf.evaluate import ScoreStore
+    from csf.evaluate.trials import Trial
+    from csf.search.progress import Forecast
+    from csf.search.selection import Race
+    from csf.search.study import History
 
 __all__ = ["SearchLoop"]
 

@@ -19,14 +19,14 @@ from csf._common.typing import Array, Samples
 from csf._common.validation import check_labels, check_n_jobs, check_samples, check_weights
 from csf.data.labels import has_several_columns
 from csf.data.responses import Features
+from csf.evaluate import MAX_BYTES, mean_assessment
 from csf.metrics import FBeta, get_metric
 from csf.metrics.profile import ErrorProfile
-from csf.resampling import MAX_BYTES, mean_assessment
 from csf.search.estimator import CostSearch
+from csf.search.fitted import ReportMixin
 from csf.search.labels import common_splits, mean_of_searches, search_one
-from csf.search.prefit import is_prefit
-from csf.search.shown import ReportMixin
-from csf.thresholding._calibration import fit_calibrator
+from csf.search.problem import is_prefit
+from csf.thresholding.linear_rule import fit_calibrator
 from csf.trainers import Prepared
 
 __all__ = ["MacroCostSearch"]

@@ -1,38 +1,126 @@
-"""What a search found, as one record from which everything else follows; and the same at another share of positives."""
+"""What a search found: one record from which everything else follows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from csf._common.messages import warn
-from csf._common.validation import check_fraction
-from csf.bounds.with_margin import bound_with_margin
+from csf._common.typing import Array
+from csf._common.validation import check_fraction, check_labels, check_weights, floats
+from csf.evaluate import Chooser, ScoreRow, ScoreStore, ThresholdQuestion, TrialKey, seed_of
+from csf.evaluate.choices import BEST
+from csf.evaluate.trials import Trial, gap, outcome
 from csf.metrics.base import rank
 from csf.metrics.hull import Hull
 from csf.metrics.profile import ErrorProfile
-from csf.resampling import Chooser, ScoreRow, ScoreStore, ThresholdQuestion, TrialKey
-from csf.resampling.choices import BEST
-from csf.search.choose import choose
-from csf.search.results import cv_results
-from csf.strategies.base import level_of_costs
+from csf.search.bounds.with_margin import bound_with_margin
+from csf.search.progress import nothing_worked
+from csf.search.selection import choose
+from csf.search.strategies.base import level_of_costs
 from csf.thresholding import Cut, ThresholdCurve, curve_at_prevalence, sweep_several
-from csf.trials import Trial, gap, outcome
+from csf.thresholding.class_choice import Candidate, ClassQuestion, choose_class
+from csf.thresholding.linear_rule import LinearRule, RuleOfClasses, confusion_of, no_threshold, tune_rule
 
 if TYPE_CHECKING:
-    from csf._common.typing import Array, BoolArray
-    from csf.metrics.base import Metric
-    from csf.search.config import SearchConfig
-    from csf.search.gain_rule import Choice
-    from csf.search.guarantee import Guarantee
-    from csf.study.study import Study
+    from numpy.typing import ArrayLike
 
-__all__ = ["SearchOutcome", "conclude", "curve_of", "moved_to", "reason_of", "warn_of_open_gap"]
+    from csf._common.typing import Array, BoolArray, Estimator
+    from csf.data.labels import Labels
+    from csf.evaluate.trials import Trial
+    from csf.metrics.base import Metric
+    from csf.metrics.confusion import ConfusionMetric
+    from csf.search.class_study import ClassStudy
+    from csf.search.config import SearchConfig
+    from csf.search.selection import Choice
+    from csf.search.study import Study
+    from csf.thresholding.certificates import Guarantee
+    from csf.thresholding.class_choice import ClassStore
+
+__all__ = [
+    "ClassOutcome",
+    "SearchOutcome",
+    "conclude",
+    "conclude_classes",
+    "curve_of",
+    "cv_results",
+    "in_order",
+    "moved_to",
+    "reason_of",
+    "setting_columns",
+    "split_columns",
+    "trial_columns",
+    "warn_of_open_gap",
+]
+
+# ---------------------------------------------------------------- tables of trials
+
+
+def cv_results(trials: list[Trial], settings: list[dict[str, Any]], n_folds: int) -> dict[str, Array]:
+    """Table of all trials in their order, with what every fold says."""
+    table = {"params": np.array([{"t": t.t, **settings[t.setting]} for t in trials], dtype=object)}
+    table["param_t"] = _column(trials, lambda t: t.t)
+    table["param_c_fn"] = _column(trials, lambda t: t.c_fn)
+    table["param_c_fp"] = _column(trials, lambda t: t.c_fp)
+    table |= setting_columns(trials, settings) | split_columns(trials, n_folds)
+    table["threshold"] = _column(trials, lambda t: t.threshold)
+    table["fn"] = _column(trials, lambda t: t.profile and t.profile.fn)
+    table["fp"] = _column(trials, lambda t: t.profile and t.profile.fp)
+    return table | trial_columns(trials)
+
+
+def setting_columns(trials: Sequence[Any], settings: list[dict[str, Any]]) -> dict[str, Array]:
+    """A column for each parameter that was searched."""
+    table = {}
+    for name in dict.fromkeys(name for setting in settings for name in setting):
+        values = [settings[t.setting].get(name) for t in trials]
+        table[f"param_{name}"] = np.empty(len(values), dtype=object)
+        table[f"param_{name}"][:] = values
+    return table
+
+
+def split_columns(trials: Sequence[Any], n_folds: int) -> dict[str, Array]:
+    """Scores in the folds, of all folds pooled, and their ranks."""
+    folds = np.full((len(trials), n_folds), np.nan)
+    for row, trial in zip(folds, trials):
+        row[: len(trial.fold_scores)] = [np.nan if score is None else score for score in trial.fold_scores]
+    table = {f"split{i}_test_score": folds[:, i] for i in range(n_folds)}
+    measured = np.isfinite(folds).any(axis=1)
+    table["mean_test_score"], table["std_test_score"] = np.full((2, len(trials)), np.nan)
+    table["mean_test_score"][measured] = np.nanmean(folds[measured], axis=1)
+    table["std_test_score"][measured] = np.nanstd(folds[measured], axis=1)
+    table["pooled_test_score"] = _column(trials, lambda t: t.score)
+    table["rank_test_score"] = _ranks(trials)
+    return table
+
+
+def trial_columns(trials: Sequence[Any]) -> dict[str, Array]:
+    """What trials of any kind tell besides."""
+    table = {name: _column(trials, attrgetter(name)) for name in ("value", "duality_gap", "fit_time", "score_time")}
+    table["state"] = np.array([t.state for t in trials])
+    table["error"] = np.array([t.error for t in trials], dtype=object)
+    return table
+
+
+def _column(trials: Sequence[Any], get: Callable[[Any], float | None]) -> Array:
+    return np.array([np.nan if get(t) is None else get(t) for t in trials], dtype=float)
+
+
+def _ranks(trials: Sequence[Any]) -> Array:
+    """Place of each trial as trials win, 1 for the best; equals share it, failed trials come last."""
+    keys = [rank(np.inf, -np.inf) if trial.score is None else rank(trial.violation, trial.score) for trial in trials]
+    first = {key: place for place, key in reversed(list(enumerate(sorted(keys), start=1)))}
+    return np.array([first[key] for key in keys])
+
+
+# ---------------------------------------------------------------- two classes
+
 
 # Relative duality gap of the winner from which on the user is told.
 _OPEN = 0.05
@@ -301,3 +389,162 @@ def _moved_trial(trial: Trial, metric: Metric, pos: float, cut: Cut | None) -> T
     c_fn, c_fp = trial.c_fn / up, trial.c_fp / down
     told = outcome(metric, ErrorProfile(fn, fp, pos), hull=hull, cut=cut)
     return replace(trial, t=level_of_costs(metric, c_fn, c_fp, pos=pos), costs=(c_fn, c_fp), **told)
+
+
+# ---------------------------------------------------------------- several classes
+
+
+@dataclass(frozen=True, eq=False)
+class ClassOutcome:
+    """What a search found; `csf.CostSearch` describes what it publishes of it."""
+
+    config: SearchConfig
+    studies: list[ClassStudy]
+    settings: list[dict[str, Any]]
+    n_splits: int
+    store: ClassStore
+    stop_reason: str
+    candidate: Candidate
+    rule: LinearRule = field(default_factory=lambda: LinearRule.argmax(0))
+    confusion: Array = field(default_factory=lambda: np.empty((0, 0)))
+
+    @property
+    def metric(self) -> ConfusionMetric:
+        """What was maximised."""
+        return self.studies[0].metric
+
+    @cached_property
+    def trials(self) -> list[Trial]:
+        """Those of all settings."""
+        return [trial for study in self.studies for trial in study.trials]
+
+    @property
+    def index(self) -> int:
+        """Place of the winner."""
+        keys = [(trial.setting, trial.number) for trial in self.trials]
+        return keys.index(self.candidate.key)
+
+    @property
+    def winner(self) -> Trial:
+        """The trial that wins."""
+        return self.trials[self.index]
+
+    @property
+    def question(self) -> ClassQuestion:
+        """What is asked about the held-out scores."""
+        return ClassQuestion(self.metric, self.candidate, seed_of(self.config.random_state))
+
+    def published(self) -> dict[str, Any]:
+        """Attributes of the fitted search."""
+        return {
+            "trials_": self.trials,
+            "n_trials_": len(self.trials),
+            "n_splits_": self.n_splits,
+            "studies_": self.studies,
+            "cv_results_": self._table(),
+            "stop_reason_": self.stop_reason,
+            "best_index_": self.index,
+            "best_params_": self.settings[self.winner.setting],
+            "class_costs_": np.array(self.winner.costs),
+            "rule_": self.rule,
+            "confusion_": self.confusion,
+            "best_score_": float(self.metric.value(self.confusion)),
+            "feasible_": True,
+            "upper_bound_": np.nan,
+            "gap_": np.nan,
+        }
+
+    def _table(self) -> dict[str, Array]:
+        """The trials as a table: metric of the own decision, of the tuned rule, and of rules tuned on other samples."""
+        trials = self.trials
+        table = {"params": np.array([{"t": t.t, **self.settings[t.setting]} for t in trials], dtype=object)}
+        table["param_t"] = np.array([trial.t for trial in trials])
+        table |= setting_columns(trials, self.settings) | split_columns(trials, self.n_splits)
+        for name in ("tuned", "judged"):
+            matrices = [getattr(trial, name) for trial in trials]
+            values = [np.nan if each is None else float(self.metric.value(np.array(each))) for each in matrices]
+            table[f"{name}_value"] = np.array(values)
+        return table | trial_columns(trials)
+
+    def rule_with(self, estimator: Estimator, labels: Labels) -> RuleOfClasses:
+        """What predicts with a fitted estimator."""
+        row, ruled = self.store[self.candidate.key], self.candidate.ruled
+        calibrator = None if row.score is None else self.store.calibrator(row.score)
+        known = np.asarray(getattr(estimator, "classes_", np.arange(labels.classes.size)))
+        weights = self.store.class_weights(row.costs)
+        return RuleOfClasses(estimator, labels.classes, known, self.rule, weights, calibrator, own=not ruled)
+
+    def value_of(self, y: ArrayLike, predicted: Array, classes: Array, sample_weight: ArrayLike | None) -> float:
+        """Metric of predicted labels."""
+        labels, known = check_labels(y)
+        if not np.isin(known, classes).all():
+            raise ValueError(f"y holds the labels {known.tolist()}, the search knows {classes.tolist()}")
+        weight = check_weights(sample_weight, labels.shape[0])
+        truth, codes = (np.searchsorted(classes, each) for each in (labels, predicted))
+        return float(self.metric.value(confusion_of(truth, codes, classes.size, weight)))
+
+    def curve(self) -> Any:
+        """An error: no threshold decides."""
+        raise no_threshold()
+
+    def moved(self, shares: ArrayLike, rule: Any) -> tuple[ClassOutcome, Any]:
+        """The outcome and the rule where classes have other shares: what is said within each class stays."""
+        new, n_classes = floats(shares, "pos"), self.store.n_classes
+        if new.shape != (n_classes,) or not (new > 0.0).all() or not np.isfinite(new).all():
+            raise ValueError(f"pos must be one positive share for each of {n_classes} classes, got {shares!r}")
+        store = self.store.moved(new / new.sum())
+        row = store[self.candidate.key]
+        if row.score is None:
+            raise ValueError("the search kept the base's own decisions (threshold=None), so that no rule can move")
+        found = _ruled(replace(self, store=store, candidate=Candidate(row.key, True)))
+        if rule is None:
+            return found, None
+        return found, replace(rule, rule=found.rule, class_weights=store.class_weights(row.costs), own=False)
+
+
+def conclude_classes(
+    config: SearchConfig,
+    studies: list[ClassStudy],
+    settings: list[dict[str, Any]],
+    n_splits: int,
+    store: ClassStore,
+    *,
+    stopped: str | None = None,
+) -> ClassOutcome:
+    """Outcome of a search that is over; a TypeError or ValueError where no trial worked."""
+    if not len(store):
+        raise nothing_worked([trial for study in studies for trial in study.trials])
+    found = ClassOutcome(
+        config=config,
+        studies=studies,
+        settings=settings,
+        n_splits=n_splits,
+        store=store,
+        stop_reason=stopped or reason_of(studies),
+        candidate=choose_class(store, studies[0].metric),
+    )
+    warn_of_open_gap(found.winner)
+    return _ruled(found)
+
+
+def _ruled(found: ClassOutcome) -> ClassOutcome:
+    """An outcome with the rule of its candidate, tuned on all held-out entries, and what that decides about them."""
+    store, n_classes = found.store, found.store.n_classes
+    row, rule = store[found.candidate.key], LinearRule.argmax(n_classes)
+    decided = row.decided
+    if found.candidate.ruled:
+        assert row.score is not None, "rules are tuned on scores"
+        proba = store.probabilities(row.score, row.costs)
+        rule = tune_rule(proba, store.truth, found.metric, weight=store.weight)
+        decided = rule.decide(proba)
+    return replace(found, rule=rule, confusion=confusion_of(store.truth, decided, n_classes, store.weight))
+
+
+# ---------------------------------------------------------------- shares of classes as a user gives them
+
+
+def in_order(shares: Mapping[Any, float], names: Sequence[Any]) -> Array:
+    """Shares that are given by name, in the order of the names; a ValueError where they are those of others."""
+    if set(shares) != set(names):
+        raise ValueError(f"pos must have a share for each of {list(names)}, got those of {list(shares)}")
+    return floats([shares[name] for name in names], "pos")

@@ -1,22 +1,36 @@
-"""The kinds of problem that a search solves: what is trained, how it is judged, who wins, and what predicts then."""
+"""The kinds of problem that a search solves, and what a search is going to do."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 import numpy as np
+from sklearn.ensemble import VotingClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import LabelEncoder
+from sklearn.utils import Bunch, check_random_state
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.messages import did_you_mean, warn
+from csf._common.sklearn import clone, safe_indexing, slice_params
+from csf._common.typing import Array, Costs, Estimator, IntArray
 from csf._common.validation import check_class_weights, check_labels, check_weights
-from csf.data.folds import Fold, bound_share
+from csf.data.costs import WEIGHTINGS, check_class_weight
+from csf.data.folds import Fold, bound_share, make_folds, resolve_splits
 from csf.data.labels import read_classes, read_labels
-from csf.data.responses import PROBABILITIES_FIRST, response_method
-from csf.metrics import get_confusion_metric
-from csf.resampling import MAX_BYTES
-from csf.search.class_judge import ClassJudge
-from csf.search.class_outcome import ClassOutcome, conclude_classes
-from csf.search.defaults import (
+from csf.data.responses import PROBABILITIES_FIRST, respond, response_method
+from csf.evaluate import MAX_BYTES, ScoreStore
+from csf.evaluate.choices import decisions
+from csf.evaluate.trials import Trial
+from csf.metrics import get_confusion_metric, get_constraint, get_metric
+from csf.metrics.profile import ErrorProfile
+from csf.search.checkpoint import Checkpoint
+from csf.search.class_study import ClassStudy
+from csf.search.config import (
     BEYOND,
     CLASS_MULTIPLES,
     FAST,
@@ -24,32 +38,281 @@ from csf.search.defaults import (
     class_splits,
     cv_of,
     margin_of,
+    pace_of,
     settings_of,
+    split_seed,
     steps_of,
+    strategy_of,
 )
-from csf.search.fold_training import FoldResult
-from csf.search.outcome import SearchOutcome, conclude
-from csf.search.pooling import ThresholdJudge, warn_of_one_side
-from csf.search.prefit import judge_prefit
-from csf.search.race import Race, races
-from csf.search.studies import make_studies
-from csf.study.classes import ClassStudy
-from csf.thresholding.class_rule import RuleOfClasses, aligned_scores, codes_of
+from csf.search.judging import ClassJudge, ThresholdJudge, evaluate, warn_of_one_side
+from csf.search.outcome import ClassOutcome, SearchOutcome, conclude, conclude_classes, curve_of
+from csf.search.selection import Race, races, stable_choice
+from csf.search.strategies import EqualCostsFirst, ImbalanceRatio, Ladder, get_strategy
+from csf.search.study import Study
+from csf.search.training import FoldResult
+from csf.thresholding.certificates import ClassWeights, certify
+from csf.thresholding.linear_rule import RuleOfClasses, aligned_scores, codes_of
 from csf.thresholding.rule import ThresholdRule
+from csf.trainers import Prepared, make_trainers, seeded
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from csf._common.typing import Array, Estimator, IntArray
-    from csf.data.folds import Task
+    from csf.data.costs import CostChannel
+    from csf.data.folds import Fold, Task
     from csf.data.labels import Labels
+    from csf.metrics.base import Metric
     from csf.metrics.confusion import ConfusionMetric
-    from csf.search.config import SearchConfig
-    from csf.search.defaults import Pace
-    from csf.search.local import Judge
-    from csf.trainers.base import Trainer, Training
+    from csf.search.config import Pace, SearchConfig
+    from csf.search.outcome import SearchOutcome
+    from csf.search.workers import Judge
+    from csf.trainers.base import Prepared, Trainer, Training
 
-__all__ = ["ClassProblem", "Problem", "ThresholdProblem", "read_problem", "serves_classes"]
+__all__ = [
+    "ClassProblem",
+    "Plan",
+    "Problem",
+    "ThresholdProblem",
+    "TrainingSetup",
+    "calibration_split",
+    "certified",
+    "fold_mean",
+    "is_prefit",
+    "judge_prefit",
+    "make_plan",
+    "make_studies",
+    "open_checkpoint",
+    "read_problem",
+    "serves_classes",
+    "warn_of_trivial",
+    "with_setting",
+]
+
+# ---------------------------------------------------------------- studies as a search begins them
+
+
+# A demand that the trivial answer does not keep, for each of them.
+_WAYS_OUT = {"positive": "precision >= 0.8", "negative": "recall >= 0.8"}
+
+
+def make_studies(config: SearchConfig, n_settings: int, *, pos: float, pace: Pace) -> list[Study]:
+    """One study for each setting, without trials."""
+    warn_of_trivial(config.aim, pos)
+    strategy = strategy_of(config.strategy, pace)
+    # The gain rule compares with equal costs, so these have to be among the trials; a ladder begins with them.
+    begins_equal = config.min_gain is None or isinstance(strategy, Ladder)
+    strategy = strategy if begins_equal else EqualCostsFirst(strategy)
+    options = {"pos": pos, "n_trials": config.n_trials, "tol": config.tol, "bound": config.bound}
+    return [Study(config.aim, strategy, **options) for _ in range(n_settings)]
+
+
+def warn_of_trivial(metric: Metric, pos: float) -> None:
+    """Tell where a search has nothing to find: the same answer to every sample is best."""
+    answer = metric.trivial_answer(pos=pos)
+    if answer is not None:
+        warn(
+            f"{metric.name} is largest where every sample is predicted {answer}, whatever the base has learnt, and "
+            "that is what a search for it finds; add a constraint that this violates, such as "
+            f"constraint={_WAYS_OUT[answer]!r}, or maximise a metric that counts both errors, such as 'f1'"
+        )
+
+
+# ---------------------------------------------------------------- the plan
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSetup:
+    """How bases are trained: all settings on the folds, and the winner once more on everything."""
+
+    channel: CostChannel
+    normalize: str
+    engine: str
+    prepared: Prepared
+
+    def trainers(self, base: Estimator, folds: list[Fold]) -> list[Trainer]:
+        """Trainers of one base, one for each fold."""
+        return make_trainers(base, folds, self.channel, self.normalize, self.prepared, engine=self.engine)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What a search is going to do."""
+
+    task: Task
+    settings: list[dict[str, Any]]
+    bases: list[Estimator]
+    splits: list[tuple[IntArray, IntArray]]
+    folds: list[Fold]
+    studies: list[Any]
+    setup: TrainingSetup
+    pace: Pace
+
+    def final_trainer(self, setting: int) -> Trainer:
+        """Trains a base on everything, and predicts what it has learnt from."""
+        everything = np.arange(self.task.n_samples)
+        (trainer,) = self.setup.trainers(self.bases[setting], make_folds(self.task, [(everything, everything)]))
+        return trainer
+
+
+def make_plan(
+    config: SearchConfig, problem: Problem, task: Task, split_params: dict[str, Any], prepared: Prepared
+) -> Plan:
+    """Plan of a search in memory; ``prepared`` is what other searches on the same samples and splits prepared."""
+    # One generator for the base and then the splits: the order of the two decides what a seed means.
+    random_state = None if config.random_state is None else check_random_state(config.random_state)
+    base = seeded(config.base, random_state)
+    check_class_weight(base, task.user_labels.classes.size, alike=task.n_alike is not None)
+    # Arguments of fit may stop boosters early, or keep the steps of a pipeline together.
+    settings = problem.settings(config, base, None if task.fit_params else task.n_samples)
+    bases = [with_setting(base, setting) for setting in settings]
+    y = task.strata
+    pace = pace_of(base, config.engine, config.param_grid, settings)
+    cv = problem.cv(config, y, pace, random_state=random_state)
+    splits = resolve_splits(cv, task.X, y, random_state=split_seed(random_state), split_params=split_params)
+    folds = make_folds(task, splits)
+    studies = problem.studies(config, folds, len(settings), pace)
+    channel = WEIGHTINGS[config.weighting](
+        base, sample_weight_name=config.sample_weight_name, weighted=task.weight is not None
+    )
+    setup = TrainingSetup(channel, config.normalize, config.engine, prepared)
+    return Plan(task, settings, bases, splits, folds, studies, setup, pace)
+
+
+def with_setting(base: Estimator, setting: dict[str, Any]) -> Estimator:
+    """Unfitted base with one setting of ``param_grid``; a ValueError with the names it has where it lacks one."""
+    own = clone(base)
+    try:
+        return own.set_params(**clone(setting, safe=False))
+    except ValueError as error:
+        known = own.get_params(deep=True)
+        name = next((name for name in setting if name not in known), None)
+        if name is None:
+            raise
+        inner = next((other for other in known if other.endswith(f"__{name.rpartition('__')[2]}")), None)
+        hint = did_you_mean(name, known) if inner is None else f". Did you mean {inner!r}?"
+        raise ValueError(
+            f"param_grid: Invalid parameter {name!r} for {type(base).__name__}; it has {', '.join(known)}{hint}"
+        ) from error
+
+
+def open_checkpoint(
+    config: SearchConfig, bases: list[Estimator], data: tuple[Any, ...], studies: Sequence[Any]
+) -> Checkpoint | None:
+    """The file of a search, with the trials in it given to the studies; ``None`` where none is kept.
+
+    ``data`` identifies the samples, their splits and what else trainings are given.
+    """
+    if config.checkpoint is None:
+        return None
+    # All that decides the trials, and nothing that does not: n_jobs, or how many trials there are to be.
+    content = (
+        *(*bases, *data),
+        *(get_metric(config.metric), get_constraint(config.constraint), get_strategy(config.strategy)),
+        *(config.threshold, config.normalize, config.bound_on, config.engine, config.weighting),
+        *(config.sample_weight_name, config.min_gain is None),
+    )
+    checkpoint = Checkpoint(config.checkpoint, content)
+    checkpoint.restore(list(studies))
+    return checkpoint
+
+
+# ---------------------------------------------------------------- fitted bases
+
+
+def is_prefit(base: Estimator, cv: object) -> bool:
+    """Whether a base is to be taken as it is: a frozen one, or any with ``cv="prefit"``."""
+    return isinstance(base, FrozenEstimator) or (isinstance(cv, str) and cv == "prefit")
+
+
+def judge_prefit(config: SearchConfig, task: Task) -> tuple[SearchOutcome, Array, Array]:
+    """Outcome of the fitted base with the threshold that suits it best, its classes, and the user's names of them.
+
+    Its costs are 1: those that it was trained with are unknown.
+    """
+    base, labels, metric = config.base, task.user_labels, config.aim
+    check_is_fitted(base)
+    known = np.asarray(getattr(base, "classes_", labels.classes))
+    # It may have been trained on codes, by a search; it then knows the null class as 0.
+    coded = known.tolist() == list(range(labels.classes.size)) != labels.classes.tolist()
+    if coded:  # else the base's own names are meant, of which it may have others
+        labels.check_codes(known)
+    null, truth = (0, task.codes) if coded else (labels.null, labels.decode(task.codes))
+    answer, is_pos = respond(base, task.X, null, tune=config.tunes), task.codes > 0
+    pos = ErrorProfile.from_masks(is_pos, is_pos, sample_weight=task.weight).pos
+    warn_of_trivial(metric, pos)
+    study = Study(metric, ImbalanceRatio(), pos=pos, n_trials=1, bound=config.bound)
+    study.trials = [Trial(number=0, t=None, costs=(1.0, 1.0))]
+    lost = is_pos & (truth != answer.found)
+    trial = study.record(0, **evaluate(metric, is_pos, lost, answer.decided, answer.score, task.weight))
+    store = ScoreStore(is_pos, task.weight)
+    store.hear((0, 0), trial, answer.score, answer.decided, lost)
+    margin, stopped = margin_of(config.threshold, FAST), "the base was fitted before: only its threshold was tuned"
+    found = conclude(config, [study], [{}], 0, store, margin=margin, stopped=stopped)
+    return found, known, labels.decode(known) if coded else known
+
+
+# ---------------------------------------------------------------- samples for certificates
+
+
+def calibration_split(config: SearchConfig, task: Task) -> tuple[Task, Task]:
+    """Samples to search on, and samples to calibrate on; stratified."""
+    if "groups" in task.fit_params:
+        raise ValueError("confidence needs samples that are independent of each other; it cannot be had with groups")
+    every, share = np.arange(task.n_samples), config.calibration
+    try:
+        seed = split_seed(config.random_state)
+        parts = train_test_split(every, test_size=share, stratify=task.codes, random_state=seed)
+    except ValueError as error:
+        raise ValueError(f"calibration={share!r} of {task.n_samples} samples cannot be held out: {error}") from error
+    searched, calibrated = (_part(task, np.sort(part)) for part in parts)
+    return searched, calibrated
+
+
+def _part(task: Task, at: IntArray) -> Task:
+    return replace(
+        task,
+        X=safe_indexing(task.X, at),
+        codes=task.codes[at],
+        weight=None if task.weight is None else task.weight[at],
+        fit_params=slice_params(dict(task.fit_params), at, task.n_samples),
+        labels=task.user_labels,
+    )
+
+
+def certified(found: SearchOutcome, rule: ThresholdRule, task: Task) -> SearchOutcome:
+    """The outcome with the best threshold that samples which nothing was trained on stand for."""
+    assert found.config.confidence is not None, "asked for where there is one"
+    assert found.store is not None, "searches in memory keep their scores"
+    row, metric = found.row, found.metric
+    curve = curve_of(found.store, row)
+    (named, score), is_pos = rule.scored(task.X), task.codes > 0
+    wrong = is_pos & (task.user_labels.decode(task.codes) != named)
+    searched = known = None
+    truth, weight = found.store.is_pos, found.store.weight
+    if task.weight is not None and weight is not None:
+        # No sample that the user gave is heavier, so none is expected to be: two parts know more of that than one.
+        searched = ClassWeights.of(truth, weight)
+        known = ClassWeights.of(np.concatenate([truth, is_pos]), np.concatenate([weight, task.weight]))
+    test = certify(
+        curve, metric, found.config.confidence, is_pos, wrong, score, task.weight, searched=searched, known=known
+    )
+    if not test.holds:
+        warn(str(test))
+    return replace(
+        found,
+        guarantee=test,
+        threshold=test.threshold,
+        score=metric.of(curve.at(test.threshold)),
+        feasible=test.holds,
+        constraint_value=next(iter(test.rates.values())),
+        # The corrected score is that of the threshold which was taken, not of the best one.
+        decided=decisions(replace(row, threshold=test.threshold)),
+    )
+
+
+# ---------------------------------------------------------------- kinds of problem
+
 
 _REFUSED = {
     "constraint": "rates of errors are those of two classes",
@@ -268,3 +531,57 @@ def serves_classes(metric: Any) -> bool:
         return bool(get_confusion_metric(metric))
     except (TypeError, ValueError):
         return False
+
+
+# ---------------------------------------------------------------- the mean of the models of all folds
+
+
+def fold_mean(found: SearchOutcome, plan: Plan) -> tuple[SearchOutcome, VotingClassifier]:
+    """The outcome with the threshold of the winner's mean over folds, and that mean.
+
+    A held-out sample is scored by the models that have not seen it, one for each repeat of the folds: the mean of these
+    takes the place of the winner's scores, so that threshold, value and what is computed from them are its own.
+    """
+    # Nothing is read off earlier trainings here, so each is of the winner's own parameters.
+    trainers = replace(plan.setup, prepared=Prepared()).trainers(plan.bases[found.winner.setting], plan.folds)
+    threads = all(trainer.releases_gil for trainer in trainers)
+    told: Any = Parallel(n_jobs=found.config.n_jobs, prefer="threads" if threads else None)(
+        delayed(_trained)(trainer, fold, found.winner.costs) for trainer, fold in zip(trainers, plan.folds)
+    )
+    models, scores = zip(*told)
+    return _moved(found, np.concatenate(scores)), _mean_of(list(models))
+
+
+def _trained(trainer: Trainer, fold: Fold, costs: Costs) -> tuple[Estimator, Array]:
+    model = trainer.estimator(trainer.fit(costs))
+    score = respond(model, fold.X_test, 0, tune=True, methods=("predict_proba",)).score
+    assert score is not None, "it was asked for"
+    return model, score
+
+
+def _mean_of(models: list[Estimator]) -> VotingClassifier:
+    """Fitted classifier of scikit-learn, which predicts where nothing else is installed than the models need."""
+    mean = VotingClassifier([(f"fold{at}", model) for at, model in enumerate(models)], voting="soft")
+    mean.estimators_, mean.le_ = models, LabelEncoder().fit(models[0].classes_)
+    mean.classes_, mean.named_estimators_ = mean.le_.classes_, Bunch(**dict(mean.estimators))
+    if hasattr(models[0], "feature_names_in_"):
+        mean.feature_names_in_ = models[0].feature_names_in_
+    return mean
+
+
+def _moved(found: SearchOutcome, scores: Array) -> SearchOutcome:
+    """The outcome whose winner has the mean of the scores of each sample."""
+    store, metric = found.store, found.metric
+    assert store is not None, "a search in memory has one"
+    times = np.bincount(store.samples)
+    mean = (np.bincount(store.samples, scores) / np.maximum(times, 1))[store.samples]
+    row = replace(found.row, score=mean)
+    best = curve_of(store, row).best(metric, metric.constraint)
+    store.put(replace(row, threshold=best.threshold, value=best.value))
+    threshold, profile = best.threshold, best.profile
+    if found.config.threshold == "stable" and (cut := stable_choice(store, metric, among=found.key)) is not None:
+        threshold, profile = cut.threshold, cut.profile
+    value, constraint = metric.of(profile), metric.constraint
+    store.put(replace(row, threshold=threshold, value=value))
+    rate = None if constraint is None else constraint.quantity.of(profile)
+    return replace(found, threshold=threshold, score=value, feasible=best.feasible, constraint_value=rate)

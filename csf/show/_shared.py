@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from matplotlib.text import Annotation
     from matplotlib.transforms import Bbox
 
+    from csf.evaluate.trials import Trial
     from csf.metrics import Metric
     from csf.search import CostSearch
-    from csf.trials import Trial
 
 __all__ = [
     "Bounded",

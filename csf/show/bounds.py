@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from csf._common.typing import Array
-from csf.bounds import SupportLineBound, get_bound, known_profiles
+from csf.evaluate.trials import best_trial
 from csf.metrics import LinearFractional
+from csf.search.bounds import SupportLineBound, get_bound, known_profiles
 from csf.show._shared import (
     BLUE,
     GREEN,
@@ -33,15 +34,14 @@ from csf.show._shared import (
     tidy,
 )
 from csf.show.cone import ConeDisplay, cone_data
-from csf.trials import best_trial
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from csf.evaluate.trials import Trial
     from csf.metrics.base import Metric
     from csf.search import CostSearch
     from csf.show._shared import Told
-    from csf.trials import Trial
 
 __all__ = ["BoundComparisonDisplay", "ErrorProfileDisplay"]
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from csf._common.messages import did_you_mean
+from csf.evaluate.choices import influence, outcomes
+from csf.evaluate.trials import first_line
 from csf.metrics import get_constraint
 from csf.metrics.registry import aim_of
-from csf.resampling.outcomes import influence, outcomes
 from csf.show.held_out import metric_name, other_costs, short, spread
-from csf.trials import first_line
 
 if TYPE_CHECKING:
     from csf.show.held_out import HeldOut

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from csf._common.typing import Array
-from csf.bounds import get_bound
-from csf.bounds.cone import Cone, ConeBound
+from csf.evaluate.trials import best_trial
 from csf.metrics import LinearFractional
 from csf.metrics.profile import ErrorProfile
+from csf.search.bounds import get_bound
+from csf.search.bounds.cone import Cone, ConeBound
 from csf.show._shared import (
     BLUE,
     GREY,
@@ -30,17 +31,16 @@ from csf.show._shared import (
     styled,
     tidy,
 )
-from csf.trials import best_trial
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Annotation
     from shapely.geometry.base import BaseGeometry
 
+    from csf.evaluate.trials import Trial
     from csf.metrics.base import Metric
     from csf.search import CostSearch
     from csf.show._shared import Told
-    from csf.trials import Trial
 
 __all__ = ["ConeDisplay"]
 

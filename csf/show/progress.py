@@ -10,9 +10,9 @@ import numpy as np
 
 from csf._common.typing import Array
 from csf._common.validation import check_choice
-from csf.bounds import get_bound
-from csf.bounds.with_margin import bound_with_margin as ceiling
 from csf.metrics import get_metric
+from csf.search.bounds import get_bound
+from csf.search.bounds.with_margin import bound_with_margin as ceiling
 from csf.show._shared import (
     BLUE,
     GREEN,
@@ -38,11 +38,11 @@ from csf.show._shared import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from csf.evaluate.trials import Trial
     from csf.metrics.base import Metric
     from csf.search import CostSearch
     from csf.show._shared import Told
     from csf.streams.prequential import PrequentialResult
-    from csf.trials import Trial
 
 __all__ = ["ProgressDisplay", "StreamDisplay"]
 

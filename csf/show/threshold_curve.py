@@ -31,9 +31,8 @@ from csf.show._shared import (
     tidy,
 )
 from csf.thresholding import threshold_curve
-from csf.thresholding._pooled import PooledThresholdClassifier
-from csf.thresholding._scores import RESPONSE_METHODS
 from csf.thresholding.curve import sweep
+from csf.thresholding.plugin import RESPONSE_METHODS, PooledThresholdClassifier
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

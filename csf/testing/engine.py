@@ -7,8 +7,8 @@ import numpy as np
 
 from csf._common.typing import Estimator
 from csf._common.validation import generator
-from csf.cluster import CountedCut, Engine, Job, MemoryEngine, PartScores, counted_cut
-from csf.cluster.scored import MemoryScores
+from csf.distributed import CountedCut, Engine, Job, MemoryEngine, PartScores, counted_cut
+from csf.distributed.counts import MemoryScores
 from csf.metrics import Constrained, Constraint, FBeta, Precision, Recall
 from csf.testing.metric import require
 from csf.trainers.base import Training
@@ -22,7 +22,7 @@ Make: TypeAlias = Callable[..., Engine]
 
 
 def check_engine(make: Make, base: Estimator, *, tol: float = 1e-2, random_state: int = 0) -> None:
-    """Check that an engine keeps what `csf.cluster.EngineSearch` relies on.
+    """Check that an engine keeps what `csf.distributed.EngineSearch` relies on.
 
     Parameters
     ----------

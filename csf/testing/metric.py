@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from csf._common.validation import generator
+from csf.evaluate.trials import Trial
 from csf.metrics import LinearFractional, Metric, get_metric
 from csf.metrics.profile import ErrorProfile
-from csf.strategies import Strategy
-from csf.strategies.base import has_one_ratio
-from csf.study import Study
-from csf.trials import Trial
+from csf.search.strategies import Strategy
+from csf.search.strategies.base import has_one_ratio
+from csf.search.study import Study
 
 __all__ = ["check_metric", "check_strategy"]
 

@@ -1,11 +1,24 @@
 """Thresholds on a score: the error profile at every threshold, and classifiers that choose the best one."""
 
-from csf.thresholding.bisection import Bisection, BisectionPlugIn, bisection
-from csf.thresholding.curve import Cut, ThresholdCurve, sweep, threshold_curve
-from csf.thresholding.frank_wolfe import FrankWolfePlugIn, Mixture, RandomizedFrankWolfePlugIn, frank_wolfe
+from csf.thresholding.consistent import (
+    Bisection,
+    BisectionPlugIn,
+    FrankWolfePlugIn,
+    Mixture,
+    RandomizedFrankWolfePlugIn,
+    bisection,
+    frank_wolfe,
+)
+from csf.thresholding.curve import (
+    Cut,
+    ThresholdCurve,
+    cost_threshold,
+    probability_curve,
+    sweep,
+    sweep_several,
+    threshold_curve,
+)
 from csf.thresholding.linear_rule import LinearRule
-from csf.thresholding.multiclass_sweep import sweep_several
-from csf.thresholding.oracle import cost_threshold, probability_curve
 from csf.thresholding.plugin import PlugInClassifier
 from csf.thresholding.prevalence import Prevalence, curve_at_prevalence, estimate_prevalence
 from csf.thresholding.tuned import EvalMetric, TunedScorer, lightgbm_metric, tuned_scorer, xgboost_metric

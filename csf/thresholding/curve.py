@@ -1,28 +1,98 @@
-"""The error profile at every threshold on a score, and the best threshold for a metric."""
+"""Error profiles at every threshold of a score."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.typing import Array, BoolArray, Label, Values
-from csf._common.validation import check_binary_target, check_class_totals, check_scores, check_weights
+from csf._common.validation import check_binary_target, check_class_totals, check_scores, check_weights, floats
 from csf.data.responses import TIE, midpoint
 from csf.metrics import get_metric
 from csf.metrics.profile import ErrorProfile
-from csf.thresholding._kernels import hull_cuts, merge_cuts, merge_weighted_cuts
-from csf.thresholding._sorting import sorted_samples, sorted_scores
+from csf.thresholding._kernels import (
+    hull_cuts,
+    merge_cuts,
+    merge_weighted_cuts,
+    pack_keys,
+    split,
+    split_weighted,
+    unpack_keys,
+)
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
 
+__all__ = [
+    "Cut",
+    "ThresholdCurve",
+    "cost_threshold",
+    "probability_curve",
+    "sorted_samples",
+    "sorted_scores",
+    "sweep",
+    "sweep_several",
+    "threshold_curve",
+]
 
-__all__ = ["Cut", "ThresholdCurve", "sweep", "threshold_curve"]
+# ---------------------------------------------------------------- sorted scores
+
+
+_NAN_SCORES = "scores contain NaN; accepted: finite numbers and +-inf. Impute them or drop those samples"
+
+
+def sorted_scores(score: Array, is_pos: BoolArray) -> tuple[Array, Array]:
+    """Scores of positives and of negatives, each sorted."""
+    scores = np.empty_like(score)
+    border = split(score, is_pos, scores)
+    if border < 0:
+        raise ValueError(_NAN_SCORES)
+    parts = scores[:border], scores[border:]
+    for part in parts:
+        part.sort()
+    return parts
+
+
+def sorted_samples(score: Array, is_pos: BoolArray, weight: Array) -> tuple[Array, Array, Array, Array]:
+    """Scores and weights of positives, then of negatives, each pair sorted by score; weights of zero left out."""
+    scores, weights = np.empty_like(score), np.empty_like(score)
+    front, back = split_weighted(score, is_pos, weight, scores, weights)
+    if front < 0:
+        raise ValueError(_NAN_SCORES)
+    return *_sort_together(scores[:front], weights[:front]), *_sort_together(scores[back:], weights[back:])
+
+
+def _sort_together(score: Array, weight: Array) -> tuple[Array, Array]:
+    """Sorted scores and the weights in that order.
+
+    Sorting integers that hold the leading bits of a score and the index of its sample is several times faster
+    than an argsort; where scores are too close together for that, argsort does it.
+    """
+    if score.shape[0] == 0:
+        return score, weight
+    index_bits = score.shape[0].bit_length()
+    keys = np.empty(score.shape[0], dtype=np.uint64)
+    pack_keys(score.view(np.uint64), index_bits, keys)
+    keys.sort()
+    sorted_score = np.sort(score)
+    unsorted = np.zeros(score.shape[0], dtype=bool)
+    n_unsorted = unpack_keys(keys, index_bits, score, sorted_score, unsorted)
+    order = keys.view(np.int64)
+    if n_unsorted:
+        # Such places follow one another in the order of their scores, so one argsort serves them all.
+        samples = order[unsorted]
+        order[unsorted] = samples[np.argsort(score[samples])]
+    return sorted_score, weight[order]
+
+
+# ---------------------------------------------------------------- curves
+
 
 # Metrics are evaluated on blocks of cuts that stay in the processor's cache.
 _BLOCK = 1 << 15
@@ -363,3 +433,163 @@ def check_both_classes(is_pos: BoolArray, sample_weight: Array | None, owner: st
         if not weighs[mask].any():
             raise ValueError(f"{owner} leaves no {name} sample of positive weight; both classes are needed")
     check_class_totals(weighs[is_pos].sum(), weighs[~is_pos].sum(), owner)
+
+
+# ---------------------------------------------------------------- several classes beside a null class
+
+
+def sweep_several(
+    is_pos: BoolArray, lost: BoolArray, score: Array, sample_weight: Array | None = None
+) -> ThresholdCurve:
+    """`sweep` where some positives are found at no threshold.
+
+    Parameters
+    ----------
+    is_pos : ndarray of bool, shape (n_samples,)
+        ``False`` for the class that means nothing to find.
+    lost : ndarray of bool, shape (n_samples,)
+        Positives that are taken for another positive class wherever something is found in them.
+    score : ndarray of shape (n_samples,)
+        Scores, not NaN.
+    sample_weight : ndarray of shape (n_samples,), default=None
+        Weights >= 0.
+
+    Returns
+    -------
+    ThresholdCurve
+        All thresholds; ``fn`` counts lost samples at each of them.
+
+    Notes
+    -----
+    With several classes, a rule finds the best of the others where its score exceeds that of the null class by a
+    threshold. Which one is the best does not depend on the threshold. So a sample of a positive class is right from its
+    own score downwards if that best one is its class, and wrong at every threshold otherwise: leaving the latter out
+    turns all rules into those of two classes, and adding their weight to every ``fn`` makes the profiles those of all
+    samples.
+
+    References
+    ----------
+    .. [1] S. Parambath, N. Usunier, Y. Grandvalet, "Optimizing F-measures by cost-sensitive classification",
+       NIPS 2014.
+
+    Examples
+    --------
+    >>> is_pos, lost = np.array([False, True, True, True]), np.array([False, True, False, False])
+    >>> curve = sweep_several(is_pos, lost, np.array([0.2, 0.9, 0.7, 0.1]))
+    >>> curve.fn, curve.fp
+    (array([0.75, 0.5 , 0.5 , 0.25]), array([0.  , 0.  , 0.25, 0.25]))
+    """
+    if not lost.any():
+        return sweep(is_pos, score, sample_weight)
+    kept = ~lost
+    weight = np.ones(is_pos.shape[0]) if sample_weight is None else sample_weight
+    curve = sweep(is_pos[kept], score[kept], None if sample_weight is None else sample_weight[kept])
+    total, pos = weight.sum(), weight[is_pos].sum() / weight.sum()
+    share = weight[kept].sum() / total
+    # Rounding must neither push a cut out of the box nor leave something of a class that is wrong altogether.
+    fn = np.clip(pos - share * (curve.pos - curve.fn), 0.0, pos)
+    fp = np.where(curve.fp >= 1.0 - curve.pos, 1.0 - pos, np.minimum(share * curve.fp, 1.0 - pos))
+    fn.flags.writeable = fp.flags.writeable = False
+    return ThresholdCurve(curve.lowest_score, fn, fp, float(pos))
+
+
+# ---------------------------------------------------------------- thresholds on probabilities
+
+
+def cost_threshold(c_fn: float, c_fp: float) -> float:
+    r"""Threshold on the probability of the positive class with the smallest expected cost.
+
+    Predicting positive costs ``c_fp`` times the probability of the negative class, predicting negative ``c_fn``
+    times that of the positive class.
+
+    Parameters
+    ----------
+    c_fn, c_fp : float
+        Costs of a false negative and of a false positive, >= 0 and not both 0.
+
+    Returns
+    -------
+    float
+        ``c_fp / (c_fn + c_fp)``, in [0, 1]; predict positive from there on.
+
+    Raises
+    ------
+    ValueError
+        If a cost is negative or NaN, or both are 0.
+
+    Notes
+    -----
+    With the costs of F-beta at level t this is :math:`t / (1 + \beta^2)`, with those of the Jaccard index
+    :math:`t / (1 + t)`. For a gain ``g`` of each rate the costs are ``g / pos`` and ``g / (1 - pos)``.
+
+    Examples
+    --------
+    >>> from csf.metrics import FBeta
+    >>> cost_threshold(*FBeta(2.0).cost_weights(0.5, pos=0.1))
+    0.1
+    """
+    for name, cost in (("c_fn", c_fn), ("c_fp", c_fp)):
+        if not isinstance(cost, Real):
+            raise TypeError(f"{name} must be a number >= 0, got {cost!r}")
+    if not (c_fn >= 0 and c_fp >= 0 and 0 < c_fn + c_fp < np.inf):
+        raise ValueError(f"costs must be >= 0, finite and not both 0, got c_fn={c_fn!r}, c_fp={c_fp!r}")
+    return float(c_fp / (c_fn + c_fp))
+
+
+def probability_curve(
+    proba: ArrayLike, target: ArrayLike | None = None, *, sample_weight: ArrayLike | None = None
+) -> ThresholdCurve:
+    """Threshold curve of probabilities, counted on labels or on probabilities in their place.
+
+    Parameters
+    ----------
+    proba : array-like of shape (n_samples,)
+        Probability of the positive class, in [0, 1].
+    target : array-like of shape (n_samples,), default=None
+        What a sample counts as: 1 or ``True`` for a positive, 0 for a negative, anything between for a share of
+        both. ``None`` takes ``proba`` itself: the profiles are then those expected if the probabilities are right.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights >= 0.
+
+    Returns
+    -------
+    ThresholdCurve
+        All thresholds on ``proba``.
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, a probability or target is NaN or outside [0, 1], or a class weighs nothing.
+
+    Examples
+    --------
+    >>> curve = probability_curve([0.9, 0.6, 0.3, 0.2])
+    >>> curve.pos, curve.at(0.5)
+    (0.5, ErrorProfile(fn=0.125, fp=0.125, pos=0.5))
+    """
+    proba = check_probabilities(proba, "proba")
+    share = proba if target is None else check_probabilities(target, "target", proba.shape)
+    weight = check_weights(sample_weight, proba.shape[0])
+    weight = np.ones(proba.shape[0]) if weight is None else weight
+    as_pos, as_neg = weight * share, weight * (1.0 - share)
+    for name, mass in (("positive", as_pos), ("negative", as_neg)):
+        if not (mass > 0).any():
+            raise ValueError(f"the {name} class weighs nothing; both classes are needed")
+    owner = "proba" if target is None else "target"
+    check_class_totals(as_pos.sum(), as_neg.sum(), owner if sample_weight is None else f"sample_weight times {owner}")
+    is_pos = np.repeat([True, False], proba.shape[0])
+    return sweep(is_pos, np.concatenate((proba, proba)), np.concatenate((as_pos, as_neg)))
+
+
+def check_probabilities(values: ArrayLike, name: str, shape: tuple[int, ...] | None = None) -> Array:
+    """Check an array of numbers in [0, 1], of a given or any one-dimensional shape; return it as float64."""
+    checked = floats(values, name)
+    if checked.ndim != 1 or checked.shape[0] == 0 or (shape is not None and checked.shape != shape):
+        raise ValueError(f"{name} must have shape {shape or '(n_samples,)'}, got {checked.shape}")
+    outside = ~((checked >= 0.0) & (checked <= 1.0))
+    if outside.any():
+        raise ValueError(
+            f"{name} must hold probabilities in [0, 1], got {checked[outside][0]!r}; calibration='sigmoid' or "
+            "'isotonic' of the classifiers makes probabilities of other scores"
+        )
+    return checked

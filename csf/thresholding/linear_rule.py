@@ -1,19 +1,152 @@
-"""Linear rules of class probabilities, and the one that maximises a metric of the confusion matrix."""
+"""Linear rules of the probabilities of several classes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn, Protocol, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
 
-from csf._common.typing import Array, BoolArray, IntArray
-from csf.thresholding._rule_kernels import decide_affine, decide_matrix
+from csf._common.typing import Array, BoolArray, Estimator, IntArray, Samples
+from csf._common.validation import check_choice, check_weights
+from csf.data.responses import DECISION_FIRST, PROBABILITIES_FIRST, answer_of_classes, class_scores, response_method
+from csf.thresholding._kernels import decide_affine, decide_matrix
 
 if TYPE_CHECKING:
     from csf.metrics.confusion import ConfusionMetric
 
-__all__ = ["LinearRule", "Tally", "confusion_of", "counts_of", "cross_fitted", "tune_rule"]
+__all__ = [
+    "Calibrator",
+    "ClassCalibrator",
+    "LinearRule",
+    "RuleOfClasses",
+    "Tally",
+    "aligned_scores",
+    "codes_of",
+    "confusion_of",
+    "counts_of",
+    "cross_fitted",
+    "fit_calibrator",
+    "fit_class_calibrator",
+    "no_threshold",
+    "tune_rule",
+    "without_weights",
+]
+
+# ---------------------------------------------------------------- calibration
+
+
+CALIBRATIONS = (None, "sigmoid", "isotonic")
+
+
+class Calibrator(Protocol):
+    """A fitted map from scores to probabilities."""
+
+    def predict(self, score: Array, /) -> Array:
+        """Probabilities of scores."""
+        ...
+
+
+class _Sigmoid:
+    """Platt's sigmoid: logistic regression on the score alone, with targets moved off 0 and 1."""
+
+    def fit(self, score: Array, is_pos: BoolArray, sample_weight: Array | None) -> Self:
+        weight = np.ones(score.shape[0]) if sample_weight is None else sample_weight
+        n_pos, n_neg = weight[is_pos].sum(), weight[~is_pos].sum()
+        target = np.where(is_pos, (n_pos + 1.0) / (n_pos + 2.0), 1.0 / (n_neg + 2.0))
+        self.shift_ = np.average(score, weights=weight)
+        self.scale_ = np.sqrt(np.average((score - self.shift_) ** 2, weights=weight)) or 1.0
+        # A target between 0 and 1 is a positive and a negative sample that share the weight.
+        self.model_ = LogisticRegression(C=np.inf, max_iter=1000).fit(
+            np.tile(self._column(score), (2, 1)),
+            np.repeat([1, 0], score.shape[0]),
+            np.concatenate((weight * target, weight * (1.0 - target))),
+        )
+        return self
+
+    def predict(self, score: Array) -> Array:
+        return self.model_.predict_proba(self._column(score))[:, 1]
+
+    @property
+    def slope_(self) -> float:
+        """Growth of the log-odds with the score."""
+        return float(self.model_.coef_[0, 0] / self.scale_)
+
+    def _column(self, score: Array) -> Array:
+        return ((score - self.shift_) / self.scale_)[:, np.newaxis]
+
+
+def fit_calibrator(
+    calibration: str | None, score: Array, is_pos: BoolArray, sample_weight: Array | None
+) -> Calibrator | None:
+    """Fitted object whose ``predict`` turns scores into probabilities, or ``None`` for no calibration.
+
+    Parameters
+    ----------
+    calibration : {None, "sigmoid", "isotonic"}
+        Kind of map.
+    score : ndarray of shape (n_samples,)
+        Scores of samples that the model has not been fitted to.
+    is_pos : ndarray of bool, shape (n_samples,)
+        Truth.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Weights >= 0.
+
+    Returns
+    -------
+    object or None
+        The fitted map.
+
+    Raises
+    ------
+    ValueError
+        If the kind is unknown or a score is infinite.
+
+    Examples
+    --------
+    >>> score = np.array([-2.0, -1.0, 0.5, 1.0])
+    >>> fit_calibrator("isotonic", score, np.array([False, True, False, True]), None).predict(score)
+    array([0. , 0.5, 0.5, 1. ])
+    """
+    check_choice(calibration, "calibration", CALIBRATIONS)
+    if calibration is None:
+        return None
+    return _fitted(calibration, score, is_pos, sample_weight)
+
+
+def _fitted(calibration: str, score: Array, is_pos: BoolArray, sample_weight: Array | None) -> Calibrator:
+    if not np.isfinite(score).all():
+        raise ValueError(f"calibration={calibration!r} needs finite scores; the base gave infinite ones")
+    if calibration == "sigmoid":
+        return _Sigmoid().fit(score, is_pos, sample_weight)
+    return IsotonicRegression(out_of_bounds="clip").fit(score, is_pos.astype(float), sample_weight)
+
+
+class ClassCalibrator:
+    """Sigmoids of the scores of several classes, one of each class against the rest, scaled to sum 1."""
+
+    def __init__(self, calibrators: Sequence[Calibrator]) -> None:
+        self.calibrators = tuple(calibrators)
+
+    def predict(self, scores: Array) -> Array:
+        """Probabilities of rows of scores; equal ones where no class has any."""
+        proba = np.column_stack([one.predict(column) for one, column in zip(self.calibrators, scores.T)])
+        total = proba.sum(axis=1, keepdims=True)
+        return np.divide(proba, total, out=np.full_like(proba, 1.0 / proba.shape[1]), where=total > 0.0)
+
+
+def fit_class_calibrator(scores: Array, codes: IntArray, weight: Array | None) -> ClassCalibrator:
+    """Map from scores (n, K), of samples that the model has not been fitted to, to probabilities of the classes."""
+    columns = enumerate(scores.T)
+    return ClassCalibrator([_fitted("sigmoid", column, codes == code, weight) for code, column in columns])
+
+
+# ---------------------------------------------------------------- linear rules
+
 
 _STEPS = 40
 # Share of a new gradient in the rule: full steps jump between rules that are each best for the other's decisions.
@@ -238,3 +371,116 @@ def _spread(shares: Array, recalls: Array) -> Array:
     confusion = np.repeat((shares * (1.0 - recalls) / (shares.shape[0] - 1))[:, np.newaxis], shares.shape[0], axis=1)
     np.fill_diagonal(confusion, shares * recalls)
     return confusion
+
+
+# ---------------------------------------------------------------- a fitted classifier with a linear rule
+
+
+def aligned_scores(
+    estimator: Estimator, X: Samples, columns: IntArray, n_classes: int, methods: Sequence[str]
+) -> Array:
+    """Scores of all classes, in the order of codes; ``columns`` are the codes of the estimator's own scores."""
+    scores, probabilities = class_scores(estimator, X, methods), response_method(estimator, methods) == "predict_proba"
+    answer = answer_of_classes(scores, columns, n_classes, probabilities=probabilities)
+    assert answer.score is not None, "it is made of scores"
+    return answer.score
+
+
+def codes_of(known: Array, classes: Array) -> IntArray:
+    """Codes of an estimator's classes: places among the sorted labels; as they are where it was trained on codes."""
+    if np.isin(known, classes).all():
+        return np.searchsorted(classes, known)
+    if not np.isin(known, np.arange(classes.shape[0])).all():
+        raise ValueError(
+            f"the base has learnt the classes {known.tolist()}, and y holds {classes.tolist()}; give labels that the "
+            "base knows"
+        )
+    return known
+
+
+def without_weights(proba: Array, class_weights: Array | None) -> Array:
+    """Probabilities as if a training had not weighted its classes."""
+    if class_weights is None:
+        return proba
+    proba = proba / class_weights
+    total = proba.sum(axis=1, keepdims=True)
+    return np.divide(proba, total, out=proba, where=total > 0.0)
+
+
+def no_threshold() -> ValueError:
+    """What is said to who asks for thresholds of several classes."""
+    return ValueError("several classes have no threshold: rule_ says what decides, and confusion_ what comes of it")
+
+
+@dataclass(frozen=True, eq=False)
+class RuleOfClasses:
+    """Predicts one of several classes that are all alike, with a fitted classifier and a rule of its probabilities.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted classifier.
+    classes : ndarray of shape (n_classes,)
+        The user's labels, in the order of codes.
+    known : ndarray of shape (n_known,)
+        The estimator's own classes: labels, or codes where some are no labels. It may lack some.
+    rule : LinearRule
+        What decides.
+    class_weights : ndarray of shape (n_classes,), default=None
+        Weights of its training, which are taken out of its probabilities.
+    calibrator : ClassCalibrator, default=None
+        What makes probabilities of decision scores.
+    own : bool, default=False
+        Whether the rule is the estimator's own decision, which reads its scores as they are.
+    """
+
+    estimator: Estimator
+    classes: Array
+    known: Array
+    rule: LinearRule
+    class_weights: Array | None = None
+    calibrator: ClassCalibrator | None = None
+    own: bool = False
+
+    def predict(self, X: Samples) -> Array:
+        """The user's labels."""
+        if self.own and response_method(self.estimator) is None:
+            return self.classes[self._columns[np.searchsorted(self.known, self.estimator.predict(X))]]
+        return self.classes[self.decision_function(X).argmax(axis=1)]
+
+    def curve(self, *_: object) -> NoReturn:
+        """An error: no threshold decides."""
+        raise no_threshold()
+
+    def decision_function(self, X: Samples) -> Array:
+        """Scores of the classes: the largest one is predicted, the first of equal ones."""
+        return self.rule.scores(self._scores(X, PROBABILITIES_FIRST) if self.own else self.probabilities(X))
+
+    def predict_proba(self, X: Samples) -> Array:
+        """Probabilities of the classes, with the class weights taken out again."""
+        return self.probabilities(X)
+
+    def probabilities(self, X: Samples) -> Array:
+        """What the rule reads, unless the estimator decides by itself."""
+        if self.calibrator is not None:
+            return without_weights(self.calibrator.predict(self._scores(X, DECISION_FIRST)), self.class_weights)
+        return without_weights(self._scores(X, ("predict_proba",)), self.class_weights)
+
+    def confusion(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None = None) -> Array:
+        """Confusion matrix of predictions: shares of the weight, rows true and columns predicted."""
+        labels, weight = np.asarray(y).reshape(-1), check_weights(sample_weight, predicted.shape[0])
+        strange = labels[~np.isin(labels, self.classes)]
+        if strange.size:
+            raise ValueError(
+                f"y holds {strange.tolist()[0]!r}, which is none of the fitted classes {self.classes.tolist()}"
+            )
+        codes, decided = (np.searchsorted(self.classes, given) for given in (labels, predicted))
+        return confusion_of(codes, decided, self.classes.shape[0], weight)
+
+    def _scores(self, X: Samples, methods: Sequence[str]) -> Array:
+        return aligned_scores(self.estimator, X, self._columns, self.classes.shape[0], methods)
+
+    @property
+    def _columns(self) -> IntArray:
+        """Code of each score of the estimator."""
+        return codes_of(self.known, self.classes)

@@ -12,8 +12,7 @@ from scipy.stats import chi2, norm
 from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray
 from csf._common.validation import check_class_totals, check_count, check_fraction, check_number, check_weights, floats
-from csf.thresholding.curve import ThresholdCurve
-from csf.thresholding.oracle import check_probabilities
+from csf.thresholding.curve import ThresholdCurve, check_probabilities
 
 __all__ = ["Prevalence", "curve_at_prevalence", "estimate_prevalence"]
 

@@ -13,9 +13,7 @@ user), other bases are trained without weights, exactly as they would be alone. 
 so that models of few rows or rounds take 4 to 20 times as long. LightGBM and XGBoost are as fast with weights.
 """
 
-from csf.trainers.base import Trainer, Training
-from csf.trainers.generic import GenericTrainer, seeded
-from csf.trainers.prepared import Prepared
+from csf.trainers.base import GenericTrainer, Prepared, Trainer, Training, seeded
 from csf.trainers.registry import ENGINES, make_trainers, register_trainer
 
 __all__ = [

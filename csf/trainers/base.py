@@ -1,18 +1,129 @@
-"""The contract of a trainer: one base, one fold, many costs."""
+"""The contract of a trainer, and the trainer of any base."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+
 from csf._common.sklearn import clone
-from csf._common.typing import Costs, Estimator
+from csf._common.typing import Costs, Estimator, IntArray, Samples
 from csf.data.costs import CostChannel
 from csf.data.folds import Fold
-from csf.data.responses import Response, respond, respond_classes
+from csf.data.responses import Features, Response, respond, respond_classes
 
-__all__ = ["Maker", "Trainer", "Training"]
+__all__ = [
+    "FittedSteps",
+    "GenericTrainer",
+    "Known",
+    "Maker",
+    "Prepared",
+    "Steps",
+    "Trainer",
+    "Training",
+    "WarmStarts",
+    "seeded",
+]
+
+# ---------------------------------------------------------------- what trainers share
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Steps of a pipeline before its last one, fitted to a training part, and what they make of all rows."""
+
+    fitted: list[tuple[str, Any]]
+    # The rows to train on come first.
+    X: Samples
+    # What trainers of the last step have in common.
+    prepared: Prepared
+
+
+@dataclass(frozen=True, eq=False)
+class FittedSteps:
+    """Fitted steps of all folds, and how a later setting finds out that they are its own."""
+
+    # Hash of the unfitted steps.
+    key: str
+    splits: list[tuple[IntArray, IntArray]]
+    # One for each fold; None where they fail on the data.
+    steps: list[Steps] | None
+
+    def serve(self, key: str | None, splits: list[tuple[IntArray, IntArray]]) -> bool:
+        """Whether these are the steps with this key, fitted on the same splits."""
+        return (
+            key == self.key
+            and len(splits) == len(self.splits)
+            and all(
+                np.array_equal(own, other)
+                for pair, others in zip(self.splits, splits)
+                for own, other in zip(pair, others)
+            )
+        )
+
+
+@dataclass(eq=False)
+class Prepared(MutableMapping[str, Any]):
+    """What is made of the samples once, by the first trainers that need it, for all settings and classes.
+
+    Makers of your own keep what they like in it, as in a dict.
+
+    Parameters
+    ----------
+    labels : ndarray of int, shape (n_samples,), default=None
+        What the steps of a pipeline before its last one are fitted to, where several problems on the same samples
+        share them; ``None`` fits them to the targets.
+    matrix : ndarray or CSR, default=None
+        Samples as linear models read them.
+    features : Features
+        What linear models keep of the features.
+    steps : list of FittedSteps
+        Steps of pipelines that were fitted.
+    kept : dict
+        What makers of your own keep.
+
+    Examples
+    --------
+    >>> prepared = Prepared()
+    >>> prepared["mine"] = 3
+    >>> "mine" in prepared, len(prepared)
+    (True, 1)
+    """
+
+    labels: IntArray | None = None
+    matrix: Samples | None = None
+    features: Features = field(default_factory=Features)
+    steps: list[FittedSteps] = field(default_factory=list)
+    kept: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, shared: MutableMapping[str, Any] | None) -> Prepared:
+        """The record that a caller keeps between calls: itself, or inside a dict of the caller's; or a new one."""
+        if isinstance(shared, Prepared):
+            return shared
+        return cls() if shared is None else shared.setdefault("csf", cls())
+
+    def __getitem__(self, name: str) -> Any:
+        return self.kept[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.kept[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self.kept[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.kept)
+
+    def __len__(self) -> int:
+        return len(self.kept)
+
+
+# ---------------------------------------------------------------- the contract
+
 
 # maker(base, folds, channel, normalize, prepared) returns a list of trainers, one for each fold, or None.
 Maker: TypeAlias = Callable[..., "list[Trainer] | None"]
@@ -192,3 +303,129 @@ class Trainer(ABC):
             Coordinates; near means alike.
         """
         return costs
+
+
+# ---------------------------------------------------------------- any base
+
+
+class GenericTrainer(Trainer):
+    """Clone and fit: serves every base that takes weights.
+
+    Parameters
+    ----------
+    base : estimator
+        Unfitted classifier with its parameters set.
+    fold : Fold
+        Data to train on and to predict.
+    channel : CostChannel
+        How costs reach the base.
+    normalize : {"none", "mean"}, default="none"
+        See `csf.data.costs.cost_sample_weight`.
+
+    Examples
+    --------
+    >>> from sklearn.svm import LinearSVC
+    >>> from csf.data import CostChannel, Fold, Task
+    >>> task = Task(np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1]))
+    >>> fold = Fold(task, np.array([0, 1, 2]), np.array([3]))
+    >>> trainer = GenericTrainer(LinearSVC(), fold, CostChannel("sample_weight", "sample_weight"))
+    >>> trainer.predict(trainer.fit((1.5, 0.5)), "test", tune=False).decided
+    array([ True])
+    """
+
+    def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
+        """Train a fresh clone of the base; see `Trainer.fit`."""
+        return Training(self.train_base(costs))
+
+    def estimator(self, training: Training) -> Estimator:
+        """The model itself, whatever its class; see `Trainer.estimator`."""
+        return training.model
+
+
+def seeded(base: Estimator, random_state: np.random.RandomState | None) -> Estimator:
+    """Clone of a base whose unset ``random_state`` parameters are set.
+
+    Parameters
+    ----------
+    base : estimator
+        Classifier or pipeline.
+    random_state : RandomState or None
+        ``None`` leaves the base as it is.
+
+    Returns
+    -------
+    estimator
+        The clone. All trials and folds share its seeds, so that costs are compared on equal terms.
+    """
+    base = clone(base)
+    if random_state is not None:
+        unset = [
+            name
+            for name, value in sorted(base.get_params(deep=True).items())
+            if value is None and name.rpartition("__")[2] == "random_state"
+        ]
+        base.set_params(**{name: int(random_state.randint(np.iinfo(np.int32).max)) for name in unset})
+    return base
+
+
+# ---------------------------------------------------------------- earlier states
+
+
+# As many states are kept for one fold, and as many are handed over. A handful of solutions spans the later ones well.
+_KEPT, _GIVEN = 24, 6
+# Fewer states are kept where their arrays take more bytes than this.
+_BYTES, _FEWEST = 1 << 26, 3
+
+
+class Known(NamedTuple):
+    """A state, and where it belongs."""
+
+    family: str
+    position: tuple[float, ...]
+    state: object
+
+
+class WarmStarts:
+    """Latest states of one fold, by family and position."""
+
+    def __init__(self) -> None:
+        self._known: list[Known] = []
+        self._sizes: list[int] = []
+
+    @property
+    def known(self) -> tuple[Known, ...]:
+        """All of them, the latest last."""
+        return tuple(self._known)
+
+    def copy(self) -> WarmStarts:
+        """The same states, to which others can be added."""
+        made = WarmStarts()
+        made._known, made._sizes = list(self._known), list(self._sizes)
+        return made
+
+    def add(self, family: str, position: tuple[float, ...], state: object) -> None:
+        """Keep a state; the oldest ones go when there are too many, or too large ones."""
+        self._known.append(Known(family, position, state))
+        self._sizes.append(_size(state))
+        kept = min(_KEPT, len(self._known))
+        while kept > _FEWEST and sum(self._sizes[-kept:]) > _BYTES:
+            kept -= 1
+        del self._known[:-kept], self._sizes[:-kept]
+
+    def nearest(self, family: str, position: tuple[float, ...]) -> list[Any]:
+        """States to start from."""
+        known = [each for each in reversed(self._known) if each.family == family]
+        away = [sum(abs(a - b) for a, b in zip(each.position, position, strict=True)) for each in known]
+        return [known[i].state for i in sorted(range(len(known)), key=away.__getitem__)[:_GIVEN]]
+
+
+def _size(state: object) -> int:
+    """Bytes of the arrays in a state."""
+    if isinstance(state, np.ndarray):
+        return state.nbytes
+    # Numbers, which are most of a solution, are not asked what they are made of.
+    if state is None or isinstance(state, (float, int, str)):
+        return 0
+    if is_dataclass(state):
+        return sum(_size(getattr(state, field.name)) for field in fields(state))
+    return sum(map(_size, state)) if isinstance(state, (tuple, list)) else 0

@@ -32,10 +32,9 @@ from csf._common.typing import Array, Estimator, IntArray
 from csf.data.costs import CostChannel
 from csf.data.folds import Fold
 from csf.solvers import Rows
-from csf.trainers.base import Trainer, Training
+from csf.trainers.base import Prepared, Trainer, Training
 from csf.trainers.linear import LinearTrainer, LogisticTrainer, are_usual, linear_trainers
-from csf.trainers.one_vs_rest import one_vs_rest_trainers
-from csf.trainers.prepared import Prepared
+from csf.trainers.multiclass import one_vs_rest_trainers
 
 __all__ = ["LiblinearTrainer", "liblinear_trainers"]
 

@@ -1,11 +1,13 @@
-"""Fast trainers of scikit-learn's linear models: the same objective, solved from the last solution on shared data."""
+"""Fast trainers of scikit-learn's linear models."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from math import isfinite, log
 from numbers import Real
+from threading import RLock
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,24 +21,131 @@ from csf._common.typing import Array, Costs, Estimator, Samples
 from csf.data.costs import CostChannel, cost_sample_weight, own_class_weights
 from csf.data.folds import Fold, Task
 from csf.data.responses import Features, Response
-from csf.solvers import Hinge, HingeDescent, Logistic, Rows, SquaredHinge
+from csf.solvers import Hinge, HingeDescent, HingeSolution, Logistic, Rows, SquaredHinge
 from csf.solvers.base import DIRECT
-from csf.trainers.base import Trainer, Training
-from csf.trainers.prepared import Prepared
-from csf.trainers.solutions import light, part_of, starts_at
-from csf.trainers.whole import Whole, shared_whole
+from csf.trainers.base import Prepared, Trainer, Training
 
 __all__ = [
     "KindOf",
     "LinearSVCTrainer",
     "LinearTrainer",
     "LogisticTrainer",
+    "Whole",
     "are_usual",
     "everything",
+    "light",
     "linear_kind",
     "linear_trainers",
+    "part_of",
     "shared_rows",
+    "shared_whole",
+    "starts_at",
 ]
+
+# ---------------------------------------------------------------- solutions as states
+
+
+def starts_at(starts: Sequence[Any], place: Array) -> list[Any]:
+    """Solutions to start from: on the line through the nearest two, but for solvers that mix them by themselves.
+
+    Coefficients move along with the logarithms of the weights. Dual variables of the hinge loss are piecewise linear in
+    the weights themselves.
+    """
+    solutions = [solution for _, solution in starts]
+    if len(starts) < 2:
+        return solutions
+    (first, near), (second, far) = starts[:2]
+    if isinstance(near, HingeSolution) and near.dual is not None:
+        part = _part(np.exp(place), np.exp(first), np.exp(second), -1.0)
+        return [replace(near, dual=near.dual + part * (far.dual - near.dual))]
+    # Solvers that mix solutions, or know better lines, do so by themselves.
+    if near.dual is not None or getattr(near, "totals", None) is not None:
+        return solutions
+    part = _part(place, first, second, -0.5)
+    changes = {"w": near.w + part * (far.w - near.w)}
+    if isinstance(near, HingeSolution):
+        changes["share"] = np.clip(near.share + part * (far.share - near.share), 0.0, 1.0)
+    return [replace(near, **changes)]
+
+
+def _part(place: Array, first: Array, second: Array, least: float) -> float:
+    """How far a place lies along the line from one place to another, from ``least`` to 1."""
+    line = second - first
+    return float(np.clip((place - first) @ line / (line @ line), least, 1.0)) if line.any() else 0.0
+
+
+def part_of(solution: Any, rows: Rows, sign: Array) -> Any:
+    """What a solution on all samples implies for some of them: dual variables of the others are left out."""
+    if isinstance(solution, HingeSolution):
+        dual = None if solution.dual is None else solution.dual[rows.at]
+        return replace(solution, share=solution.share[rows.at], dual=dual)
+    if solution.dual is None:
+        # Second derivatives that are made once, for all parts, are made where the solution is.
+        anchor = None if solution.anchor is None else solution.w
+        return replace(solution, anchor=anchor, of_all=True)
+    dual = solution.dual[rows.at]
+    return replace(solution, dual=dual, margins=sign * rows.scores(rows.combine(dual * sign)))
+
+
+def light(solution: Any) -> Any:
+    """What the next training needs, no more: either coefficients, or dual variables (and margins to mix them)."""
+    if getattr(solution, "dual", None) is None:
+        return replace(solution, margins=None)
+    margins = None if isinstance(solution, HingeSolution) else solution.margins
+    return replace(solution, w=None, margins=margins)
+
+
+# ---------------------------------------------------------------- one solution on all samples
+
+
+class Whole:
+    """State of a training with equal costs on all samples, made when it is first asked for.
+
+    Folds share most of their samples, so that each is a small change of it. It depends on the data and on the base
+    alone: which fold asks first changes nothing.
+    """
+
+    def __init__(self, make: Callable[[], Trainer], neutral: Costs = (1.0, 1.0)) -> None:
+        self._make, self._neutral, self._state, self._lock = make, neutral, None, RLock()
+        self._trainer: Any = None
+
+    @property
+    def trainer(self) -> Any:
+        """What trains on all samples, the same object each time."""
+        with self._lock:
+            if self._trainer is None:
+                self._trainer = self._make()
+            return self._trainer
+
+    def state(self) -> Any:
+        """The state, the same one each time."""
+        with self._lock:
+            if self._state is None:
+                self._state = self.trainer.fit(self._neutral).state
+            return self._state
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_make": self._make, "_neutral": self._neutral, "_state": self._state}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _trainer=None, _lock=RLock())
+
+
+def shared_whole(name: str, make: Callable[[], Trainer], folds: list[Fold], prepared: Prepared) -> Whole | None:
+    """The start of all folds of a setting, and of its last training on everything."""
+    task = folds[0].task
+    # Searches of several classes share what is prepared, and may run side by side: each has its own.
+    key = f"{name} {id(task)}"
+    if key not in prepared and len(folds) > 1:
+        prepared[key] = (
+            task,
+            Whole(make, (1.0,) * (task.n_alike or 2)),
+        )  # with the task, whose number nothing else gets while it lives
+    return prepared.get(key, (None, None))[1]
+
+
+# ---------------------------------------------------------------- trainers
+
 
 Solver: TypeAlias = Hinge | HingeDescent | Logistic | SquaredHinge
 

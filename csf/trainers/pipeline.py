@@ -17,8 +17,7 @@ from csf._common.typing import Costs, Estimator, IntArray, Samples
 from csf.data.costs import CostChannel
 from csf.data.folds import Fold, Task
 from csf.data.responses import Response
-from csf.trainers.base import Trainer, Training
-from csf.trainers.prepared import FittedSteps, Prepared, Steps
+from csf.trainers.base import FittedSteps, Prepared, Steps, Trainer, Training
 
 __all__ = ["PipelineTrainer", "pipeline_trainers"]
 

@@ -12,9 +12,7 @@ from csf._common.typing import Estimator
 from csf.data.costs import CostChannel, cost_channel
 from csf.data.folds import Fold, Task, make_folds
 from csf.data.responses import respond, response_method
-from csf.trainers.base import Maker, Trainer, Training
-from csf.trainers.generic import GenericTrainer, seeded
-from csf.trainers.prepared import Prepared
+from csf.trainers.base import GenericTrainer, Maker, Prepared, Trainer, Training, seeded
 
 __all__ = ["checked_trainers", "quick_check", "require_nearest", "scores_of"]
 

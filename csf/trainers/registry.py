@@ -14,17 +14,12 @@ from sklearn.svm import LinearSVC
 from csf._common.typing import Estimator
 from csf.data.costs import CostChannel
 from csf.data.folds import Fold, LabelFold
-from csf.trainers.base import Maker, Trainer
-from csf.trainers.generic import GenericTrainer
-from csf.trainers.labels import label_trainers
+from csf.trainers.base import GenericTrainer, Maker, Prepared, Trainer
+from csf.trainers.boosters import lightgbm_trainers, rounds_trainers
 from csf.trainers.liblinear import liblinear_trainers
-from csf.trainers.lightgbm import lightgbm_trainers
-from csf.trainers.multinomial import logistic_trainers
-from csf.trainers.one_vs_rest import linear_svc_trainers, one_vs_rest_trainers
+from csf.trainers.multiclass import label_trainers, linear_svc_trainers, logistic_trainers, one_vs_rest_trainers
 from csf.trainers.pipeline import pipeline_trainers
-from csf.trainers.prepared import Prepared
 from csf.trainers.quick_check import quick_check
-from csf.trainers.rounds import rounds_trainers
 
 __all__ = ["ENGINES", "make_trainers", "register_trainer"]
 

@@ -113,7 +113,7 @@ class BoundEpsilonDisplay(Display):
             Excesses >= 0, as shares of all samples (not in samples). ``None`` means 41 of them, up to the largest
             excess that the trials show, and at least a twentieth of the positives.
         bounds : sequence of str or type, default=None
-            Names in `csf.bounds.BOUNDS`. ``None`` means all that serve the metric.
+            Names in `csf.search.bounds.BOUNDS`. ``None`` means all that serve the metric.
         n_samples : int, default=None
             Number of samples that the trials are evaluated on; with it the axis counts samples.
         ax : matplotlib Axes, default=None

@@ -24,7 +24,7 @@ from csf.data.folds import Fold, Task, make_folds
 from csf.data.responses import respond
 from csf.metrics import get_constraint
 from csf.metrics.profile import ErrorProfile
-from csf.search.defaults import BEYOND, MULTIPLES
+from csf.search.config import BEYOND, MULTIPLES
 from csf.search.estimator import CostSearch
 from csf.thresholding import sweep
 from csf.trainers import Prepared, make_trainers, seeded

@@ -13,8 +13,8 @@ from csf._common.files import write_figure
 from csf._common.typing import PathLike
 from csf.bounds import get_bound
 from csf.metrics import get_metric
+from csf.search.study import Study
 from csf.strategies import Grid
-from csf.study import Study
 from notebooks.experiments.methods import METHODS, CostAccount, Search
 from notebooks.experiments.report import new_figure, write_rows
 from notebooks.experiments.run import run_cells

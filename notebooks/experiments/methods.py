@@ -12,21 +12,22 @@ from sklearn.metrics import make_scorer
 from sklearn.model_selection import TunedThresholdClassifierCV
 
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Samples
+from csf.evaluate import ScoreStore
+from csf.evaluate.trials import best_trial
 from csf.metrics.profile import ErrorProfile
-from csf.resampling import ScoreStore
-from csf.search.fold_training import lost_samples
-from csf.search.gain_rule import GainRule
+from csf.search.selection import GainRule
+from csf.search.study import Study
+from csf.search.training import lost_samples
 from csf.strategies import EqualCostsFirst, Grid, ImbalanceRatio, Proposal, Strategy, get_strategy
-from csf.study import Study
-from csf.thresholding import bisection, sweep_several
-from csf.trials import best_trial
+from csf.thresholding import consistent as bisection
+from csf.thresholding import sweep_several
 from notebooks.experiments.cost_account import CostAccount
 from notebooks.experiments.training_cache import BASES
 
 if TYPE_CHECKING:
+    from csf.evaluate.trials import Trial
     from csf.metrics.base import LinearFractional, Metric
     from csf.thresholding.curve import Cut
-    from csf.trials import Trial
     from notebooks.experiments.training_cache import Base, SplitContext, TrainingCache
 
 

@@ -19,8 +19,8 @@ from csf._common.typing import Array, BoolArray, Costs, Estimator
 from csf.data.costs import WEIGHTINGS
 from csf.data.folds import Fold, Task, bound_share, make_folds
 from csf.data.responses import natural_threshold, respond
-from csf.search.fold_training import lost_samples, run_fold
-from csf.search.pooling import pooled_outcome
+from csf.search.judging import pooled_outcome
+from csf.search.training import lost_samples, run_fold
 from csf.trainers import make_trainers
 
 if TYPE_CHECKING:

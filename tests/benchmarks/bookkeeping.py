@@ -11,10 +11,10 @@ import numpy as np
 
 from csf import ErrorProfile, Study, Trial
 from csf.bounds import BOUNDS
+from csf.evaluate.trials import outcome
 from csf.metrics import Constrained, LinearFractional, get_constraint, get_metric
 from csf.metrics.hull import Hull
 from csf.strategies import STRATEGIES, get_strategy
-from csf.trials import outcome
 from tests.benchmarks.tables import print_table
 
 __all__ = ["history", "rows"]

@@ -108,7 +108,7 @@ class _Passes:
         from distributed.protocol import serialize
         from distributed.utils import nbytes
 
-        from csf.dask.collections import DaskData
+        from csf.distributed.dask.collections import DaskData
 
         self._reduced = reduced = DaskData.reduced
 
@@ -122,7 +122,7 @@ class _Passes:
         return self
 
     def __exit__(self, *error):
-        from csf.dask.collections import DaskData
+        from csf.distributed.dask.collections import DaskData
 
         DaskData.reduced = self._reduced
 

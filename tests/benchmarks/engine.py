@@ -34,7 +34,7 @@ from csf.data.folds import Fold, Task
 from csf.solvers import Hinge, HingeDescent, Logistic, Rows, SquaredHinge
 from csf.solvers.base import DIRECT
 from csf.trainers import make_trainers
-from csf.trainers.warm_starts import WarmStarts
+from csf.trainers.base import WarmStarts
 from tests.benchmarks.bases import LINEAR, paper_search
 from tests.benchmarks.data import data_folder, load_binary
 from tests.benchmarks.memory import memory_rows

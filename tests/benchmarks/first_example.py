@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from csf import CostSearch
-from csf.search.defaults import MULTIPLES
+from csf.search.config import MULTIPLES
 from tests.benchmarks.tables import print_table
 
 __all__ = ["drawn", "main", "measured", "methods"]

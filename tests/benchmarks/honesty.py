@@ -26,11 +26,11 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch, ErrorProfile
+from csf.evaluate import ScoreStore, assess
 from csf.metrics import Constrained, FBeta, get_constraint, get_metric
-from csf.resampling import ScoreStore, assess
-from csf.search.gain_rule import GainRule
-from csf.search.guarantee import certify
+from csf.search.selection import GainRule
 from csf.thresholding import sweep
+from csf.thresholding.certificates import certify
 from notebooks.experiments.choices import family
 from tests.benchmarks.bases import paper_search
 from tests.benchmarks.data import all_sets, load_binary

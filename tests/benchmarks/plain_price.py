@@ -38,7 +38,7 @@ from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from csf import CostSearch
-from csf.search.defaults import MULTIPLES
+from csf.search.config import MULTIPLES
 from notebooks.experiments.datasets import load_set
 from tests.benchmarks.data import data_folder, load_binary
 from tests.benchmarks.tables import print_table

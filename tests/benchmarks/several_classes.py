@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 
 from csf import CostSearch
 from csf._common.files import read_arrays
-from csf.search.defaults import CLASS_MULTIPLES, FAST, SLOW, class_splits
+from csf.search.config import CLASS_MULTIPLES, FAST, SLOW, class_splits
 from tests.benchmarks.data import data_folder
 from tests.benchmarks.tables import print_table
 

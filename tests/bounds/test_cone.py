@@ -12,7 +12,6 @@ from scipy.integrate import trapezoid
 
 from csf import ErrorProfile, Trial
 from csf.bounds import BOUNDS, ConeBound, DiagonalBound, ParambathBound
-from csf.bounds.cone import Cone, error_span, highest_levels
 from csf.metrics import (
     BalancedAccuracy,
     CustomMetric,
@@ -25,6 +24,7 @@ from csf.metrics import (
     Tversky,
     WeightedAccuracy,
 )
+from csf.search.bounds.cone import Cone, error_span, highest_levels
 
 LINEAR = [
     FBeta(),

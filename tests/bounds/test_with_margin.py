@@ -8,8 +8,8 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.svm import LinearSVC
 
 from csf.bounds import upper_bound
-from csf.bounds.with_margin import bound_with_margin
-from csf.resampling import standard_error
+from csf.evaluate import standard_error
+from csf.search.bounds.with_margin import bound_with_margin
 
 
 @pytest.fixture(scope="module")

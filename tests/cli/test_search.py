@@ -22,11 +22,11 @@ from csf.cli.problem import POOLED, RIVALS, make_base
 from csf.cli.search import _SLOW, _valid, verdict
 from csf.cli.shared import Budget
 from csf.metrics import METRICS
-from csf.search.guarantee import Guarantee
-from csf.search.local import LocalTrainer
+from csf.search.workers import LocalTrainer
 from csf.show.held_out import Judged
 from csf.strategies import STRATEGIES, Ladder
 from csf.thresholding import PlugInClassifier
+from csf.thresholding.certificates import Guarantee
 
 pytest.importorskip("skops")
 pandas = pytest.importorskip("pandas")

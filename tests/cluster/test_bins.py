@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from csf.cluster import MemoryScores, PartScores
-from csf.cluster.bins import Bins, add_bins, count_bins, count_distinct, unite_bins
+from csf.distributed import MemoryScores, PartScores
+from csf.distributed.counts import Bins, add_bins, count_bins, count_distinct, unite_bins
 
 
 def test_many_light_parts_beside_a_heavy_one_keep_their_weight():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csf.cluster import MemoryScores, PartScores, counted_cut, own_decision
+from csf.distributed import MemoryScores, PartScores, counted_cut, own_decision
 from csf.metrics import METRICS, Constrained, FBeta, Metric, get_constraint, get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.thresholding import sweep

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from csf.cluster import hash_folds
-from csf.cluster.folds import check_folds
+from csf.distributed import hash_folds
+from csf.distributed.engine import check_folds
 
 
 @pytest.mark.parametrize("cv", [2, 3, 10, 0.3])

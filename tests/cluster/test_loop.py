@@ -14,11 +14,10 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
-from csf.cluster import EngineSearch, MemoryEngine, hash_folds
+from csf.distributed import EngineSearch, MemoryEngine, hash_folds
+from csf.evaluate.trials import best_trial
 from csf.metrics import Constrained, get_constraint, get_metric
-from csf.search.config import SearchConfig
-from csf.search.defaults import BEYOND, MULTIPLES
-from csf.trials import best_trial
+from csf.search.config import BEYOND, MULTIPLES, SearchConfig
 
 PAPERS = {"strategy": "cone", "threshold": "tune", "normalize": "none"}
 TREE = DecisionTreeClassifier(max_depth=5, random_state=0)

@@ -6,9 +6,8 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from csf.cluster import Job
-from csf.cluster.newton import Part, add_answers, answers, solve_together
-from csf.cluster.problem import LinearProblem
+from csf.distributed import Job
+from csf.distributed.newton import LinearProblem, Part, add_answers, answers, solve_together
 from csf.solvers import Logistic, Rows, SquaredHinge
 
 BASES = {

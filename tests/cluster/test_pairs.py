@@ -9,7 +9,7 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from csf.cluster import EngineSearch, Job, MemoryEngine, hash_folds
+from csf.distributed import EngineSearch, Job, MemoryEngine, hash_folds
 from csf.metrics.profile import ErrorProfile
 from csf.search.config import SearchConfig
 

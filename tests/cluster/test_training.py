@@ -5,8 +5,8 @@ import pytest
 from builders import told
 from sklearn.linear_model import LogisticRegression
 
-from csf.cluster import MemoryEngine
-from csf.cluster.training import EngineTrainer
+from csf.distributed import MemoryEngine
+from csf.distributed.search import EngineTrainer
 from csf.metrics import FBeta
 
 

@@ -231,7 +231,7 @@ LIGHT = """
 import sys
 import csf
 from csf.search import CostSearch, MacroCostSearch
-from csf.study import Study
+from csf.search.study import Study
 import csf.bounds, csf.metrics, csf.online, csf.plots, csf.strategies, csf.streams, csf.structural, csf.thresholding
 print(*sorted({name.split(".")[0] for name in sys.modules} & {"numba", "shapely", "matplotlib", "skops", "river"}))
 """

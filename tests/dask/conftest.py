@@ -26,7 +26,7 @@ def client():
     patient = {"distributed.comm.timeouts.connect": "180s"}
     with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver", **patient}):
         distributed.utils.get_mp_context().set_forkserver_preload(
-            ["distributed", "dask.dataframe", "csf.dask", "numba"]
+            ["distributed", "dask.dataframe", "csf.distributed.dask", "numba"]
         )
         local = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
         with distributed.LocalCluster(**local) as cluster, distributed.Client(cluster) as client:

@@ -16,8 +16,8 @@ from builders import PAPER, paper_search
 from sklearn.model_selection import PredefinedSplit
 from sklearn.svm import LinearSVC
 
-from csf.cluster import hash_folds
 from csf.dask import DaskCostSearch
+from csf.distributed import hash_folds
 
 PAPERS = {name: value for name, value in PAPER.items() if name != "cv"}
 
@@ -113,7 +113,7 @@ def test_workers_that_are_killed_change_nothing(client, data, name, n_workers):
 
 
 def test_a_linear_search_whose_workers_leave_for_good_ends_and_goes_on_later(client, data, tmp_path, monkeypatch):
-    monkeypatch.setattr("csf.dask.watch._RETURN", 4.0)
+    monkeypatch.setattr("csf.distributed.dask.collections._RETURN", 4.0)
     X, y, _ = data
     given = da.from_array(X, chunks=(500, 6)), da.from_array(y, chunks=500)
     options = {"n_trials": 3, "cv": 2, "strategy": "grid", "param_grid": None}

@@ -88,7 +88,7 @@ def collections_of(kind, X, *columns):
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_any_two_options_keep_the_laws(each, monkeypatch, tmp_path):
     if not each["collected"]:
-        monkeypatch.setattr("csf.dask.engine.MOST_COLLECTED", 0)
+        monkeypatch.setattr("csf.distributed.dask.engine.MOST_COLLECTED", 0)
     X, y, weight, fold, positive = arrays_of(each)
     dX, dy, dweight, dfold = collections_of(each["kind"], X, y, weight, fold)
     names = ("metric", "constraint", "strategy", "threshold", "normalize", "min_gain", "bound")

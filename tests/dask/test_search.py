@@ -25,14 +25,14 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
-from csf.cluster import hash_folds
-from csf.cluster.training import EngineTrainer
 from csf.dask import DaskCostSearch, DaskEngine
-from csf.dask.collections import DaskData
-from csf.dask.linear import LinearBase
+from csf.distributed import hash_folds
+from csf.distributed.dask.collections import DaskData
+from csf.distributed.dask.engine import LinearBase
+from csf.distributed.search import EngineTrainer
+from csf.evaluate.trials import best_trial
 from csf.export import fixed_threshold, linear_rule
 from csf.testing import check_engine
-from csf.trials import best_trial
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -197,7 +197,7 @@ def test_so_are_its_variations(both, threshold, min_gain):
 
 def test_more_rows_than_are_collected_are_counted(both, monkeypatch):
     search, _, X, y = both
-    monkeypatch.setattr("csf.dask.engine.MOST_COLLECTED", 1999)
+    monkeypatch.setattr("csf.distributed.dask.engine.MOST_COLLECTED", 1999)
     counted = clone(search).set_params(param_grid=None, n_trials=3)
     dX, dy, dfold = pieces(3, X, y, hash_folds(0, y.size, 3))
     with pytest.warns(UserWarning, match="the folds hold 2000 rows, too many for their scores to be collected: thresh"):
@@ -492,7 +492,7 @@ def test_a_source_that_gives_other_rows_at_each_read_is_refused(data, what, coll
     X, y, _ = data
     reads = iter(range(10_000))
     if not collected:
-        monkeypatch.setattr("csf.dask.engine.MOST_COLLECTED", 0)
+        monkeypatch.setattr("csf.distributed.dask.engine.MOST_COLLECTED", 0)
 
     def draw(number):
         order = np.random.default_rng(next(reads)).permutation(1000) + 1000 * number
@@ -585,7 +585,7 @@ def test_a_fit_that_fails_leaves_nothing(fitted, data):
 
 
 def test_without_dask_the_extra_is_named():
-    code = "import sys; sys.modules['dask'] = None; import csf.dask as d; d.DaskCostSearch(None).fit(0, 0)"
+    code = "import sys; sys.modules['dask'] = None; import csf.distributed.dask as d; d.DaskCostSearch(None).fit(0, 0)"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stderr
     assert "ImportError: searching on Dask collections needs Dask" in told
     assert "pip install 'csf-search[dask]'" in told

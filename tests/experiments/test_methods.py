@@ -11,9 +11,9 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
+from csf.evaluate import ScoreStore
 from csf.metrics import get_metric
-from csf.resampling import ScoreStore
-from csf.search.gain_rule import GainRule
+from csf.search.selection import GainRule
 from csf.strategies import Cone, Grid
 from csf.testing import check_strategy
 from csf.thresholding import BisectionPlugIn, PlugInClassifier
@@ -37,7 +37,7 @@ def value_of(model, split):
 @pytest.fixture
 def cold(monkeypatch):
     """Every training starts anew, in cost searches and in experiments, which choose their starts in different ways."""
-    monkeypatch.setattr("csf.trainers.warm_starts.WarmStarts.nearest", lambda self, family, position: [])
+    monkeypatch.setattr("csf.trainers.base.WarmStarts.nearest", lambda self, family, position: [])
     monkeypatch.setattr(TrainingCache, "_starts", lambda self, setting, costs: ([], [()] * len(self.folds)))
 
 

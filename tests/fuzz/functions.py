@@ -9,25 +9,16 @@ from fuzz.target import data, function
 from sklearn.datasets import dump_svmlight_file
 from sklearn.svm import LinearSVC
 
-from csf import (
-    ErrorProfile,
-    Study,
-    bounds,
-    metrics,
-    strategies,
-    streams,
-    structural,
-    testing,
-    thresholding,
-)
+from csf import ErrorProfile, Study, metrics, strategies, streams, structural, testing, thresholding
 from csf.bounds import BOUNDS
 from csf.data.folds import resolve_splits
 from csf.data.labels import read_classes, read_labels
+from csf.evaluate import ScoreStore
 from csf.metrics import Concave, LinearFractional, get_metric
 from csf.metrics.hull import Hull
 from csf.online import OFO, OnlineLogistic
-from csf.resampling import ScoreStore
-from csf.search.gain_rule import GainRule
+from csf.search import bounds
+from csf.search.selection import GainRule
 from csf.trainers import make_trainers
 
 __all__ = ["FUNCTIONS"]

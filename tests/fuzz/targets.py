@@ -16,18 +16,28 @@ from csf import CostSearch, MacroCostSearch, fenchel, online, structural, thresh
 __all__ = ["EXEMPT", "TARGETS", "public_names"]
 
 # Modules whose names need not be attacked: others check what comes in, or they have tests of their own for that.
-QUIET = ("csf.cli", "csf.plots", "csf.trainers", "csf.solvers", "csf.resampling")
+QUIET = ("csf.cli", "csf.plots", "csf.trainers", "csf.solvers", "csf.evaluate")
 # What takes raw arguments and is not exported by a package.
 LOOSE = ("csf.data.folds.resolve_splits", "csf.data.labels.read_classes", "csf.data.labels.read_labels")
-LOOSE += ("csf.search.gain_rule.Choice", "csf.search.gain_rule.GainRule")
+LOOSE += ("csf.search.selection.Choice", "csf.search.selection.GainRule")
 RECORD, BASE = "holds what csf computed", "abstract"
 INNER = "a part of searches, which check what comes in"
 EXEMPT = {
     "csf.Trial": RECORD,
     **dict.fromkeys(
         [
-            *("csf.cluster.Bins", "csf.cluster.CountedCut", "csf.cluster.FoldTotals", "csf.cluster.Job"),
-            *("csf.cluster.PartScores", "csf.cluster.Quantiles", "csf.cluster.Scored", "csf.export.LinearRule"),
+            *(
+                "csf.distributed.Bins",
+                "csf.distributed.CountedCut",
+                "csf.distributed.FoldTotals",
+                "csf.distributed.Job",
+            ),
+            *(
+                "csf.distributed.PartScores",
+                "csf.distributed.Quantiles",
+                "csf.distributed.Scored",
+                "csf.export.LinearRule",
+            ),
             *(
                 "csf.export.ClassRule",
                 "csf.export.NumberColumn",
@@ -40,15 +50,25 @@ EXEMPT = {
     ),
     **dict.fromkeys(
         [
-            *("csf.cluster.Engine", "csf.cluster.EngineSearch", "csf.cluster.MemoryEngine", "csf.cluster.MemoryScores"),
-            *("csf.cluster.PartedScores", "csf.cluster.counted_cut", "csf.cluster.hash_folds"),
-            *("csf.cluster.own_decision", "csf.dask.DaskEngine", "csf.spark.SparkEngine", "csf.testing.check_engine"),
+            *(
+                "csf.distributed.Engine",
+                "csf.distributed.EngineSearch",
+                "csf.distributed.MemoryEngine",
+                "csf.distributed.MemoryScores",
+            ),
+            *("csf.distributed.PartedScores", "csf.distributed.counted_cut", "csf.distributed.hash_folds"),
+            *(
+                "csf.distributed.own_decision",
+                "csf.distributed.dask.DaskEngine",
+                "csf.distributed.spark.SparkEngine",
+                "csf.testing.check_engine",
+            ),
         ],
         "a contract between engines and the search, with a conformance suite of its own",
     ),
-    "csf.spark.SparkCostSearchModel": RECORD,
-    "csf.spark.SparkCostSearch": "takes frames of a cluster; its own tests give it bad ones",
-    "csf.dask.DaskCostSearch": "takes collections of a cluster; its own tests give it bad ones",
+    "csf.distributed.spark.SparkCostSearchModel": RECORD,
+    "csf.distributed.spark.SparkCostSearch": "takes frames of a cluster; its own tests give it bad ones",
+    "csf.distributed.dask.DaskCostSearch": "takes collections of a cluster; its own tests give it bad ones",
     **dict.fromkeys(
         [
             *("csf.export.class_rule", "csf.export.fixed_threshold", "csf.export.linear_rule"),
@@ -60,7 +80,7 @@ EXEMPT = {
         ["csf.report.write_comparison", "csf.report.write_report"], "writes a page; its own tests give it hostile names"
     ),
     "csf.strategies.Ladder": "one number, checked as that of Grid",
-    "csf.bounds.Cone": RECORD,
+    "csf.search.bounds.Cone": RECORD,
     "csf.metrics.Coefficients": RECORD,
     "csf.metrics.ConfusionFunction": "calls a function whose errors are its own; its tests give it bad values",
     "csf.strategies.Proposal": RECORD,
@@ -80,8 +100,8 @@ EXEMPT = {
     "csf.data.Labels": RECORD,
     "csf.data.CostChannel": RECORD,
     "csf.data.OneVsRestChannel": RECORD,
-    "csf.search.gain_rule.Choice": RECORD,
-    "csf.bounds.Bound": BASE,
+    "csf.search.selection.Choice": RECORD,
+    "csf.search.bounds.Bound": BASE,
     "csf.metrics.Metric": BASE,
     "csf.metrics.ConfusionMetric": BASE,
     "csf.metrics.Concave": BASE,

@@ -22,7 +22,8 @@ from csf.online import FOFO, OFO, OMCSL, SPADE, STAMP, LinearOnlineClassifier, O
 from csf.online._early import EarlyRows, _joined
 from csf.online.base import WARM_UP
 from csf.online.rows import are_ready, lengths, parts, power_of_two_above, row_lengths, shorten
-from csf.thresholding import bisection, probability_curve, threshold_curve
+from csf.thresholding import consistent as bisection
+from csf.thresholding import probability_curve, threshold_curve
 
 LEARNERS = {
     "logistic": OnlineLogistic(step="paper", random_state=0),

@@ -5,11 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from csf.evaluate import Assessment, Chooser, Resampling, ScoreStore, assess, mean_assessment
+from csf.evaluate.choices import choose_on_parts, steadiest
 from csf.metrics import FBeta, get_metric
-from csf.resampling import Assessment, Chooser, Resampling, ScoreStore, assess, mean_assessment
-from csf.resampling.choices import steadiest
-from csf.resampling.nested import choose_on_parts
-from csf.search.stable_choice import stable_choice
+from csf.search.selection import stable_choice
 from csf.thresholding import sweep
 
 IS_POS = np.arange(300) < 60

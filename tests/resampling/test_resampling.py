@@ -8,10 +8,9 @@ from scipy.stats import beta, norm
 from sklearn.linear_model import LogisticRegression
 
 from csf import CostSearch
+from csf.evaluate import Resampling, ScoreStore, assess, best_rows, mean_assessment
+from csf.evaluate.draws import Units, bootstrap_counts, draws_at_once, judge_left_out, partition_counts
 from csf.metrics import FBeta, Metric
-from csf.resampling import Resampling, ScoreStore, assess, best_rows, mean_assessment
-from csf.resampling.draws import bootstrap_counts, draws_at_once, judge_left_out, partition_counts
-from csf.resampling.units import Units
 from csf.thresholding import sweep
 
 SHIFT = 1.5
@@ -98,7 +97,7 @@ def test_units_of_equally_many_samples_are_drawn_equally_often(each):
 def test_the_size_of_a_block_changes_nothing(monkeypatch, weighted):
     store = store_of(weight=np.random.default_rng(1).uniform(0.5, 2.0, 400) if weighted else None)
     whole = Resampling(store, "f1", n_draws=50)
-    monkeypatch.setattr("csf.resampling.draws._BYTES", 1)
+    monkeypatch.setattr("csf.evaluate.draws._BYTES", 1)
     blocks = Resampling(store, "f1", n_draws=50)
     sizes = [counts.shape[1] for counts in bootstrap_counts(np.ones(400, dtype=int), 50, 0)]
     assert sizes == [4] * 12 + [2]

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from csf.evaluate import CodedRow, ScoreStore, retune
+from csf.evaluate.choices import decisions
 from csf.metrics import Constrained, FBeta, Metric, get_constraint, get_metric
 from csf.metrics.profile import ErrorProfile
-from csf.resampling import CodedRow, ScoreStore, retune
-from csf.resampling.outcomes import decisions
 from csf.thresholding import sweep_several
 
 

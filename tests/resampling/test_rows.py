@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import fbeta_score
 
-from csf.resampling import ScoreStore
-from csf.resampling.retuning import CodedRow
-from csf.resampling.rows import LabelRows, RowDraws, assess_rows
-from csf.resampling.units import units_of
+from csf.evaluate import ScoreStore
+from csf.evaluate.draws import CodedRow, units_of
+from csf.evaluate.rows import LabelRows, RowDraws, assess_rows
 
 
 def mean_f(truth, found, weight=None, beta=1.0):

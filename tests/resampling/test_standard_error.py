@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from csf.evaluate import Resampling, ScoreStore, standard_error
+from csf.evaluate.choices import outcomes
 from csf.metrics import get_metric
-from csf.resampling import Resampling, ScoreStore, standard_error
-from csf.resampling.outcomes import outcomes
 from csf.thresholding import sweep
 
 

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from csf.resampling import ScoreStore
+from csf.evaluate import ScoreStore
 
 IS_POS = np.arange(1000) < 300
 

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from csf.evaluate import Chooser, Resampling, ScoreStore, assess, mean_assessment, standard_error
 from csf.metrics import get_metric
-from csf.resampling import Chooser, Resampling, ScoreStore, assess, mean_assessment, standard_error
-from csf.search.gain_rule import GainRule
-from csf.search.stable_choice import stable_choice
+from csf.search.selection import GainRule, stable_choice
 from csf.thresholding import sweep
 
 N = 160

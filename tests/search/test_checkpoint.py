@@ -13,12 +13,11 @@ from sklearn.svm import LinearSVC
 
 from csf import CostSearch, ErrorProfile, Study
 from csf._common.files import write_record
+from csf.evaluate.trials import outcome
 from csf.metrics import FBeta
 from csf.metrics.hull import Hull
-from csf.search.checkpoint import Checkpoint
-from csf.search.states import encode
+from csf.search.checkpoint import Checkpoint, encode
 from csf.strategies import Cone, Grid
-from csf.trials import outcome
 
 CONTENT = (LinearSVC(C=2.0), FBeta(), Grid(3), np.arange(4.0))
 

@@ -6,10 +6,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from csf.data.labels import read_classes
 from csf.metrics import get_confusion_metric
-from csf.search.class_outcome import conclude_classes
+from csf.search.class_study import ClassStudy, judged_fields
 from csf.search.config import SearchConfig
-from csf.study.classes import ClassStudy, judged_fields
-from csf.thresholding.class_store import ClassStore
+from csf.search.outcome import conclude_classes
+from csf.thresholding.class_choice import ClassStore
 from csf.thresholding.linear_rule import confusion_of, cross_fitted, tune_rule
 
 N = 400

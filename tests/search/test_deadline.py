@@ -2,7 +2,7 @@
 
 import pytest
 
-from csf.search.deadline import Deadline
+from csf.search.progress import Deadline
 
 
 def clock_of(*times):

@@ -10,7 +10,7 @@ from csf.data.costs import cost_channel
 from csf.data.folds import Fold, Task
 from csf.data.labels import Labels
 from csf.data.responses import Response
-from csf.search.fold_training import Cause, run_fold
+from csf.search.training import Cause, run_fold
 from csf.trainers import GenericTrainer
 
 

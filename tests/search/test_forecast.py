@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
-from csf.search import forecast
-from csf.search.forecast import Forecast
+from csf.search import progress as forecast
+from csf.search.progress import Forecast
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 3))

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from builders import told
 
+from csf.evaluate import ScoreStore
 from csf.metrics import Constrained, get_constraint, get_metric
-from csf.resampling import ScoreStore
-from csf.search.choose import choose
-from csf.search.gain_rule import GainRule
+from csf.search.selection import GainRule, choose
 from csf.thresholding import sweep
 
 

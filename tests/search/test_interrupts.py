@@ -10,7 +10,8 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
-from csf.search import memory, score_file
+from csf.search import checkpoint as memory
+from csf.search import checkpoint as score_file
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 4))

@@ -8,9 +8,9 @@ from csf import Study
 from csf.data.folds import Task, make_folds
 from csf.data.responses import Response
 from csf.metrics import FBeta
-from csf.search.local import LocalTrainer
+from csf.search.judging import ThresholdJudge
 from csf.search.loop import SearchLoop
-from csf.search.pooling import ThresholdJudge
+from csf.search.workers import LocalTrainer
 from csf.strategies import Cone
 from csf.trainers import Trainer, Training
 

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from csf.search import memory as module
-from csf.search.memory import Memory
-from csf.trials import Trial
+from csf.evaluate.trials import Trial
+from csf.search import checkpoint as module
+from csf.search.checkpoint import Memory
 
 
 def startable(family):

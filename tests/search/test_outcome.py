@@ -17,11 +17,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch
+from csf.evaluate import ScoreStore
 from csf.metrics import Metric, get_metric
-from csf.resampling import ScoreStore
 from csf.search.config import SearchConfig
-from csf.search.local import LocalTrainer
 from csf.search.outcome import moved_to
+from csf.search.workers import LocalTrainer
 from csf.thresholding import curve_at_prevalence
 from csf.thresholding.rule import ThresholdRule
 
@@ -105,7 +105,7 @@ def test_a_fit_that_fails_leaves_nothing():
 
 def test_ctrl_c_in_the_midst_of_trainings_that_are_repeated_is_ctrl_c(tmp_path, monkeypatch):
     """Half of a search is none: scores too large for the file are there again, or nothing is."""
-    monkeypatch.setattr("csf.search.score_file._LARGEST", 0)
+    monkeypatch.setattr("csf.search.checkpoint._LARGEST", 0)
     path = tmp_path / "search.json"
     search = CostSearch(LinearSVC(), n_trials=5, cv=3, checkpoint=path)
     with pytest.warns(UserWarning, match="interrupted"):

@@ -19,7 +19,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch, MacroCostSearch
-from csf.search.defaults import FAST, PLAIN, SLOW, has_fast_solver, open_cv, pace_of, settings_of, steps_of
+from csf.search.config import FAST, PLAIN, SLOW, has_fast_solver, open_cv, pace_of, settings_of, steps_of
 from csf.strategies import Ladder
 from csf.thresholding import PlugInClassifier
 

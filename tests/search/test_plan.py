@@ -6,7 +6,7 @@ from sklearn.svm import LinearSVC
 
 from csf import Study
 from csf.search.config import SearchConfig
-from csf.search.plan import open_checkpoint
+from csf.search.problem import open_checkpoint
 
 BASES, DATA = (LinearSVC(),), (np.arange(4.0),)
 

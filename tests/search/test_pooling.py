@@ -20,8 +20,8 @@ from csf.data.folds import Task, bound_share, make_folds
 from csf.data.responses import Response, respond
 from csf.metrics import Constrained, FBeta, GMean, Recall, WeightedAccuracy, get_constraint
 from csf.metrics.hull import Hull
-from csf.search.fold_training import FoldResult, run_fold
-from csf.search.pooling import evaluate, pooled_outcome, warn_of_one_side
+from csf.search.judging import evaluate, pooled_outcome, warn_of_one_side
+from csf.search.training import FoldResult, run_fold
 from csf.trainers import Training
 
 RNG = np.random.default_rng(0)

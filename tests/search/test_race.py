@@ -6,12 +6,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch
+from csf.evaluate import ScoreStore
 from csf.metrics import get_metric
-from csf.resampling import ScoreStore
-from csf.search.defaults import BEYOND, MULTIPLES, Step, settings_of, steps_of
-from csf.search.race import DROPPED, Race
+from csf.search.config import BEYOND, MULTIPLES, Step, settings_of, steps_of
+from csf.search.selection import DROPPED, Race
+from csf.search.study import Study
 from csf.strategies import Ladder
-from csf.study import Study
 
 RNG = np.random.default_rng(0)
 IS_POS = np.arange(2000) < 400

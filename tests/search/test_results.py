@@ -14,10 +14,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch, Trial
+from csf.evaluate.trials import best_trial
 from csf.metrics import FBeta
-from csf.search.choose import choose
-from csf.search.results import cv_results
-from csf.trials import best_trial
+from csf.search.outcome import cv_results
+from csf.search.selection import choose
 
 SETTINGS = [{"C": 1.0, "kernel": "rbf"}, {"C": 2.0}]
 

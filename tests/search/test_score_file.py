@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from builders import told
 
-from csf.resampling import ScoreStore
-from csf.search.score_file import ScoreFile
+from csf.evaluate import ScoreStore
+from csf.search.checkpoint import ScoreFile
 
 IS_POS = np.arange(100) < 20
 SCORES = np.random.default_rng(0).normal(size=(3, 100)).astype(np.float32)

@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch, MacroCostSearch, Study
-from csf.search import score_file
+from csf.search import checkpoint as score_file
 from csf.thresholding import PlugInClassifier
 
 

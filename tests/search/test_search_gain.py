@@ -9,13 +9,13 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
 from csf import Study
-from csf.resampling import ScoreStore
-from csf.search.gain_rule import GainRule
+from csf.evaluate import ScoreStore
+from csf.search.checkpoint import Memory
 from csf.search.loop import SearchLoop
-from csf.search.memory import Memory
+from csf.search.selection import GainRule
 from csf.strategies import EqualCostsFirst, Grid, get_strategy
 from csf.testing import check_strategy
-from csf.trainers.warm_starts import WarmStarts
+from csf.trainers.base import WarmStarts
 
 
 def problem(seed, weights=0.9, n=400):

@@ -22,9 +22,9 @@ from sklearn.svm import SVC, LinearSVC
 
 from csf import ErrorProfile, Study
 from csf.bounds import BOUNDS, ConeBound, get_bound
+from csf.evaluate.trials import outcome
 from csf.metrics import FBeta, get_metric
 from csf.strategies import STRATEGIES
-from csf.trials import outcome
 
 NAMES = np.array(["none", "bird", "tree", "stone"])
 # Any base of several classes that takes weights, also through the ones that wrap it.

@@ -8,10 +8,10 @@ from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from csf import CostSearch
+from csf.evaluate import Resampling, ScoreStore
 from csf.metrics import Constrained, FBeta, get_metric
 from csf.metrics.constraints import get_constraint
-from csf.resampling import Resampling, ScoreStore
-from csf.search.stable_choice import N_DRAWS, stable_choice
+from csf.search.selection import N_DRAWS, stable_choice
 
 
 def best_cut(score, is_pos, weight, metric):

@@ -6,7 +6,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from csf.search.states import decode, encode
+from csf.search.checkpoint import decode, encode
 from csf.solvers import Hinge, HingeSolution, Rows, Solution, SquaredHinge
 
 

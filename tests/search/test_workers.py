@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from csf.data.folds import Task, make_folds
 from csf.data.responses import Response
-from csf.search.fold_training import FoldTask
+from csf.search.training import FoldTask
 from csf.search.workers import Workers
 from csf.trainers import Trainer, Training
 

@@ -11,7 +11,7 @@ from linear_builders import LAYOUTS, problems, tight_logistic
 import csf.solvers.logistic
 from csf.solvers import Logistic, Rows
 from csf.solvers.logistic import Curvatures, thinned
-from csf.trainers.solutions import part_of
+from csf.trainers.linear import part_of
 
 PATHS = {"direct": 10**9, "conjugate gradients": 0}
 paths = pytest.mark.parametrize("path", PATHS)

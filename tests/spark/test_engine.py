@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 
-from csf.cluster import Job, MemoryScores, PartScores, counted_cut
+from csf.distributed import Job, MemoryScores, PartScores, counted_cut
+from csf.distributed.spark.engine import SparkBase, SparkScores
+from csf.distributed.spark.frame import SparkData, WeightSums
 from csf.metrics import Constrained, Constraint, FBeta, Precision, Recall
 from csf.spark import SparkEngine
-from csf.spark.base import SparkBase
-from csf.spark.frame import SparkData
-from csf.spark.scores import SparkScores
-from csf.spark.sums import WeightSums
 from csf.testing import check_engine
 
 pytestmark = pytest.mark.slow
@@ -18,7 +16,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def uncollected(monkeypatch):
     """Function that leaves all scores in the executors."""
-    return lambda: monkeypatch.setattr("csf.spark.engine.MOST_COLLECTED", 0)
+    return lambda: monkeypatch.setattr("csf.distributed.spark.engine.MOST_COLLECTED", 0)
 
 
 def test_it_keeps_the_contract_of_engines(framed, uncollected):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from csf.cluster import hash_folds
+from csf.distributed import hash_folds
 from csf.metrics import get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.spark import SparkCostSearch, SparkCostSearchModel
@@ -35,7 +35,7 @@ def test_any_two_options_keep_the_laws(framed, data, each, monkeypatch, tmp_path
     from pyspark.ml.functions import vector_to_array
 
     if not each["collected"]:
-        monkeypatch.setattr("csf.spark.engine.MOST_COLLECTED", 0)
+        monkeypatch.setattr("csf.distributed.spark.engine.MOST_COLLECTED", 0)
     X, y, weight = data
     frame = framed(X[:600], 2, label=y[:600], w=weight[:600], fold=hash_folds(0, 600, 2))
     given = {name: value for name, value in each.items() if name != "collected" and value is not None}

@@ -11,11 +11,10 @@ import pytest
 from pyspark.ml import Estimator, Pipeline
 from pyspark.ml.param.shared import HasLabelCol, HasWeightCol
 
+from csf.distributed.spark.frame import WeightSums, _between
+from csf.distributed.spark.search import SHARED
 from csf.search import CostSearch
 from csf.spark import SparkCostSearch
-from csf.spark.native import _between
-from csf.spark.params import SHARED
-from csf.spark.sums import WeightSums
 
 
 class Weighted(Estimator, HasLabelCol, HasWeightCol):
@@ -68,9 +67,9 @@ def test_data_in_memory_are_sent_to_the_other_class():
 
 
 def test_without_pyspark_the_extra_is_named():
-    code = "import sys; sys.modules['pyspark'] = None; import csf.spark"
+    code = "import sys; sys.modules['pyspark'] = None; import csf.distributed.spark"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stderr
-    assert "ImportError: csf.spark needs PySpark" in told
+    assert "ImportError: csf.distributed.spark needs PySpark" in told
     assert "pip install 'csf-search[spark]'" in told
 
 

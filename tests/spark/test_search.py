@@ -15,10 +15,10 @@ from builders import paper_search
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from csf.cluster import hash_folds
+from csf.distributed import hash_folds
+from csf.distributed.spark.frame import SparkData
 from csf.search import CostSearch
 from csf.spark import SparkCostSearch, SparkCostSearchModel
-from csf.spark.frame import SparkData
 from csf.thresholding import threshold_curve
 
 pytestmark = pytest.mark.slow
@@ -267,7 +267,7 @@ def test_the_plain_call_is_that_in_memory(frame, data, metric):
 def test_of_many_rows_only_counts_are_known(frame, monkeypatch):
     from pyspark.ml.classification import NaiveBayes
 
-    monkeypatch.setattr("csf.spark.engine.MOST_COLLECTED", 1199)
+    monkeypatch.setattr("csf.distributed.spark.engine.MOST_COLLECTED", 1199)
     search = SparkCostSearch(estimator=NaiveBayes(modelType="gaussian"), nTrials=2, foldCol="fold")
     with pytest.warns(UserWarning, match="the folds hold 1200 rows, too many for their scores to be collected"):
         model = search.fit(frame)
@@ -294,7 +294,7 @@ def test_costs_have_to_gain_and_time_may_end(frame):
 def test_a_search_goes_on_from_its_file(framed, data, tmp_path, monkeypatch):
     from pyspark.ml.classification import NaiveBayes
 
-    from csf.spark.base import SparkBase
+    from csf.distributed.spark.engine import SparkBase
 
     X, y, _ = data
     frame = framed(X, 1, label=y)
@@ -332,7 +332,7 @@ import json, os, signal, sys
 from pyspark.ml.classification import NaiveBayes
 from pyspark.sql import SparkSession
 from csf.spark import SparkCostSearch
-from csf.spark.base import SparkBase
+from csf.distributed.spark.engine import SparkBase
 
 folder, last, options = sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[4])
 builder = SparkSession.builder.master("local[2]")
@@ -394,7 +394,7 @@ def gaussian():
 
 
 def test_the_rows_are_kept_while_they_are_searched_and_no_longer(spark, frame, monkeypatch):
-    from csf.spark.base import SparkBase
+    from csf.distributed.spark.engine import SparkBase
 
     frame.count()
     rows = frame.where("row >= 0")
@@ -426,7 +426,7 @@ def test_the_rows_are_kept_while_they_are_searched_and_no_longer(spark, frame, m
 
 
 def test_a_cancelled_job_ends_the_search(spark, frame, monkeypatch):
-    from csf.spark.base import SparkBase
+    from csf.distributed.spark.engine import SparkBase
 
     context, calls, trained = spark.sparkContext, [], SparkBase.trained
 

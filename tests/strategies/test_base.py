@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from csf import ErrorProfile, Study
 from csf.metrics import METRICS, FBeta, GMean, LinearFractional, WeightedAccuracy, get_metric
 from csf.metrics.registry import aim
+from csf.search.strategies.base import balanced_level, tried_levels
 from csf.strategies import (
     STRATEGIES,
     Bisection,
@@ -22,7 +23,6 @@ from csf.strategies import (
     Support,
     get_strategy,
 )
-from csf.strategies.base import balanced_level, tried_levels
 from csf.testing import check_strategy
 
 

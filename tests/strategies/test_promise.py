@@ -13,8 +13,8 @@ from scipy.optimize import brentq
 from csf import ErrorProfile, Study, Trial
 from csf.bounds import ConeBound
 from csf.metrics import Constrained, FBeta, GMean, Jaccard, LinearFractional, Metric, Recall, get_constraint, get_metric
+from csf.search.strategies.promise import corner_promise
 from csf.strategies import Cone, Grid, Support
-from csf.strategies.promise import corner_promise
 
 POS = 0.2
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from csf.evaluate.trials import Trial
 from csf.metrics import get_confusion_metric
+from csf.search.class_study import ClassStudy, judged_fields
 from csf.strategies import Grid, Ladder
-from csf.study.classes import ClassStudy, judged_fields
-from csf.trials import Trial
 
 SHARES = np.array([0.6, 0.3, 0.1])
 METRIC = get_confusion_metric("f1_macro")

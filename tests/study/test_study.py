@@ -14,9 +14,9 @@ from csf import ErrorProfile, Study, Trial
 from csf._common.files import write_record
 from csf._common.identity import fingerprint
 from csf.bounds import BOUNDS, Bound
+from csf.evaluate.trials import best_trial
 from csf.metrics import METRICS, Constrained, CustomMetric, FBeta, Metric, Recall, get_constraint, get_metric
 from csf.strategies import Cone, Grid, Proposal, Strategy
-from csf.trials import best_trial
 
 Y = np.array([0, 0, 0, 1] * 10)
 HALF = ErrorProfile(fn=0.1, fp=0.1, pos=0.25)

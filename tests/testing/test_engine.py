@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from csf.cluster import FoldTotals, Job, MemoryEngine, MemoryScores
+from csf.distributed import FoldTotals, Job, MemoryEngine, MemoryScores
 from csf.testing import check_engine
 
 BASES = [LogisticRegression(), LinearSVC(), DecisionTreeClassifier(max_depth=4, random_state=0)]

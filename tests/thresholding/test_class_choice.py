@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
+from csf.evaluate.trials import Trial
 from csf.metrics import get_confusion_metric
-from csf.thresholding.class_choice import Candidate, ClassQuestion, choose_class
-from csf.thresholding.class_store import ClassStore
+from csf.thresholding.class_choice import Candidate, ClassQuestion, ClassStore, choose_class
 from csf.thresholding.linear_rule import confusion_of, cross_fitted
-from csf.trials import Trial
 
 N = 300
 TRUTH = np.repeat([0, 1, 2], [200, 70, 30])

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from csf.data.responses import margin, positive_score
-from csf.thresholding._scores import RESPONSE_METHODS, weight_argument
+from csf.thresholding.plugin import RESPONSE_METHODS, weight_argument
 
 ANY = st.floats(allow_nan=False)
 

@@ -21,8 +21,8 @@ from csf.data.costs import CostChannel, cost_channel, cost_sample_weight
 from csf.data.folds import Fold, Task
 from csf.data.labels import read_classes
 from csf.trainers import make_trainers
-from csf.trainers.generic import GenericTrainer
-from csf.trainers.one_vs_rest import LinearSVCsTrainer, OneVsRestTrainer
+from csf.trainers.base import GenericTrainer
+from csf.trainers.multiclass import LinearSVCsTrainer, OneVsRestTrainer
 from csf.trainers.pipeline import PipelineTrainer
 
 X, CODES = make_classification(

@@ -18,7 +18,7 @@ from csf.data.costs import cost_channel
 from csf.data.folds import Task, make_folds
 from csf.testing import check_trainer
 from csf.trainers import GenericTrainer, Prepared, make_trainers
-from csf.trainers.lightgbm import LightGBMTrainer
+from csf.trainers.boosters import LightGBMTrainer
 
 lightgbm = pytest.importorskip("lightgbm")
 pd = pytest.importorskip("pandas")

@@ -17,7 +17,7 @@ from csf.data.costs import CostChannel, cost_channel, cost_sample_weight
 from csf.data.folds import Fold, Task, make_folds
 from csf.data.labels import read_classes
 from csf.trainers import GenericTrainer, Prepared, make_trainers
-from csf.trainers.multinomial import MultinomialTrainer
+from csf.trainers.multiclass import MultinomialTrainer
 
 X, Y = make_classification(
     240, 7, n_informative=5, n_classes=4, n_clusters_per_class=1, weights=[0.5, 0.3, 0.1], random_state=1

@@ -16,7 +16,7 @@ from sklearn.svm import LinearSVC
 from csf.data.costs import cost_channel, one_vs_rest_channel
 from csf.data.folds import Fold, Task
 from csf.trainers import GenericTrainer, make_trainers
-from csf.trainers.one_vs_rest import LinearSVCsTrainer, OneVsRestTrainer
+from csf.trainers.multiclass import LinearSVCsTrainer, OneVsRestTrainer
 
 X, Y = make_classification(
     240, 7, n_informative=5, n_classes=4, n_clusters_per_class=1, weights=[0.5, 0.3, 0.1], random_state=1

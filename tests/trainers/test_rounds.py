@@ -17,10 +17,10 @@ from sklearn.preprocessing import StandardScaler
 from csf import CostSearch
 from csf.data.costs import cost_channel
 from csf.data.folds import Task, make_folds
-from csf.search.states import decode, encode
+from csf.search.checkpoint import decode, encode
 from csf.testing import check_trainer
 from csf.trainers import Prepared, make_trainers
-from csf.trainers.rounds import RoundsTrainer, rounds_of
+from csf.trainers.boosters import RoundsTrainer, rounds_of
 
 X, Y = make_classification(120, 5, weights=[0.7], flip_y=0.1, random_state=0)
 SPLITS = list(StratifiedKFold(2).split(X, Y))

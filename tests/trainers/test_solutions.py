@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from csf.solvers import HingeDescent, Rows
-from csf.trainers.solutions import light, starts_at
+from csf.trainers.linear import light, starts_at
 
 
 def path(seed=0, n=150, d=600):

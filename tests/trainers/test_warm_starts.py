@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csf.solvers import Solution
-from csf.trainers.warm_starts import WarmStarts
+from csf.trainers.base import WarmStarts
 
 
 def test_families_are_kept_apart():

@@ -14,7 +14,7 @@ from csf import CostSearch
 from csf.data.costs import CostChannel
 from csf.data.folds import Fold, Task
 from csf.trainers import Prepared, Training, make_trainers
-from csf.trainers.whole import Whole, shared_whole
+from csf.trainers.linear import Whole, shared_whole
 
 BASES = {
     "squared hinge": LinearSVC(),

@@ -1,0 +1,294 @@
+"""Linear models of data in parts: Newton's method, one pass for each step."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray
+from csf.solvers import Rows
+from csf.solvers.base import DIRECT, NOISE, conjugate_directions, newton_step
+from csf.solvers.losses import LOGISTIC, SQUARED_HINGE, Loss, least_gap
+from csf.trainers.linear import LogisticTrainer, linear_kind
+
+if TYPE_CHECKING:
+    from csf.distributed.engine import Job
+
+__all__ = [
+    "LinearModel",
+    "LinearProblem",
+    "Part",
+    "Question",
+    "add_answers",
+    "answers",
+    "solve_together",
+]
+
+# ---------------------------------------------------------------- objectives
+
+
+@dataclass(frozen=True)
+class LinearProblem:
+    """What `sklearn.svm.LinearSVC` (squared hinge loss) or `sklearn.linear_model.LogisticRegression` (L2) minimises.
+
+    Parameters
+    ----------
+    logistic : bool
+        Which loss.
+    constant : float
+        Value of the constant feature that stands for the intercept; 0 without one.
+    free : bool
+        Whether the coefficient of the constant feature is not regularised.
+    scale : tuple of float
+        What the costs of positives and of negatives are multiplied with: C and the base's own class weights.
+    tol : float
+        Duality gap to reach, as a share of the objective.
+    max_iter : int
+        Limit of Newton steps.
+
+    Examples
+    --------
+    >>> from sklearn.svm import LinearSVC
+    >>> LinearProblem.of(LinearSVC(C=2.0))
+    LinearProblem(logistic=False, constant=1.0, free=False, scale=(2.0, 2.0), tol=1e-07, max_iter=1000)
+    """
+
+    logistic: bool
+    constant: float
+    free: bool
+    scale: tuple[float, float]
+    tol: float
+    max_iter: int
+
+    @classmethod
+    def of(cls, base: Estimator) -> LinearProblem:
+        """Problem of a base.
+
+        Parameters
+        ----------
+        base : LinearSVC or LogisticRegression
+            The base with its parameters.
+
+        Returns
+        -------
+        LinearProblem
+            The problem.
+
+        Raises
+        ------
+        ValueError
+            If the base minimises something else: the hinge loss, an L1 penalty, balanced class weights, ...
+        """
+        kind = linear_kind(base)
+        logistic = kind is LogisticTrainer
+        if kind is None or base.class_weight == "balanced" or not (logistic or base.loss == "squared_hinge"):
+            raise ValueError(
+                f"{base!r} cannot be trained in parts: accepted are LinearSVC with loss='squared_hinge' and "
+                "LogisticRegression, both with an L2 penalty and class_weight=None or a dict"
+            )
+        own = base.class_weight or {}
+        scale = base.C * own.get(1, 1.0), base.C * own.get(0, 1.0)
+        constant = kind.constant(base)
+        free = logistic and constant != 0.0 and base.solver != "liblinear"
+        # As in `csf.trainers.linear`: the last digits come for nothing with a Newton step.
+        return cls(logistic, constant, free, scale, base.tol if logistic else 1e-3 * base.tol, base.max_iter)
+
+
+# ---------------------------------------------------------------- Newton's method
+
+
+# Shares of a Newton step that are tried together where the whole step goes up.
+_SHARES = 0.5 ** np.arange(1.0, 25.0)
+# Products with the second derivatives for one step, and the share of the slope that they leave.
+_PRODUCTS, _FORCING = 50, 0.1
+_TOO_LARGE = (
+    "the features are not finite, or too large for a linear model to be solved, or C times the weights is; scale the "
+    "features, e.g. to [0, 1]"
+)
+
+# Sums over rows: arrays that are added one by one.
+Answer: TypeAlias = tuple[Array, ...]
+
+
+class Part(NamedTuple):
+    """Rows of one part of the data: float32 or float64, dense or CSR, and the fold of each row."""
+
+    X: Any
+    is_pos: BoolArray
+    weight: Array | None
+    fold: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """Coefficients of a linear model of two classes, that of the constant feature last, and how good they are."""
+
+    w: Array
+    constant: float
+    objective: float
+    relative_gap: float
+    n_iter: int
+
+    def scores(self, X: Any) -> Array:
+        """Scores of some rows."""
+        return Rows(X, constant=self.constant).scores(self.w)
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What one pass over the rows is to sum up for one training."""
+
+    problem: LinearProblem
+    # Its rows are left out.
+    fold: int | None
+    # Of the losses of positives and negatives.
+    weights: tuple[float, float]
+    w: Array
+    # Without it the losses of both classes, their slopes and second derivatives at ``w`` are asked for (the diagonal
+    # where there are many). With ``shares``, the losses at ``w + share * along``; else the product of the second
+    # derivatives with it.
+    along: Array | None = None
+    shares: Array | None = None
+
+    def answer(self, rows: Rows, part: Part) -> Answer:
+        """Sums over the rows of one part."""
+        weight = np.where(part.is_pos, *self.weights)
+        if part.weight is not None:
+            weight *= part.weight
+        if self.fold is not None:
+            weight[part.fold == self.fold] = 0.0
+        sign = np.where(part.is_pos, 1.0, -1.0)
+        margins = sign * rows.scores(self.w)
+        if self.along is None:
+            return self._value(rows, margins, sign, weight)
+        if self.shares is None:
+            along = rows.scores(self.along)
+            return (rows.combine(self._loss.curvature(margins, weight) * along),)
+        steps = sign * rows.scores(self.along)
+        return (np.array([self._loss.value(margins + share * steps, weight) for share in self.shares]),)
+
+    @property
+    def _loss(self) -> Loss:
+        return LOGISTIC if self.problem.logistic else SQUARED_HINGE
+
+    def _value(self, rows: Rows, margins: Array, sign: Array, weight: Array) -> Answer:
+        """Losses of both classes, the sums of their rows times minus the slopes, and second derivatives."""
+        losses, factor = np.zeros(2), np.empty_like(margins)
+        for k, of_class in enumerate((sign > 0.0, sign < 0.0)):
+            at, part = np.flatnonzero(of_class), np.empty(np.count_nonzero(of_class))
+            losses[k] = self._loss.terms(margins[at], sign[at], weight[at], part)
+            factor[at] = part
+        return losses, rows.combine_by_sign(factor), self._matrix(rows, self._loss.curvature(margins, weight))
+
+    def _matrix(self, rows: Rows, curvature: Array) -> Array:
+        if rows.n_coefficients > DIRECT:
+            return rows.combine(curvature, squares=True)
+        matrix, places = np.zeros((rows.n_coefficients, rows.n_coefficients)), np.flatnonzero(curvature)
+        rows.add_gram(places, curvature[places], matrix)
+        return matrix
+
+
+def answers(part: Part, questions: Sequence[Question]) -> list[Answer]:
+    """What one part of the data answers to some questions."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        views: dict[float, Rows] = {}
+        for question in questions:
+            constant = question.problem.constant
+            views[constant] = views.get(constant) or Rows(part.X, constant=constant)
+        return [question.answer(views[question.problem.constant], part) for question in questions]
+
+
+def add_answers(parts: Sequence[list[Answer]]) -> list[Answer]:
+    """Sums of several parts."""
+    return [tuple(np.sum(terms, axis=0) for terms in zip(*answer, strict=True)) for answer in zip(*parts, strict=True)]
+
+
+# Asks for sums until the model is found.
+Solving: TypeAlias = Generator[Question, Answer, LinearModel]
+
+
+def solve_together(jobs: Sequence[Job], n_features: int, ask: Any) -> list[LinearModel]:
+    """Solve several problems on the same data, with one pass for a step of all of them."""
+    solving = [_solved(LinearProblem.of(job.base), job.fold, job.costs, n_features, job.starts) for job in jobs]
+    found: dict[int, LinearModel] = {}
+    questions = {k: next(each) for k, each in enumerate(solving)}
+    while questions:
+        answered = ask(list(questions.values()))
+        asked, questions = list(questions), {}
+        for k, answer in zip(asked, answered, strict=True):
+            try:
+                questions[k] = solving[k].send(answer)
+            except StopIteration as end:
+                found[k] = end.value
+    return [found[k] for k in range(len(jobs))]
+
+
+def _solved(problem: LinearProblem, fold: int | None, costs: Costs, n_features: int, starts: Sequence[Any]) -> Solving:
+    """Newton's method with a line search; asks for sums."""
+    weights = costs[0] * problem.scale[0], costs[1] * problem.scale[1]
+    ridge = np.ones(n_features + 1)
+    ridge[-1] = 0.0 if problem.free else 1.0
+    w = np.array(starts[0]) if starts else np.zeros(n_features + 1)
+    state = _Value(ridge, w, (yield Question(problem, fold, weights, w)))
+    count = 0
+    # No smaller gap is proven: with a tolerance below rounding, steps would go to and fro.
+    tol = max(problem.tol, NOISE)
+    while state.gap > tol * state.objective and count < problem.max_iter:
+        step = yield from _step(problem, fold, weights, ridge, state)
+        descent, count = state.slope @ step, count + 1
+        if not descent < 0.0:
+            break
+        w = state.w + step
+        new = _Value(ridge, w, (yield Question(problem, fold, weights, w)))
+        if not new.objective <= state.objective + 1e-4 * descent:
+            (losses,) = yield Question(problem, fold, weights, state.w, step, _SHARES)
+            moved = state.w + _SHARES[:, None] * step
+            values = 0.5 * (moved**2) @ ridge + losses
+            best = int(np.argmin(values))
+            # What is left is rounding, and the gap says how much it is.
+            if not values[best] < state.objective:
+                break
+            new = _Value(ridge, moved[best], (yield Question(problem, fold, weights, moved[best])))
+        if new.objective == state.objective and not new.gap < state.gap:
+            break  # rounding too: steps would go to and fro
+        state = new
+    gap = max(state.gap, NOISE * state.objective) / state.objective if state.objective > 0 else 0.0
+    return LinearModel(state.w, problem.constant, state.objective, gap, count)
+
+
+def _step(
+    problem: LinearProblem, fold: int | None, weights: tuple[float, float], ridge: Array, state: _Value
+) -> Generator[Question, Answer, Array]:
+    """Newton step, by a factor or, with many features, by a product with the second derivatives for each pass."""
+    matrix = state.matrix
+    if matrix.ndim == 2:
+        return newton_step(matrix + np.diag(ridge), state.slope)
+    diagonal = ridge + matrix
+    diagonal[diagonal == 0.0] = 1.0
+    search = conjugate_directions(-state.slope, diagonal=diagonal, left=_FORCING**2, max_iter=_PRODUCTS)
+    try:
+        direction = next(search)
+        while True:
+            (product,) = yield Question(problem, fold, weights, state.w, direction)
+            direction = search.send(ridge * direction + product)
+    except StopIteration as end:
+        return end.value[0]
+
+
+class _Value:
+    """Objective, slope, second derivatives and duality gap at some coefficients."""
+
+    def __init__(self, ridge: Array, w: Array, answer: Answer) -> None:
+        losses, pulls, self.matrix = answer
+        self.w, self.slope = w, ridge * w - pulls.sum(axis=0)
+        self.objective = float(0.5 * w @ (ridge * w) + losses.sum())
+        with np.errstate(over="ignore", invalid="ignore"):
+            square = float(self.slope @ self.slope)
+            if not np.isfinite(square + self.objective):
+                raise ValueError(_TOO_LARGE)
+            gap, scale = least_gap(w, ridge, pulls)
+        # An entropy that is scaled is at most the entropy of what is scaled, which would need another pass.
+        self.gap = float(gap + (1.0 - scale) @ losses) if scale.all() else np.inf

@@ -1,0 +1,39 @@
+"""What held-out data show: records of trials, their scores, draws of the samples, and corrected values."""
+
+from csf.evaluate.assessment import (
+    AssessedMixin,
+    Assessment,
+    Resampling,
+    Rule,
+    ThresholdQuestion,
+    assess,
+    best_rows,
+    mean_assessment,
+    seed_of,
+)
+from csf.evaluate.choices import Chooser, differences, standard_error
+from csf.evaluate.draws import CodedRow, Retuned, retune
+from csf.evaluate.store import MAX_BYTES, EntryStore, ScoreRow, ScoreStore, TrialKey
+
+__all__ = [
+    "AssessedMixin",
+    "Assessment",
+    "Chooser",
+    "CodedRow",
+    "EntryStore",
+    "MAX_BYTES",
+    "Resampling",
+    "Retuned",
+    "Rule",
+    "ScoreRow",
+    "ScoreStore",
+    "ThresholdQuestion",
+    "TrialKey",
+    "assess",
+    "best_rows",
+    "differences",
+    "mean_assessment",
+    "retune",
+    "seed_of",
+    "standard_error",
+]

@@ -1,0 +1,179 @@
+"""Compiled loops over draws of samples."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from csf._common.compiled import njit
+
+__all__ = [
+    "add_gains",
+    "best_ratios",
+    "candidate_cuts",
+    "class_sums",
+    "code_samples",
+    "count_drawn",
+    "middle_of_ties",
+    "row_gains",
+    "sums_at",
+]
+
+
+@njit(cache=True)
+def count_drawn(drawn, units, counts, most):
+    """Add up in ``counts`` how often each unit was drawn; ``most`` stands for more."""
+    for sample in drawn:
+        unit = units[sample]
+        if counts[unit] < most:
+            counts[unit] += 1
+
+
+@njit(cache=True)
+def class_sums(is_pos, weight):
+    """Weight of all negatives and of all positives on each draw, of those of entries on each draw."""
+    sums = np.zeros((2, weight.shape[1]))
+    for i in range(weight.shape[0]):
+        kind = np.int64(is_pos[i])
+        for draw in range(weight.shape[1]):
+            sums[kind, draw] += weight[i, draw]
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def candidate_cuts(score, is_pos, copies, order, every, keep, cuts):
+    """Write how many entries are found at each cut that can be the best one. Return the number of cuts.
+
+    ``order`` sorts the scores downwards. A cut that is worth a look ends a run of positives: going on to the end of it
+    costs nothing. Besides, a cut counts after ``every`` ``copies``, and the one at ``keep`` entries. Groups of equal
+    scores are never divided. The first cut, of nothing, is left out where scores of +inf make it impossible.
+    """
+    n_entries, size = order.shape[0], 0
+    if n_entries == 0 or score[order[0]] < np.inf:
+        cuts[0] = 0
+        size = 1
+    since = 0  # copies after the last cut
+    start, had_pos = 0, False
+    while start < n_entries:
+        stop, any_pos, any_neg, found = start, False, False, 0
+        while stop < n_entries and score[order[stop]] == score[order[start]]:
+            if is_pos[order[stop]]:
+                any_pos = True
+            else:
+                any_neg = True
+            found += copies[order[stop]]
+            stop += 1
+        # The cut before this group ends a run of positives if the group has a negative.
+        if start > 0 and ((had_pos and any_neg) or since >= every or start == keep):
+            cuts[size] = start
+            size += 1
+            since = 0
+        since += found
+        had_pos = any_pos
+        start = stop
+    if n_entries > 0:
+        cuts[size] = n_entries
+        size += 1
+    return size
+
+
+@njit(cache=True, nogil=True)
+def code_samples(order, entries, cuts, codes):
+    """Write for each entry the first cut that finds it; ``entries`` are the places of ``order`` in ``codes``."""
+    cut = 0
+    for rank in range(order.shape[0]):
+        while cuts[cut] <= rank:
+            cut += 1
+        codes[entries[order[rank]]] = cut
+
+
+@njit(cache=True)
+def sums_at(codes, is_pos, weight, n_cuts, sums):
+    """Write the weight of found positives (``sums[1]``) and negatives (``sums[0]``) at each cut, for all draws at once.
+
+    ``weight`` has a row for each entry and a column for each draw, ``sums[kind]`` a row for each cut. Entries whose
+    code is ``n_cuts`` are found at no cut.
+    """
+    n_draws = weight.shape[1]
+    sums[:, : n_cuts + 1] = 0
+    for i in range(codes.shape[0]):
+        kind, code = np.int64(is_pos[i]), np.int64(codes[i])
+        for draw in range(n_draws):
+            sums[kind, code, draw] += weight[i, draw]
+    for kind in range(2):
+        for cut in range(1, n_cuts):
+            for draw in range(n_draws):
+                sums[kind, cut, draw] += sums[kind, cut - 1, draw]
+
+
+@njit(cache=True)
+def best_ratios(sums, n_cuts, pos, neg, numbers, tie, cuts, values):
+    """Write the best cut of each draw, and its value, for a ratio of two affine functions of the errors.
+
+    ``numbers`` has the six numbers of `csf.metrics.base.Coefficients` for each draw; of values within ``tie`` the first
+    one is the best. Draws that lack a class are left as they are.
+    """
+    for draw in range(pos.shape[0]):
+        if not (pos[draw] > 0.0 and neg[draw] > 0.0):
+            continue
+        total = pos[draw] + neg[draw]
+        n0, n_fn, n_fp, d0, d_fn, d_fp = numbers[draw]
+        best, at = -np.inf, 0
+        for cut in range(n_cuts):
+            fn = max(pos[draw] - sums[1, cut, draw], 0.0) / total
+            fp = min(np.float64(sums[0, cut, draw]), neg[draw]) / total
+            below = d0 + d_fn * fn + d_fp * fp
+            value = 0.0
+            if below > 4 * 2.220446049250313e-16 * (abs(d0) + abs(d_fn) * fn + abs(d_fp) * fp):
+                value = (n0 + n_fn * fn + n_fp * fp) / below
+            if value > best + tie:
+                best, at = value, cut
+        cuts[draw], values[draw] = at, best
+
+
+@njit(cache=True)
+def middle_of_ties(sums, n_cuts, cuts):
+    """Move each draw's cut to the middle of those between which the draw holds nothing, as a threshold would be."""
+    for draw in range(cuts.shape[0]):
+        at = cuts[draw]
+        last = at
+        while last + 1 < n_cuts and (
+            sums[0, last + 1, draw] == sums[0, at, draw] and sums[1, last + 1, draw] == sums[1, at, draw]
+        ):
+            last += 1
+        cuts[draw] = (at + last) // 2
+
+
+@njit(cache=True)
+def row_gains(order, is_pos, n_labels, squared_beta, gains):
+    """Write by how much finding each entry, after those before it in ``order``, moves the F-beta of its row.
+
+    Entries are the labels of a row, then those of the next one. F-beta of a row without labels is 1 while nothing is
+    found in it.
+    """
+    n_rows = is_pos.shape[0] // n_labels
+    below, hits, value = np.zeros(n_rows), np.zeros(n_rows), np.zeros(n_rows)
+    for entry in range(is_pos.shape[0]):
+        if is_pos[entry]:
+            below[entry // n_labels] += squared_beta
+    for row in range(n_rows):
+        value[row] = 1.0 if below[row] == 0.0 else 0.0
+    for entry in order:
+        row = entry // n_labels
+        below[row] += 1.0
+        if is_pos[entry]:
+            hits[row] += 1.0
+        new = (1.0 + squared_beta) * hits[row] / below[row]
+        gains[entry] = new - value[row]
+        value[row] = new
+
+
+@njit(cache=True)
+def add_gains(codes, gains, samples, counts, sums):
+    """Add to ``sums``, of a row for each cut and a column for each draw, what the entries gain that a cut finds first.
+
+    ``counts`` has a row for each sample and a column for each draw.
+    """
+    for i in range(codes.shape[0]):
+        code, sample = np.int64(codes[i]), samples[i]
+        for draw in range(counts.shape[1]):
+            sums[code, draw] += gains[i] * counts[sample, draw]

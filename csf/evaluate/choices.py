@@ -1,0 +1,455 @@
+"""Which trial wins, on all held-out samples or on a part of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import numpy as np
+from scipy.special import expit, logit
+
+from csf._common.typing import Array, BoolArray, IntArray
+from csf.evaluate._kernels import sums_at
+from csf.evaluate.draws import (
+    LARGE,
+    bootstrap_counts,
+    class_weights,
+    distinct,
+    draw_weights,
+    retune,
+    retune_all,
+    shares,
+)
+
+if TYPE_CHECKING:
+    from csf.evaluate.draws import CodedRow, Units
+    from csf.evaluate.store import ScoreRow, ScoreStore
+    from csf.metrics.base import Metric
+
+__all__ = [
+    "BEST",
+    "Chooser",
+    "Chosen",
+    "Gain",
+    "Judged",
+    "averaged",
+    "choose_on_parts",
+    "decide_gain",
+    "decisions",
+    "differences",
+    "influence",
+    "outcomes",
+    "standard_error",
+    "steadiest",
+]
+
+# ---------------------------------------------------------------- decisions and the error of their value
+
+
+# Relative step of the derivatives.
+_STEP = 1e-4
+# Samples that each kind of outcome is taken to have been met besides (Jeffreys' prior): an error that was not made yet
+# can be made.
+_UNMET = 0.5
+
+
+def decisions(row: ScoreRow) -> BoolArray:
+    """Which entries a row finds for what they are, at its own threshold."""
+    if row.score is None or row.threshold is None:
+        assert row.decided is not None, "a row has scores and a threshold, or decisions"
+        found = row.decided
+    else:
+        found = row.score >= row.threshold
+    return found if row.lost is None else found & ~row.lost
+
+
+def outcomes(store: ScoreStore, row: ScoreRow) -> Array:
+    """Weight of true positives, false negatives, false positives and true negatives in one copy of each sample."""
+    place = 4 * store.samples + 2 * ~store.is_pos + ~decisions(row)
+    table = np.bincount(place, store.importance, minlength=4 * store.n_samples).reshape(-1, 4)
+    # A byte each, where no sample is held out more often.
+    return table.astype(np.uint8) if table.dtype.kind == "i" and table.max() < 256 else table
+
+
+def influence(metric: Metric, outcome: Array, copies: IntArray) -> Array:
+    """By how much the metric moves with one more copy of each sample."""
+    totals = copies @ outcome.astype(float)
+    slope = np.zeros(4)
+    for at in range(4):
+        step = _STEP * max(totals[at], _STEP * totals.sum())
+        above, below = totals.copy(), totals.copy()
+        above[at] += step
+        below[at] = max(below[at] - step, 0.0)
+        slope[at] = (_value(metric, above) - _value(metric, below)) / (above[at] - below[at])
+    return outcome @ slope
+
+
+def standard_error(store: ScoreStore, row: ScoreRow, metric: Metric) -> float:
+    """Standard error of the metric of a trial's own decisions, by the delta method.
+
+    Parameters
+    ----------
+    store : ScoreStore
+        Held-out scores.
+    row : ScoreRow
+        One of its trials.
+    metric : Metric
+        The metric.
+
+    Returns
+    -------
+    float
+        In units of the metric. Entries of one sample count together, a sample of weight 2 as two samples.
+
+    Examples
+    --------
+    >>> from csf.metrics import get_metric
+    >>> from csf.evaluate import ScoreStore
+    >>> store = ScoreStore(np.arange(100) < 50)
+    >>> store.add((0, 0), decided=np.arange(100) % 5 > 0, value=0.5)
+    >>> standard_error(store, store[0, 0], get_metric("recall"))  # sqrt(0.8 * 0.2 / 50)
+    0.057
+    """
+    return float(np.sqrt(store.copies @ influence(metric, outcomes(store, row), store.copies) ** 2))
+
+
+def differences(store: ScoreStore, metric: Metric, rows: Sequence[ScoreRow], to: Sequence[int]) -> tuple[Array, Array]:
+    """How far rows are above some of them, and the standard errors of that, by the delta method.
+
+    Parameters
+    ----------
+    store : ScoreStore
+        Held-out scores.
+    metric : Metric
+        The metric.
+    rows : sequence of ScoreRow
+        Trials, at their own thresholds.
+    to : sequence of int
+        Places of those that all are compared with.
+
+    Returns
+    -------
+    gain : ndarray of shape (n_to, n_rows)
+        In units of the metric.
+    error : ndarray of shape (n_to, n_rows)
+        Standard errors of it. All rows are about the same samples, so that what is hard for both cancels out.
+    """
+    moves = [influence(metric, outcomes(store, row), store.copies) for row in rows]
+    value = np.array([row.value for row in rows])
+    gain = value - value[list(to), None]
+    return gain, np.array([[np.sqrt(store.copies @ (move - moves[at]) ** 2) for move in moves] for at in to])
+
+
+def _value(metric: Metric, totals: Array) -> float:
+    """Metric of the weights of true and false positives and negatives: tp, fn, fp, tn."""
+    tp, fn, fp, tn = totals
+    if tp + fn <= 0.0 or fp + tn <= 0.0:
+        return 0.0
+    fn, fp, pos = shares(fn, fp, tp + fn, fp + tn)
+    return float(metric.value(fn, fp, pos=pos))
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Decisions on the same samples, whose mean value is asked for.
+
+    Parameters
+    ----------
+    metrics : tuple of Metric
+        One for each problem.
+    outcomes : tuple of ndarray of shape (n_samples, 4)
+        One for each problem.
+    copies : ndarray of int, shape (n_samples,)
+        How many samples each one stands for.
+    """
+
+    metrics: tuple[Metric, ...]
+    outcomes: tuple[Array, ...]
+    copies: IntArray
+
+    @classmethod
+    def of(cls, store: ScoreStore, row: ScoreRow, metric: Metric) -> Judged:
+        """Own decisions of a trial."""
+        return cls((metric,), (outcomes(store, row),), store.copies)
+
+    @classmethod
+    def mean(cls, parts: Sequence[Judged]) -> Judged:
+        """Those of several problems on the same samples."""
+        metrics, tables = ([each for part in parts for each in getattr(part, name)] for name in ("metrics", "outcomes"))
+        return cls(tuple(metrics), tuple(tables), parts[0].copies)
+
+    def errors(self, n_draws: int, random_state: int) -> Array:
+        """Bootstrap errors of the mean value, of shape (n_draws,).
+
+        A bootstrap alone would say that what never happened never happens: decisions without an error would have no
+        error of their value. So each draw adds to each outcome a gamma number of samples, of mean 1 / 2.
+        """
+        columns = [column for table in self.outcomes for column in table.T]
+        order, starts = distinct(columns, np.flatnonzero(self.copies > 0))
+        cells = np.stack([column[order[starts]].astype(float) for column in columns])
+        copies = np.add.reduceat(self.copies[order], starts)
+        sums = np.concatenate([cells @ counts for counts in bootstrap_counts(copies, n_draws, random_state)], axis=1)
+        sums = sums.T.reshape(n_draws, -1, 4)
+        rng = np.random.default_rng([random_state, 2])
+        sums += rng.gamma(_UNMET, size=sums.shape) * _typical_weight(cells.reshape(-1, 4, copies.size), copies)
+        values = [[_value(metric, row) for metric, row in zip(self.metrics, draw)] for draw in sums]
+        means = np.mean(values, axis=1)
+        return means - means.mean()
+
+
+def _typical_weight(cells: Array, copies: IntArray) -> Array:
+    """Weight of a sample of the class of each outcome, such that as many of them vary as much, (n_problems, 4)."""
+    weight = cells.reshape(len(cells), 2, 2, -1).sum(axis=2)
+    totals = weight @ copies
+    typical = np.divide(weight**2 @ copies, totals, out=np.zeros_like(totals), where=totals > 0.0)
+    return np.repeat(typical, 2, axis=1)
+
+
+# ---------------------------------------------------------------- winners by draws
+
+
+_EPS = np.finfo(float).eps
+
+Cut = TypeVar("Cut", int, float)
+
+
+def steadiest(values: Array, neutral: BoolArray, margin: float) -> int:
+    """Row that is best on average over draws, unless it is not by a margin better than one of equal costs."""
+    means = np.nanmean(values, axis=1)
+    best = int(np.argmax(means))
+    if not margin or neutral[best] or not any(neutral):
+        return best
+    equal = int(np.argmax(np.where(neutral, means, -np.inf)))
+    gain = values[best] - values[equal]
+    return best if np.nanmean(gain) > margin * np.nanstd(gain) else equal
+
+
+class Gain(NamedTuple):
+    """Places of the winner and of the best row, and what decided between them; see `csf.search.selection.Choice`."""
+
+    at: int
+    best: int
+    gain: float = np.nan
+    luck: float = np.nan
+    error: float = np.nan
+
+
+def decide_gain(own: Array, violation: Array, neutral: BoolArray, values: Callable[[], Array], min_gain: float) -> Gain:
+    """Keep the best row of equal costs unless the best of all gains more over it than chance would give it.
+
+    ``values``, of shape (n_rows, n_draws), are those of the rows on draws; they are asked for where they decide.
+    """
+    # A stable sort: of equal rows the first one is the best.
+    order = np.lexsort([-own, violation])
+    best = int(order[0])
+    if not neutral.any():
+        return Gain(best, best)
+    equal = int(order[neutral[order]][0])
+    gain = float(own[best] - own[equal])
+    if neutral[best] or violation[best] < violation[equal]:
+        return Gain(best, best, gain)
+    # Rows that miss the constraint by more than equal costs do cannot win.
+    among = violation <= violation[equal]
+    # With what the rows really differ by taken out.
+    noise = values()[among] - own[among, None]
+    noise = noise[:, ~np.isnan(noise).any(axis=0)]
+    lucky = noise[~neutral[among]].max(axis=0) - noise[neutral[among]].max(axis=0)
+    if lucky.size < 2:  # nothing is known, so nothing convinces
+        return Gain(equal, best, gain, error=np.inf)
+    luck, error = float(lucky.mean()), float(lucky.std(ddof=1))
+    return Gain(best if gain > luck + min_gain * error else equal, best, gain, luck, error)
+
+
+def averaged(
+    found: Array, cuts: IntArray, best: Cut, at: Callable[[float], Cut], value: Callable[[Cut], float], error: float
+) -> Cut:
+    """Threshold that finds the mean of the shares that others find, unless it loses more than an error to ``best``.
+
+    ``found`` has the share of samples that each threshold finds, and ``at`` gives the threshold of a share. Shares are
+    averaged in log-odds.
+    """
+    shares = found[cuts]
+    # Finding nothing, or everything, is at no distance from other cuts that could be averaged.
+    inner = shares[(shares > 0.0) & (shares < 1.0)]
+    if not inner.size:
+        return best
+    mean = at(float(expit(logit(np.clip(inner, _EPS, 1.0 - _EPS)).mean())))
+    return mean if value(mean) >= value(best) - error else best
+
+
+@dataclass(frozen=True)
+class Chooser:
+    """How a search chooses among its trials.
+
+    Parameters
+    ----------
+    margin : float, default=None
+        As for `csf.search.selection.stable_choice`; ``None`` takes the best trial at its best threshold.
+    min_gain : float, default=None
+        As for `csf.search.selection.GainRule`; ``None`` asks for no gain.
+    own : int, default=None
+        Setting whose equal costs the margin is over; ``None`` for any.
+    """
+
+    margin: float | None = None
+    min_gain: float | None = None
+    own: int | None = None
+
+    def defaults(self, rows: Sequence[ScoreRow]) -> BoolArray:
+        """Which rows stay unless others are better by enough."""
+        own = self.own if self.min_gain is None else None
+        return np.array([row.neutral and own in (None, row.key[0]) for row in rows], dtype=bool)
+
+
+# The best trial at its best cut.
+BEST = Chooser()
+
+
+# ---------------------------------------------------------------- choices made again on parts of the samples
+
+
+# Draws of each part: the parts are many, so that few of each do; fewer where samples are many and chance says little.
+_N_DRAWS, _N_DRAWS_OF_MANY = 16, 4
+# Rows that are the best ones of a part at their best cuts, of which draws say which is best on average; and as many of
+# equal costs.
+_CLOSE = 4
+
+
+class Chosen(NamedTuple):
+    """Row and threshold chosen on each part, both -1 where it lacks a class, and what they find in all the rest.
+
+    Parameters
+    ----------
+    places, cuts : ndarray of int, shape (n_parts,)
+        The choice.
+    left_out : ndarray of shape (n_parts, 4)
+        Weight of found and of all positives and negatives that the part does not hold.
+    """
+
+    places: IntArray
+    cuts: IntArray
+    left_out: Array
+
+
+def choose_on_parts(
+    units: Units,
+    rows: list[CodedRow],
+    metric: Metric,
+    chooser: Chooser,
+    neutral: BoolArray,
+    counts: Array,
+    seeds: Sequence[Sequence[int]],
+) -> Chosen:
+    """The choice on each part of the samples.
+
+    ``counts``, of shape (n_units, n_parts), says how many samples of each unit a part holds; ``seeds`` are those of
+    their draws.
+    """
+    own = retune(units, rows, metric, counts, middle=True)
+    # The mean of cuts that satisfy a constraint on draws need not do so: there the best cut is taken.
+    steady = chooser.margin is not None and metric.constraint is None
+    drawn = steady or chooser.min_gain is not None
+    n_parts = counts.shape[1]
+    places, cuts, spoken = np.full(n_parts, -1), np.full(n_parts, -1), {}
+    for part in np.flatnonzero(~np.isnan(own.value).all(axis=0)).tolist():
+        among = np.arange(len(rows))
+        if drawn:
+            said = own.value[:, part], own.violation[:, part]
+            among, spoken[part] = _steady(units, rows, metric, chooser, neutral, counts[:, part], said, seeds[part])
+        at = among[np.lexsort([-own.value[among, part], own.violation[among, part]])[0]]
+        places[part], cuts[part] = at, own.cuts[at, part]
+    left_out, copies = np.zeros((n_parts, 4)), units.copies.astype(counts.dtype)[:, None]
+    for row in np.unique(places[places >= 0]).tolist():
+        parts = np.flatnonzero(places == row)
+        held = _Held.of(units, rows[row], counts[:, parts])
+        if steady:
+            cuts[parts] = [held.averaged(at, metric, int(cuts[part]), spoken[part]) for at, part in enumerate(parts)]
+        whole = _Held.of(units, rows[row], copies)
+        # Sums of weights are rounded.
+        left_out[parts] = np.maximum(whole.at(cuts[parts]) - held.at(cuts[parts]), 0.0)
+    return Chosen(places, cuts, left_out)
+
+
+class _Spoken(NamedTuple):
+    """Best cuts of a row on draws, and the standard deviation of its values there."""
+
+    cuts: IntArray
+    error: float
+
+
+def _steady(
+    units: Units,
+    rows: list[CodedRow],
+    metric: Metric,
+    chooser: Chooser,
+    neutral: BoolArray,
+    counts: Array,
+    said: tuple[Array, Array],
+    seed: Sequence[int],
+) -> tuple[IntArray, _Spoken | None]:
+    """The row that draws of a part speak for, as the only one left, and its cuts there; all rows without draws.
+
+    ``said`` are values and violations of the rows on the part itself.
+    """
+    value, violation = said
+    among = _close(value, neutral) if chooser.min_gain is None else np.arange(len(rows))
+    n_draws = _N_DRAWS if units.copies.sum() <= LARGE else _N_DRAWS_OF_MANY
+    draws = bootstrap_counts(counts.astype(np.int64), n_draws, seed)
+    drawn = retune_all(units, [rows[at] for at in among], metric, draws)
+    told = ~np.isnan(drawn.value).all(axis=0)
+    if not told.any():
+        return among, None
+    values = drawn.value[:, told]
+    if chooser.min_gain is None:
+        place = steadiest(values, neutral[among], chooser.margin or 0.0)
+    else:
+        place = decide_gain(value, violation, neutral, lambda: values, chooser.min_gain).at
+    return among[[place]], _Spoken(drawn.cuts[place, told], float(np.nanstd(values[place])))
+
+
+def _close(value: Array, neutral: BoolArray) -> IntArray:
+    """The few best rows, and the few best ones of equal costs, in their order."""
+    order = np.argsort(-value, kind="stable")
+    return np.unique(np.concatenate([order[:_CLOSE], order[neutral[order]][:_CLOSE]]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """What some parts hold: weights of negatives and positives at a row's cuts, (2, n_cuts, n_parts), and of all."""
+
+    sums: Array
+    neg: Array
+    pos: Array
+
+    @classmethod
+    def of(cls, units: Units, row: CodedRow, counts: Array) -> _Held:
+        """What parts hold that have each unit so often."""
+        weight = draw_weights(units, counts)
+        pos, neg = class_weights(units, weight)
+        sums = np.empty((2, row.thresholds.size + 1, weight.shape[1]))
+        sums_at(row.codes, units.is_pos, weight, row.thresholds.size, sums)
+        return cls(np.minimum(sums[:, :-1], np.stack([neg, pos])[:, None]), neg, pos)
+
+    def at(self, cuts: IntArray) -> Array:
+        """Weight of found and of all positives and negatives, each part at a cut of its own, or one at several."""
+        fp, tp = self.sums[:, cuts, np.arange(cuts.size) % self.pos.size]
+        return np.stack(np.broadcast_arrays(tp, fp, self.pos, self.neg), axis=1)
+
+    def averaged(self, part: int, metric: Metric, best: int, spoken: _Spoken | None) -> int:
+        """Mean of the cuts that draws of a part speak for; see `csf.search.selection`."""
+        (fp, tp), pos, neg = self.sums[:, :, part], self.pos[part], self.neg[part]
+        if spoken is None or tp.size == 1:
+            return best
+        found = (tp + fp) / (tp[-1] + fp[-1])
+
+        def value(cut: int) -> float:
+            return float(metric.value(*shares(pos - tp[cut], fp[cut], pos, neg)[:2], pos=pos / (pos + neg)))
+
+        return averaged(found, spoken.cuts, best, lambda share: _place(found, share), value, spoken.error)
+
+
+def _place(found: Array, share: float) -> int:
+    """Place of the cut that finds a share; between cuts that find the same the middle one, as for a threshold."""
+    values, first, count = np.unique(found, return_index=True, return_counts=True)
+    return int(np.round(np.interp(share, values, first + 0.5 * (count - 1))))

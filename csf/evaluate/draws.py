@@ -1,0 +1,511 @@
+"""Draws of the held-out samples, and every trial's threshold tuned again on each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from csf._common.typing import Array, BoolArray, IntArray
+from csf.data.responses import TIE, midpoint
+from csf.evaluate._kernels import (
+    best_ratios,
+    candidate_cuts,
+    class_sums,
+    code_samples,
+    count_drawn,
+    middle_of_ties,
+    sums_at,
+)
+from csf.metrics.base import LinearFractional
+
+if TYPE_CHECKING:
+    from csf._common.typing import Values
+    from csf.evaluate.store import EntryStore, ScoreRow, ScoreStore
+    from csf.metrics.base import Metric
+
+__all__ = [
+    "CodedRow",
+    "Entries",
+    "LARGE",
+    "LeftOut",
+    "Retuned",
+    "Units",
+    "bootstrap_counts",
+    "class_weights",
+    "distinct",
+    "draw_weights",
+    "draws_at_once",
+    "grouped",
+    "judge_left_out",
+    "partition_counts",
+    "retune",
+    "retune_all",
+    "shares",
+    "units_of",
+]
+
+# ---------------------------------------------------------------- sums of weights as shares
+
+
+def shares(fn: Values, fp: Values, pos: Any, neg: Any) -> tuple[Values, Values, Any]:
+    """Errors and positives as shares of all weight; rounding leaves no class more errors than it has."""
+    share = pos / (pos + neg)
+    return np.minimum(fn / (pos + neg), share), np.minimum(fp / (pos + neg), 1.0 - share), share
+
+
+# ---------------------------------------------------------------- samples that no trial distinguishes
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """One sample of each kind, by class and then by score, and how many of them there are.
+
+    A row of weight 2 and two such rows are the same unit, drawn as often; so numbers made of draws are the same for
+    both, and do not depend on the order of rows or on the scale of scores. Where rounding changes the place of a
+    single sample, only the draws of its neighbours change.
+
+    Parameters
+    ----------
+    truth, weight, samples : ndarray of shape (n_entries,)
+        Entries of these samples: truth, importance (``None`` where all weigh the same) and unit.
+    copies : ndarray of int, shape (n_units,)
+        Number of samples of each kind.
+    """
+
+    truth: Array
+    weight: Array | None
+    samples: IntArray
+    copies: IntArray
+
+    @property
+    def is_pos(self) -> BoolArray:
+        """Truth of two classes."""
+        return self.truth
+
+    @property
+    def kinds(self) -> Array:
+        """Class of each unit; with several labels whether it has any of them."""
+        kind = np.zeros(self.copies.size, dtype=self.truth.dtype)
+        np.maximum.at(kind, self.samples, self.truth)
+        return kind
+
+
+def units_of(store: ScoreStore, rows: Sequence[CodedRow], n_labels: int | None = None) -> tuple[Units, list[CodedRow]]:
+    """Units of some trials, and the trials' codes of their entries; see `grouped`."""
+    units, at = grouped(store, [row.codes for row in rows], n_labels)
+    return units, [replace(row, codes=row.codes[at]) for row in rows]
+
+
+def grouped(store: EntryStore[Any], said: Sequence[Array], n_labels: int | None = None) -> tuple[Units, IntArray]:
+    """Units of samples about which arrays, one number an entry, say the same; and which entries those of units are.
+
+    Where entries of a sample are several labels, which of them comes first means nothing: they are put in an order that
+    truth and arrays decide, ``n_labels`` at a time where these belong together, else all.
+    """
+    copies, importance = store.copies, store.importance
+    entries = _entries_of_samples(store)
+    several = bool((store.truth != store.truth[entries[:, 0]][store.samples]).any())
+    if several:
+        entries = _in_order(entries, [~store.truth, *said], n_labels or entries.shape[1])
+    # A place beyond the last entry stands for none.
+    columns = [np.append(store.truth, store.truth.dtype.type(0))[entries[:, 0]]]
+    columns += [np.append(values, values.dtype.type(0))[at] for values in said for at in entries.T]
+    columns += [(entries == store.truth.size).sum(axis=1)]
+    columns += [] if importance is None else [importance[entries[:, 0]]]
+    if several:
+        columns += [np.append(store.truth, False)[at] for at in entries.T[1:]]
+    order, starts = distinct(columns, np.flatnonzero(copies > 0))
+    at = entries[order[starts]]
+    unit, used = np.repeat(np.arange(starts.size), at.shape[1]), at.ravel() < store.truth.size
+    at, unit = at.ravel()[used], unit[used]
+    units = Units(
+        store.truth[at],
+        None if importance is None else importance[at],
+        unit.astype(np.int32),
+        np.add.reduceat(copies[order], starts) if starts.size else copies[:0],
+    )
+    return units, at
+
+
+def distinct(columns: Sequence[Array], among: IntArray) -> tuple[IntArray, IntArray]:
+    """Rows of a table in lexicographic order, and where in it each different one starts."""
+    order = among[np.lexsort([column[among] for column in columns[::-1]])]
+    new = np.zeros(order.size, dtype=bool)
+    new[:1] = True
+    for column in columns:
+        ordered = column[order]
+        new[1:] |= ordered[1:] != ordered[:-1]
+    return order, np.flatnonzero(new)
+
+
+def _in_order(entries: IntArray, columns: Sequence[Array], size: int) -> IntArray:
+    """Entries of each sample in the order of some columns, ``size`` at a time; places that stand for none stay last."""
+    blocks, none = entries.reshape(-1, size), columns[0].size
+    keys = [np.append(column, column.dtype.type(0))[blocks] for column in columns[::-1]]
+    order = np.lexsort([*keys, blocks == none])
+    return np.take_along_axis(blocks, order, axis=1).reshape(entries.shape)
+
+
+def _entries_of_samples(store: EntryStore[Any]) -> IntArray:
+    """Entries of each sample in their order, of shape (n_samples, most); the number of entries stands for none."""
+    counts = np.bincount(store.samples, minlength=store.n_samples)
+    most, order = int(counts.max()), np.argsort(store.samples, kind="stable")
+    place = np.arange(order.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    entries = np.full((store.n_samples, most), order.size)
+    entries[store.samples[order], place] = order
+    return entries
+
+
+# ---------------------------------------------------------------- draws
+
+
+# So many samples leave chance little say: fewer partitions and draws do.
+LARGE = 10_000
+# Bytes of the draws that are held at once, and the fewest and most of these: compiled loops go through a row of them.
+_BYTES, _FEWEST, _MOST_DRAWS = 1 << 24, 4, 32
+# Drawing how often a unit is drawn takes as long as drawing so many samples.
+_SAMPLES_OF_A_NUMBER = 25
+# Counts of so many samples in draws of all fit a byte but for one draw in 1e50.
+_FEW_COPIES = 64
+# Partitions into three parts, a third of the samples left out each time: as many as leave so much to chance at most.
+_PARTS, _PARTITIONS, _ENOUGH = 3, (4, 8, 16, 33), 0.002
+
+
+def draws_at_once(n_entries: int, itemsize: int = 1) -> int:
+    """Number of draws that are made or summed at once, from 4 to 32: 16 MB at most where 4 draws take no more."""
+    return min(max(_BYTES // max(n_entries * itemsize, 1), _FEWEST), _MOST_DRAWS)
+
+
+def bootstrap_counts(copies: IntArray, n_draws: int, random_state: int | Sequence[int]) -> Iterator[Array]:
+    """How often each unit is drawn by bootstrap draws of as many samples as there are, some draws at a time.
+
+    A draw is the same whatever number of them follows.
+    """
+    rng = np.random.default_rng([*np.atleast_1d(random_state), 0])
+    size, n_samples, kind = draws_at_once(copies.size), int(copies.sum()), _kind(copies)
+    few = n_samples > max(_SAMPLES_OF_A_NUMBER * copies.size, LARGE)
+    # Unit of each sample.
+    units = np.repeat(np.arange(copies.size, dtype=np.int32), copies)
+    most = np.iinfo(kind).max
+    for start in range(0, n_draws, size):
+        n_rows = min(size, n_draws - start)
+        if few:
+            # How often each of a few units is drawn, at once.
+            yield np.minimum(rng.multinomial(n_samples, copies / n_samples, n_rows), most).astype(kind).T
+            continue
+        # A draw after the other in memory: writing them side by side would take longer than drawing.
+        counts = np.zeros((n_rows, copies.size), dtype=kind)
+        for row in counts:
+            # The same numbers as in eight bytes each, in a third of the time.
+            drawn = rng.integers(0, n_samples, n_samples, dtype=np.int32 if n_samples < 1 << 31 else np.int64)
+            count_drawn(drawn, units, row, most)
+        yield counts.T
+
+
+def partition_counts(kinds: Array, copies: IntArray, n_parts: int, random_state: int) -> Iterator[Array]:
+    """Random partitions of the samples, stratified by class, without end: a draw holds all parts of one but one.
+
+    Each, of shape (n_units, n_parts), says how many samples of each unit a draw holds.
+    """
+    rng = np.random.default_rng([random_state, 1])
+    every = np.unique(kinds)[::-1]
+    classes = [np.repeat(units, copies[units]) for units in (np.flatnonzero(kinds == kind) for kind in every)]
+    while True:
+        counts = np.empty((n_parts, copies.size), dtype=_kind(copies))
+        counts[:] = copies
+        for samples in classes:
+            # Where the dealing starts is random too, so that no part is always the larger one.
+            part = (np.arange(samples.size) + rng.integers(n_parts)) % n_parts
+            left_out = np.bincount(part * copies.size + rng.permutation(samples), minlength=counts.size)
+            counts -= left_out.reshape(counts.shape).astype(counts.dtype)
+        yield counts.T
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """Decisions that were made on two thirds of the samples, judged on the third that is left out.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (n_partitions, 3, ...)
+        What the metric is computed from, summed over each part that is left out.
+    value : callable
+        Metric of such sums; NaN where they lack a class.
+    """
+
+    sums: Array
+    value: Callable[[Array], float]
+
+    @property
+    def corrected_score(self) -> float:
+        """Metric of all parts that are left out, pooled."""
+        return self.value(self.sums.sum(axis=(0, 1)))
+
+    @property
+    def monte_carlo_error(self) -> float:
+        """Standard error of `corrected_score`, because its partitions are a few of all there could be."""
+        values = np.array([self.value(sums) for sums in self.sums.sum(axis=1)])
+        known = values[~np.isnan(values)]
+        return float(known.std(ddof=1) / np.sqrt(known.size)) if known.size > 1 else np.nan
+
+
+def judge_left_out(
+    units: Units, judge: Callable[[Array, int], Array], value: Callable[[Array], float], random_state: int
+) -> LeftOut:
+    """Judge decisions on left-out thirds, over as many partitions as the error of their mean asks for.
+
+    ``judge(counts, first)`` decides on each draw of ``counts``, of shape (n_units, n_draws), which says how many
+    samples of each unit it holds, and returns the sums of the samples that it leaves out, (n_draws, ...); ``first`` is
+    the number of the first of them.
+    """
+    partitions = partition_counts(units.kinds, units.copies, _PARTS, random_state)
+    found, done = None, 0
+    for n_partitions in _PARTITIONS:
+        counts = np.concatenate(list(islice(partitions, n_partitions - done)), axis=1)
+        sums = judge(counts, _PARTS * done)
+        sums = sums.reshape(-1, _PARTS, *sums.shape[1:])
+        found = LeftOut(sums if found is None else np.concatenate([found.sums, sums]), value)
+        done = n_partitions
+        # The error is an estimate too: from a few partitions it may be far too small.
+        if found.monte_carlo_error * (1.0 + 2.0 / np.sqrt(done - 1.0)) <= _ENOUGH:
+            break
+    assert found is not None, "there is at least one partition"
+    return found
+
+
+def _kind(copies: IntArray) -> type[np.unsignedinteger]:
+    """Type of counts: bytes where no draw will ever hold more of a unit."""
+    return np.uint8 if copies.max(initial=0) <= _FEW_COPIES else np.uint32
+
+
+# ---------------------------------------------------------------- thresholds tuned again on draws
+
+
+# A score of many samples is cut at the ends of runs of positives and, besides, at about so many places.
+_PLACES = 256
+# Beyond so many cuts only those that lie about evenly among the positives count.
+_MOST_CUTS = 1024
+
+
+class Entries(Protocol):
+    """Truth, weight and sample of held-out entries."""
+
+    @property
+    def is_pos(self) -> BoolArray: ...
+
+    @property
+    def weight(self) -> Array | None: ...
+
+    @property
+    def samples(self) -> IntArray: ...
+
+
+@dataclass(frozen=True, eq=False)
+class CodedRow:
+    """A row of the store as places on its list of thresholds.
+
+    Parameters
+    ----------
+    codes : ndarray of uint16, shape (n_entries,)
+        First threshold that finds an entry; ``thresholds.size`` where none does.
+    thresholds : ndarray of shape (n_cuts,)
+        Thresholds between the scores, decreasing; NaN for an own decision.
+    """
+
+    codes: Array
+    thresholds: Array
+
+    @classmethod
+    def of(cls, row: ScoreRow, store: ScoreStore) -> CodedRow:
+        """Codes of a row."""
+        n_entries = store.is_pos.size
+        if row.score is None:
+            decided = row.decided
+            assert decided is not None, "a row has scores or decisions"
+            found = decided if row.lost is None else decided & ~row.lost
+            # cut 0 finds what was decided; a second cut, the rest, is none of its choices
+            return cls(np.where(found, 0, 1).astype(np.uint16), np.array([np.nan]))
+        copies = store.copies[store.samples]
+        counted = copies > 0 if row.lost is None else (copies > 0) & ~row.lost
+        entries = np.flatnonzero(counted)
+        score, is_pos = row.score[entries], store.is_pos[entries]
+        order = np.argsort(score)[::-1]
+        # How many entries the row's own threshold finds: that cut is always among them.
+        keep = -1 if row.threshold is None else int(np.count_nonzero(score >= row.threshold))
+        cuts = np.empty(entries.size + 2, dtype=np.int64)
+        # Samples that are held out several times have no more cuts for that.
+        n_samples = int(store.copies.sum())
+        every = max(n_samples // _PLACES, 1) * int(copies.sum()) // n_samples
+        n_cuts = candidate_cuts(score, is_pos, copies[entries], order, max(every, 1), keep, cuts)
+        cuts = _thinned(cuts[:n_cuts], keep)
+        codes = np.full(n_entries, cuts.size, dtype=np.uint16)
+        code_samples(order, entries, cuts, codes)
+        return cls(codes, _thresholds(score[order].astype(np.float64), cuts, keep, row.threshold))
+
+
+def _thinned(cuts: IntArray, keep: int) -> IntArray:
+    if cuts.size <= _MOST_CUTS:
+        return cuts
+    # Candidate cuts are about as dense as the positives.
+    stays = cuts == keep
+    stays[np.linspace(0, cuts.size - 1, _MOST_CUTS).round().astype(int)] = True
+    return cuts[stays]
+
+
+def _thresholds(ordered: Array, cuts: IntArray, keep: int, threshold: float | None) -> Array:
+    """Midpoint of each cut between its neighbouring scores; the row's own one where it is known."""
+    upper = np.where(cuts > 0, ordered[np.maximum(cuts - 1, 0)], np.inf)
+    lower = np.where(cuts < ordered.size, ordered[np.minimum(cuts, ordered.size - 1)], -np.inf)
+    result = midpoint(upper, lower)
+    result[cuts == ordered.size] = -np.inf
+    result[cuts == 0] = np.inf
+    if threshold is not None:
+        result[cuts == keep] = threshold
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Retuned:
+    """Best threshold of each row on each draw.
+
+    Parameters
+    ----------
+    cuts : ndarray of int, shape (n_rows, n_draws)
+        Places in the list of thresholds of the row.
+    value : ndarray of shape (n_rows, n_draws)
+        Metric of the threshold on the draw; NaN where the draw lacks a class.
+    violation : ndarray of shape (n_rows, n_draws)
+        By how much it misses the constraint.
+    """
+
+    cuts: IntArray
+    value: Array
+    violation: Array
+
+
+def draw_weights(entries: Entries, counts: Array) -> Array:
+    """Weight of each entry in draws that hold each sample so often; float32, in units of their size, if they differ."""
+    samples = entries.samples
+    if samples.size > counts.shape[0] or (samples[1:] <= samples[:-1]).any():  # else each is one entry, in their order
+        counts = counts[samples]
+    counts = np.ascontiguousarray(counts)
+    if entries.weight is None:
+        return counts
+    # A power of two: nothing is rounded, so that the order of rows does not matter.
+    unit = np.ldexp(1.0, int(np.frexp(entries.weight.mean())[1]))
+    return counts * (entries.weight / unit).astype(np.float32)[:, None]
+
+
+def class_weights(entries: Entries, weight: Array) -> tuple[Array, Array]:
+    """Weights of all positives and of all negatives on each draw, of those of entries on each draw."""
+    neg, pos = class_sums(entries.is_pos, weight)
+    return pos, neg
+
+
+def retune(store: Entries, rows: list[CodedRow], metric: Metric, counts: Array, *, middle: bool = False) -> Retuned:
+    """Tune the threshold of each row on each draw.
+
+    Parameters
+    ----------
+    store : ScoreStore or Units
+        The entries.
+    rows : list of CodedRow
+        Its rows.
+    metric : Metric
+        What is maximised; its constraint counts first.
+    counts : ndarray of int, shape (n_samples, n_draws)
+        How often each draw holds each sample.
+    middle : bool, default=False
+        Whether a threshold stands in the middle between the neighbours that the draw holds, as a threshold tuned on
+        them would: what the draw leaves out falls on either side.
+
+    Returns
+    -------
+    Retuned
+        The best thresholds; of equal values the one with the fewest predicted positives.
+    """
+    n_draws = counts.shape[1]
+    shape = len(rows), n_draws
+    result = Retuned(np.zeros(shape, dtype=np.int64), np.full(shape, np.nan), np.zeros(shape))
+    most = max(row.thresholds.size for row in rows)
+    size = draws_at_once(store.is_pos.size, 1 if store.weight is None else 4)
+    sums = np.empty((2, most + 1, min(size, n_draws)), dtype=np.int32 if store.weight is None else np.float64)
+    for start in range(0, n_draws, size):
+        block = slice(start, min(start + size, n_draws))
+        weight = draw_weights(store, counts[:, block])
+        tune = _Tuner(metric, *class_weights(store, weight))
+        for at, row in enumerate(rows):
+            sums_at(row.codes, store.is_pos, weight, row.thresholds.size, sums)
+            tune(
+                sums, row.thresholds.size, *(part[at, block] for part in (result.cuts, result.value, result.violation))
+            )
+            if middle:
+                middle_of_ties(sums, row.thresholds.size, result.cuts[at, block])
+    return result
+
+
+def retune_all(store: Entries, rows: list[CodedRow], metric: Metric, draws: Iterable[Array]) -> Retuned:
+    """`retune` for draws that come some at a time."""
+    parts = [retune(store, rows, metric, counts) for counts in draws]
+    columns = zip(*((part.cuts, part.value, part.violation) for part in parts))
+    return Retuned(*(np.concatenate(column, axis=1) for column in columns))
+
+
+class _Tuner:
+    """Writes the best cut, its value and its violation for each draw of a block."""
+
+    def __init__(self, metric: Metric, pos: Array, neg: Array) -> None:
+        self.metric, self.pos, self.neg = metric, pos, neg
+        self.told = np.flatnonzero((pos > 0.0) & (neg > 0.0))
+        # Ratios of affine functions are compared in a compiled loop; any other metric speaks for itself.
+        self.together: bool | None = None
+        self.ratio = type(metric).value is LinearFractional.value and metric.constraint is None
+        if self.ratio:
+            self.numbers = np.zeros((pos.size, 6))
+            for draw in self.told:
+                self.numbers[draw] = metric.coefficients(pos[draw] / (pos[draw] + neg[draw]))  # pyright: ignore[reportAttributeAccessIssue] (a LinearFractional)
+
+    def __call__(self, sums: Array, n_cuts: int, cuts: IntArray, value: Array, violation: Array) -> None:
+        if self.ratio:
+            best_ratios(sums, n_cuts, self.pos, self.neg, self.numbers, TIE, cuts, value)
+            return
+        told = self.told
+        if not told.size:
+            return
+        at = np.ascontiguousarray(sums[:, :n_cuts, told])
+        pos, neg = self.pos[told], self.neg[told]
+        fn, fp, share = shares(np.maximum(pos - at[1], 0.0), np.minimum(at[0], neg), pos, neg)
+        values, missing = self._judged(fn, fp, share)
+        allowed = missing <= missing.min(axis=0) + TIE
+        values = np.where(allowed, values, -np.inf)
+        best = (values >= np.nanmax(values, axis=0) - TIE).argmax(axis=0)
+        draws = np.arange(told.size)
+        cuts[told], value[told], violation[told] = best, values[best, draws], missing[best, draws]
+
+    def _judged(self, fn: Array, fp: Array, pos: Array) -> tuple[Array, Array]:
+        """Values and violations at all cuts of all draws, of shape (n_cuts, n_draws)."""
+        if self.together is None:
+            self.together = self._reads_all_at_once(fn, fp, pos)
+        if self.together:
+            return self._at(fn, fp, pos)
+        columns = [self._at(fn[:, draw], fp[:, draw], float(pos[draw])) for draw in range(pos.size)]
+        values, missing = (np.stack(parts, axis=1) for parts in zip(*columns))
+        return values, missing
+
+    def _at(self, fn: Array, fp: Array, pos: Any) -> tuple[Array, Array]:
+        value, constraint = self.metric.value(fn, fp, pos=pos), self.metric.constraint
+        return value, np.zeros(fn.shape) if constraint is None else constraint.violation(fn, fp, pos=pos)
+
+    def _reads_all_at_once(self, fn: Array, fp: Array, pos: Array) -> bool:
+        """Whether the metric reads several shares of positives at once; one of somebody's own need not."""
+        ends = [0, pos.size - 1]
+        alone = [self._at(fn[:, draw], fp[:, draw], float(pos[draw])) for draw in ends]
+        try:
+            together = self._at(fn[:, ends], fp[:, ends], pos[ends])
+            return all(np.array_equal(each, np.stack(parts, axis=1)) for each, parts in zip(together, zip(*alone)))
+        except Exception:
+            return False

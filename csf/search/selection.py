@@ -1,0 +1,411 @@
+"""Who wins a search, and which settings are trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from csf._common.validation import check_count
+from csf.evaluate import Chooser, Resampling, ScoreRow, ScoreStore, differences
+from csf.evaluate.choices import averaged, decide_gain, steadiest
+from csf.evaluate.trials import best_trial
+from csf.search.progress import nothing_worked
+from csf.search.strategies import EqualCostsFirst, Ladder, get_strategy
+from csf.thresholding import sweep_several
+
+if TYPE_CHECKING:
+    from csf._common.typing import Array
+    from csf.evaluate import ScoreStore, TrialKey
+    from csf.evaluate.trials import Trial
+    from csf.metrics.base import Metric
+    from csf.metrics.profile import ErrorProfile
+    from csf.search.config import SearchConfig, Step
+    from csf.search.study import Study
+    from csf.thresholding import ThresholdCurve
+
+__all__ = [
+    "Choice",
+    "DROPPED",
+    "GainRule",
+    "N_DRAWS",
+    "Race",
+    "StableChoice",
+    "Winner",
+    "averaged_cut",
+    "choose",
+    "races",
+    "stable_choice",
+]
+
+# ---------------------------------------------------------------- the gain over equal costs
+
+
+class Choice(NamedTuple):
+    """The winner of a `GainRule` and what decided.
+
+    Parameters
+    ----------
+    key : tuple of int
+        Setting and number of the winner.
+    best : tuple of int
+        Those of the trial with the largest value, the winner unless its gain was too small.
+    gain : float
+        Value of ``best`` minus that of the best trial with equal costs; NaN where there is none.
+    luck : float
+        Gain to expect where no trial is better than equal costs are; NaN where it was not needed.
+    error : float
+        Standard error of such a gain; NaN where it was not needed.
+    """
+
+    key: TrialKey
+    best: TrialKey
+    gain: float
+    luck: float
+    error: float
+
+
+@dataclass(frozen=True)
+class GainRule:
+    """Keeps equal costs unless the best trial gains more over them than chance would give it.
+
+    The largest of many estimates is an optimistic one. With few positives a search over costs picks winners whose gain
+    over plain training is chance, the more so the more trials there are. So the gain has to exceed what the best of
+    *these* trials would gain if all of them were as good as equal costs, by ``min_gain`` standard errors.
+
+    Parameters
+    ----------
+    min_gain : float, default=1.5
+        Standard errors, >= 0, by which the gain has to exceed that of chance. With 1.5 equal costs are kept in 5 of 6
+        cases where nothing is better, be it one other trial or 66; with 0 in every second case.
+    n_draws : int, default=200
+        Number of bootstrap draws.
+    random_state : int, default=0
+        Seed of the bootstrap.
+
+    Notes
+    -----
+    On each draw of samples every threshold is tuned again. What a trial gains there over its own value on all samples
+    is noise; the largest noise of the trials minus the largest of those with equal costs is a gain by chance (the
+    bootstrap of White's reality check [1]_). The choice of the trial and its threshold are inside it.
+
+    References
+    ----------
+    .. [1] H. White, "A reality check for data snooping", Econometrica 68, 2000.
+
+    Examples
+    --------
+    >>> from csf.evaluate import ScoreStore
+    >>> rng, is_pos = np.random.default_rng(0), np.arange(500) < 100
+    >>> store = ScoreStore(is_pos)
+    >>> for number, value in enumerate([0.45, 0.48, 0.47, 0.49]):  # equally good but for luck
+    ...     score = rng.normal(size=500) + is_pos
+    ...     store.add((0, number), score=score, threshold=0.5, value=value, neutral=number == 0)
+    >>> choice = GainRule().choose(store, "f1")
+    >>> choice.key, choice.best, choice.gain, choice.luck
+    ((0, 0), (0, 3), 0.04, 0.011)
+    """
+
+    min_gain: float = 1.5
+    n_draws: int = 200
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.min_gain, Real) and 0.0 <= self.min_gain < np.inf):
+            raise ValueError(f"min_gain must be a number of standard errors >= 0, got {self.min_gain!r}")
+        check_count(self.n_draws, "n_draws", minimum=2)
+        check_count(self.random_state, "random_state", minimum=0)
+
+    def choose(self, store: ScoreStore, metric: str | Metric) -> Choice:
+        """The winner among the trials of a store.
+
+        Parameters
+        ----------
+        store : ScoreStore
+            Held-out scores of the trials.
+        metric : str or Metric
+            What is maximised. A constraint of it comes first: a trial that satisfies it needs no gain over equal costs
+            that do not.
+
+        Returns
+        -------
+        Choice
+            The winner and its gain.
+
+        Raises
+        ------
+        ValueError
+            If there is no trial.
+        """
+        if not len(store):
+            raise ValueError("there is no trial to choose; add one first")
+        sampled = Resampling(store, metric, n_draws=self.n_draws, random_state=self.random_state)
+        own, violation, neutral = (
+            np.array([getattr(row, name) for row in sampled.rows]) for name in ("value", "violation", "neutral")
+        )
+        found = decide_gain(own, violation, neutral, lambda: sampled.retuned.value, self.min_gain)
+        return Choice(sampled.keys[found.at], sampled.keys[found.best], *found[2:])
+
+
+# ---------------------------------------------------------------- the stable winner and threshold
+
+
+# More draws change neither winner nor cut by what matters beside the noise of the data.
+N_DRAWS = 50
+
+
+class StableChoice(NamedTuple):
+    """The trial that is best on average over draws, and the average of its best thresholds.
+
+    Parameters
+    ----------
+    key : tuple of int
+        Setting and number of the trial.
+    threshold : float
+        Its threshold.
+    profile : ErrorProfile
+        Errors there, on all held-out samples.
+    """
+
+    key: TrialKey
+    threshold: float
+    profile: ErrorProfile
+
+
+def stable_choice(
+    store: ScoreStore,
+    metric: Metric,
+    *,
+    among: TrialKey | None = None,
+    margin: float = 0.0,
+    own: int | None = None,
+    random_state: int = 0,
+) -> StableChoice | None:
+    """Choose a trial by the mean of its best values over bootstrap draws, and take the mean of its best thresholds.
+
+    The largest of many values, and the threshold at which it is reached, follow the noise of a few held-out positives.
+    Draws of the samples, with every trial's threshold tuned again on each, show which trial is good however that noise
+    falls.
+
+    Parameters
+    ----------
+    store : ScoreStore
+        Held-out scores of the trials.
+    metric : Metric
+        What is maximised.
+    among : tuple of int, default=None
+        The trial, where it is chosen already.
+    margin : float, default=0.0
+        Standard deviations over draws by which a trial has to be better than the best one of equal costs on average.
+    own : int, default=None
+        The setting whose equal costs these are; ``None`` for any.
+    random_state : int, default=0
+        Seed of the draws.
+
+    Returns
+    -------
+    StableChoice or None
+        ``None`` where no draw holds both classes, and under a constraint: the mean of thresholds that satisfy it on
+        draws need not do so on all samples.
+
+    Notes
+    -----
+    Thresholds are averaged as the shares of samples that they find, in log-odds, and not as scores: what is found
+    depends on the ranking alone. Between two distant thresholds that are equally good, their mean may be a bad one.
+    Where it loses more than a standard error of the value on all samples, the threshold is the best one of these.
+
+    Examples
+    --------
+    >>> rng, is_pos = np.random.default_rng(0), np.arange(500) < 100
+    >>> store = ScoreStore(is_pos)
+    >>> store.add((0, 0), score=rng.normal(size=500) + 1.5 * is_pos, threshold=0.9, value=0.6)
+    >>> from csf.metrics import FBeta
+    >>> stable_choice(store, FBeta()).threshold
+    1.239
+    """
+    if metric.constraint is not None or not len(store):
+        return None
+    keep = [] if among is None else [among]
+    sampled = Resampling(store, metric, n_draws=N_DRAWS, random_state=random_state, keep=keep)
+    told = ~np.isnan(sampled.retuned.value).all(axis=0)
+    if not told.any():
+        return None
+    values = sampled.retuned.value[:, told]
+    kept = Chooser(margin, own=own).defaults(sampled.rows)
+    at = steadiest(values, kept, margin) if among is None else sampled.keys.index(among)
+    key = sampled.keys[at]
+    return _cut(store, store[key], metric, sampled.thresholds(key), float(np.nanstd(values[at])))
+
+
+def _cut(store: ScoreStore, row: ScoreRow, metric: Metric, thresholds: Array, error: float) -> StableChoice:
+    """The row, cut at the mean of thresholds if that loses no more than an error."""
+    assert row.score is not None, "there are thresholds of scores alone"
+    assert row.threshold is not None, "there are thresholds of scores alone"
+    lost = np.zeros(store.is_pos.size, dtype=bool) if row.lost is None else row.lost
+    curve = sweep_several(store.is_pos, lost, row.score, store.weight)
+    threshold = averaged_cut(curve, row.threshold, thresholds, lambda cut: metric.of(curve.at(cut)), error)
+    return StableChoice(row.key, threshold, curve.at(threshold))
+
+
+def averaged_cut(
+    curve: ThresholdCurve, best: float, thresholds: Array, value: Callable[[float], float], error: float
+) -> float:
+    """Mean of thresholds on a curve, unless it loses more than an error against the best one."""
+    cuts = curve.cuts_at(thresholds)
+    if not np.isfinite(best):
+        return best
+    found = (curve.pos - curve.fn + curve.fp) / (curve.pos - curve.fn[-1] + curve.fp[-1])
+    # Each score lies in the middle of the samples that have it.
+    middles = 0.5 * (found[1:] + found[:-1])
+
+    def at(share: float) -> float:
+        """A quantile of the scores."""
+        place = int(np.clip(np.searchsorted(middles, share), 1, middles.size - 1))
+        upper, lower = curve.lowest_score[place], curve.lowest_score[place + 1]
+        inside = float(np.interp(share, middles[place - 1 : place + 1], [upper, lower]))
+        return inside if lower < inside <= upper else float(upper)
+
+    return averaged(found, cuts, best, at, value, error)
+
+
+# ---------------------------------------------------------------- the choice
+
+
+class Winner(NamedTuple):
+    """The trial that wins, the threshold that it is used with, its score there, and what the gain rule said."""
+
+    trial: Trial
+    threshold: float | None
+    score: float
+    gain: Choice | None = None
+
+
+def choose(
+    trials: Sequence[Trial],
+    metric: Metric,
+    store: ScoreStore | None = None,
+    *,
+    min_gain: float | None = None,
+    margin: float | None = None,
+    own: int | None = None,
+) -> Winner:
+    """Choose among trials.
+
+    The gain rule (``min_gain``) decides first whether equal costs are kept. Then the choice is by what is stable, where
+    a ``margin`` for that is given, over equal costs (of the setting ``own``); else the best trial wins. Without a store
+    there is nothing that chance could be measured by, and the best trial wins.
+    """
+    best = best_trial(trials)
+    if best is None:
+        raise nothing_worked(trials)
+    gain = cut = None
+    if store is not None and min_gain is not None:
+        gain = GainRule(min_gain).choose(store, metric)
+    key = None if gain is None else gain.key
+    if store is not None and margin is not None:
+        cut = stable_choice(store, metric, among=key, margin=margin, own=own)
+    key = key if cut is None else cut.key
+    trial = best if key is None else next(each for each in trials if (each.setting, each.number) == key)
+    assert trial.score is not None, "a winner is complete"
+    if cut is None:
+        return Winner(trial, trial.threshold, trial.score, gain)
+    return Winner(trial, cut.threshold, metric.of(cut.profile), gain)
+
+
+# ---------------------------------------------------------------- the race of settings
+
+
+DROPPED = "settings that were behind, or failed, with equal costs were trained no further"
+# Standard errors of a difference that are left to chance, and the gain in the metric that is worth trainings.
+_DOUBT, _WORTH = 3.0, 0.005
+
+
+def races(config: SearchConfig) -> bool:
+    """Whether settings drop out: where all begin with equal costs, and the winner is chosen by what is stable."""
+    strategy = get_strategy(config.strategy)
+    first = strategy.strategy if isinstance(strategy, EqualCostsFirst) else strategy
+    return config.threshold == "stable" and isinstance(first, Ladder) and first.race and config.aim.constraint is None
+
+
+class _Standing(NamedTuple):
+    """Settings with scores at equal costs, the place of the best one, and how far each (column) may be above others."""
+
+    settings: list[int]
+    leader: int
+    most: Array
+
+
+class Race:
+    """Asks for the trials of several settings, as long as held-out scores leave in doubt which one is best.
+
+    Equal costs come first, setting after setting away from the base's own, as long as they gain. Those that may still
+    be better than the leader are then trained at the other costs. What is asked for depends on the held-out scores
+    alone: a search that goes on after a pause asks for the same.
+
+    Parameters
+    ----------
+    studies : sequence of Study
+        One for each setting, each of which asks for equal costs first.
+    steps : sequence of Step
+        For each setting what has to be known before it is tried.
+    store : ScoreStore
+        Held-out scores of their trials.
+    metric : Metric
+        What is maximised.
+    """
+
+    def __init__(self, studies: Sequence[Study], steps: Sequence[Step], store: ScoreStore, metric: Metric) -> None:
+        self.studies, self.steps, self.store, self.metric = studies, steps, store, metric
+        self._known: tuple[list[TrialKey], _Standing | None] = [], None
+        for study, step in zip(studies, steps):
+            study.dropped = step.beyond
+
+    def ask(self) -> list[tuple[int, Trial]]:
+        """Settings and trials to train next; none when nothing is in doubt any more."""
+        standing = self._standing()
+        new = [at for at, study in enumerate(self.studies) if not study.trials and self._is_reached(at, standing)]
+        if new:
+            return [(at, trial) for at in new if (trial := self.studies[at].ask()) is not None]
+        going = range(len(self.studies)) if standing is None else _in_doubt(standing)
+        for at, study in enumerate(self.studies):
+            # Who has no other costs to be trained at loses nothing.
+            study.dropped = at not in going and len(study.trials) < study.most_trials
+            if study.dropped and study.trials:
+                study.stop_reason = DROPPED
+        left = [(at, study) for at, study in enumerate(self.studies) if not study.dropped]
+        return [(at, trial) for at, study in left for trial in study.ask_batch()]
+
+    def _standing(self) -> _Standing | None:
+        rows = [row for row in self.store if row.neutral]
+        keys = [row.key for row in rows]
+        # Most asks come between two trials of other costs, which change nothing here.
+        if keys != self._known[0]:
+            gain, error = differences(self.store, self.metric, rows, range(len(rows)))
+            leader = int(np.argmax([row.value for row in rows]))
+            self._known = keys, _Standing([key[0] for key in keys], leader, gain + _DOUBT * error)
+        return self._known[1]
+
+    def _is_reached(self, at: int, standing: _Standing | None) -> bool:
+        """Whether the setting before it may gain over the one before that, and is not behind; or leads."""
+        step = self.steps[at]
+        if step.before is None:
+            return True
+        if standing is None or step.before not in standing.settings:
+            return False
+        place, inner = standing.settings.index(step.before), self.steps[step.before].before
+        if step.beyond:
+            return place == standing.leader
+        gains = inner not in standing.settings or standing.most[standing.settings.index(inner), place] > _WORTH
+        return bool(gains and standing.most[standing.leader, place] >= 0.0)
+
+
+def _in_doubt(standing: _Standing) -> list[int]:
+    """Settings to go on with: the leader and what may gain on it; the base's own alone where no other may gain."""
+    settings, leader, most = standing
+    own = settings.index(min(settings))
+    if most[own, leader] <= _WORTH:
+        return [settings[own]]
+    return sorted({settings[leader], *(settings[at] for at in np.flatnonzero(most[leader] > _WORTH))})

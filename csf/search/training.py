@@ -1,0 +1,295 @@
+"""What is trained on folds, and what each training gives."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import time
+import traceback
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+
+import numpy as np
+from joblib import wrap_non_picklable_objects
+
+from csf._common.typing import Array, BoolArray, Costs, IntArray
+from csf.evaluate.trials import known_hull
+from csf.metrics.hull import Hull
+from csf.metrics.profile import ErrorProfile
+from csf.thresholding import sweep_several
+
+if TYPE_CHECKING:
+    from csf._common.typing import Array, Costs
+    from csf.data.folds import Fold
+    from csf.data.responses import Response
+    from csf.evaluate import ScoreStore
+    from csf.evaluate.trials import CompleteFields, FailedFields, Trial
+    from csf.trainers.base import Trainer, Training
+
+__all__ = [
+    "FailedEverywhere",
+    "FoldResult",
+    "FoldTask",
+    "Part",
+    "Said",
+    "Startable",
+    "TrainedTrial",
+    "WaveTrainer",
+    "Work",
+    "lost_samples",
+    "run_fold",
+]
+
+# ---------------------------------------------------------------- what a search asks of a trainer
+
+
+class Startable(Protocol):
+    """What decides which earlier trainings a new one can start from."""
+
+    @property
+    def family(self) -> str | None: ...
+
+    def position(self, costs: Costs) -> tuple[float, ...]: ...
+
+
+class Work(NamedTuple):
+    """A trial to train, and for each fold the states that it may start from."""
+
+    setting: int
+    trial: Trial
+    starts: list[Sequence[Any]]
+
+
+class Said(NamedTuple):
+    """What a trial predicts for the held-out entries of all folds, one after the other."""
+
+    score: Array | None
+    decided: Array | None
+    # Of classes that are all alike, what rules decide that were tuned on other samples.
+    lost: Array | None = None
+
+
+class FailedEverywhere(NamedTuple):
+    """The error of a trial that failed on every fold alike, where it is at hand."""
+
+    error: BaseException | None
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedTrial:
+    """What the trainings of one trial on all folds gave; ``failed`` where these failed in one way on all of them.
+
+    ``states`` has what later trainings start from, one entry a fold; ``said`` is ``None`` for failed trials, and where
+    held-out scores stay where they are.
+    """
+
+    fields: CompleteFields | FailedFields
+    states: Sequence[object]
+    fit_times: list[float]
+    said: Said | None = None
+    failed: FailedEverywhere | None = None
+
+
+class WaveTrainer(ABC):
+    """Trains and judges trials on folds, here or wherever the data are.
+
+    ``startables`` has one row for each setting and in it one entry for each fold. ``store`` takes the held-out scores;
+    it is ``None`` where they are too many to be collected.
+    """
+
+    startables: list[list[Any]]
+    store: ScoreStore | None
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return len(self.startables[0])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        return None
+
+    @abstractmethod
+    def waves(self, batch: list[tuple[int, Trial]]) -> list[list[tuple[int, Trial]]]:
+        """Settings and trials of a batch in the groups that are trained at once."""
+
+    @abstractmethod
+    def train(self, wave: list[Work], *, raise_errors: bool) -> Generator[TrainedTrial, None, None]:
+        """Train a wave; results in its order, whatever order they come in.
+
+        With ``raise_errors`` a training that fails ends all, else it is the result of its trial.
+        """
+
+
+# ---------------------------------------------------------------- one training on one fold
+
+
+@dataclass(frozen=True)
+class FoldResult:
+    """What one training on one fold gave.
+
+    ``decided`` are codes, and ``score`` those of all classes, where no class means nothing to find (`Fold.n_alike`).
+    ``lost`` are held-out samples that are taken for the wrong one of several classes, at every threshold;
+    ``train_outcome`` is the own decision with all known profiles on the training samples, where bounds read those. Of a
+    failure nothing is set but its traceback and its cause.
+    """
+
+    decided: Array | None = None
+    score: Array | None = None
+    lost: BoolArray | None = None
+    train_outcome: tuple[ErrorProfile, Hull] | None = None
+    fit_time: float = 0.0
+    score_time: float = 0.0
+    error: str | None = None
+    cause: Cause | None = None
+    state: object = None
+    duality_gap: float | None = None
+
+    @classmethod
+    def failed(cls, error: BaseException, around: BaseException | None = None) -> Self:
+        """Result of a training that raised an error; what was being handled ``around`` it is none of its causes."""
+        first, seen = error, {id(error)}
+        while first.__context__ not in (None, around) and id(first.__context__) not in seen:
+            first = first.__context__
+            seen.add(id(first))
+        if first.__context__ is around:
+            first.__context__ = None
+        return cls(error="".join(traceback.format_exception(error)), cause=Cause(error))
+
+    def raise_error(self) -> None:
+        """Raise the error of a failure, if it is one."""
+        if self.error is None:
+            return
+        if self.cause is None or self.cause.error is None:
+            raise RuntimeError(f"a training failed in a worker, with an error that cannot leave it:\n{self.error}")
+        raise self.cause.error
+
+
+class Cause:
+    """An exception that passes from one process to another if it can, and never breaks what it travels with."""
+
+    def __init__(self, error: BaseException | None) -> None:
+        self.error = error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.error is None:
+            return Cause, (None,)
+        try:
+            # The traceback stays here, but for its text.
+            self.error.add_note(f"\nIn a worker:\n{''.join(traceback.format_exception(self.error))}")
+            return _unpacked, (pickle.dumps(wrap_non_picklable_objects(self.error, keep_wrapper=False)),)
+        except Exception:  # an exception may hold anything, e.g. a lock
+            return Cause, (None,)
+
+
+def _unpacked(content: bytes) -> Cause:
+    try:
+        return Cause(pickle.loads(content))
+    except Exception:  # it may need more than its message, or say anything else on the way
+        return Cause(None)
+
+
+def run_fold(
+    trainer: Trainer, fold: Fold, costs: Costs, starts: Sequence[Any] = (), *, tune: bool, on_train: bool
+) -> FoldResult:
+    """Train on one fold and predict its held-out samples."""
+    around = sys.exc_info()[1]
+    try:
+        start = time.perf_counter()
+        training = trainer.fit(costs, starts)
+        fitted = time.perf_counter()
+        answer = _answer(trainer, training, "test", fold, tune)
+        lost = lost_samples(fold.y_test, answer.found) if fold.n_alike is None else None
+        train_outcome = None
+        if on_train:
+            train_outcome = _known(fold.y_train, _answer(trainer, training, "train", fold, tune), fold.weight_train)
+        return FoldResult(
+            decided=answer.decided,
+            score=answer.score,
+            lost=lost,
+            train_outcome=train_outcome,
+            fit_time=fitted - start,
+            score_time=time.perf_counter() - fitted,
+            state=training.state,
+            duality_gap=training.gap,
+        )
+    except Exception as error:
+        # Whether an error ends the search is decided at home, in the order of the tasks.
+        return FoldResult.failed(error, around)
+
+
+def _answer(trainer: Trainer, training: Training, part: str, fold: Fold, tune: bool) -> Response:
+    """What a trained model says about a part, if that can be: numpy would stretch what is too short."""
+    answer = trainer.predict(training, part, tune=tune)
+    n_samples = (fold.test if part == "test" else fold.train).shape[0]
+    said: list[tuple[str, Any, tuple[int, ...]]] = [("decisions", answer.decided, (n_samples,))]
+    if tune:
+        said.append(("scores", answer.score, (n_samples,) if fold.n_alike is None else (n_samples, fold.n_alike)))
+    name = type(getattr(trainer, "base", trainer)).__name__
+    for what, values, shape in said:
+        if np.shape(values) != shape:
+            raise ValueError(
+                f"the base {name} gave {what} of shape {np.shape(values)} for {n_samples} samples, not {shape}"
+            )
+    if tune:
+        # Infinite scores can be cut; those of several classes are compared with each other.
+        missing = np.isnan(said[1][1]) if fold.n_alike is None else ~np.isfinite(said[1][1]).all(axis=1)
+        if missing.any():
+            kind = "NaN" if fold.n_alike is None else "NaN or infinite"
+            raise ValueError(f"the base {name} gave {kind} scores for {int(missing.sum())} of {n_samples} samples")
+    found = np.asarray(answer.found if fold.n_alike is None else answer.decided)
+    if found.shape not in ((), (n_samples,)):
+        raise ValueError(f"the base gave labels of shape {found.shape} for {n_samples} samples")
+    if not _are_among(found, fold.codes_train):
+        learnt = np.isin(found, fold.codes_train)
+        known, unknown = fold.codes_train.tolist(), np.unique(found[~learnt]).tolist()
+        raise ValueError(f"the base predicted the classes {unknown}, but it was trained on the codes {known} alone")
+    return answer
+
+
+def _are_among(found: Array, codes: IntArray) -> bool:
+    """Whether all labels are among the codes; where these have no gaps, their ends say so."""
+    if found.dtype.kind in "biu" and codes[0] == 0 and codes[-1] == codes.size - 1:
+        return bool(found.min(initial=0) >= 0 and found.max(initial=0) < codes.size)
+    return bool(np.isin(found, codes).all())
+
+
+def lost_samples(y: IntArray, found: Any) -> BoolArray:
+    """Samples in which there is something (code above 0), and something else is found."""
+    return (y > 0) & (y != found)
+
+
+def _known(y: IntArray, answer: Response, weight: Array | None) -> tuple[ErrorProfile, Hull]:
+    """Profile of the own decision, and the hull of all known ones."""
+    is_pos, lost = y > 0, lost_samples(y, answer.found)
+    profile = ErrorProfile.from_masks(is_pos, answer.decided & ~lost, sample_weight=weight)
+    curve = None if answer.score is None else sweep_several(is_pos, lost, answer.score, weight)
+    return profile, known_hull(profile, curve)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What the trainings of one setting on one fold have in common; the trainer has the samples, not the fold."""
+
+    trainer: Trainer
+    fold: Fold
+
+
+@dataclass(frozen=True, eq=False)
+class FoldTask:
+    """One training, as it travels to where it runs; ``setting`` and ``fold`` say which `Part` it belongs to."""
+
+    setting: int
+    fold: int
+    costs: Costs
+    starts: Sequence[Any] = ()
+    tune: bool = True
+    on_train: bool = False
+
+    def run(self, part: Part) -> FoldResult:
+        """Train on the part, here and now."""
+        return run_fold(part.trainer, part.fold, self.costs, self.starts, tune=self.tune, on_train=self.on_train)

@@ -1,0 +1,340 @@
+"""Boosters: shared bins, and numbers of rounds read off one training."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import islice
+from numbers import Integral
+from typing import Any, NamedTuple, TypeAlias
+from weakref import WeakKeyDictionary
+
+import joblib
+import numpy as np
+from scipy import sparse
+
+from csf._common.typing import Array, Costs, Estimator, Samples
+from csf.data.costs import CostChannel, cost_sample_weight
+from csf.data.folds import Fold
+from csf.data.responses import Response, response_method
+from csf.trainers.base import Prepared, Trainer, Training
+
+__all__ = [
+    "LightGBMTrainer",
+    "OTHER_NAMES",
+    "Rounds",
+    "RoundsTrainer",
+    "lightgbm_trainers",
+    "rounds_of",
+    "rounds_trainers",
+]
+
+# ---------------------------------------------------------------- LightGBM
+# Bins of LightGBM come from the values of the features alone, so that trainings with other weights can share them. That
+# is not so for XGBoost, whose bin edges are weighted quantiles, nor for scikit-learn 1.9's
+# `HistGradientBoostingClassifier`, which bins by the weights too: kept bins would change their models, so both are
+# cloned and fitted each time.
+
+
+# What a Dataset does not depend on. min_child_samples is not among them: features that it leaves nothing to split are
+# filtered out, and columns are drawn from those that are left.
+_OF_TRAINING = (
+    *("n_estimators", "learning_rate", "num_leaves", "max_depth", "min_split_gain", "min_child_weight"),
+    *("reg_alpha", "reg_lambda", "subsample", "subsample_freq", "colsample_bytree"),
+)
+# Other names of n_estimators and objective, and what stops a training before its last round.
+OTHER_NAMES = frozenset(
+    (
+        *("n_iter", "num_trees", "num_tree", "max_iter", "num_boost_round", "num_iterations", "num_iteration"),
+        *("nrounds", "num_rounds", "num_round", "app", "loss", "objective_type", "application"),
+        *("early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change"),
+        *("input_model", "model_input", "model_in"),
+    )
+)
+
+
+class _Bins:
+    """The Dataset of a fold, for one training at a time; as a pickle it is empty, and is filled again where it goes."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.dataset: Any = None
+        self.params: dict[str, Any] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Bins, ()
+
+    def __call__(self, env: Any) -> None:
+        """Keep what the base's own training is made of: a callback, called after each round of it."""
+        if env.iteration == env.begin_iteration:
+            self.dataset = env.model.train_set
+            self.params = {name: value for name, value in env.params.items() if name != "num_iterations"}
+
+
+class LightGBMTrainer(Trainer):
+    """Trains `lightgbm.LGBMClassifier` on one Dataset for each fold.
+
+    The first training of a fold is that of the base itself, whose Dataset and parameters are kept; the others are
+    `lightgbm.train` with other weights, and give the same trees to the last bit.
+    """
+
+    # Trees grow outside of Python; different folds side by side, those of one Dataset one after the other.
+    releases_gil = True
+
+    def __init__(self, base: Estimator, fold: Fold, channel: CostChannel, normalize: str, bins: _Bins) -> None:
+        super().__init__(base, fold, channel, normalize)
+        self._bins = bins
+
+    def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
+        """Train the base, or the same trees on the Dataset of an earlier training; see `Trainer.fit`."""
+        with self._bins.lock:
+            is_first = self._bins.dataset is None
+            model = self.train_base(costs, callbacks=[self._bins]) if is_first else self._next(costs)
+        return Training(model, costs=costs)
+
+    def _next(self, costs: Costs) -> Any:
+        import lightgbm
+
+        weight = cost_sample_weight(
+            self.fold.y_train, costs, sample_weight=self.fold.weight_train, normalize=self.normalize
+        )
+        # set_weight would keep the weights of the training before where all are 1: None takes them away.
+        dataset, plain = self._bins.dataset, bool(np.all(weight == 1.0))
+        dataset.set_field("weight", None if plain else weight.astype(np.float32))
+        # Kept as it was trained: the way through text that ends a training otherwise changes nothing but the time.
+        rounds = {"num_boost_round": self.base.n_estimators, "keep_training_booster": True}
+        return lightgbm.train(self._params(), dataset, **rounds)
+
+    def _params(self) -> dict[str, Any]:
+        own = self.base.get_params()
+        return self._bins.params | {name: own[name] for name in _OF_TRAINING if name != "n_estimators"}
+
+    def predict(self, training: Training, part: str, *, tune: bool) -> Response:
+        """As the base's class answers; see `Trainer.predict`."""
+        if hasattr(training.model, "predict_proba"):
+            return super().predict(training, part, tune=tune)
+        X = self.fold.X_test if part == "test" else self.fold.X_train
+        raw = tune and response_method(self.base) == "decision_function"
+        score = np.asarray(training.model.predict(X, raw_score=raw, **self._params()), dtype=np.float64)
+        decided = score > 0.0 if raw else score > (0.5 if tune else 1.0 - score)
+        return Response(decided, score if tune else None)
+
+
+def lightgbm_trainers(
+    base: Estimator, folds: list[Fold], channel: CostChannel, normalize: str, prepared: Prepared
+) -> list[Trainer] | None:
+    """Trainers of `lightgbm.LGBMClassifier`, one for each fold."""
+    task = folds[0].task
+    if not channel.is_own or task.fit_params or task.several or not _serves(base, task.X):
+        return None
+    known = prepared.setdefault("lightgbm", WeakKeyDictionary())
+    key = _dataset_key(base)
+    bins = [_Bins() if key is None else known.setdefault(fold, {}).setdefault(key, _Bins()) for fold in folds]
+    return [LightGBMTrainer(base, fold, channel, normalize, each) for fold, each in zip(folds, bins)]
+
+
+def _serves(base: Estimator, X: Samples) -> bool:
+    lightgbm, pandas = sys.modules.get("lightgbm"), sys.modules.get("pandas")
+    known, params = lightgbm is not None and type(base) is lightgbm.LGBMClassifier, base.get_params()
+    numbers = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiu"
+    frame = pandas is not None and isinstance(X, pandas.DataFrame)
+    return (
+        known
+        and (numbers or frame or sparse.issparse(X))
+        and params["class_weight"] is None
+        and params["objective"] in (None, "binary")
+        and OTHER_NAMES.isdisjoint(params)
+    )
+
+
+def _dataset_key(base: Estimator) -> str | None:
+    """Hash of all parameters that a Dataset may depend on; ``None`` where there is none."""
+    rest = {name: value for name, value in sorted(base.get_params().items()) if name not in _OF_TRAINING}
+    try:
+        return joblib.hash(rest)
+    except Exception:  # what cannot be pickled cannot be compared
+        return None
+
+
+# ---------------------------------------------------------------- rounds
+# Trainers of settings that differ in their number of rounds alone train the largest number, once for each fold and
+# costs, and read what the smaller ones say about the held-out samples off its first rounds. These answers are the state
+# that later trials start from, so that they travel to workers and into checkpoints as solutions of linear models do.
+
+
+# ask(model, method, rounds, X) has the answer of a model's first rounds.
+Ask: TypeAlias = Callable[..., Array]
+_ANSWERS = ("predict", "predict_proba", "decision_function")
+# Samples beyond which scikit-learn's early_stopping="auto" stops.
+_STOPS = 10_000
+
+
+class Rounds(NamedTuple):
+    """The parameter of a booster that says how many rounds it trains, its value, and how the first ones are asked."""
+
+    name: str
+    own: int
+    ask: Ask
+
+
+def rounds_of(base: Estimator, n_samples: int = 0) -> Rounds | None:
+    """Rounds of a booster whose models of fewer rounds are the first ones of longer trainings; ``None`` of others.
+
+    Those that stop early by themselves are not among these (where they leave it to ``n_samples``, that decides), nor
+    those that change or average earlier trees, such as dart.
+    """
+    kind = type(base)
+    known = _KINDS.get(f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}")
+    if known is None:
+        return None
+    (name, ask, keeps_first), params = known, base.get_params(deep=False)
+    # XGBoost has its default in another place.
+    own = 100 if params[name] is None else params[name]
+    if not isinstance(own, Integral) or isinstance(own, bool) or int(own) < 1:
+        return None
+    return Rounds(name, int(own), ask) if keeps_first(params, n_samples) else None
+
+
+def _of_lightgbm(params: dict[str, Any], n_samples: int) -> bool:
+    return params["boosting_type"] == "gbdt" and (OTHER_NAMES | {"boosting", "boost"}).isdisjoint(params)
+
+
+def _of_xgboost(params: dict[str, Any], n_samples: int) -> bool:
+    unusual = ("early_stopping_rounds", "callbacks", "process_type", "updater")
+    return params["booster"] in (None, "gbtree") and all(params.get(name) is None for name in unusual)
+
+
+def _of_histograms(params: dict[str, Any], n_samples: int) -> bool:
+    stops = n_samples > _STOPS if params["early_stopping"] == "auto" else params["early_stopping"]
+    return not stops and not params["warm_start"]
+
+
+def _of_trees(params: dict[str, Any], n_samples: int) -> bool:
+    return params["n_iter_no_change"] is None and not params["warm_start"]
+
+
+def _lightgbm(model: Any, method: str, rounds: int, X: Samples, **options: Any) -> Array:
+    return getattr(model, method)(X, num_iteration=rounds, **options)
+
+
+def _xgboost(model: Any, method: str, rounds: int, X: Samples) -> Array:
+    return getattr(model, method)(X, iteration_range=(0, rounds))
+
+
+def _staged(model: Any, method: str, rounds: int, X: Samples) -> Array:
+    """Answer of a model that gives those after each of its rounds."""
+    *_, last = islice(getattr(model, f"staged_{method}")(X), rounds)
+    # Those of gradient boosting have a column for the one score of two classes.
+    return last.ravel() if last.ndim == 2 and last.shape[1] == 1 else last
+
+
+# By package and class: whoever has such a base has imported its package. Subclasses may do something else.
+_KINDS: dict[str, tuple[str, Ask, Callable[[dict[str, Any], int], bool]]] = {
+    "lightgbm.LGBMClassifier": ("n_estimators", _lightgbm, _of_lightgbm),
+    "xgboost.XGBClassifier": ("n_estimators", _xgboost, _of_xgboost),
+    "sklearn.HistGradientBoostingClassifier": ("max_iter", _staged, _of_histograms),
+    "sklearn.GradientBoostingClassifier": ("n_estimators", _staged, _of_trees),
+}
+
+
+class _First:
+    """A fitted model that answers by its first rounds."""
+
+    def __init__(self, model: Any, rounds: int, ask: Ask) -> None:
+        self._model, self._rounds, self._ask = model, rounds, ask
+
+    def __getattr__(self, name: str) -> Any:
+        answer = getattr(self._model, name)
+        return partial(self._ask, self._model, name, self._rounds) if name in _ANSWERS else answer
+
+
+class RoundsTrainer(Trainer):
+    """Trains a booster, or reads what it says off the training of more rounds.
+
+    ``family_of_fold`` has the trainers of all settings of this fold that differ in their rounds alone, by these; with
+    one of them it is that trainer. ``key`` names the family.
+    """
+
+    def __init__(self, family_of_fold: dict[int, Trainer], own: Rounds, key: str) -> None:
+        self._trainers, self._own, self._key = family_of_fold, own, key
+        inner = self._trainers[own.own]
+        self.base, self.fold, self.channel, self.normalize = inner.base, inner.fold, inner.channel, inner.normalize
+        self.releases_gil = inner.releases_gil
+
+    @property
+    def inner(self) -> Trainer:
+        """Trains the base itself."""
+        return self._trainers[self._own.own]
+
+    @property
+    def family(self) -> str | None:  # pyright: ignore[reportIncompatibleVariableOverride] (known once all are made)
+        """Settings that are the first rounds of each other."""
+        return self._key if len(self._trainers) > 1 else None
+
+    def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
+        """Train the largest number of rounds, unless a start has read it; see `Trainer.fit`."""
+        if self.family is None:
+            return self.inner.fit(costs)
+        for start in starts:
+            # Of several labels some may have none.
+            if start is not None and tuple(start[0]) == tuple(costs):
+                return self._read(start, None)
+        largest = max(self._trainers)
+        training = self._trainers[largest].fit(costs)
+        answers = [self._answer(training, largest, rounds) for rounds in sorted(self._trainers)]
+        state = tuple(costs), tuple((rounds, *answer) for rounds, answer in zip(sorted(self._trainers), answers))
+        if largest == self._own.own:
+            return training._replace(state=state, costs=costs)
+        return self._read(state, state)
+
+    def _answer(self, training: Training, largest: int, rounds: int) -> Response:
+        """What the first rounds of the longest training say."""
+        first = _First(training.model, rounds, self._own.ask)
+        return self._trainers[largest].predict(training._replace(model=first), "test", tune=True)
+
+    def _read(self, known: Any, state: Any) -> Training:
+        """Training that was read off another one."""
+        decided, score, found = next(answer for rounds, *answer in known[1] if rounds == self._own.own)
+        return Training(Response(decided, score, found), state, costs=known[0])
+
+    def predict(self, training: Training, part: str, *, tune: bool) -> Response:
+        """What was read, or what the model says; see `Trainer.predict`."""
+        if not isinstance(training.model, Response):
+            return self.inner.predict(training, part, tune=tune)
+        if part == "test":
+            return training.model if tune else training.model._replace(score=None)
+        # Bounds on training parts ask for these: they are read for few users, and trained for these.
+        assert training.costs is not None, "what is read says so"
+        return self.inner.predict(self.inner.fit(training.costs), part, tune=tune)
+
+    def estimator(self, training: Training) -> Estimator:
+        """The base, trained with its own number of rounds; see `Trainer.estimator`."""
+        if not isinstance(training.model, Response):
+            return self.inner.estimator(training)
+        assert training.costs is not None, "what is read says so"
+        return self.train_base(training.costs)
+
+
+def rounds_trainers(base: Estimator, folds: list[Fold], made: list[Trainer], prepared: Prepared) -> list[Trainer]:
+    """Trainers that share what one of them trains, where the base is a booster; else those that were ``made``."""
+    # Arguments of fit may stop a training early.
+    own = None if folds[0].task.fit_params else rounds_of(base, folds[0].task.n_samples)
+    if own is None:
+        return made
+    key = f"{type(base).__name__} {_hash({**base.get_params(), own.name: None})}"
+    known: WeakKeyDictionary[Fold, dict[str, dict[int, Trainer]]] = prepared.setdefault("rounds", WeakKeyDictionary())
+    result: list[Trainer] = []
+    for fold, trainer in zip(folds, made):
+        family = known.setdefault(fold, {}).setdefault(key, {})
+        family[own.own] = trainer
+        result.append(RoundsTrainer(family, own, key))
+    return result
+
+
+def _hash(params: dict[str, Any]) -> str:
+    try:
+        return str(joblib.hash(params))
+    except Exception:  # functions of a user may have no pickle; clones of a base share them
+        return repr(sorted(params.items()))

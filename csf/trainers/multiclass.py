@@ -1,0 +1,364 @@
+"""Linear models of several classes, and trainers of several labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from math import log
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy.special import log_expit, softmax
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import LinearSVC
+from sklearn.utils.parallel import Parallel, delayed
+
+from csf._common.sklearn import clone
+from csf._common.typing import Array, Costs, Estimator
+from csf.data.costs import CostChannel, assembled, cost_sample_weight, own_class_weights, problem_costs
+from csf.data.folds import Fold, Task
+from csf.data.responses import Features, Response, answer_of_classes, compare
+from csf.solvers import Rows
+from csf.solvers.multinomial import Multinomial, scores_of, shares_of
+from csf.trainers.base import GenericTrainer, Prepared, Trainer, Training
+from csf.trainers.linear import (
+    KindOf,
+    LinearTrainer,
+    LogisticTrainer,
+    Whole,
+    everything,
+    linear_kind,
+    linear_trainers,
+    shared_rows,
+    shared_whole,
+)
+
+if TYPE_CHECKING:
+    from csf.data.folds import Fold, LabelFold
+
+__all__ = [
+    "LabelsTrainer",
+    "LinearSVCsTrainer",
+    "MultinomialTrainer",
+    "OneVsRestTrainer",
+    "label_trainers",
+    "linear_svc_trainers",
+    "logistic_trainers",
+    "one_vs_rest_trainers",
+]
+
+# ---------------------------------------------------------------- several labels
+
+
+class LabelsTrainer(Trainer):
+    """Trains the base for each label; its answers are those for all labels of a sample, then of the next one."""
+
+    def __init__(self, base: Estimator, parts: Sequence[Trainer]) -> None:
+        self.base, self.parts = base, parts
+        self.releases_gil = all(part.releases_gil for part in parts)
+
+    @property
+    def family(self) -> str | None:  # pyright: ignore[reportIncompatibleVariableOverride] (that of boosters comes late)
+        """Settings whose trainings help each other for every label."""
+        families = [part.family for part in self.parts]
+        return None if None in families else " and ".join(dict.fromkeys(map(str, families)))
+
+    def position(self, costs: Costs) -> tuple[float, ...]:
+        """Those of all labels; see `Trainer.position`."""
+        return tuple(chain.from_iterable(part.position(costs) for part in self.parts))
+
+    def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
+        """Train for each label; see `Trainer.fit`."""
+        made = [part.fit(costs, [state[at] for state in starts]) for at, part in enumerate(self.parts)]
+        # Where nothing was trained, e.g. where all was read off other trainings, there is nothing new to start from.
+        trained = self.family is not None and any(each.state is not None for each in made)
+        states = tuple(each.state for each in made) if trained else None
+        gaps = [each.gap for each in made if each.gap is not None]
+        return Training(made, states, max(gaps) if len(gaps) == len(made) else None)
+
+    def predict(self, training: Training, part: str, *, tune: bool) -> Response:
+        """Ask for each label; see `Trainer.predict`."""
+        answers = [each.predict(made, part, tune=tune) for each, made in zip(self.parts, training.model)]
+        scores = [answer.score for answer in answers if answer.score is not None]
+        decided = np.column_stack([answer.decided for answer in answers]).ravel()
+        return Response(decided, np.column_stack(scores).ravel() if tune else None)
+
+    def estimator(self, training: Training) -> list[Estimator]:
+        """Fitted bases, one a label; see `Trainer.estimator`."""
+        return [part.estimator(made) for part, made in zip(self.parts, training.model)]
+
+
+def label_trainers(
+    base: Estimator, folds: Sequence[LabelFold], make: Callable[[list[Fold]], list[Trainer]]
+) -> list[Trainer]:
+    """Trainers of a base for several labels, one for each fold; ``make`` makes those of one label."""
+    parts = [make(list(column)) for column in zip(*(fold.columns for fold in folds))]
+    return [LabelsTrainer(base, of_fold) for of_fold in zip(*parts)]
+
+
+# ---------------------------------------------------------------- multinomial logistic regression
+
+
+# How much closer than the base's tolerance: a start may have seen what is held out, and must not be told from others.
+_CLOSER = 0.1
+
+
+class MultinomialTrainer(Trainer):
+    """Trains `sklearn.linear_model.LogisticRegression` of three and more classes, whatever its solver."""
+
+    releases_gil = True
+
+    def __init__(
+        self,
+        base: LogisticRegression,
+        fold: Fold,
+        rows: Rows,
+        features: Features,
+        normalize: str = "none",
+        whole: Whole | None = None,
+    ) -> None:
+        assert fold.n_alike is not None, "other problems have other trainers"
+        self.base, self.features, self.normalize, self._whole = base, features, normalize, whole
+        self._train, self._test, self._n_classes = rows.take(fold.train), rows.take(fold.test), fold.n_alike
+        self._y, self._weight, self.codes = fold.y_train, fold.weight_train, fold.codes_train
+        own = own_class_weights(base.class_weight, self._y, self._weight)
+        # Class weights of the base itself, by code.
+        self.own = np.array([own.get(code, 1.0) for code in range(self._n_classes)])
+        self._solver = Multinomial(self._train, np.searchsorted(self.codes, self._y), self.codes.size)
+        self.family = f"multinomial {rows.constant}"
+
+    @staticmethod
+    def serves(base: LogisticRegression) -> bool:
+        """Whether this trainer solves what the base documents; LIBLINEAR solves one class against the rest."""
+        return LogisticTrainer.serves(base) and base.solver != "liblinear"
+
+    def position(self, costs: Costs) -> tuple[float, ...]:
+        """Logarithms of the weights of all classes; see `Trainer.position`."""
+        return tuple(log(self.base.C * cost * own) for cost, own in zip(costs, self.own.tolist(), strict=True))
+
+    def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
+        """Solve the base's problem for the weights; see `Trainer.fit`."""
+        weight = cost_sample_weight(self._y, costs, sample_weight=self._weight, normalize=self.normalize)
+        weight *= self.base.C * self.own[self._y]
+        place = np.array(self.position(costs))
+        if not starts and self._whole is not None:
+            starts = [self._whole.state()]
+        start = self._moved(starts[0][1], place - starts[0][0]) if starts else None
+        solution = self._solver.solve(weight, tol=_CLOSER * self.base.tol, start=start)
+        w = np.zeros((self._n_classes, solution.w.shape[1]))
+        w[self.codes] = solution.w
+        return Training(solution, (place, w))
+
+    def _moved(self, w: Array, change: Array) -> Array:
+        """Coefficients of the classes at hand for other weights.
+
+        If the model holds, these move the constants by their logarithms, and nothing else.
+        """
+        w = w[self.codes]
+        if self._train.constant:
+            w[:, -1] += (change - change.mean())[self.codes]
+        return w
+
+    def predict(self, training: Training, part: str, *, tune: bool) -> Response:
+        """Probabilities of all classes; see `Trainer.predict`."""
+        scores = (shares_of if tune else scores_of)(self._test if part == "test" else self._train, training.model.w)
+        answer = answer_of_classes(scores, self.codes, self._n_classes, probabilities=tune)
+        return answer if tune else answer._replace(score=None)
+
+    def estimator(self, training: Training) -> Estimator:
+        """The base with the coefficients found; see `Trainer.estimator`."""
+        model, w = clone(self.base), training.model.w
+        model.coef_, model.intercept_ = w[:, :-1].copy(), w[:, -1] * self._train.constant
+        model.classes_, model.n_iter_ = self.codes, np.array([training.model.n_iter], dtype=np.int32)
+        self.features.put_on(model)
+        return model
+
+
+def logistic_trainers(
+    base: LogisticRegression, folds: list[Fold], channel: CostChannel, normalize: str, prepared: Prepared
+) -> list[Trainer] | None:
+    """Fast trainers of `sklearn.linear_model.LogisticRegression`, one for each fold."""
+    task = folds[0].task
+    if task.n_alike is None:
+        return linear_trainers(base, folds, channel, normalize, prepared)
+    if not MultinomialTrainer.serves(base) or not channel.is_own or task.fit_params:
+        return None
+    rows = shared_rows(LogisticTrainer, base, task.X, prepared)
+    if rows is None:
+        return None
+    rest = rows, prepared.features, normalize
+    make = partial(MultinomialTrainer, base, everything(task, prepared), *rest)
+    whole = shared_whole(f"multinomial of {base.get_params()} with {normalize}", make, folds, prepared)
+    # Of two classes the base trains another model, whose penalty counts once.
+    return [
+        MultinomialTrainer(base, fold, *rest, whole)
+        if fold.codes_train.size > 2
+        else GenericTrainer(base, fold, channel, normalize)
+        for fold in folds
+    ]
+
+
+# ---------------------------------------------------------------- one model for each class against the rest
+
+
+class OneVsRestTrainer(Trainer):
+    """Trains `sklearn.multiclass.OneVsRestClassifier` of a linear model."""
+
+    releases_gil = True
+
+    def __init__(
+        self,
+        base: OneVsRestClassifier | LinearSVC,
+        fold: Fold,
+        make: Callable[[Fold], LinearTrainer],
+        normalize: str = "none",
+        own_costs: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.base, self.normalize, self.own_costs, self.n_jobs = base, normalize, own_costs, n_jobs
+        self._y, self._weight, self._n_alike = fold.y_train, fold.weight_train, fold.n_alike
+        self.codes = np.unique(self._y)
+        self.problems = self.codes if self.codes.size > 2 else self.codes[1:]
+        self.parts = [make(_against_the_rest(fold, k)) for k in self.problems]
+        self.family = self.parts[0].family
+
+    def position(self, costs: Costs) -> tuple[float, ...]:
+        """That of its parts; see `Trainer.position`."""
+        if self._n_alike is None:
+            return self.parts[-1].position(costs)
+        C = self.parts[-1].base.C
+        return tuple(log(C * cost) for cost in costs)
+
+    def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
+        """Solve the problems of all classes; see `Trainer.fit`."""
+        of_class: list[Sequence[Any]] = list(zip(*starts)) if starts else [()] * len(self.parts)
+        tasks: list[Callable[[], Training]]
+        if self.own_costs:
+            tasks = [
+                partial(part.fit, problem_costs(k, costs), states)
+                for part, k, states in zip(self.parts, self.problems, of_class)
+            ]
+        else:
+            weight = cost_sample_weight(self._y, costs, sample_weight=self._weight, normalize=self.normalize)
+            position = self.position(costs)
+            tasks = [partial(_train, part, weight, position, states) for part, states in zip(self.parts, of_class)]
+        if effective_n_jobs(self.n_jobs) == 1:  # pyright: ignore[reportArgumentType] (None is one job)
+            trainings = [task() for task in tasks]
+        else:
+            trainings = _in_threads(tasks, self.n_jobs)
+        states = None if self.family is None else tuple(training.state for training in trainings)
+        return Training(trainings, states, max((t.gap for t in trainings if t.gap is not None), default=None))
+
+    def predict(self, training: Training, part: str, *, tune: bool) -> Response:
+        """Compare the scores of all classes; see `Trainer.predict`."""
+        each = [p.scores(t, part) for p, t in zip(self.parts, training.model)]
+        if self._n_alike is not None:
+            return self._of_classes(each, self._n_alike, tune)
+        if len(each) == 1:
+            return Response(each[0] > 0.0, each[0] if tune else None, self.codes[1])
+        scores = np.column_stack(each)
+        if not tune:
+            found = self.codes[scores.argmax(axis=1)]
+            return Response(found > 0, found=found)
+        score, best = compare(scores, 0, probabilities=False)
+        return Response(score > 0.0, score, self.codes[best])
+
+    def _of_classes(self, each: list[Array], n_classes: int, tune: bool) -> Response:
+        """Response where no class means nothing to find: probabilities where the base has them."""
+        scores = np.column_stack([-each[0], each[0]] if len(each) == 1 else each)
+        probabilities = tune and hasattr(self.base, "predict_proba")
+        if probabilities:
+            # In logarithms: where all of them are next to 0, their shares are known all the same.
+            scores = softmax(log_expit(scores), axis=1)
+        answer = answer_of_classes(scores, self.codes, n_classes, probabilities=probabilities)
+        return answer if tune else answer._replace(score=None)
+
+    def estimator(self, training: Training) -> Estimator:
+        """The base with its parts; see `Trainer.estimator`."""
+        parts = [part.estimator(t) for part, t in zip(self.parts, training.model)]
+        return assembled(clone(self.base), self._y, parts)
+
+
+class LinearSVCsTrainer(OneVsRestTrainer):
+    """Trains `sklearn.svm.LinearSVC` of several classes, which is one model for each against the rest."""
+
+    def __init__(
+        self, base: LinearSVC, fold: Fold, make: Callable[[Fold], LinearTrainer], normalize: str = "none"
+    ) -> None:
+        super().__init__(base, fold, make, normalize)
+        # In each problem LIBLINEAR weighs the class to be found, and the rest by 1.
+        own = own_class_weights(base.class_weight, self._y, self._weight)
+        for code, part in zip(self.problems.tolist(), self.parts):
+            part.own = own.get(code, 1.0), 1.0
+
+    def estimator(self, training: Training) -> Estimator:
+        """The base with the coefficients of all classes; see `Trainer.estimator`."""
+        parts = [part.estimator(t) for part, t in zip(self.parts, training.model)]
+        model = clone(self.base)
+        model.coef_ = np.vstack([part.coef_ for part in parts])
+        model.intercept_ = np.concatenate([part.intercept_ for part in parts])
+        model.classes_, model.n_iter_ = self.codes, max(part.n_iter_ for part in parts)
+        self.parts[0].features.put_on(model)
+        return model
+
+
+def _in_threads(tasks: list[Callable[[], Training]], n_jobs: int | None) -> list[Training]:
+    threads: Any = Parallel(n_jobs=n_jobs, prefer="threads")
+    return threads(delayed(task)() for task in tasks)
+
+
+def _train(part: LinearTrainer, weight: Array, position: tuple[float, ...], starts: Sequence[Any]) -> Training:
+    """Train one class against the rest; class weights of its own model are those of the class and of the rest."""
+    own = part.own
+    if own != (1.0, 1.0):
+        weight = weight * np.where(part.is_pos, *own)
+    return part.train(weight, position, starts)
+
+
+def one_vs_rest_trainers(
+    base: OneVsRestClassifier,
+    folds: list[Fold],
+    channel: CostChannel,
+    normalize: str,
+    prepared: Prepared,
+    *,
+    kind_of: KindOf = linear_kind,
+) -> list[Trainer] | None:
+    """Fast trainers of `sklearn.multiclass.OneVsRestClassifier`, one for each fold.
+
+    ``None`` where it wraps another classifier than a linear one, or refuses the data.
+    """
+    make = _maker(base.estimator, folds[0].task, normalize, prepared, kind_of)
+    if make is None or not channel.of_problem.is_own or base.verbose:
+        return None
+    return [OneVsRestTrainer(base, fold, make, normalize, channel.has_own_costs, base.n_jobs) for fold in folds]
+
+
+def linear_svc_trainers(
+    base: LinearSVC, folds: list[Fold], channel: CostChannel, normalize: str, prepared: Prepared
+) -> list[Trainer] | None:
+    """Fast trainers of `sklearn.svm.LinearSVC`, which are several models where there are several classes."""
+    if not folds[0].task.several:
+        return linear_trainers(base, folds, channel, normalize, prepared)
+    make = _maker(base, folds[0].task, normalize, prepared) if channel.is_own else None
+    return None if make is None else [LinearSVCsTrainer(base, fold, make, normalize) for fold in folds]
+
+
+def _maker(
+    inner: Estimator, task: Task, normalize: str, prepared: Prepared, kind_of: KindOf = linear_kind
+) -> Callable[[Fold], LinearTrainer] | None:
+    """Makes trainers of the problems; ``None`` where the classifier of one class is not served."""
+    kind = kind_of(inner)
+    rows = None if kind is None or task.fit_params else shared_rows(kind, inner, task.X, prepared)
+    if kind is None or rows is None:
+        return None
+    return partial(kind, inner, rows=rows, features=prepared.features, normalize=normalize)
+
+
+def _against_the_rest(fold: Fold, code: int) -> Fold:
+    """The fold of one class against the rest; its slices are made anew, from other targets."""
+    return Fold(replace(fold.task, codes=(fold.task.codes == code) * 1, labels=None), fold.train, fold.test)
