@@ -190,10 +190,8 @@ class SearchLoop:
                 raise nothing_worked(told, ended=True) from trained.failed.error
             progress.step(self._best)
             if self.forecast is not None:
-                starts_anew = self.trainer.startables[setting][0].family is None
-                self.forecast.hear(
-                    trained.fit_times, left=self._most_trials() - self._n_told(), is_like_first=starts_anew
-                )
+                left, starts = self._most_trials() - self._n_told(), self.trainer.startables[setting][0].family
+                self.forecast.hear(trained.fit_times, left=left, is_like_first=starts is None)
             for callback in self.callbacks:
                 stop |= bool(callback(self.studies[setting], trial))
             if stop:

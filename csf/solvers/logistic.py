@@ -168,8 +168,10 @@ class Logistic:
         w, anchor = self._start(totals, starts) if starts else (np.zeros(self.rows.n_coefficients), None)
         of_all = anchor is not None and starts[0].of_all and self._whole is not None
         is_cheap = direct and curvatures.price < _CHEAP
-        inverse = None if anchor is None or is_cheap else self._old(of_all).inverse(anchor, totals)
-        point, count, old, gap = self._look(w, weight), 0, 0, np.inf
+        # Those of all samples are made once for all parts, which are alike: steps with them leave little more.
+        known = self._whole()._curvatures if of_all and self._whole is not None else curvatures
+        inverse = None if anchor is None or is_cheap else known.inverse(anchor, totals)
+        point, count, gap = self._look(w, weight), 0, np.inf
         while True:
             goal = max(atol, tol * point.objective)
             if point.least_gap <= goal or count >= max_iter:
@@ -193,9 +195,9 @@ class Logistic:
                     return self.solve(weight, tol=tol, atol=atol, max_iter=max_iter)
                 break
             left = found.least_gap + found.less * found.objective
-            point, before, count, old = found, point, count + 1, 0 if fresh else old + 1
-            if not direct or self._is_stale(point.square / before.square, goal / max(left, goal), old):
+            if not direct or self._is_stale(found.square / point.square, goal / max(left, goal)):
                 inverse = None
+            point, count = found, count + 1
         gap = max(gap, NOISE * point.objective)
         return Solution(
             point.w,
@@ -207,10 +209,6 @@ class Logistic:
             anchor=anchor,
             of_all=of_all,
         )
-
-    def _old(self, of_all: bool) -> Curvatures:
-        """Those of all samples are made once for all parts, which are alike: steps with them leave little more."""
-        return self._whole()._curvatures if of_all and self._whole is not None else self._curvatures
 
     def _start(self, totals: Array, starts: Sequence[Solution]) -> tuple[Array, Array | None]:
         """Where the solution is likely to be, and where the second derivatives were taken that serve there."""
@@ -295,11 +293,9 @@ class Logistic:
                 break
         return length
 
-    def _is_stale(self, left: Scalar, wanted: Scalar, n_steps: int) -> bool:
+    def _is_stale(self, left: Scalar, wanted: Scalar) -> bool:
         """Whether new second derivatives take less than more steps with old ones, which leave a share of the slope."""
-        most = _LAST_LOOKS + self._curvatures.price
-        # Steps that have promised too much, until they took half of the price, are not believed any longer.
-        return bool(left > 0.5 or n_steps > 0.5 * most or np.log(wanted) / np.log(left) > most)
+        return bool(left > 0.5 or np.log(wanted) / np.log(left) > _LAST_LOOKS + self._curvatures.price)
 
     def _conjugate(self, curvature: Array, n_steps: int) -> Callable[[Array], Array]:
         """Function that applies about the inverse of the second derivatives, by conjugate gradients."""

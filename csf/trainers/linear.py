@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from math import isfinite, log
 from numbers import Real
-from threading import RLock
+from threading import Lock
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -81,8 +81,7 @@ def part_of(solution: Any, rows: Rows, sign: Array) -> Any:
         return replace(solution, share=solution.share[rows.at], dual=dual)
     if solution.dual is None:
         # Second derivatives that are made once, for all parts, are made where the solution is.
-        anchor = None if solution.anchor is None else solution.w
-        return replace(solution, anchor=anchor, of_all=True)
+        return replace(solution, anchor=None if solution.anchor is None else solution.w, of_all=True)
     dual = solution.dual[rows.at]
     return replace(solution, dual=dual, margins=sign * rows.scores(rows.combine(dual * sign)))
 
@@ -105,30 +104,32 @@ class Whole:
     alone: which fold asks first changes nothing.
     """
 
-    def __init__(self, make: Callable[[], Trainer], neutral: Costs = (1.0, 1.0)) -> None:
-        self._make, self._neutral, self._state, self._lock = make, neutral, None, RLock()
-        self._trainer: Any = None
+    def __init__(self, make: Callable[[], Trainer], neutral: Costs = (1.0, 1.0), first: Whole | None = None) -> None:
+        # That of the first setting, whose solution is near those of others.
+        self._make, self._neutral, self._first, self._state, self._lock = make, neutral, first, None, Lock()
 
-    @property
+    @cached_property
     def trainer(self) -> Any:
-        """What trains on all samples, the same object each time."""
-        with self._lock:
-            if self._trainer is None:
-                self._trainer = self._make()
-            return self._trainer
+        """What trains on all samples."""
+        return self._make()
 
     def state(self) -> Any:
         """The state, the same one each time."""
         with self._lock:
             if self._state is None:
-                self._state = self.trainer.fit(self._neutral).state
+                starts = [] if self._first is None else self._first._starts(self.trainer.family)
+                self._state = self.trainer.fit(self._neutral, starts).state
             return self._state
 
+    def _starts(self, family: str | None) -> list[Any]:
+        """The state, for who can start from it."""
+        return [self.state()] if family is not None and family == self.trainer.family else []
+
     def __getstate__(self) -> dict[str, Any]:
-        return {"_make": self._make, "_neutral": self._neutral, "_state": self._state}
+        return {name: vars(self)[name] for name in ("_make", "_neutral", "_first", "_state")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _trainer=None, _lock=RLock())
+        vars(self).update(state, _lock=Lock())
 
 
 def shared_whole(name: str, make: Callable[[], Trainer], folds: list[Fold], prepared: Prepared) -> Whole | None:
@@ -137,10 +138,10 @@ def shared_whole(name: str, make: Callable[[], Trainer], folds: list[Fold], prep
     # Searches of several classes share what is prepared, and may run side by side: each has its own.
     key = f"{name} {id(task)}"
     if key not in prepared and len(folds) > 1:
-        prepared[key] = (
-            task,
-            Whole(make, (1.0,) * (task.n_alike or 2)),
-        )  # with the task, whose number nothing else gets while it lives
+        first = prepared.get(f"first {id(task)}")
+        # With the task, whose number nothing else gets while it lives.
+        prepared[key] = task, Whole(make, (1.0,) * (task.n_alike or 2), first)
+        prepared.setdefault(f"first {id(task)}", prepared[key][1])
     return prepared.get(key, (None, None))[1]
 
 

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
@@ -68,7 +69,7 @@ def test_it_is_made_once_and_travels():
 
     def make():
         calls.append(1)
-        return SimpleNamespace(fit=lambda costs: Training(None, (costs, len(calls))))
+        return SimpleNamespace(fit=lambda costs, starts: Training(None, (costs, len(calls))))
 
     whole = Whole(make)
     assert whole.state() == whole.state() == ((1.0, 1.0), 1)
@@ -80,7 +81,7 @@ def test_it_is_made_once_and_travels():
 
 class _Maker:
     def __call__(self):
-        return SimpleNamespace(fit=lambda costs: Training(None, "state"))
+        return SimpleNamespace(fit=lambda costs, starts: Training(None, "state"))
 
 
 def test_the_last_training_shares_it_and_other_tasks_do_not():
@@ -98,3 +99,17 @@ def test_threads_change_nothing(name):
     alone, pair = (CostSearch(BASES[name], n_trials=4, cv=3, n_jobs=n_jobs).fit(X, Y) for n_jobs in (1, 2))
     assert alone.trials_ == pair.trials_
     np.testing.assert_array_equal(alone.best_estimator_.coef_, pair.best_estimator_.coef_)
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_other_settings_start_from_the_first_one(name):
+    """What they find is as good."""
+    prepared, task = Prepared(), Task(X, Y)
+    folds = [Fold(task, *split) for split in StratifiedKFold(3).split(X, Y)]
+    channel = CostChannel("sample_weight", "sample_weight")
+    bases = [clone(BASES[name]).set_params(C=C) for C in (1.0, 4.0)]
+    _, later = (make_trainers(base, folds, channel, "none", prepared)[0] for base in bases)
+    found = later._whole.state()[1]
+    everything = Fold(task, np.arange(300), np.arange(300))
+    alone = make_trainers(bases[1], [everything], channel, "none", Prepared())[0].fit((1.0, 1.0)).model
+    assert abs(found.objective - alone.objective) <= found.gap + alone.gap + 1e-9 * alone.objective
