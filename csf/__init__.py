@@ -24,9 +24,9 @@ _MODULES = {
 
 # Packages that are there after ``import csf``, as ``csf.metrics``, without being loaded by it.
 _PACKAGES = (
-    *("bounds", "cli", "dask", "data", "distributed", "evaluate", "export", "fenchel", "metrics", "online", "plots"),
-    *("report", "search", "show", "solvers", "spark", "strategies", "streams", "structural", "testing"),
-    *("thresholding", "trainers"),
+    *("bounds", "cli", "dask", "data", "distributed", "evaluate", "export", "fenchel", "learners", "metrics"),
+    *("online", "plots", "report", "search", "show", "solvers", "spark", "strategies", "streams", "structural"),
+    *("testing", "thresholding", "trainers"),
 )
 
 

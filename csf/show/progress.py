@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from csf.evaluate.trials import Trial
+    from csf.learners.streams import PrequentialResult
     from csf.metrics.base import Metric
     from csf.search import CostSearch
     from csf.show._shared import Told
-    from csf.streams.prequential import PrequentialResult
 
 __all__ = ["ProgressDisplay", "StreamDisplay"]
 

@@ -17,7 +17,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler
 from sklearn.svm import LinearSVC
 
 from csf.fenchel import AMP, FenchelSVM
-from csf.fenchel.rewards import RewardProblem
+from csf.learners.fenchel import RewardProblem
 from csf.metrics import get_metric
 from csf.thresholding import PlugInClassifier
 from tests.benchmarks.bases import paper_search

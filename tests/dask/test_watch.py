@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from csf.dask import watch
+from csf.distributed.dask import collections as watch
 
 distributed = pytest.importorskip("distributed")
 

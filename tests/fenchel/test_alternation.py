@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.fenchel_slides import alternate_rewards
 
-from csf.fenchel.alternation import alternate, alternate_base, best_step
-from csf.fenchel.rewards import RewardProblem
+from csf.learners.fenchel import RewardProblem, alternate, alternate_base, best_step
 from csf.metrics import GMean, HMean, QMean
 from tests.benchmarks.data import BINARY_SETS, data_folder, load_binary
 

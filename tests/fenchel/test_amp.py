@@ -9,7 +9,7 @@ from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 
 from csf.fenchel import AMP
-from csf.fenchel.rewards import RewardProblem
+from csf.learners.fenchel import RewardProblem
 from csf.metrics import FBeta, GowerLegendre, Jaccard, get_metric
 from tests.benchmarks.data import BINARY_SETS, data_folder, load_binary
 

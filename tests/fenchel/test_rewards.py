@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.svm import LinearSVC
 
-from csf.fenchel.rewards import RewardProblem
+from csf.learners.fenchel import RewardProblem
 from csf.metrics import HMean
 
 

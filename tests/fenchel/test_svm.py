@@ -18,7 +18,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf.fenchel import FenchelSVM
-from csf.fenchel.rewards import RewardProblem
+from csf.learners.fenchel import RewardProblem
 from csf.metrics import FBeta, GMean, MinRate, get_metric
 
 

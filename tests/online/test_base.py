@@ -17,11 +17,10 @@ from sklearn.metrics import f1_score, recall_score
 from sklearn.naive_bayes import BernoulliNB
 from testing.least_squares import LeastSquares
 
+from csf.learners._ascent import EarlyRows, _joined
+from csf.learners.online import WARM_UP, are_ready, lengths, parts, power_of_two_above, row_lengths, shorten
 from csf.metrics import get_metric
 from csf.online import FOFO, OFO, OMCSL, SPADE, STAMP, LinearOnlineClassifier, OnlineClassifier, OnlineLogistic
-from csf.online._early import EarlyRows, _joined
-from csf.online.base import WARM_UP
-from csf.online.rows import are_ready, lengths, parts, power_of_two_above, row_lengths, shorten
 from csf.thresholding import consistent as bisection
 from csf.thresholding import probability_curve, threshold_curve
 
@@ -675,7 +674,7 @@ def test_only_chunks_that_need_no_change_pass_the_quick_check(name):
 def test_the_quick_check_changes_nothing(name, monkeypatch):
     X, y, _ = CHUNKS[name]
     quick = OFO(random_state=0).partial_fit(X, y, classes=[0, 1]).partial_fit(X, y)
-    monkeypatch.setattr("csf.online.base.are_ready", lambda *_: False)
+    monkeypatch.setattr("csf.learners.online.are_ready", lambda *_: False)
     slow = OFO(random_state=0).partial_fit(X, y, classes=[0, 1]).partial_fit(X, y)
     np.testing.assert_array_equal(quick.coef_, slow.coef_)
     assert quick.threshold_ == slow.threshold_

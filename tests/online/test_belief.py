@@ -12,9 +12,9 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, f1_score
 
-from csf.online import OFO, SPADE, STAMP, OnlineLogistic, _belief
-from csf.online._belief import Belief, Pricing, believe
-from csf.online._gaussian import _settle, diagonal, full
+from csf.learners import _gaussian as _belief
+from csf.learners._gaussian import Belief, Pricing, _settle, believe, diagonal, full
+from csf.online import OFO, SPADE, STAMP, OnlineLogistic
 
 
 def stream(n=400, d=6, seed=0, pos=0.2):

@@ -5,10 +5,9 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import f1_score
 
+from csf.learners._ascent import EarlyRows
+from csf.learners._gaussian import Belief, bins_of
 from csf.online import FOFO, OFO, SPADE, STAMP
-from csf.online._belief import Belief
-from csf.online._early import EarlyRows
-from csf.online._recent import bins_of
 
 KINDS = pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
 

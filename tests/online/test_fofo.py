@@ -10,8 +10,8 @@ from oracles.fofo import number_of_stages
 from scipy import stats
 from sklearn.metrics import f1_score, jaccard_score
 
+from csf.learners.posterior import n_stages
 from csf.online import FOFO as Learner
-from csf.online.fofo import n_stages
 
 
 def FOFO(*args, **options):
@@ -51,7 +51,7 @@ def known(eta, y, batch_size=None, **settings):
 )
 def test_every_step_is_that_of_the_literal_algorithm(monkeypatch, law, settings, python):
     if python:
-        import csf.online.fofo as module
+        import csf.learners.posterior as module
 
         monkeypatch.setattr(module, "fofo", module.fofo.py_func)
     eta, y = beta_stream(*law, 3500, 3)

@@ -11,9 +11,9 @@ from scipy import sparse
 from scipy.optimize import approx_fprime
 from sklearn.linear_model import LogisticRegression
 
+from csf.learners.logistic import AVERAGING, _schedule, logistic
+from csf.learners.online import parts
 from csf.online import OnlineLogistic as Learner
-from csf.online.logistic import AVERAGING, _schedule, logistic
-from csf.online.rows import parts
 
 
 def OnlineLogistic(*args, **options):

@@ -11,10 +11,10 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import f1_score, fbeta_score, jaccard_score
 from sklearn.naive_bayes import BernoulliNB
 
+from csf.learners.posterior import AdaptiveOFO, ofo
 from csf.metrics import get_metric
 from csf.online import OFO as Learner
 from csf.online import OnlineLogistic
-from csf.online.ofo import AdaptiveOFO, ofo
 
 
 def OFO(*args, **options):

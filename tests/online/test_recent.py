@@ -8,9 +8,9 @@ from online.known_posteriors import beta_stream
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import SGDClassifier
 
+from csf.learners._gaussian import RecentScores, bins_of, next_due, pooled_shares, posterior_at
 from csf.metrics import get_metric
 from csf.online import FOFO, OFO, OnlineLogistic
-from csf.online._recent import RecentScores, bins_of, next_due, pooled_shares, posterior_at
 from csf.thresholding import threshold_curve
 
 streams = st.lists(st.tuples(st.floats(0.0, 1.0), st.booleans()), min_size=1, max_size=150)

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from oracles import spade as oracle
 from scipy import sparse
 
+from csf.learners import _ascent
+from csf.learners._ascent import Options, ascend, dual_projection, dual_tangent, initial_scalars
+from csf.learners.spade import PrimalDualSteps
 from csf.metrics import GMean, HMean, MinRate, QMean, get_metric
 from csf.online import SPADE as Learner
-from csf.online import _ascent
-from csf.online._ascent import Options, ascend, dual_projection, dual_tangent, initial_scalars
-from csf.online.spade import PrimalDualSteps
 
 
 def SPADE(*args, **options):

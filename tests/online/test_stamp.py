@@ -10,6 +10,9 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from csf.fenchel import AMP
+from csf.learners._ascent import FIXED, Options, ascend, initial_scalars
+from csf.learners._ascent import tally as count
+from csf.learners.spade import StagedSteps
 from csf.metrics import (
     BalancedAccuracy,
     Coefficients,
@@ -20,9 +23,6 @@ from csf.metrics import (
     get_metric,
 )
 from csf.online import STAMP as Learner
-from csf.online._ascent import FIXED, Options, ascend, initial_scalars
-from csf.online._ascent import tally as count
-from csf.online.stamp import StagedSteps
 
 
 def STAMP(*args, **options):

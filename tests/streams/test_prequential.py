@@ -10,8 +10,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import f1_score
 
+from csf.learners import streams as prequential
 from csf.metrics import get_metric
-from csf.streams import PrequentialResult, iter_arrays, prequential
+from csf.streams import PrequentialResult, iter_arrays
 
 
 class Parrot(ClassifierMixin, BaseEstimator):

@@ -12,11 +12,9 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from structural.streams import each_loss, sparse_rows, stream, weights, with_constant
 
+from csf.learners.cutting_plane import CuttingPlaneSolver, StructuralProblem, longest_scale, solve_simplex_qp
+from csf.learners.structural import rows_of
 from csf.structural import CuttingPlane, FBetaLoss, PartialAUC, PrecisionAtK, get_loss
-from csf.structural._problem import StructuralProblem, longest_scale
-from csf.structural._rows import rows_of
-from csf.structural._simplex_qp import solve_simplex_qp
-from csf.structural._solver import CuttingPlaneSolver
 
 
 def objective(model, X, y, w=None):
@@ -72,7 +70,7 @@ def test_random_points_are_never_better(loss):
 def test_the_gap_is_certified(loss, seed, C, pos):
     X, y = stream(seed, n=120, pos=pos, noise=0.8)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("csf.structural._solver.warn", lambda *args, **kwargs: None)
+        patch.setattr("csf.learners.cutting_plane.warn", lambda *args, **kwargs: None)
         model = CuttingPlane(loss, C=C).fit(X, y)
     assert model.gap_ <= 1e-3
     assert model.objective_ == pytest.approx(objective(model, X, y), rel=1e-9, abs=1e-9)

@@ -7,6 +7,7 @@ import pytest
 from oracles import structural_programs as oracle
 from structural.streams import each_loss, with_constant
 
+from csf.learners.cutting_plane import solve_simplex_qp
 from csf.structural import (
     FTRL,
     CuttingPlane,
@@ -15,7 +16,6 @@ from csf.structural import (
     TwoPassMiniBatch,
     get_loss,
 )
-from csf.structural._simplex_qp import solve_simplex_qp
 
 FEATURES = {
     "constant": lambda rng, n: np.ones((n, 1)),

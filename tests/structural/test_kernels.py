@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from csf.structural._rows import rows_of, stack_rows
-from csf.structural._weights import AveragedWeights
-from csf.structural.losses import _kernels
+from csf.learners import _losses as _kernels
+from csf.learners.structural import AveragedWeights, rows_of, stack_rows
 
 RNG = np.random.default_rng(0)
 POS, NEG = np.sort(RNG.normal(size=7)), np.sort(RNG.normal(size=20))

@@ -10,9 +10,8 @@ from oracles import structural_learners as oracle
 from scipy import stats
 from structural.streams import each_loss, stream, weights, with_constant
 
+from csf.learners.structural import Reservoir, rows_of
 from csf.structural import FBetaLoss, OnePassMiniBatch, TwoPassMiniBatch, partial_auc_score
-from csf.structural._reservoir import Reservoir
-from csf.structural._rows import rows_of
 
 
 @each_loss

@@ -1,0 +1,523 @@
+"""Learners of posteriors: online logistic regression, and models of the library river."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from csf._common.compiled import njit
+from csf._common.typing import Array, Estimator, FloatArray, Label, RandomState_, Samples
+from csf._common.validation import check_choice, check_number, check_positive
+from csf.data.responses import margin
+from csf.learners._gaussian import Belief, BeliefSteps
+from csf.learners.online import (
+    NUMBERS,
+    EmittedPredictions,
+    OnlineClassifier,
+    SteppingLearner,
+    StepRule,
+    count_predictions,
+    parts,
+)
+
+__all__ = [
+    "OnlineLogistic",
+    "RiverClassifier",
+]
+
+# ---------------------------------------------------------------- online logistic regression
+
+
+AVERAGING = ("none", "uniform", "poly", "suffix")
+NONE, UNIFORM, POLY, SUFFIX = range(4)
+
+# Places in the vector of scalars. Weights: last w = A v, averaged w = P v + Q u.
+A, P, Q, SQUARED_NORM = range(4)
+# Where they are moved into the arrays: P v and Q u cancel up to P / A, and Q must not vanish.
+_SHRUNK, _FADED = 1e-3, 1e-100
+_LEAST_PROBA = 1e-12
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sigmoid(z):
+    if z >= 0.0:
+        return 1.0 / (1.0 + math.exp(-z))
+    e = math.exp(z)
+    return e / (1.0 + e)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _schedule(t, n_rows, eta0, alpha, averaging, gain):
+    """Step sizes, and shares of the newest weights in the average, of the examples after the first ``t``."""
+    eta, share = np.empty(n_rows), np.ones(n_rows)
+    for i in range(n_rows):
+        now = float(t + i + 1)
+        eta[i] = eta0 / math.sqrt(now) if alpha == 0.0 else eta0 / (1.0 + eta0 * alpha * now)
+    if averaging in (UNIFORM, POLY):
+        more = gain if averaging == POLY else 0.0
+        for i in range(n_rows):
+            share[i] = (1.0 + more) / (t + i + 1 + more)
+    elif averaging == SUFFIX:
+        first = 1
+        for i in range(n_rows):
+            while 2 * first <= t + i + 1:
+                first *= 2
+            share[i] = 1.0 / (t + i + 2 - first)
+    return eta, share
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _advance(a, p, q, squared_norm, vx, xx, is_pos, eta, share, alpha, radius):
+    """Scalars after one step, and the multiples of x that v and u gain.
+
+    With ``v + d x`` for v, the old average ``p v + q u`` reads ``p (v + d x) + q (u - (p d / q) x)``.
+    """
+    gain = eta * ((1.0 if is_pos else 0.0) - _sigmoid(a * vx))
+    shrink = 1.0 - alpha * eta
+    if radius < np.inf:
+        squared_norm = shrink * shrink * squared_norm + 2.0 * shrink * gain * a * vx + gain * gain * xx
+    a *= shrink
+    d = gain / a
+    if squared_norm > radius * radius:
+        a *= radius / math.sqrt(squared_norm)
+        squared_norm = radius * radius
+    if share == 1.0:
+        return a, a, 1.0, squared_norm, d, 0.0
+    return a, (1.0 - share) * p + share * a, (1.0 - share) * q, squared_norm, d, -p * d / q
+
+
+@njit(cache=True, nogil=True)
+def _restart(v, u, a, p, q, averaging):
+    """The same weights with ``a = q = 1``: ``u`` is the average itself, or stays 0 where nothing is averaged."""
+    for j in range(v.shape[0]):
+        if averaging != NONE:
+            u[j] = p * v[j] + q * u[j]
+        v[j] *= a
+    return 1.0, 1.0 if averaging == NONE else 0.0, 1.0
+
+
+# One kernel for dense and sparse rows: see `csf.learners._ascent`.
+@njit(cache=True, nogil=True)
+def _row(rows, i):
+    """Row i: its values, if sparse with their columns."""
+    if len(rows) == 1:
+        return (rows[0][i],)
+    data, indices, indptr = rows
+    return data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
+
+
+@njit(cache=True, nogil=True)
+def _column(row, k):
+    """Column of value k of a row."""
+    if len(row) == 1:
+        return k
+    return np.uint64(row[1][k])  # unsigned: no check for negative indices
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _dots(row, v, u):
+    values, vx, ux = row[0], 0.0, 0.0
+    for k in range(values.shape[0]):
+        j = _column(row, k)
+        vx += values[k] * v[j]
+        ux += values[k] * u[j]
+    return vx, ux
+
+
+@njit(cache=True, nogil=True)
+def _add(row, v, d, u, back):
+    """Add multiples of a row to v and u."""
+    values = row[0]
+    for k in range(values.shape[0]):
+        j = _column(row, k)
+        v[j] += d * values[k]
+        u[j] += back * values[k]
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _square(x):
+    total = 0.0
+    for j in range(x.shape[0]):
+        total += np.float64(x[j]) * x[j]
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def logistic(rows, y, x_scale, constant, v, u, s, t, options, proba):
+    """Write the posterior of each row, then learn it.
+
+    ``v`` and ``u`` have a last entry for the constant feature, which is 0 where there is none; ``s`` are the scalars,
+    ``t`` rows came before, ``options`` are eta0, alpha, radius, averaging, gain.
+    """
+    n_rows, last = y.shape[0], v.shape[0] - 1
+    eta0, alpha, radius, averaging, more = options
+    eta, share = _schedule(t, n_rows, eta0, alpha, averaging, more)
+    a, p, q, squared_norm = s[A], s[P], s[Q], s[SQUARED_NORM]
+    refresh, xx = max(1000, last), 0.0
+    for i in range(n_rows):
+        row, is_pos = _row(rows, i), y[i] > 0.0
+        vx, ux = _dots(row, v, u)
+        vx, ux = vx * x_scale + v[last] * constant, ux * x_scale + u[last] * constant
+        proba[i] = _sigmoid(p * vx + q * ux)
+        if radius < np.inf:
+            xx = _square(row[0]) * x_scale * x_scale + constant * constant
+        a, p, q, squared_norm, d, back = _advance(
+            a, p, q, squared_norm, vx, xx, is_pos, eta[i], share[i], alpha, radius
+        )
+        if share[i] == 1.0 and averaging != NONE:
+            u[:] = 0.0
+        _add(row, v, d * x_scale, u, back * x_scale)
+        v[last] += d * constant
+        u[last] += back * constant
+        if a < _SHRUNK or q < _FADED:
+            a, p, q = _restart(v, u, a, p, q, averaging)
+        if radius < np.inf and (t + i + 1) % refresh == 0:
+            squared_norm = a * a * _square(v)
+    s[A], s[P], s[Q], s[SQUARED_NORM] = a, p, q, squared_norm
+
+
+class GradientSteps(StepRule):
+    """Steps of a global size, with averaged weights."""
+
+    def __init__(self, learner: OnlineLogistic, n_features: int) -> None:
+        self.v, self.u = np.zeros((2, n_features + 1))
+        self.scalars = np.array([1.0, 1.0, 1.0, 0.0])
+
+    @staticmethod
+    def check(learner: OnlineLogistic) -> None:
+        """Raise for a bad parameter of these steps."""
+        check_positive(learner.eta0, "eta0")
+        if learner.radius is not None:
+            check_positive(learner.radius, "radius")
+        for name in ("alpha", "gain"):
+            check_number(getattr(learner, name), name)
+        check_choice(learner.averaging, "averaging", AVERAGING)
+
+    def learn(self, learner: OnlineLogistic, X: Samples, y: FloatArray) -> FloatArray:
+        """Posterior of each row before it is learnt, which it then is."""
+        proba, radius = np.empty(y.size), math.inf if learner.radius is None else float(learner.radius)
+        averaging = AVERAGING.index(learner.averaging)
+        options = (float(learner.eta0), float(learner.alpha), radius, averaging, float(learner.gain))
+        state = (learner.x_scale_, learner._constant(), self.v, self.u, self.scalars)
+        logistic(parts(X), y, *state, learner.n_seen_, options, proba)
+        return proba
+
+    def weights(self) -> tuple[Array, Array]:
+        """The average, and the last weights."""
+        a, p, q, _ = self.scalars
+        return p * self.v + q * self.u, a * self.v
+
+
+class OnlineLogistic(EmittedPredictions, SteppingLearner):
+    r"""Logistic regression, one step an example.
+
+    Parameters
+    ----------
+    eta0 : float, default=16.0
+        For ``step="paper"``: first step size, positive; ``eta0 / sqrt(t)`` at example t, or
+        ``eta0 / (1 + eta0 * alpha * t)`` with a positive ``alpha``. Rows have length at most 1.
+    step : {"adaptive", "paper"}, default="adaptive"
+        ``"adaptive"`` keeps a Gaussian belief about the weights, which decides how far each example moves them: nothing
+        is to be tuned, and the unit of a feature does not matter. ``"paper"`` takes gradient steps of a global size.
+    prior : float, default=1.0
+        For ``step="adaptive"``: precision of the belief at first, positive; that of a weight of a feature whose largest
+        value is 1. It regularises like ``C = 1 / prior`` of scikit-learn's LogisticRegression.
+    window : int, default=None
+        For ``step="adaptive"``: examples to look back upon, about; older ones are forgotten. ``None`` forgets none.
+    alpha : float, default=0.0
+        For ``step="paper"``: strength of the squared regulariser, not negative.
+    radius : float, default=None
+        For ``step="paper"``: largest length of the weights, positive; ``None`` sets no limit.
+    averaging : {"poly", "uniform", "suffix", "none"}, default="poly"
+        For ``step="paper"``: weights to predict with. ``"poly"``: averages in which late steps count more;
+        ``"uniform"``: all steps alike; ``"suffix"``: the steps since the last power of two; ``"none"``: the last step.
+    gain : float, default=3.0
+        For ``step="paper"``: how much more late steps count in ``"poly"``: the newest has the share
+        ``(1 + gain) / (t + gain)``; not negative, 0 is ``"uniform"``.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept.
+    intercept_scaling : float, default=1.0
+        For ``step="paper"``: value of the constant feature behind the intercept, positive.
+    passes : int, default=1
+        Passes over the samples in `fit`. With ``step="adaptive"`` each counts as new examples.
+    shuffle : bool, default=True
+        Whether `fit` takes the samples in a new random order in each pass.
+    pos_label : label, default=None
+        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order in `fit`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        Labels.
+    pos_label_ : label
+        The positive class.
+    threshold_ : float
+        Positive is predicted where its probability is at least 0.5.
+    n_seen_ : int
+        Examples learnt from.
+    n_updates_ : int
+        Steps made: one for each example.
+    n_features_in_ : int
+        Number of features.
+
+    Notes
+    -----
+    Classes are not weighted: that would spoil the probabilities.
+
+    With ``step="adaptive"``, weights :math:`w` of features in units of their largest value so far are believed to be
+    :math:`N(m, S)`. An example :math:`(x, b)` moves m to the most probable weights given that belief, along
+    :math:`S x`, and adds its curvature :math:`p (1 - p) x x^T` to the precision :math:`S^{-1}`. With at most 512
+    features S is a full matrix: one pass then comes close to the batch solution, whatever the correlations. Beyond it
+    is diagonal. After the first 1000 examples (8 a feature if that is more) gradients are gathered until they weigh 2 %
+    of the information so far, and S follows in steps of that size: a step costs as much as its row has entries. In
+    float64 the same examples give the same weights in chunks of any size.
+
+    References
+    ----------
+    .. [1] S. Ross, P. Mineiro, J. Langford, "Normalized Online Learning", UAI 2013.
+    .. [2] D. J. Spiegelhalter, S. L. Lauritzen, "Sequential updating of conditional probabilities on directed graphical
+       structures", Networks 20, 1990.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> X, y = make_classification(2000, flip_y=0.2, random_state=0)
+    >>> model = OnlineLogistic().partial_fit(X[:1000], y[:1000]).partial_fit(X[1000:], y[1000:])
+    >>> model.score(X, y)
+    0.886
+    """
+
+    threshold_: float
+
+    _rules: ClassVar = {"adaptive": BeliefSteps, "paper": GradientSteps}
+    _of_paper = ("eta0", "alpha", "radius", "averaging", "gain")
+    # Probability 1/2 is positive.
+    _cut = 0.0
+
+    def __init__(
+        self,
+        eta0: float = 16.0,
+        *,
+        step: Literal["adaptive", "paper"] = "adaptive",
+        prior: float = 1.0,
+        window: int | None = None,
+        alpha: float = 0.0,
+        radius: float | None = None,
+        averaging: Literal["poly", "uniform", "suffix", "none"] = "poly",
+        gain: float = 3.0,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        passes: int = 1,
+        shuffle: bool = True,
+        pos_label: Label = None,
+        random_state: RandomState_ = None,
+    ) -> None:
+        self.eta0 = eta0
+        self.step = step
+        self.prior = prior
+        self.window = window
+        self.alpha = alpha
+        self.radius = radius
+        self.averaging = averaging
+        self.gain = gain
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.passes = passes
+        self.shuffle = shuffle
+        self.pos_label = pos_label
+        self.random_state = random_state
+
+    @property
+    def _belief(self) -> Belief | None:
+        """What it believes of the weights, where its steps go by that."""
+        return getattr(self._rule, "belief", None)
+
+    def predict_proba(self, X: Samples) -> Array:
+        """Probabilities of both classes, none below 1e-12.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Probabilities in the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        score = self._scores(validate_data(self, X, reset=False, **NUMBERS))
+        last = np.exp(-np.logaddexp(0.0, -score)).clip(_LEAST_PROBA, 1.0 - _LEAST_PROBA)
+        return np.column_stack([1.0 - last, last])
+
+    def _start(self, n_features: int) -> None:
+        super()._start(n_features)
+        self.threshold_ = 0.5
+        self._counts = np.zeros(4, dtype=np.int64)
+
+    def _step(self, X: Samples, y: FloatArray) -> FloatArray:
+        proba = super()._step(X, y)
+        count_predictions(proba >= self.threshold_, y > 0.0, self._counts)
+        return proba.clip(_LEAST_PROBA, 1.0 - _LEAST_PROBA)
+
+    def _predict_then_learn(self, X: Samples, y: FloatArray) -> FloatArray:
+        """Probability of the positive class in each checked row before it is learnt, which it then is."""
+        return np.concatenate(self._learn(X, y))
+
+
+# ---------------------------------------------------------------- models of river
+
+
+class RiverClassifier(OnlineClassifier):
+    """Binary classifier of river with scikit-learn's interface, to be a learner of `OFO` or `FOFO`.
+
+    It needs the extra ``csf-search[river]``. Models see each row as a dict from column numbers to values; sparse rows
+    leave out what is not stored. All of it is Python, one example after the other.
+
+    Parameters
+    ----------
+    model : river classifier, default=None
+        Model or pipeline with ``learn_one`` and ``predict_proba_one``; it is copied, never changed. ``None`` is
+        ``river.linear_model.LogisticRegression()``.
+    passes : int, default=1
+        Passes over the samples in `fit`.
+    shuffle : bool, default=True
+        Whether `fit` takes the samples in a new random order in each pass.
+    pos_label : label, default=None
+        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}. The model sees True for it, False for the other.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order in `fit`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        Labels.
+    pos_label_ : label
+        The positive class.
+    model_ : river classifier
+        The model, trained.
+    threshold_ : float
+        Positive is predicted where its probability is at least 0.5.
+    n_seen_ : int
+        Examples learnt from.
+    n_features_in_ : int
+        Number of features.
+
+    References
+    ----------
+    .. [1] J. Montiel et al., "River: machine learning for streaming data in Python", JMLR 22, 2021.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from csf.online import OFO
+    >>> X, y = make_classification(2000, weights=[0.9], random_state=0)
+    >>> OFO(posterior=RiverClassifier()).partial_fit(X, y).online_value_
+    0.914
+    """
+
+    model_: Estimator
+    threshold_: float
+
+    def __init__(
+        self,
+        model: Estimator = None,
+        *,
+        passes: int = 1,
+        shuffle: bool = True,
+        pos_label: Label = None,
+        random_state: RandomState_ = None,
+    ) -> None:
+        self.model = model
+        self.passes = passes
+        self.shuffle = shuffle
+        self.pos_label = pos_label
+        self.random_state = random_state
+
+    def predict_proba(self, X: Samples) -> Array:
+        """Probabilities of both classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Probabilities in the order of ``classes_``.
+        """
+        positive = self._posteriors(X)
+        columns = [1.0 - positive, positive]
+        return np.column_stack(columns if self.pos_label_ == self.classes_[1] else columns[::-1])
+
+    def decision_function(self, X: Samples) -> Array:
+        """Probability less 0.5; above 0 exactly where ``predict`` gives ``classes_[1]``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Scores; their sign is turned where the positive class is ``classes_[0]``.
+        """
+        return margin(self._posteriors(X), self.threshold_, self.pos_label_ == self.classes_[1])
+
+    def _posteriors(self, X: Samples) -> FloatArray:
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **NUMBERS)
+        return np.array([self._posterior(row) for row in _dicts(X)])
+
+    def _posterior(self, row: dict[int, float]) -> float:
+        """Probability of True; 1/2 where the model does not know."""
+        proba = self.model_.predict_proba_one(row)
+        return float(proba.get(True, 1.0 - proba[False] if False in proba else 0.5))
+
+    def _check_parameters(self) -> None:
+        for method in ("learn_one", "predict_proba_one"):
+            if self.model is not None and not hasattr(self.model, method):
+                raise TypeError(f"model must be a classifier of river with {method}, got {self.model!r}")
+
+    def _start(self, n_features: int) -> None:
+        self.threshold_ = 0.5
+        self.model_ = _default_model() if self.model is None else copy.deepcopy(self.model)
+
+    def _step(self, X: Samples, y: FloatArray) -> FloatArray:
+        proba = np.empty(y.size)
+        for i, (row, positive) in enumerate(zip(_dicts(X), (y > 0.0).tolist())):
+            proba[i] = self._posterior(row)
+            self.model_.learn_one(row, positive)
+        return proba
+
+    def _predict_then_learn(self, X: Samples, y: FloatArray) -> FloatArray:
+        """Probability of the positive class in each checked row before it is learnt, which it then is."""
+        return np.concatenate(self._learn(X, y))
+
+
+def _dicts(X: Samples) -> Iterator[dict[int, float]]:
+    """Rows as dicts, one after the other."""
+    if not issparse(X):
+        for row in X:
+            yield dict(enumerate(row.tolist()))
+        return
+    for start, stop in zip(X.indptr[:-1], X.indptr[1:]):
+        yield dict(zip(X.indices[start:stop].tolist(), X.data[start:stop].tolist()))
+
+
+def _default_model() -> Any:
+    try:
+        from river.linear_model import LogisticRegression
+    except ImportError as error:
+        raise ImportError("RiverClassifier without a model needs river: pip install 'csf-search[river]'") from error
+    return LogisticRegression()

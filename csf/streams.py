@@ -1,0 +1,27 @@
+"""Streams of chunks from files larger than memory, learners fed from them, and how good these are meanwhile."""
+
+from csf.learners.chunks import (
+    ArrayChunks,
+    ChunkIterator,
+    ParquetChunks,
+    SvmlightChunks,
+    iter_arrays,
+    iter_parquet,
+    iter_svmlight,
+)
+from csf.learners.streams import PrequentialResult, fit_stream, load_stream, prequential, save_stream
+
+__all__ = [
+    "ArrayChunks",
+    "ChunkIterator",
+    "ParquetChunks",
+    "PrequentialResult",
+    "SvmlightChunks",
+    "fit_stream",
+    "iter_arrays",
+    "iter_parquet",
+    "iter_svmlight",
+    "load_stream",
+    "prequential",
+    "save_stream",
+]

@@ -1,0 +1,39 @@
+"""Structural losses of performances that cannot be summed over samples, and learners that lower them."""
+
+from csf.learners.cutting_plane import CuttingPlane, ProjectedSubgradient
+from csf.learners.ftrl import FTRL
+from csf.learners.losses import (
+    LOSSES,
+    ClassScores,
+    FBetaLoss,
+    PartialAUC,
+    PrecisionAtK,
+    StructuralLoss,
+    TableLoss,
+    Tangent,
+    TopPrecision,
+    get_loss,
+    partial_auc_score,
+    precision_at_k_score,
+)
+from csf.learners.minibatch import OnePassMiniBatch, TwoPassMiniBatch
+
+__all__ = [
+    "FTRL",
+    "LOSSES",
+    "ClassScores",
+    "CuttingPlane",
+    "FBetaLoss",
+    "OnePassMiniBatch",
+    "PartialAUC",
+    "PrecisionAtK",
+    "ProjectedSubgradient",
+    "StructuralLoss",
+    "TableLoss",
+    "Tangent",
+    "TopPrecision",
+    "TwoPassMiniBatch",
+    "get_loss",
+    "partial_auc_score",
+    "precision_at_k_score",
+]
