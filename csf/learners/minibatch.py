@@ -45,7 +45,7 @@ class StructuralOnlineClassifier(LinearOnlineClassifier):
     """Base of streaming learners with the parameters ``loss``, ``radius`` and ``tune_threshold``.
 
     Subclasses write ``_choose_threshold()``, the threshold of positive scores, and set ``self._threshold`` to
-    ``None`` where it has to be chosen anew; ``self._chooses`` tells whether it is chosen at all.
+    ``None`` where it has to be chosen again; ``self._chooses`` says whether it is chosen at all.
     """
 
     loss: str | StructuralLoss
@@ -57,7 +57,7 @@ class StructuralOnlineClassifier(LinearOnlineClassifier):
 
     @property
     def threshold_(self) -> float:
-        """Threshold of the scores of positives: 0, tuned, or for ranking losses the cut that finds their share."""
+        """Threshold of the scores of positives: 0, tuned, or for ranking losses the one that finds their share."""
         check_is_fitted(self)
         if self._threshold is None:
             self._threshold = self._choose_threshold()

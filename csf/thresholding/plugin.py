@@ -174,7 +174,7 @@ class TwoClasses:
         model._set_threshold(pooled)
 
     def rank(self, model: Any, pooled: Pooled) -> tuple[float, ...]:
-        """That of the best cut."""
+        """That of the best threshold."""
         return model._rank(pooled)
 
     def rule(self, model: PooledThresholdClassifier) -> ThresholdRule:
@@ -198,7 +198,7 @@ def gives_probabilities(self: Any) -> bool:
 
 
 class PooledThresholdClassifier(ThresholdClassifier):
-    """Base class of classifiers that cut a base's score at a threshold found on out-of-fold scores.
+    """Base class of classifiers with a threshold on a base's score, found on out-of-fold scores.
 
     Subclasses have the parameters ``base``, ``metric``, ``cv``, ``calibration``, ``pos_label``, ``n_jobs`` and
     ``random_state``, and write `_best_cut` and `_response_methods`.
@@ -367,7 +367,7 @@ class PooledThresholdClassifier(ThresholdClassifier):
         return score if self.calibrator_ is None else self.calibrator_.predict(score)
 
     def positive_score(self, X: Samples) -> Array:
-        """Score of the positive class, the one that `threshold_` cuts: larger means more likely positive.
+        """Score of the positive class, the one that `threshold_` is for: larger means more likely positive.
 
         Parameters
         ----------

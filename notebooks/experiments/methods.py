@@ -19,8 +19,7 @@ from csf.search.selection import GainRule
 from csf.search.study import Study
 from csf.search.training import lost_samples
 from csf.strategies import EqualCostsFirst, Grid, ImbalanceRatio, Proposal, Strategy, get_strategy
-from csf.thresholding import consistent as bisection
-from csf.thresholding import sweep_several
+from csf.thresholding import bisection, sweep_several
 from notebooks.experiments.cost_account import CostAccount
 from notebooks.experiments.training_cache import BASES
 

@@ -5,17 +5,19 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
+import csf
 from csf import strategies
 from csf.metrics import METRICS, get_metric
 from csf.strategies import STRATEGIES
 
-__all__ = ["BASES", "Target", "choices_of", "data", "full_name", "function"]
+__all__ = ["BASES", "BESIDE", "Target", "choices_of", "data", "full_name", "function"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,10 @@ def data(rng, n_classes=2):
     return X, y, rng.uniform(0.5, 2.0, n)
 
 
+# Modules beside the packages, which users import from.
+BESIDE = [f"csf.{path.stem}" for path in sorted(Path(csf.__file__).parent.glob("*.py")) if path.stem[0] != "_"]
+
+
 def function(thing, arguments, call, *, note=""):
     """Target of a function or class with its own way to call it."""
     return Target(full_name(thing) + note, arguments, call, choices_of(thing))
@@ -66,7 +72,7 @@ def function(thing, arguments, call, *, note=""):
 def full_name(thing):
     """Full name of a public thing: the shortest of the modules that give it out."""
     parts = thing.__module__.split(".")
-    owners = [".".join(parts[:size]) for size in range(1, len(parts) + 1)]
+    owners = ["csf", *BESIDE, *(".".join(parts[:size]) for size in range(2, len(parts) + 1))]
     return next(
         f"{owner}.{thing.__name__}"
         for owner in owners

@@ -7,7 +7,7 @@ import re
 
 from fuzz.estimators import estimator
 from fuzz.functions import FUNCTIONS
-from fuzz.target import BASES
+from fuzz.target import BASES, BESIDE
 from sklearn.svm import LinearSVC
 
 import csf
@@ -59,16 +59,16 @@ EXEMPT = {
             *("csf.distributed.PartedScores", "csf.distributed.counted_cut", "csf.distributed.hash_folds"),
             *(
                 "csf.distributed.own_decision",
-                "csf.distributed.dask.DaskEngine",
-                "csf.distributed.spark.SparkEngine",
+                "csf.dask.DaskEngine",
+                "csf.spark.SparkEngine",
                 "csf.testing.check_engine",
             ),
         ],
         "a contract between engines and the search, with a conformance suite of its own",
     ),
-    "csf.distributed.spark.SparkCostSearchModel": RECORD,
-    "csf.distributed.spark.SparkCostSearch": "takes frames of a cluster; its own tests give it bad ones",
-    "csf.distributed.dask.DaskCostSearch": "takes collections of a cluster; its own tests give it bad ones",
+    "csf.spark.SparkCostSearchModel": RECORD,
+    "csf.spark.SparkCostSearch": "takes frames of a cluster; its own tests give it bad ones",
+    "csf.dask.DaskCostSearch": "takes collections of a cluster; its own tests give it bad ones",
     **dict.fromkeys(
         [
             *("csf.export.class_rule", "csf.export.fixed_threshold", "csf.export.linear_rule"),
@@ -80,7 +80,7 @@ EXEMPT = {
         ["csf.report.write_comparison", "csf.report.write_report"], "writes a page; its own tests give it hostile names"
     ),
     "csf.strategies.Ladder": "one number, checked as that of Grid",
-    "csf.search.bounds.Cone": RECORD,
+    "csf.bounds.Cone": RECORD,
     "csf.metrics.Coefficients": RECORD,
     "csf.metrics.ConfusionFunction": "calls a function whose errors are its own; its tests give it bad values",
     "csf.strategies.Proposal": RECORD,
@@ -101,7 +101,7 @@ EXEMPT = {
     "csf.data.CostChannel": RECORD,
     "csf.data.OneVsRestChannel": RECORD,
     "csf.search.selection.Choice": RECORD,
-    "csf.search.bounds.Bound": BASE,
+    "csf.bounds.Bound": BASE,
     "csf.metrics.Metric": BASE,
     "csf.metrics.ConfusionMetric": BASE,
     "csf.metrics.Concave": BASE,
@@ -132,7 +132,7 @@ EXEMPT = {
 def public_names():
     """Classes and functions of csf and its public packages, and `LOOSE`, by their full name, none twice."""
     packages = [module.name for module in pkgutil.walk_packages(csf.__path__, "csf.") if module.ispkg]
-    packages = [name for name in packages if "._" not in name]
+    packages = [*BESIDE, *(name for name in packages if "._" not in name)]
     quiet = re.compile("|".join(f"{re.escape(name)}(\\.|$)" for name in QUIET))
     found = {}
     packages = [importlib.import_module(name) for name in ("csf", *packages) if not quiet.match(name)]

@@ -21,8 +21,7 @@ from csf.learners._ascent import EarlyRows, _joined
 from csf.learners.online import WARM_UP, are_ready, lengths, parts, power_of_two_above, row_lengths, shorten
 from csf.metrics import get_metric
 from csf.online import FOFO, OFO, OMCSL, SPADE, STAMP, LinearOnlineClassifier, OnlineClassifier, OnlineLogistic
-from csf.thresholding import consistent as bisection
-from csf.thresholding import probability_curve, threshold_curve
+from csf.thresholding import bisection, probability_curve, threshold_curve
 
 LEARNERS = {
     "logistic": OnlineLogistic(step="paper", random_state=0),

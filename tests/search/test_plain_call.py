@@ -328,9 +328,9 @@ def test_arguments_of_fit_may_stop_boosters_so_that_all_of_their_rounds_are_take
 
 def test_the_time_limit_ends_the_search_with_what_there_is():
     start = time.monotonic()
-    search = CostSearch(Slow(), strategy=Ladder(3), time_limit=1.0).fit(X, Y)
+    search = CostSearch(Slow(), strategy=Ladder(3), time_limit=0.6).fit(X, Y)
     assert time.monotonic() - start < 5.0
-    assert search.stop_reason_ == "the time limit of 1 s leaves no time for another trial and the refit"
+    assert search.stop_reason_ == "the time limit of 0.6 s leaves no time for another trial and the refit"
     assert search.n_trials_ == 1
     assert search.trials_[0].costs == (1.0, 1.0)
     assert search.predict(X).shape == (240,)

@@ -9,8 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from csf.metrics import get_metric
-from csf.thresholding import BisectionPlugIn, cost_threshold, probability_curve, sweep
-from csf.thresholding import consistent as bisection
+from csf.thresholding import BisectionPlugIn, bisection, cost_threshold, probability_curve, sweep
 
 NAMES = ["f1", "f2", "f0.5", "jaccard", "tversky", "accuracy", "balanced_accuracy", "gower_legendre"]
 SHAPES = st.tuples(st.floats(0.3, 4), st.floats(0.3, 4), st.integers(3, 300), st.integers(1, 6))

@@ -14,8 +14,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import get_tags
 
 from csf.metrics import get_metric
-from csf.thresholding import FrankWolfePlugIn, RandomizedFrankWolfePlugIn, probability_curve, sweep
-from csf.thresholding import consistent as frank_wolfe
+from csf.thresholding import FrankWolfePlugIn, RandomizedFrankWolfePlugIn, frank_wolfe, probability_curve, sweep
 from csf.thresholding.consistent import Mixture
 
 NAMES = ["gmean", "hmean", "qmean"]
