@@ -18,7 +18,6 @@ __all__ = [
     "HingeSolution",
     "Inverse",
     "NOISE",
-    "Scalar",
     "Solution",
     "Solver",
     "check_finite",
