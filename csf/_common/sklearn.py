@@ -80,10 +80,11 @@ class DocLinkMixin:
     def _doc_link_url_param_generator(self) -> dict[str, str]:
         """The shortest name that the class is imported by, which its page has."""
         kind = type(self)
-        parts = kind.__module__.split(".")
-        places = (".".join(parts[:depth]) for depth in range(1, len(parts) + 1))
-        public = (place for place in places if kind.__name__ in getattr(sys.modules.get(place), "__all__", ()))
-        return {"name": f"{next(public, kind.__module__)}.{kind.__name__}"}
+        package = kind.__module__.partition(".")[0]
+        loaded = [name for name in sys.modules if f"{name}.".startswith(f"{package}.")]
+        public = [name for name in loaded if kind.__name__ in getattr(sys.modules[name], "__all__", ())]
+        home = min(public, key=lambda name: (name.count("."), name), default=kind.__module__)
+        return {"name": f"{home}.{kind.__name__}"}
 
 
 def tree_type() -> Any:
