@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.messages import warn
-from csf._common.sklearn import clone
+from csf._common.sklearn import clone, with_parameters
 from csf._common.typing import Array, BoolArray, Costs, Estimator, Label, Samples, Values
 from csf._common.validation import (
     check_binary_target,
@@ -334,6 +335,7 @@ class LevelStep(NamedTuple):
     bound: float
 
 
+@with_parameters
 class AMP(LinearAlternation):
     r"""Linear classifier for F-beta, Jaccard and other ratios of two affine functions of the errors.
 
@@ -410,30 +412,17 @@ class AMP(LinearAlternation):
     array([0.306, 0.307])
     """
 
-    level_: float
+    metric: str | LinearFractional = field(default="f1", kw_only=False)
+    C: float = 1.0
+    level: Literal["actual", "surrogate"] = "actual"
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    tol: float = 1e-06
+    max_iter: int = 50
+    pos_label: Label = None
+    verbose: int = 0
 
-    def __init__(
-        self,
-        metric: str | LinearFractional = "f1",
-        *,
-        C: float = 1.0,
-        level: Literal["actual", "surrogate"] = "actual",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        tol: float = 1e-06,
-        max_iter: int = 50,
-        pos_label: Label = None,
-        verbose: int = 0,
-    ) -> None:
-        self.metric = metric
-        self.C = C
-        self.level = level
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.tol = tol
-        self.max_iter = max_iter
-        self.pos_label = pos_label
-        self.verbose = verbose
+    level_: float = field(init=False)
 
     def fit(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train.
@@ -546,6 +535,7 @@ def _has_scores(estimator: FenchelSVM) -> bool:
     return estimator.base is None or hasattr(getattr(estimator, "estimator_", estimator.base), "decision_function")
 
 
+@with_parameters
 class FenchelSVM(LinearAlternation):
     r"""Linear classifier that maximises a concave metric of the two rates, with a certificate.
 
@@ -632,32 +622,19 @@ class FenchelSVM(LinearAlternation):
     0.25
     """
 
-    gap_: float
-    dual_: tuple[float, float]
-    estimator_: Estimator
+    metric: str | Concave = field(default="gmean", kw_only=False)
+    C: float = 1.0
+    base: Estimator = None
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    tol: float = 0.0001
+    max_iter: int = 100
+    pos_label: Label = None
+    verbose: int = 0
 
-    def __init__(
-        self,
-        metric: str | Concave = "gmean",
-        *,
-        C: float = 1.0,
-        base: Estimator = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        tol: float = 0.0001,
-        max_iter: int = 100,
-        pos_label: Label = None,
-        verbose: int = 0,
-    ) -> None:
-        self.metric = metric
-        self.C = C
-        self.base = base
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.tol = tol
-        self.max_iter = max_iter
-        self.pos_label = pos_label
-        self.verbose = verbose
+    gap_: float = field(init=False)
+    dual_: tuple[float, float] = field(init=False)
+    estimator_: Estimator = field(init=False)
 
     def fit(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterator
+from dataclasses import field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.compiled import njit
+from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, Estimator, FloatArray, Label, RandomState_, Samples
 from csf._common.validation import check_choice, check_number, check_positive
 from csf.data.responses import margin
@@ -214,6 +216,7 @@ class GradientSteps(StepRule):
         return p * self.v + q * self.u, a * self.v
 
 
+@with_parameters
 class OnlineLogistic(EmittedPredictions, SteppingLearner):
     r"""Logistic regression, one step an example.
 
@@ -295,45 +298,27 @@ class OnlineLogistic(EmittedPredictions, SteppingLearner):
     0.886
     """
 
-    threshold_: float
+    eta0: float = field(default=16.0, kw_only=False)
+    step: Literal["adaptive", "paper"] = "adaptive"
+    prior: float = 1.0
+    window: int | None = None
+    alpha: float = 0.0
+    radius: float | None = None
+    averaging: Literal["poly", "uniform", "suffix", "none"] = "poly"
+    gain: float = 3.0
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    passes: int = 1
+    shuffle: bool = True
+    pos_label: Label = None
+    random_state: RandomState_ = None
+
+    threshold_: float = field(init=False)
 
     _rules: ClassVar = {"adaptive": BeliefSteps, "paper": GradientSteps}
     _of_paper = ("eta0", "alpha", "radius", "averaging", "gain")
     # Probability 1/2 is positive.
     _cut = 0.0
-
-    def __init__(
-        self,
-        eta0: float = 16.0,
-        *,
-        step: Literal["adaptive", "paper"] = "adaptive",
-        prior: float = 1.0,
-        window: int | None = None,
-        alpha: float = 0.0,
-        radius: float | None = None,
-        averaging: Literal["poly", "uniform", "suffix", "none"] = "poly",
-        gain: float = 3.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        passes: int = 1,
-        shuffle: bool = True,
-        pos_label: Label = None,
-        random_state: RandomState_ = None,
-    ) -> None:
-        self.eta0 = eta0
-        self.step = step
-        self.prior = prior
-        self.window = window
-        self.alpha = alpha
-        self.radius = radius
-        self.averaging = averaging
-        self.gain = gain
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.passes = passes
-        self.shuffle = shuffle
-        self.pos_label = pos_label
-        self.random_state = random_state
 
     @property
     def _belief(self) -> Belief | None:
@@ -376,6 +361,7 @@ class OnlineLogistic(EmittedPredictions, SteppingLearner):
 # ---------------------------------------------------------------- models of river
 
 
+@with_parameters
 class RiverClassifier(OnlineClassifier):
     """Binary classifier of river with scikit-learn's interface, to be a learner of `OFO` or `FOFO`.
 
@@ -424,23 +410,14 @@ class RiverClassifier(OnlineClassifier):
     0.914
     """
 
-    model_: Estimator
-    threshold_: float
+    model: Estimator = field(default=None, kw_only=False)
+    passes: int = 1
+    shuffle: bool = True
+    pos_label: Label = None
+    random_state: RandomState_ = None
 
-    def __init__(
-        self,
-        model: Estimator = None,
-        *,
-        passes: int = 1,
-        shuffle: bool = True,
-        pos_label: Label = None,
-        random_state: RandomState_ = None,
-    ) -> None:
-        self.model = model
-        self.passes = passes
-        self.shuffle = shuffle
-        self.pos_label = pos_label
-        self.random_state = random_state
+    model_: Estimator = field(init=False)
+    threshold_: float = field(init=False)
 
     def predict_proba(self, X: Samples) -> Array:
         """Probabilities of both classes.

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, BoolArray, FloatArray, IntArray, Label, RandomState_, Samples
 from csf._common.validation import check_bool, check_choice, check_count
 from csf.learners.cutting_plane import longest_scale
@@ -303,6 +305,7 @@ class Waiting:
 # ---------------------------------------------------------------- 1PMB
 
 
+@with_parameters
 class OnePassMiniBatch(MiniBatchLearner):
     r"""Linear classifier for a structural loss, by projected subgradient steps on buffers of a stream (1PMB).
 
@@ -384,34 +387,18 @@ class OnePassMiniBatch(MiniBatchLearner):
     0.905
     """
 
-    def __init__(
-        self,
-        loss: str | StructuralLoss = "prbep",
-        *,
-        buffer_size: int = 500,
-        eta: float | None = None,
-        averaging: Literal["poly", "uniform"] = "poly",
-        radius: float = 1000.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        passes: int = 25,
-        shuffle: bool = True,
-        tune_threshold: bool = False,
-        pos_label: Label = None,
-        random_state: RandomState_ = None,
-    ) -> None:
-        self.loss = loss
-        self.buffer_size = buffer_size
-        self.eta = eta
-        self.averaging = averaging
-        self.radius = radius
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.passes = passes
-        self.shuffle = shuffle
-        self.tune_threshold = tune_threshold
-        self.pos_label = pos_label
-        self.random_state = random_state
+    loss: str | StructuralLoss = field(default="prbep", kw_only=False)
+    buffer_size: int = 500
+    eta: float | None = None
+    averaging: Literal["poly", "uniform"] = "poly"
+    radius: float = 1000.0
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    passes: int = 25
+    shuffle: bool = True
+    tune_threshold: bool = False
+    pos_label: Label = None
+    random_state: RandomState_ = None
 
     def _start(self, n_features: int) -> None:
         super()._start(n_features)
@@ -431,6 +418,7 @@ class OnePassMiniBatch(MiniBatchLearner):
 # ---------------------------------------------------------------- 2PMB
 
 
+@with_parameters
 class TwoPassMiniBatch(MiniBatchLearner):
     r"""Linear classifier for a structural loss that keeps a sample of the rare class (2PMB).
 
@@ -522,38 +510,20 @@ class TwoPassMiniBatch(MiniBatchLearner):
     0.916
     """
 
-    def __init__(
-        self,
-        loss: str | StructuralLoss = "pauc",
-        *,
-        buffer_size: int = 500,
-        reservoir_size: int = 500,
-        reweight: bool = True,
-        eta: float | None = None,
-        averaging: Literal["poly", "uniform"] = "poly",
-        radius: float = 1000.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        passes: int = 25,
-        shuffle: bool = True,
-        tune_threshold: bool = False,
-        pos_label: Label = None,
-        random_state: RandomState_ = None,
-    ) -> None:
-        self.loss = loss
-        self.buffer_size = buffer_size
-        self.reservoir_size = reservoir_size
-        self.reweight = reweight
-        self.eta = eta
-        self.averaging = averaging
-        self.radius = radius
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.passes = passes
-        self.shuffle = shuffle
-        self.tune_threshold = tune_threshold
-        self.pos_label = pos_label
-        self.random_state = random_state
+    loss: str | StructuralLoss = field(default="pauc", kw_only=False)
+    buffer_size: int = 500
+    reservoir_size: int = 500
+    reweight: bool = True
+    eta: float | None = None
+    averaging: Literal["poly", "uniform"] = "poly"
+    radius: float = 1000.0
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    passes: int = 25
+    shuffle: bool = True
+    tune_threshold: bool = False
+    pos_label: Label = None
+    random_state: RandomState_ = None
 
     def collect(self, X: Samples, y: ArrayLike, classes: ArrayLike | None = None) -> TwoPassMiniBatch:
         """First pass over a stream: sample both classes and count them; nothing is learnt yet.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.compiled import njit
+from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, FloatArray, Label, RandomState_, Samples
 from csf._common.validation import check_bool, check_choice, check_count, check_positive
 from csf.learners.online import EmittedPredictions, LinearOnlineClassifier, parts, value_of_counts
@@ -281,6 +283,7 @@ LOSSES = ("logistic", "hinge")
 RANKINGS = {"auroc": AREA_ROC, "auprc": AREA_PR}
 
 
+@with_parameters
 class OMCSL(EmittedPredictions, LinearOnlineClassifier):
     r"""Online multiple cost-sensitive learning: experts with different class costs, chosen by what they achieve.
 
@@ -358,41 +361,23 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
     (0.545, 0.578)
     """
 
-    threshold_: float
-    levels_: Array
+    metric: str | Metric = field(default="f1", kw_only=False)
+    n_experts: int = 10
+    eta0: float = 16.0
+    gamma: float | str = 20.0
+    n_bins: int = 100
+    loss: Literal["logistic", "hinge"] = "logistic"
+    radius: float = 100.0
+    average: bool = False
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    passes: int = 1
+    shuffle: bool = True
+    pos_label: Label = None
+    random_state: RandomState_ = None
 
-    def __init__(
-        self,
-        metric: str | Metric = "f1",
-        *,
-        n_experts: int = 10,
-        eta0: float = 16.0,
-        gamma: float | str = 20.0,
-        n_bins: int = 100,
-        loss: Literal["logistic", "hinge"] = "logistic",
-        radius: float = 100.0,
-        average: bool = False,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        passes: int = 1,
-        shuffle: bool = True,
-        pos_label: Label = None,
-        random_state: RandomState_ = None,
-    ) -> None:
-        self.metric = metric
-        self.n_experts = n_experts
-        self.eta0 = eta0
-        self.gamma = gamma
-        self.n_bins = n_bins
-        self.loss = loss
-        self.radius = radius
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.passes = passes
-        self.shuffle = shuffle
-        self.pos_label = pos_label
-        self.random_state = random_state
+    threshold_: float = field(init=False)
+    levels_: Array = field(init=False)
 
     @property
     def online_value_(self) -> float:

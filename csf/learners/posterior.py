@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy.special import logit
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.compiled import njit
-from csf._common.sklearn import clone
+from csf._common.sklearn import clone, with_parameters
 from csf._common.typing import Array, BoolArray, Estimator, FloatArray, Label, RandomState_, Samples
 from csf._common.validation import check_count, check_positive, check_share
 from csf.data.responses import margin, positive_score
@@ -346,6 +347,7 @@ class AdaptiveOFO(ThresholdsOfShares):
         return np.minimum(1.0 - 1.0 / later, 1.0 - 1.0 / float(learner.window or np.inf))
 
 
+@with_parameters
 class OFO(PosteriorThreshold):
     r"""Online F-measure optimisation: the threshold follows the F-measure of the predictions made so far.
 
@@ -420,32 +422,17 @@ class OFO(PosteriorThreshold):
     (0.318, 0.632)
     """
 
-    def __init__(
-        self,
-        metric: str | Metric = "f1",
-        *,
-        posterior: Estimator = None,
-        step: Literal["adaptive", "paper"] = "adaptive",
-        window: int | None = None,
-        prior: tuple[float, float] = (0.0, 0.0),
-        forgetting: float = 1.0,
-        batch_size: int = 1,
-        passes: int = 1,
-        shuffle: bool = True,
-        pos_label: Label = None,
-        random_state: RandomState_ = None,
-    ) -> None:
-        self.metric = metric
-        self.posterior = posterior
-        self.step = step
-        self.window = window
-        self.prior = prior
-        self.forgetting = forgetting
-        self.batch_size = batch_size
-        self.passes = passes
-        self.shuffle = shuffle
-        self.pos_label = pos_label
-        self.random_state = random_state
+    metric: str | Metric = field(default="f1", kw_only=False)
+    posterior: Estimator = None
+    step: Literal["adaptive", "paper"] = "adaptive"
+    window: int | None = None
+    prior: tuple[float, float] = (0.0, 0.0)
+    forgetting: float = 1.0
+    batch_size: int = 1
+    passes: int = 1
+    shuffle: bool = True
+    pos_label: Label = None
+    random_state: RandomState_ = None
 
     _rules: ClassVar = {"adaptive": AdaptiveOFO, "paper": PublishedOFO}
     _of_paper = ("prior", "forgetting")
@@ -536,6 +523,7 @@ class AdaptiveFOFO(ThresholdsOfShares):
     step_scale = 3.0
 
 
+@with_parameters
 class FOFO(PosteriorThreshold):
     r"""Fast online F-measure optimisation: the threshold by gradient steps whose reach shrinks from stage to stage.
 
@@ -610,32 +598,17 @@ class FOFO(PosteriorThreshold):
     (0.329, 0.620)
     """
 
-    def __init__(
-        self,
-        metric: str | Metric = "f1",
-        *,
-        posterior: Estimator = None,
-        step: Literal["adaptive", "paper"] = "adaptive",
-        window: int | None = None,
-        horizon: int | None = None,
-        step_scale: float | None = None,
-        batch_size: int = 1,
-        passes: int = 1,
-        shuffle: bool = True,
-        pos_label: Label = None,
-        random_state: RandomState_ = None,
-    ) -> None:
-        self.metric = metric
-        self.posterior = posterior
-        self.step = step
-        self.window = window
-        self.horizon = horizon
-        self.step_scale = step_scale
-        self.batch_size = batch_size
-        self.passes = passes
-        self.shuffle = shuffle
-        self.pos_label = pos_label
-        self.random_state = random_state
+    metric: str | Metric = field(default="f1", kw_only=False)
+    posterior: Estimator = None
+    step: Literal["adaptive", "paper"] = "adaptive"
+    window: int | None = None
+    horizon: int | None = None
+    step_scale: float | None = None
+    batch_size: int = 1
+    passes: int = 1
+    shuffle: bool = True
+    pos_label: Label = None
+    random_state: RandomState_ = None
 
     _rules: ClassVar = {"adaptive": AdaptiveFOFO, "paper": PublishedFOFO}
 
