@@ -17,15 +17,18 @@ from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, Estimator, FloatArray, Label, RandomState_, Samples
 from csf._common.validation import check_choice, check_number, check_positive
 from csf.data.responses import margin
-from csf.learners._gaussian import Belief, BeliefSteps
+from csf.learners._ascent import FADED, SHRUNK, SQUARED_NORM, A, P, Q, add_to_both, square
+from csf.learners._gaussian import Belief, BeliefSteps, sigmoid
 from csf.learners.online import (
     NUMBERS,
     EmittedPredictions,
     OnlineClassifier,
     SteppingLearner,
     StepRule,
+    column_of,
     count_predictions,
     parts,
+    row_at,
 )
 
 __all__ = [
@@ -39,19 +42,7 @@ __all__ = [
 AVERAGING = ("none", "uniform", "poly", "suffix")
 NONE, UNIFORM, POLY, SUFFIX = range(4)
 
-# Places in the vector of scalars. Weights: last w = A v, averaged w = P v + Q u.
-A, P, Q, SQUARED_NORM = range(4)
-# Where they are moved into the arrays: P v and Q u cancel up to P / A, and Q must not vanish.
-_SHRUNK, _FADED = 1e-3, 1e-100
 _LEAST_PROBA = 1e-12
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _sigmoid(z):
-    if z >= 0.0:
-        return 1.0 / (1.0 + math.exp(-z))
-    e = math.exp(z)
-    return e / (1.0 + e)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -80,7 +71,7 @@ def _advance(a, p, q, squared_norm, vx, xx, is_pos, eta, share, alpha, radius):
 
     With ``v + d x`` for v, the old average ``p v + q u`` reads ``p (v + d x) + q (u - (p d / q) x)``.
     """
-    gain = eta * ((1.0 if is_pos else 0.0) - _sigmoid(a * vx))
+    gain = eta * ((1.0 if is_pos else 0.0) - sigmoid(a * vx))
     shrink = 1.0 - alpha * eta
     if radius < np.inf:
         squared_norm = shrink * shrink * squared_norm + 2.0 * shrink * gain * a * vx + gain * gain * xx
@@ -104,50 +95,14 @@ def _restart(v, u, a, p, q, averaging):
     return 1.0, 1.0 if averaging == NONE else 0.0, 1.0
 
 
-# One kernel for dense and sparse rows: see `csf.learners._ascent`.
-@njit(cache=True, nogil=True)
-def _row(rows, i):
-    """Row i: its values, if sparse with their columns."""
-    if len(rows) == 1:
-        return (rows[0][i],)
-    data, indices, indptr = rows
-    return data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
-
-
-@njit(cache=True, nogil=True)
-def _column(row, k):
-    """Column of value k of a row."""
-    if len(row) == 1:
-        return k
-    return np.uint64(row[1][k])  # unsigned: no check for negative indices
-
-
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def _dots(row, v, u):
     values, vx, ux = row[0], 0.0, 0.0
     for k in range(values.shape[0]):
-        j = _column(row, k)
+        j = column_of(row, k)
         vx += values[k] * v[j]
         ux += values[k] * u[j]
     return vx, ux
-
-
-@njit(cache=True, nogil=True)
-def _add(row, v, d, u, back):
-    """Add multiples of a row to v and u."""
-    values = row[0]
-    for k in range(values.shape[0]):
-        j = _column(row, k)
-        v[j] += d * values[k]
-        u[j] += back * values[k]
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _square(x):
-    total = 0.0
-    for j in range(x.shape[0]):
-        total += np.float64(x[j]) * x[j]
-    return total
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -163,24 +118,24 @@ def logistic(rows, y, x_scale, constant, v, u, s, t, options, proba):
     a, p, q, squared_norm = s[A], s[P], s[Q], s[SQUARED_NORM]
     refresh, xx = max(1000, last), 0.0
     for i in range(n_rows):
-        row, is_pos = _row(rows, i), y[i] > 0.0
+        row, is_pos = row_at(rows, i), y[i] > 0.0
         vx, ux = _dots(row, v, u)
         vx, ux = vx * x_scale + v[last] * constant, ux * x_scale + u[last] * constant
-        proba[i] = _sigmoid(p * vx + q * ux)
+        proba[i] = sigmoid(p * vx + q * ux)
         if radius < np.inf:
-            xx = _square(row[0]) * x_scale * x_scale + constant * constant
+            xx = square(row[0]) * x_scale * x_scale + constant * constant
         a, p, q, squared_norm, d, back = _advance(
             a, p, q, squared_norm, vx, xx, is_pos, eta[i], share[i], alpha, radius
         )
         if share[i] == 1.0 and averaging != NONE:
             u[:] = 0.0
-        _add(row, v, d * x_scale, u, back * x_scale)
+        add_to_both(row, v, d * x_scale, u, back * x_scale)
         v[last] += d * constant
         u[last] += back * constant
-        if a < _SHRUNK or q < _FADED:
+        if a < SHRUNK or q < FADED:
             a, p, q = _restart(v, u, a, p, q, averaging)
         if radius < np.inf and (t + i + 1) % refresh == 0:
-            squared_norm = a * a * _square(v)
+            squared_norm = a * a * square(v)
     s[A], s[P], s[Q], s[SQUARED_NORM] = a, p, q, squared_norm
 
 
