@@ -120,6 +120,7 @@ class RewardProblem:
 # ---------------------------------------------------------------- what the two estimators share
 
 
+@with_parameters
 class LinearAlternation(LinearRule):
     """Base of classifiers that alternate between a weighted linear SVM and a few numbers.
 
@@ -127,15 +128,16 @@ class LinearAlternation(LinearRule):
     ``pos_label`` and ``verbose``.
     """
 
-    C: float
-    fit_intercept: bool
-    intercept_scaling: float
-    tol: float
-    max_iter: int
-    pos_label: Label
-    verbose: int
-    n_iter_: int
-    history_: dict[str, Array]
+    C: float = 1.0
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    tol: float = 1e-4
+    max_iter: int = 100
+    pos_label: Label = None
+    verbose: int = 0
+
+    n_iter_: int = field(init=False)
+    history_: dict[str, Array] = field(init=False)
 
     def _check_numbers(self) -> None:
         for name in ("C", "tol", "intercept_scaling"):
@@ -349,11 +351,6 @@ class AMP(LinearAlternation):
     C : float, default=1.0
         Inverse strength of regularisation, positive; each SVM is a `sklearn.svm.LinearSVC` with this ``C`` and the
         costs as class weights. It is ``lambda = 1 / (C * total weight)`` below.
-    level : {"actual", "surrogate"}, default="actual"
-        Where the next level comes from. ``"surrogate"``: the metric of the hinge losses, regulariser included;
-        then the levels rise to the maximum of that ratio, in few steps. ``"actual"``: the metric of the
-        predictions on the training set, as in the paper's experiments; levels are higher and may fall, the best
-        model met is kept.
     fit_intercept : bool, default=True
         Whether to learn an intercept.
     intercept_scaling : float, default=1.0
@@ -366,6 +363,11 @@ class AMP(LinearAlternation):
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
     verbose : int, default=0
         1 prints a line for each step.
+    level : {"actual", "surrogate"}, default="actual"
+        Where the next level comes from. ``"surrogate"``: the metric of the hinge losses, regulariser included;
+        then the levels rise to the maximum of that ratio, in few steps. ``"actual"``: the metric of the
+        predictions on the training set, as in the paper's experiments; levels are higher and may fall, the best
+        model met is kept.
 
     Attributes
     ----------
@@ -413,14 +415,9 @@ class AMP(LinearAlternation):
     """
 
     metric: str | LinearFractional = field(default="f1", kw_only=False)
-    C: float = 1.0
-    level: Literal["actual", "surrogate"] = "actual"
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    tol: float = 1e-06
+    tol: float = 1e-6
     max_iter: int = 50
-    pos_label: Label = None
-    verbose: int = 0
+    level: Literal["actual", "surrogate"] = "actual"
 
     level_: float = field(init=False)
 
@@ -550,11 +547,6 @@ class FenchelSVM(LinearAlternation):
         Inverse strength of regularisation, positive; the same scale as in `sklearn.svm.LinearSVC`, whose
         ``class_weight="balanced"`` model is the starting point. It is ``lambda = 1 / (C * total weight)`` in the
         objective below.
-    base : classifier, default=None
-        Inner solver to use instead of the linear SVM: any classifier that takes sample or class weights. There is
-        no line search between such models and no certificate: the alternation runs on the rates of mixtures of
-        them, and the single model with the best metric on the training set is kept. ``C``, ``fit_intercept`` and
-        ``intercept_scaling`` are then not used.
     fit_intercept : bool, default=True
         Whether to learn an intercept.
     intercept_scaling : float, default=1.0
@@ -567,6 +559,11 @@ class FenchelSVM(LinearAlternation):
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
     verbose : int, default=0
         1 prints a line for each step.
+    base : classifier, default=None
+        Inner solver to use instead of the linear SVM: any classifier that takes sample or class weights. There is
+        no line search between such models and no certificate: the alternation runs on the rates of mixtures of
+        them, and the single model with the best metric on the training set is kept. ``C``, ``fit_intercept`` and
+        ``intercept_scaling`` are then not used.
 
     Attributes
     ----------
@@ -623,14 +620,7 @@ class FenchelSVM(LinearAlternation):
     """
 
     metric: str | Concave = field(default="gmean", kw_only=False)
-    C: float = 1.0
     base: Estimator = None
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    tol: float = 0.0001
-    max_iter: int = 100
-    pos_label: Label = None
-    verbose: int = 0
 
     gap_: float = field(init=False)
     dual_: tuple[float, float] = field(init=False)

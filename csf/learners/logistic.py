@@ -188,16 +188,6 @@ class OnlineLogistic(EmittedPredictions, SteppingLearner):
         value is 1. It regularises like ``C = 1 / prior`` of scikit-learn's LogisticRegression.
     window : int, default=None
         For ``step="adaptive"``: examples to look back upon, about; older ones are forgotten. ``None`` forgets none.
-    alpha : float, default=0.0
-        For ``step="paper"``: strength of the squared regulariser, not negative.
-    radius : float, default=None
-        For ``step="paper"``: largest length of the weights, positive; ``None`` sets no limit.
-    averaging : {"poly", "uniform", "suffix", "none"}, default="poly"
-        For ``step="paper"``: weights to predict with. ``"poly"``: averages in which late steps count more;
-        ``"uniform"``: all steps alike; ``"suffix"``: the steps since the last power of two; ``"none"``: the last step.
-    gain : float, default=3.0
-        For ``step="paper"``: how much more late steps count in ``"poly"``: the newest has the share
-        ``(1 + gain) / (t + gain)``; not negative, 0 is ``"uniform"``.
     fit_intercept : bool, default=True
         Whether to learn an intercept.
     intercept_scaling : float, default=1.0
@@ -210,6 +200,16 @@ class OnlineLogistic(EmittedPredictions, SteppingLearner):
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
     random_state : int, RandomState instance or None, default=None
         Seed of the order in `fit`.
+    alpha : float, default=0.0
+        For ``step="paper"``: strength of the squared regulariser, not negative.
+    radius : float, default=None
+        For ``step="paper"``: largest length of the weights, positive; ``None`` sets no limit.
+    averaging : {"poly", "uniform", "suffix", "none"}, default="poly"
+        For ``step="paper"``: weights to predict with. ``"poly"``: averages in which late steps count more;
+        ``"uniform"``: all steps alike; ``"suffix"``: the steps since the last power of two; ``"none"``: the last step.
+    gain : float, default=3.0
+        For ``step="paper"``: how much more late steps count in ``"poly"``: the newest has the share
+        ``(1 + gain) / (t + gain)``; not negative, 0 is ``"uniform"``.
 
     Attributes
     ----------
@@ -254,19 +254,10 @@ class OnlineLogistic(EmittedPredictions, SteppingLearner):
     """
 
     eta0: float = field(default=16.0, kw_only=False)
-    step: Literal["adaptive", "paper"] = "adaptive"
-    prior: float = 1.0
-    window: int | None = None
     alpha: float = 0.0
     radius: float | None = None
     averaging: Literal["poly", "uniform", "suffix", "none"] = "poly"
     gain: float = 3.0
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    passes: int = 1
-    shuffle: bool = True
-    pos_label: Label = None
-    random_state: RandomState_ = None
 
     threshold_: float = field(init=False)
 

@@ -47,7 +47,7 @@ class StructuralOnlineClassifier(LinearOnlineClassifier):
     """Base of streaming learners with the parameters ``loss``, ``radius`` and ``tune_threshold``.
 
     Subclasses write ``_choose_threshold()``, the threshold of positive scores, and set ``self._threshold`` to
-    ``None`` where it has to be chosen anew; ``self._chooses`` tells whether it is chosen at all.
+    ``None`` where it has to be chosen again; ``self._chooses`` says whether it is chosen at all.
     """
 
     loss: str | StructuralLoss
@@ -59,7 +59,7 @@ class StructuralOnlineClassifier(LinearOnlineClassifier):
 
     @property
     def threshold_(self) -> float:
-        """Threshold of the scores of positives: 0, tuned, or for ranking losses the cut that finds their share."""
+        """Threshold of the scores of positives: 0, tuned, or for ranking losses the one that finds their share."""
         check_is_fitted(self)
         if self._threshold is None:
             self._threshold = self._choose_threshold()
@@ -98,6 +98,7 @@ POWERS = {"poly": 3.0, "uniform": 0.0}
 LONGEST_STEP = 0.1
 
 
+@with_parameters
 class MiniBatchLearner(StructuralOnlineClassifier):
     """Base of learners that make one subgradient step for each buffer.
 
@@ -106,12 +107,22 @@ class MiniBatchLearner(StructuralOnlineClassifier):
     say which rows go through buffers) and ``_use(rows, sign)`` (learn from a buffer), which calls ``_descend``.
     """
 
-    buffer_size: int
-    eta: float | None
-    averaging: str
-    n_skipped_: int
+    loss: str | StructuralLoss = field(default="prbep", kw_only=False)
+    buffer_size: int = 500
+    eta: float | None = None
+    averaging: Literal["poly", "uniform"] = "poly"
+    radius: float = 1000.0
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    passes: int = 25
+    shuffle: bool = True
+    tune_threshold: bool = False
+    pos_label: Label = None
+    random_state: RandomState_ = None
 
-    _buffer: tuple[Sequence[Part], tuple[float, float] | None] | None
+    n_skipped_: int = field(init=False)
+
+    _buffer: tuple[Sequence[Part], tuple[float, float] | None] | None = field(init=False)
 
     @property
     def n_updates_(self) -> int:
@@ -305,7 +316,6 @@ class Waiting:
 # ---------------------------------------------------------------- 1PMB
 
 
-@with_parameters
 class OnePassMiniBatch(MiniBatchLearner):
     r"""Linear classifier for a structural loss, by projected subgradient steps on buffers of a stream (1PMB).
 
@@ -387,19 +397,6 @@ class OnePassMiniBatch(MiniBatchLearner):
     0.905
     """
 
-    loss: str | StructuralLoss = field(default="prbep", kw_only=False)
-    buffer_size: int = 500
-    eta: float | None = None
-    averaging: Literal["poly", "uniform"] = "poly"
-    radius: float = 1000.0
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    passes: int = 25
-    shuffle: bool = True
-    tune_threshold: bool = False
-    pos_label: Label = None
-    random_state: RandomState_ = None
-
     def _start(self, n_features: int) -> None:
         super()._start(n_features)
         self._waiting = Waiting()
@@ -432,12 +429,6 @@ class TwoPassMiniBatch(MiniBatchLearner):
         ``csf.metrics.METRICS``, or a loss of `csf.structural`.
     buffer_size : int, default=500
         Examples of the common class for one step, at least 2.
-    reservoir_size : int, default=500
-        Examples of the rare class that are kept, at least 1; all of them if they are fewer.
-    reweight : bool, default=True
-        Whether each example counts as the share of the data that it stands for. Without it, performances that
-        depend on the share of positives (precision, F-beta) are those of the buffer, in which the rare class is
-        more frequent.
     eta : float, default=None
         First step size, positive; step e has ``eta / sqrt(e)``. ``None`` takes a tenth of ``radius``, divided by
         the length of all subgradients so far, as one vector: no step is longer than a tenth of ``radius``.
@@ -462,6 +453,12 @@ class TwoPassMiniBatch(MiniBatchLearner):
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
     random_state : int, RandomState instance or None, default=None
         Seed of the sample and of the order in `fit`.
+    reservoir_size : int, default=500
+        Examples of the rare class that are kept, at least 1; all of them if they are fewer.
+    reweight : bool, default=True
+        Whether each example counts as the share of the data that it stands for. Without it, performances that
+        depend on the share of positives (precision, F-beta) are those of the buffer, in which the rare class is
+        more frequent.
 
     Attributes
     ----------
@@ -511,19 +508,8 @@ class TwoPassMiniBatch(MiniBatchLearner):
     """
 
     loss: str | StructuralLoss = field(default="pauc", kw_only=False)
-    buffer_size: int = 500
     reservoir_size: int = 500
     reweight: bool = True
-    eta: float | None = None
-    averaging: Literal["poly", "uniform"] = "poly"
-    radius: float = 1000.0
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    passes: int = 25
-    shuffle: bool = True
-    tune_threshold: bool = False
-    pos_label: Label = None
-    random_state: RandomState_ = None
 
     def collect(self, X: Samples, y: ArrayLike, classes: ArrayLike | None = None) -> TwoPassMiniBatch:
         """First pass over a stream: sample both classes and count them; nothing is learnt yet.

@@ -8,6 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.compiled import njit
+from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, Estimator, FloatArray, IntArray, Label, RandomState_, Samples
 from csf._common.validation import (
     check_binary_target,
@@ -616,19 +618,26 @@ class StepRule(ABC):
         return n_seen
 
 
+@with_parameters
 class SteppingLearner(LinearOnlineClassifier):
-    """Base of learners with the parameters ``step``, ``prior`` and ``window``.
+    """Base of learners with steps that need no tuning beside the published ones.
 
-    They have ``_rules``, by the values of ``step``, and the names of parameters of the published rule alone.
+    Subclasses have ``_rules``, by the values of ``step``, and the names of parameters of the published rule alone.
     """
 
-    step: Literal["adaptive", "paper"]
-    prior: float
-    window: int | None
+    step: Literal["adaptive", "paper"] = "adaptive"
+    prior: float = 1.0
+    window: int | None = None
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    passes: int = 1
+    shuffle: bool = True
+    pos_label: Label = None
+    random_state: RandomState_ = None
 
     _rules: ClassVar[Mapping[str, type[StepRule]]]
     _of_paper: ClassVar[tuple[str, ...]]
-    _rule: Any  # of the class that `_rules` says
+    _rule: Any = field(init=False)  # of the class that `_rules` says
 
     @property
     def n_updates_(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.sklearn import with_parameters
-from csf._common.typing import Array, BoolArray, Costs, FloatArray, Label, RandomState_, Samples
+from csf._common.typing import Array, BoolArray, Costs, FloatArray, Samples
 from csf._common.validation import check_choice, check_count, check_fraction, check_number, check_positive, check_share
 from csf.learners._ascent import (
     FIXED,
@@ -112,6 +112,18 @@ class SPADE(AimedLearner):
         For ``step="adaptive"``: precision of the belief about the weights at first, as in `OnlineLogistic`.
     window : int, default=None
         For ``step="adaptive"``: examples to look back upon, about. ``None``: all; the threshold weighs late ones more.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept.
+    intercept_scaling : float, default=1.0
+        Value of the constant feature behind the intercept, positive.
+    passes : int, default=1
+        Passes over the samples in `fit`, at most so many with ``patience``.
+    shuffle : bool, default=True
+        Whether `fit` takes the samples in a new random order in each pass.
+    pos_label : label, default=None
+        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order in `fit`, of balanced sampling, and of what is held out.
     eta0 : float, default=400.0
         For ``step="paper"``: first step size of the weights, positive; it falls as ``1 / sqrt(t)``. The useful
         range is wide, up to 16 times ``radius``: larger steps find good predictions sooner, smaller ones come
@@ -143,22 +155,10 @@ class SPADE(AimedLearner):
     pos : float, default=None
         For ``step="paper"``: share of positives, in (0, 1); ``None`` estimates it from the examples so far, at
         least 0.001.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept.
-    intercept_scaling : float, default=1.0
-        Value of the constant feature behind the intercept, positive.
-    passes : int, default=1
-        Passes over the samples in `fit`, at most so many with ``patience``.
     patience : int, default=None
         Stop `fit` when the metric has not risen by 0.0001 in so many passes, 3 for example. It is that of the averaged
         weights on a random tenth of each class, which is held out and not learnt. ``None`` makes all passes over all
         samples.
-    shuffle : bool, default=True
-        Whether `fit` takes the samples in a new random order in each pass.
-    pos_label : label, default=None
-        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order in `fit`, of balanced sampling, and of what is held out.
 
     Attributes
     ----------
@@ -229,9 +229,6 @@ class SPADE(AimedLearner):
     """
 
     metric: str | Concave = field(default="qmean", kw_only=False)
-    step: Literal["adaptive", "paper"] = "adaptive"
-    prior: float = 1.0
-    window: int | None = None
     eta0: float = 400.0
     dual_eta0: float = 0.2
     radius: float = 100.0
@@ -242,13 +239,7 @@ class SPADE(AimedLearner):
     eps: Literal["schedule", "fixed"] = "schedule"
     gain: float = 3.0
     pos: float | None = None
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    passes: int = 1
     patience: int | None = None
-    shuffle: bool = True
-    pos_label: Label = None
-    random_state: RandomState_ = None
 
     validation_scores_: Array = field(init=False)
 
@@ -492,6 +483,18 @@ class STAMP(AimedLearner):
         For ``step="adaptive"``: precision of the belief about the weights at first, as in `OnlineLogistic`.
     window : int, default=None
         For ``step="adaptive"``: examples to look back upon, about. ``None``: all; the threshold weighs late ones more.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept.
+    intercept_scaling : float, default=1.0
+        Value of the constant feature behind the intercept, positive.
+    passes : int, default=1
+        Passes over the samples in `fit`; stages go on from one to the next.
+    shuffle : bool, default=True
+        Whether `fit` takes the samples in a new random order in each pass.
+    pos_label : label, default=None
+        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order in `fit`.
     eta0 : float, default=50.0
         For ``step="paper"``: first step size of each model stage, positive; it falls as ``1 / sqrt(k)`` with
         the steps of the stage. The useful range is wide: ``radius * 2 ** -8`` to ``radius * 2 ** 4``.
@@ -510,18 +513,6 @@ class STAMP(AimedLearner):
         For ``step="paper"``: examples in the first stage of each kind.
     growth : float, default=2.0
         For ``step="paper"``: factor by which both grow from one epoch to the next, at least 1.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept.
-    intercept_scaling : float, default=1.0
-        Value of the constant feature behind the intercept, positive.
-    passes : int, default=1
-        Passes over the samples in `fit`; stages go on from one to the next.
-    shuffle : bool, default=True
-        Whether `fit` takes the samples in a new random order in each pass.
-    pos_label : label, default=None
-        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order in `fit`.
 
     Attributes
     ----------
@@ -589,9 +580,6 @@ class STAMP(AimedLearner):
     """
 
     metric: str | LinearFractional = field(default="f1", kw_only=False)
-    step: Literal["adaptive", "paper"] = "adaptive"
-    prior: float = 1.0
-    window: int | None = None
     eta0: float = 50.0
     radius: float = 100.0
     reward: Literal["hinge", "logistic"] = "hinge"
@@ -600,12 +588,6 @@ class STAMP(AimedLearner):
     model_stage: int = 100
     challenge_stage: int = 100
     growth: float = 2.0
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    passes: int = 1
-    shuffle: bool = True
-    pos_label: Label = None
-    random_state: RandomState_ = None
 
     level_: float = field(init=False)
 
