@@ -69,7 +69,7 @@ def test_data_in_memory_are_sent_to_the_other_class():
 def test_without_pyspark_the_extra_is_named():
     code = "import sys; sys.modules['pyspark'] = None; import csf.distributed.spark"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stderr
-    assert "ImportError: csf.distributed.spark needs PySpark" in told
+    assert "ImportError: csf.spark needs PySpark" in told
     assert "pip install 'csf-search[spark]'" in told
 
 
