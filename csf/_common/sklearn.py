@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 import sklearn
 from sklearn.base import clone as _clone
@@ -17,6 +18,7 @@ from sklearn.utils.validation import _num_samples as num_samples
 from csf._common.typing import Estimator, IntArray
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+Kind = TypeVar("Kind")
 
 if TYPE_CHECKING:
 
@@ -59,6 +61,7 @@ __all__ = [
     "slice_params",
     "tree_type",
     "with_callbacks",
+    "with_parameters",
 ]
 
 
@@ -178,3 +181,9 @@ def routing_enabled() -> bool:
 def fit_request(estimator: Estimator, argument: str) -> bool | str | None:
     """What an estimator says about an argument of its ``fit`` under metadata routing; ``None`` for nothing."""
     return estimator._get_metadata_request().fit.requests.get(argument)
+
+
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
+def with_parameters(kind: type[Kind]) -> type[Kind]:
+    """Decorator of an estimator whose annotated attributes are its parameters: ``__init__`` stores them, no more."""
+    return dataclass(eq=False, repr=False, kw_only=True)(kind)

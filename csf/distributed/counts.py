@@ -32,6 +32,7 @@ __all__ = [
     "count_bins",
     "count_distinct",
     "counted_cut",
+    "empty_bins",
     "merge_quantiles",
     "own_decision",
     "unite_bins",
@@ -109,7 +110,7 @@ def count_bins(
     n, size = score.shape[0], edges.shape[0] + 1
     weight = np.ones(n) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
     fold = np.zeros(n, dtype=np.int64) if fold is None else np.ascontiguousarray(fold, dtype=np.int64)
-    bins = _empty(size, n_folds)
+    bins = empty_bins(size, n_folds)
     assert bins.rest is not None
     edges = np.ascontiguousarray(edges, dtype=np.float64)
     sums = bins.lowest, bins.highest, bins.rows, bins.weight, bins.rest
@@ -118,7 +119,8 @@ def count_bins(
     return bins
 
 
-def _empty(size: int, n_folds: int) -> Bins:
+def empty_bins(size: int, n_folds: int) -> Bins:
+    """Bins without samples."""
     weight, rest = np.zeros((2, n_folds, 2, size))
     return Bins(np.full(size, np.inf), np.full(size, -np.inf), np.zeros(size, dtype=np.int64), weight, rest)
 
@@ -196,7 +198,7 @@ def count_distinct(
 def unite_bins(parts: Sequence[Bins]) -> Bins:
     """Counts of several parts at distinct scores: one bin for each score of any part, ascending."""
     scores = np.unique(np.concatenate([part.lowest for part in parts]))
-    whole = _empty(scores.shape[0], parts[0].weight.shape[0])
+    whole = empty_bins(scores.shape[0], parts[0].weight.shape[0])
     assert whole.rest is not None
     whole.lowest[:], whole.highest[:] = scores, scores
     for part in parts:

@@ -23,7 +23,7 @@ from csf.learners._gaussian import (
     next_due,
     posterior_at,
 )
-from csf.learners.online import SteppingLearner, StepRule, linear_scores, parts, rows
+from csf.learners.online import SteppingLearner, StepRule, column_of, linear_scores, parts, row_at, rows
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
@@ -37,10 +37,12 @@ __all__ = [
     "LookBack",
     "Options",
     "REWARDS",
+    "add_to_both",
     "ascend",
     "dual_projection",
     "dual_tangent",
     "initial_scalars",
+    "square",
     "tally",
 ]
 
@@ -61,7 +63,7 @@ A, P, Q, SQUARED_NORM, N_STEPS, ALPHA, BETA, MET_POS, MET_NEG, N_POS, N_NEG, MEA
 TP, FP, FN, TN, REWARD_POS, REWARD_NEG = range(6)
 
 # Where scalars are moved into the arrays: P v and Q u cancel up to P / A, and Q must not vanish.
-_SHRUNK, _FADED = 1e-3, 1e-100
+SHRUNK, FADED = 1e-3, 1e-100
 _POS_FLOOR = 1e-3
 _LN2 = math.log(2.0)
 
@@ -167,45 +169,26 @@ def _move(s, wx, xx, step, radius, gain):
 @njit(cache=True, nogil=True, error_model="numpy")
 def _tidy(s, v, u):
     """Move scalars into the arrays before digits are lost, and keep the norm free of drift."""
-    if s[A] < _SHRUNK or s[Q] < _FADED:
+    if s[A] < SHRUNK or s[Q] < FADED:
         for j in range(v.shape[0]):
             u[j] = s[P] * v[j] + s[Q] * u[j]
             v[j] *= s[A]
         s[A], s[P], s[Q] = 1.0, 0.0, 1.0
     if s[N_STEPS] % max(1000, v.shape[0]) == 0.0:
-        s[SQUARED_NORM] = s[A] * s[A] * _square(v)
-
-
-# Kernels take rows as a tuple, ``(X,)`` or ``(data, indices, indptr)``: numba knows its length when it compiles, and
-# leaves out the branches of the other kind, so that one kernel serves both at full speed. These two helpers stand in
-# each file of kernels, because numba's cache looks at the file of the caller alone.
-@njit(cache=True, nogil=True)
-def _row(rows, i):
-    """Row i: its values, if sparse with their columns."""
-    if len(rows) == 1:
-        return (rows[0][i],)
-    data, indices, indptr = rows
-    return data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
-
-
-@njit(cache=True, nogil=True)
-def _column(row, k):
-    """Column of value k of a row."""
-    if len(row) == 1:
-        return k
-    return np.uint64(row[1][k])  # unsigned: no check for negative indices
+        s[SQUARED_NORM] = s[A] * s[A] * square(v)
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def _dot(row, v):
     values, total = row[0], 0.0
     for k in range(values.shape[0]):
-        total += values[k] * v[_column(row, k)]
+        total += values[k] * v[column_of(row, k)]
     return total
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _square(x):
+def square(x) -> float:
+    """Squared length."""
     total = 0.0
     for j in range(x.shape[0]):
         total += np.float64(x[j]) * x[j]
@@ -213,11 +196,11 @@ def _square(x):
 
 
 @njit(cache=True, nogil=True)
-def _add(row, v, d, u, back):
+def add_to_both(row, v, d, u, back) -> None:
     """Add multiples of a row to v and u."""
     values = row[0]
     for k in range(values.shape[0]):
-        j = _column(row, k)
+        j = column_of(row, k)
         v[j] += d * values[k]
         u[j] += back * values[k]
 
@@ -398,7 +381,7 @@ def ascend(rows, y, x_scale, constant, v, u, s, uniform, options):
     """
     last = v.shape[0] - 1
     for i in range(y.shape[0]):
-        row, is_pos = _row(rows, i), y[i] > 0.0
+        row, is_pos = row_at(rows, i), y[i] > 0.0
         pos = _count_class(s, is_pos, options.pos)
         if options.balanced:
             if _is_left_out(is_pos, pos, uniform[i]):
@@ -406,10 +389,10 @@ def ascend(rows, y, x_scale, constant, v, u, s, uniform, options):
             pos = 0.5
         wx = s[A] * (_dot(row, v) * x_scale + v[last] * constant)
         step = _priced_step(s, wx, is_pos, pos, options)
-        xx = _square(row[0]) * x_scale * x_scale + constant * constant if step != 0.0 else 0.0
+        xx = square(row[0]) * x_scale * x_scale + constant * constant if step != 0.0 else 0.0
         d, back = _move(s, wx, xx, step, options.radius, options.gain)
         if step != 0.0:
-            _add(row, v, d * x_scale, u, back * x_scale)
+            add_to_both(row, v, d * x_scale, u, back * x_scale)
             v[last] += d * constant
             u[last] += back * constant
         _tidy(s, v, u)
@@ -430,7 +413,7 @@ def tally(rows, y, x_scale, constant, w, reward, counts):
     """Add rows to the counts of right and wrong predictions by weights w and to the sums of rewards."""
     last = w.shape[0] - 1
     for i in range(y.shape[0]):
-        _count_error(counts, _dot(_row(rows, i), w) * x_scale + w[last] * constant, y[i] > 0.0, reward)
+        _count_error(counts, _dot(row_at(rows, i), w) * x_scale + w[last] * constant, y[i] > 0.0, reward)
 
 
 # ---------------------------------------------------------------- the first rows of a stream

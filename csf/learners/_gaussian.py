@@ -9,7 +9,7 @@ import numpy as np
 
 from csf._common.compiled import njit
 from csf._common.typing import Array, BoolArray, FloatArray, IntArray, Samples
-from csf.learners.online import SteppingLearner, StepRule, parts
+from csf.learners.online import SteppingLearner, StepRule, column_of, parts, row_at
 from csf.metrics.profile import ErrorProfile
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ __all__ = [
     "full",
     "next_due",
     "posterior_at",
+    "sigmoid",
 ]
 
 # ---------------------------------------------------------------- recent scores
@@ -185,7 +186,8 @@ MEAN, VARIANCE, UNIT, TOUCHED = range(4)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _sigmoid(z):
+def sigmoid(z) -> float:
+    """Probability of log-odds."""
     if z >= 0.0:
         return 1.0 / (1.0 + math.exp(-z))
     e = math.exp(z)
@@ -195,13 +197,13 @@ def _sigmoid(z):
 @njit(cache=True, nogil=True, error_model="numpy")
 def _settle(score, reach, target):
     """The most probable score: the root z of ``z = score + reach * (target - sigmoid(z))``."""
-    z = score + reach * (target - _sigmoid(score))
+    z = score + reach * (target - sigmoid(score))
     lo, hi = min(score, z), max(score, z)
     if reach > 4.0:
         z = 0.5 * (lo + hi)
     last = np.inf
     for _ in range(100):
-        p = _sigmoid(z)
+        p = sigmoid(z)
         excess = z - score - reach * (target - p)
         if excess > 0.0:
             hi = z
@@ -315,7 +317,7 @@ def _learn_alone(x, score, is_pos, mean, spread, gradient, s, options, along):
     _widen(spread, s, prior)
     variance = _times(spread, x, along)
     cost, target = (cost_pos, 1.0) if is_pos else (cost_neg, 0.0)
-    p = _sigmoid(_settle(score + offset, cost * variance, target))
+    p = sigmoid(_settle(score + offset, cost * variance, target))
     step, curvature = cost * (target - p), cost * p * (1.0 - p)
     for j in range(mean.shape[0]):
         mean[j] += step * along[j]
@@ -331,7 +333,7 @@ def _gathers(score, proba, is_pos, is_early, s, options):
     if window < np.inf:
         s[INFORMATION] *= 1.0 - 1.0 / window
         s[WIDER] *= 1.0 / (1.0 - 1.0 / window)
-    p = proba if offset == 0.0 else _sigmoid(score + offset)
+    p = proba if offset == 0.0 else sigmoid(score + offset)
     step = cost_pos * (1.0 - p) if is_pos else -cost_neg * p
     if is_early or abs(step) > _BLOCK * s[INFORMATION]:
         return False, step
@@ -357,24 +359,6 @@ def _use_gathered(x, mean, spread, gradient, s, options, along):
 # ---------------------------------------------------------------- loops
 
 
-# One kernel for dense and sparse rows: see `csf.learners._ascent`.
-@njit(cache=True, nogil=True)
-def _row(rows, i):
-    """Row i: its values, if sparse with their columns."""
-    if len(rows) == 1:
-        return (rows[0][i],)
-    data, indices, indptr = rows
-    return data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
-
-
-@njit(cache=True, nogil=True)
-def _column(row, k):
-    """Column of value k of a row."""
-    if len(row) == 1:
-        return k
-    return np.uint64(row[1][k])  # unsigned: no check for negative indices
-
-
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def _scaled_dense(values, inverse, mean, x):
     score, n_larger = 0.0, 0
@@ -393,7 +377,7 @@ def _scaled(row, inverse, mean, x):
         return _scaled_dense(row[0], inverse, mean, x)
     values, score, n_larger = row[0], 0.0, 0
     for k in range(values.shape[0]):
-        j = _column(row, k)
+        j = column_of(row, k)
         value = values[k] * inverse[j]
         x[j] = value
         score += value * mean[j]
@@ -414,7 +398,7 @@ def _add(gradient, step, x, row):
         _add_dense(gradient, step, x)
         return
     for k in range(row[0].shape[0]):
-        j = _column(row, k)
+        j = column_of(row, k)
         gradient[j] += step * x[j]
     gradient[-1] += step * x[-1]
 
@@ -424,7 +408,7 @@ def _forget(x, row):
     """Make a scaled sparse row zeros again; a dense one is written over by the next."""
     if len(row) == 2:
         for k in range(row[0].shape[0]):
-            x[_column(row, k)] = 0.0
+            x[column_of(row, k)] = 0.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -446,18 +430,18 @@ def full(rows, y, mean, spread, gradient, scale, s, t, options, proba):
     inverse, x, along = _inverse(scale), np.zeros(n), np.empty(n)
     x[last] = 1.0 if scale[last] > 0.0 else 0.0
     for i in range(y.shape[0]):
-        row, is_pos = _row(rows, i), y[i] > 0.0
+        row, is_pos = row_at(rows, i), y[i] > 0.0
         score, n_larger = _scaled(row, inverse, mean, x)
         if n_larger > 0:
             for k in range(row[0].shape[0]):
-                j = np.int64(_column(row, k))
+                j = np.int64(column_of(row, k))
                 if abs(x[j]) > _GROWN:
                     _widen(spread, s, options[0])
                     _enlarge(mean, spread, gradient, scale, j, abs(np.float64(row[0][k])), options[0])
                     inverse[j] = 1.0 / scale[j]
             score, _ = _scaled(row, inverse, mean, x)
         score += mean[last] * x[last]
-        proba[i] = _sigmoid(score)
+        proba[i] = sigmoid(score)
         # which examples are moderated must not depend on their labels
         is_early = t + i < max(_ALONE, _ALONE_EACH * n)
         gathers, step = _gathers(score, proba[i], is_pos, is_early, s, options)
@@ -466,7 +450,7 @@ def full(rows, y, mean, spread, gradient, scale, s, t, options, proba):
             _use_gathered(x, mean, spread, gradient, s, options, along)
         else:
             factor = _learn_alone(x, score, is_pos, mean, spread, gradient, s, options, along)
-            proba[i] = _sigmoid(factor * score) if is_early else proba[i]
+            proba[i] = sigmoid(factor * score) if is_early else proba[i]
         _forget(x, row)
 
 
@@ -509,9 +493,9 @@ def diagonal(data, indices, indptr, y, table, t, options, proba):
                 x = value / weight[UNIT]
                 score += x * weight[MEAN]
                 reach += x * x * weight[VARIANCE]
-        proba[i] = _sigmoid(score)
+        proba[i] = sigmoid(score)
         cost, target = (cost_pos, 1.0) if y[i] > 0.0 else (cost_neg, 0.0)
-        p = _sigmoid(_settle(score + offset, cost * reach, target))
+        p = sigmoid(_settle(score + offset, cost * reach, target))
         step, curvature = cost * (target - p), cost * p * (1.0 - p)
         for e in range(indptr[i], indptr[i + 1]):
             weight, value = table[np.uint64(indices[e])], np.float64(data[e])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from csf._common.compiled import njit
 from csf._common.messages import warn
+from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, BoolArray, Label, Samples
 from csf._common.validation import check_binary_target, check_count, check_intercept, check_positive
 from csf.data.responses import LinearRule
@@ -377,6 +379,7 @@ class BatchLearner(LinearRule):
 # ---------------------------------------------------------------- CuttingPlane
 
 
+@with_parameters
 class CuttingPlane(BatchLearner):
     r"""Linear classifier that minimises a structural loss of the whole training set, up to a certified gap.
 
@@ -464,37 +467,23 @@ class CuttingPlane(BatchLearner):
     (0.905, True)
     """
 
-    objective_: float
-    bound_: float
-    gap_: float
-    n_iter_: int
-    n_updates_: int
-    history_: dict[str, Array]
+    loss: str | StructuralLoss = field(default="prbep", kw_only=False)
+    C: float = 100000.0
+    eps: float = 0.001
+    max_iter: int = 1000
+    drop_after: int = 50
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    tune_threshold: bool = False
+    pos_label: Label = None
+    verbose: int = 0
 
-    def __init__(
-        self,
-        loss: str | StructuralLoss = "prbep",
-        *,
-        C: float = 100000.0,
-        eps: float = 0.001,
-        max_iter: int = 1000,
-        drop_after: int = 50,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        tune_threshold: bool = False,
-        pos_label: Label = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.C = C
-        self.eps = eps
-        self.max_iter = max_iter
-        self.drop_after = drop_after
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.tune_threshold = tune_threshold
-        self.pos_label = pos_label
-        self.verbose = verbose
+    objective_: float = field(init=False)
+    bound_: float = field(init=False)
+    gap_: float = field(init=False)
+    n_iter_: int = field(init=False)
+    n_updates_: int = field(init=False)
+    history_: dict[str, Array] = field(init=False)
 
     def _check_parameters(self) -> None:
         check_positive(self.C, "C")
@@ -526,6 +515,7 @@ class CuttingPlane(BatchLearner):
 _FACTORS = 0.125 ** np.arange(8)
 
 
+@with_parameters
 class ProjectedSubgradient(BatchLearner):
     r"""Linear classifier for a structural loss, by subgradient steps on the whole training set (PSG).
 
@@ -598,35 +588,21 @@ class ProjectedSubgradient(BatchLearner):
     0.9
     """
 
-    loss_: float
-    n_iter_: int
-    n_updates_: int
-    history_: dict[str, Array]
+    loss: str | StructuralLoss = field(default="pauc", kw_only=False)
+    radius: float = 100.0
+    eta: float | None = None
+    max_iter: int = 1000
+    patience: int = 50
+    tol: float = 1e-05
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    tune_threshold: bool = False
+    pos_label: Label = None
 
-    def __init__(
-        self,
-        loss: str | StructuralLoss = "pauc",
-        *,
-        radius: float = 100.0,
-        eta: float | None = None,
-        max_iter: int = 1000,
-        patience: int = 50,
-        tol: float = 1e-05,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        tune_threshold: bool = False,
-        pos_label: Label = None,
-    ) -> None:
-        self.loss = loss
-        self.radius = radius
-        self.eta = eta
-        self.max_iter = max_iter
-        self.patience = patience
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.tune_threshold = tune_threshold
-        self.pos_label = pos_label
+    loss_: float = field(init=False)
+    n_iter_: int = field(init=False)
+    n_updates_: int = field(init=False)
+    history_: dict[str, Array] = field(init=False)
 
     def _check_parameters(self) -> None:
         check_positive(self.tol, "tol")

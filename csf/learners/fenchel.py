@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.messages import warn
-from csf._common.sklearn import clone
+from csf._common.sklearn import clone, with_parameters
 from csf._common.typing import Array, BoolArray, Costs, Estimator, Label, Samples, Values
 from csf._common.validation import (
     check_binary_target,
@@ -119,6 +120,7 @@ class RewardProblem:
 # ---------------------------------------------------------------- what the two estimators share
 
 
+@with_parameters
 class LinearAlternation(LinearRule):
     """Base of classifiers that alternate between a weighted linear SVM and a few numbers.
 
@@ -126,15 +128,16 @@ class LinearAlternation(LinearRule):
     ``pos_label`` and ``verbose``.
     """
 
-    C: float
-    fit_intercept: bool
-    intercept_scaling: float
-    tol: float
-    max_iter: int
-    pos_label: Label
-    verbose: int
-    n_iter_: int
-    history_: dict[str, Array]
+    C: float = 1.0
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    tol: float = 1e-4
+    max_iter: int = 100
+    pos_label: Label = None
+    verbose: int = 0
+
+    n_iter_: int = field(init=False)
+    history_: dict[str, Array] = field(init=False)
 
     def _check_numbers(self) -> None:
         for name in ("C", "tol", "intercept_scaling"):
@@ -334,6 +337,7 @@ class LevelStep(NamedTuple):
     bound: float
 
 
+@with_parameters
 class AMP(LinearAlternation):
     r"""Linear classifier for F-beta, Jaccard and other ratios of two affine functions of the errors.
 
@@ -347,11 +351,6 @@ class AMP(LinearAlternation):
     C : float, default=1.0
         Inverse strength of regularisation, positive; each SVM is a `sklearn.svm.LinearSVC` with this ``C`` and the
         costs as class weights. It is ``lambda = 1 / (C * total weight)`` below.
-    level : {"actual", "surrogate"}, default="actual"
-        Where the next level comes from. ``"surrogate"``: the metric of the hinge losses, regulariser included;
-        then the levels rise to the maximum of that ratio, in few steps. ``"actual"``: the metric of the
-        predictions on the training set, as in the paper's experiments; levels are higher and may fall, the best
-        model met is kept.
     fit_intercept : bool, default=True
         Whether to learn an intercept.
     intercept_scaling : float, default=1.0
@@ -364,6 +363,11 @@ class AMP(LinearAlternation):
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
     verbose : int, default=0
         1 prints a line for each step.
+    level : {"actual", "surrogate"}, default="actual"
+        Where the next level comes from. ``"surrogate"``: the metric of the hinge losses, regulariser included;
+        then the levels rise to the maximum of that ratio, in few steps. ``"actual"``: the metric of the
+        predictions on the training set, as in the paper's experiments; levels are higher and may fall, the best
+        model met is kept.
 
     Attributes
     ----------
@@ -410,30 +414,12 @@ class AMP(LinearAlternation):
     array([0.306, 0.307])
     """
 
-    level_: float
+    metric: str | LinearFractional = field(default="f1", kw_only=False)
+    tol: float = 1e-6
+    max_iter: int = 50
+    level: Literal["actual", "surrogate"] = "actual"
 
-    def __init__(
-        self,
-        metric: str | LinearFractional = "f1",
-        *,
-        C: float = 1.0,
-        level: Literal["actual", "surrogate"] = "actual",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        tol: float = 1e-06,
-        max_iter: int = 50,
-        pos_label: Label = None,
-        verbose: int = 0,
-    ) -> None:
-        self.metric = metric
-        self.C = C
-        self.level = level
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.tol = tol
-        self.max_iter = max_iter
-        self.pos_label = pos_label
-        self.verbose = verbose
+    level_: float = field(init=False)
 
     def fit(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train.
@@ -546,6 +532,7 @@ def _has_scores(estimator: FenchelSVM) -> bool:
     return estimator.base is None or hasattr(getattr(estimator, "estimator_", estimator.base), "decision_function")
 
 
+@with_parameters
 class FenchelSVM(LinearAlternation):
     r"""Linear classifier that maximises a concave metric of the two rates, with a certificate.
 
@@ -560,11 +547,6 @@ class FenchelSVM(LinearAlternation):
         Inverse strength of regularisation, positive; the same scale as in `sklearn.svm.LinearSVC`, whose
         ``class_weight="balanced"`` model is the starting point. It is ``lambda = 1 / (C * total weight)`` in the
         objective below.
-    base : classifier, default=None
-        Inner solver to use instead of the linear SVM: any classifier that takes sample or class weights. There is
-        no line search between such models and no certificate: the alternation runs on the rates of mixtures of
-        them, and the single model with the best metric on the training set is kept. ``C``, ``fit_intercept`` and
-        ``intercept_scaling`` are then not used.
     fit_intercept : bool, default=True
         Whether to learn an intercept.
     intercept_scaling : float, default=1.0
@@ -577,6 +559,11 @@ class FenchelSVM(LinearAlternation):
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
     verbose : int, default=0
         1 prints a line for each step.
+    base : classifier, default=None
+        Inner solver to use instead of the linear SVM: any classifier that takes sample or class weights. There is
+        no line search between such models and no certificate: the alternation runs on the rates of mixtures of
+        them, and the single model with the best metric on the training set is kept. ``C``, ``fit_intercept`` and
+        ``intercept_scaling`` are then not used.
 
     Attributes
     ----------
@@ -632,32 +619,12 @@ class FenchelSVM(LinearAlternation):
     0.25
     """
 
-    gap_: float
-    dual_: tuple[float, float]
-    estimator_: Estimator
+    metric: str | Concave = field(default="gmean", kw_only=False)
+    base: Estimator = None
 
-    def __init__(
-        self,
-        metric: str | Concave = "gmean",
-        *,
-        C: float = 1.0,
-        base: Estimator = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        tol: float = 0.0001,
-        max_iter: int = 100,
-        pos_label: Label = None,
-        verbose: int = 0,
-    ) -> None:
-        self.metric = metric
-        self.C = C
-        self.base = base
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.tol = tol
-        self.max_iter = max_iter
-        self.pos_label = pos_label
-        self.verbose = verbose
+    gap_: float = field(init=False)
+    dual_: tuple[float, float] = field(init=False)
+    estimator_: Estimator = field(init=False)
 
     def fit(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train.

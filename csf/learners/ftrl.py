@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import numbers
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, FloatArray, Label, RandomState_, Samples
 from csf._common.validation import check_count, check_positive
 from csf.learners.cutting_plane import Bounds, CuttingPlaneSolver, StructuralProblem, warn_of_weak_results
@@ -33,6 +35,7 @@ _LIPSCHITZ = 8.0
 _INNER, _MOST_HALVINGS = 0.25, 100
 
 
+@with_parameters
 class FTRL(StructuralOnlineClassifier):
     r"""Linear classifier that follows the regularised leader for a structural loss.
 
@@ -122,40 +125,24 @@ class FTRL(StructuralOnlineClassifier):
     0.9
     """
 
+    loss: str | StructuralLoss = field(default="prbep", kw_only=False)
+    eta: float | None = None
+    radius: float = 100.0
+    refit: Literal["geometric", "every"] | int = "geometric"
+    eps: float = 0.001
+    max_planes: int = 1000
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    shuffle: bool = True
+    tune_threshold: bool = False
+    pos_label: Label = None
+    random_state: RandomState_ = None
+
     # A leader sees each example once.
     passes = 1
 
-    penalty_: float
-    n_updates_: int
-
-    def __init__(
-        self,
-        loss: str | StructuralLoss = "prbep",
-        *,
-        eta: float | None = None,
-        radius: float = 100.0,
-        refit: Literal["geometric", "every"] | int = "geometric",
-        eps: float = 0.001,
-        max_planes: int = 1000,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        shuffle: bool = True,
-        tune_threshold: bool = False,
-        pos_label: Label = None,
-        random_state: RandomState_ = None,
-    ) -> None:
-        self.loss = loss
-        self.eta = eta
-        self.radius = radius
-        self.refit = refit
-        self.eps = eps
-        self.max_planes = max_planes
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.shuffle = shuffle
-        self.tune_threshold = tune_threshold
-        self.pos_label = pos_label
-        self.random_state = random_state
+    penalty_: float = field(init=False)
+    n_updates_: int = field(init=False)
 
     def fit(self, X: Samples, y: ArrayLike) -> Self:
         """Forget everything and go over the samples once; the last weights are the minimum over all.

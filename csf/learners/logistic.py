@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterator
+from dataclasses import field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,18 +13,22 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.compiled import njit
+from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, Estimator, FloatArray, Label, RandomState_, Samples
 from csf._common.validation import check_choice, check_number, check_positive
 from csf.data.responses import margin
-from csf.learners._gaussian import Belief, BeliefSteps
+from csf.learners._ascent import FADED, SHRUNK, SQUARED_NORM, A, P, Q, add_to_both, square
+from csf.learners._gaussian import Belief, BeliefSteps, sigmoid
 from csf.learners.online import (
     NUMBERS,
     EmittedPredictions,
     OnlineClassifier,
     SteppingLearner,
     StepRule,
+    column_of,
     count_predictions,
     parts,
+    row_at,
 )
 
 __all__ = [
@@ -37,19 +42,7 @@ __all__ = [
 AVERAGING = ("none", "uniform", "poly", "suffix")
 NONE, UNIFORM, POLY, SUFFIX = range(4)
 
-# Places in the vector of scalars. Weights: last w = A v, averaged w = P v + Q u.
-A, P, Q, SQUARED_NORM = range(4)
-# Where they are moved into the arrays: P v and Q u cancel up to P / A, and Q must not vanish.
-_SHRUNK, _FADED = 1e-3, 1e-100
 _LEAST_PROBA = 1e-12
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _sigmoid(z):
-    if z >= 0.0:
-        return 1.0 / (1.0 + math.exp(-z))
-    e = math.exp(z)
-    return e / (1.0 + e)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -78,7 +71,7 @@ def _advance(a, p, q, squared_norm, vx, xx, is_pos, eta, share, alpha, radius):
 
     With ``v + d x`` for v, the old average ``p v + q u`` reads ``p (v + d x) + q (u - (p d / q) x)``.
     """
-    gain = eta * ((1.0 if is_pos else 0.0) - _sigmoid(a * vx))
+    gain = eta * ((1.0 if is_pos else 0.0) - sigmoid(a * vx))
     shrink = 1.0 - alpha * eta
     if radius < np.inf:
         squared_norm = shrink * shrink * squared_norm + 2.0 * shrink * gain * a * vx + gain * gain * xx
@@ -102,50 +95,14 @@ def _restart(v, u, a, p, q, averaging):
     return 1.0, 1.0 if averaging == NONE else 0.0, 1.0
 
 
-# One kernel for dense and sparse rows: see `csf.learners._ascent`.
-@njit(cache=True, nogil=True)
-def _row(rows, i):
-    """Row i: its values, if sparse with their columns."""
-    if len(rows) == 1:
-        return (rows[0][i],)
-    data, indices, indptr = rows
-    return data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
-
-
-@njit(cache=True, nogil=True)
-def _column(row, k):
-    """Column of value k of a row."""
-    if len(row) == 1:
-        return k
-    return np.uint64(row[1][k])  # unsigned: no check for negative indices
-
-
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def _dots(row, v, u):
     values, vx, ux = row[0], 0.0, 0.0
     for k in range(values.shape[0]):
-        j = _column(row, k)
+        j = column_of(row, k)
         vx += values[k] * v[j]
         ux += values[k] * u[j]
     return vx, ux
-
-
-@njit(cache=True, nogil=True)
-def _add(row, v, d, u, back):
-    """Add multiples of a row to v and u."""
-    values = row[0]
-    for k in range(values.shape[0]):
-        j = _column(row, k)
-        v[j] += d * values[k]
-        u[j] += back * values[k]
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _square(x):
-    total = 0.0
-    for j in range(x.shape[0]):
-        total += np.float64(x[j]) * x[j]
-    return total
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -161,24 +118,24 @@ def logistic(rows, y, x_scale, constant, v, u, s, t, options, proba):
     a, p, q, squared_norm = s[A], s[P], s[Q], s[SQUARED_NORM]
     refresh, xx = max(1000, last), 0.0
     for i in range(n_rows):
-        row, is_pos = _row(rows, i), y[i] > 0.0
+        row, is_pos = row_at(rows, i), y[i] > 0.0
         vx, ux = _dots(row, v, u)
         vx, ux = vx * x_scale + v[last] * constant, ux * x_scale + u[last] * constant
-        proba[i] = _sigmoid(p * vx + q * ux)
+        proba[i] = sigmoid(p * vx + q * ux)
         if radius < np.inf:
-            xx = _square(row[0]) * x_scale * x_scale + constant * constant
+            xx = square(row[0]) * x_scale * x_scale + constant * constant
         a, p, q, squared_norm, d, back = _advance(
             a, p, q, squared_norm, vx, xx, is_pos, eta[i], share[i], alpha, radius
         )
         if share[i] == 1.0 and averaging != NONE:
             u[:] = 0.0
-        _add(row, v, d * x_scale, u, back * x_scale)
+        add_to_both(row, v, d * x_scale, u, back * x_scale)
         v[last] += d * constant
         u[last] += back * constant
-        if a < _SHRUNK or q < _FADED:
+        if a < SHRUNK or q < FADED:
             a, p, q = _restart(v, u, a, p, q, averaging)
         if radius < np.inf and (t + i + 1) % refresh == 0:
-            squared_norm = a * a * _square(v)
+            squared_norm = a * a * square(v)
     s[A], s[P], s[Q], s[SQUARED_NORM] = a, p, q, squared_norm
 
 
@@ -214,6 +171,7 @@ class GradientSteps(StepRule):
         return p * self.v + q * self.u, a * self.v
 
 
+@with_parameters
 class OnlineLogistic(EmittedPredictions, SteppingLearner):
     r"""Logistic regression, one step an example.
 
@@ -230,16 +188,6 @@ class OnlineLogistic(EmittedPredictions, SteppingLearner):
         value is 1. It regularises like ``C = 1 / prior`` of scikit-learn's LogisticRegression.
     window : int, default=None
         For ``step="adaptive"``: examples to look back upon, about; older ones are forgotten. ``None`` forgets none.
-    alpha : float, default=0.0
-        For ``step="paper"``: strength of the squared regulariser, not negative.
-    radius : float, default=None
-        For ``step="paper"``: largest length of the weights, positive; ``None`` sets no limit.
-    averaging : {"poly", "uniform", "suffix", "none"}, default="poly"
-        For ``step="paper"``: weights to predict with. ``"poly"``: averages in which late steps count more;
-        ``"uniform"``: all steps alike; ``"suffix"``: the steps since the last power of two; ``"none"``: the last step.
-    gain : float, default=3.0
-        For ``step="paper"``: how much more late steps count in ``"poly"``: the newest has the share
-        ``(1 + gain) / (t + gain)``; not negative, 0 is ``"uniform"``.
     fit_intercept : bool, default=True
         Whether to learn an intercept.
     intercept_scaling : float, default=1.0
@@ -252,6 +200,16 @@ class OnlineLogistic(EmittedPredictions, SteppingLearner):
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
     random_state : int, RandomState instance or None, default=None
         Seed of the order in `fit`.
+    alpha : float, default=0.0
+        For ``step="paper"``: strength of the squared regulariser, not negative.
+    radius : float, default=None
+        For ``step="paper"``: largest length of the weights, positive; ``None`` sets no limit.
+    averaging : {"poly", "uniform", "suffix", "none"}, default="poly"
+        For ``step="paper"``: weights to predict with. ``"poly"``: averages in which late steps count more;
+        ``"uniform"``: all steps alike; ``"suffix"``: the steps since the last power of two; ``"none"``: the last step.
+    gain : float, default=3.0
+        For ``step="paper"``: how much more late steps count in ``"poly"``: the newest has the share
+        ``(1 + gain) / (t + gain)``; not negative, 0 is ``"uniform"``.
 
     Attributes
     ----------
@@ -295,45 +253,18 @@ class OnlineLogistic(EmittedPredictions, SteppingLearner):
     0.886
     """
 
-    threshold_: float
+    eta0: float = field(default=16.0, kw_only=False)
+    alpha: float = 0.0
+    radius: float | None = None
+    averaging: Literal["poly", "uniform", "suffix", "none"] = "poly"
+    gain: float = 3.0
+
+    threshold_: float = field(init=False)
 
     _rules: ClassVar = {"adaptive": BeliefSteps, "paper": GradientSteps}
     _of_paper = ("eta0", "alpha", "radius", "averaging", "gain")
     # Probability 1/2 is positive.
     _cut = 0.0
-
-    def __init__(
-        self,
-        eta0: float = 16.0,
-        *,
-        step: Literal["adaptive", "paper"] = "adaptive",
-        prior: float = 1.0,
-        window: int | None = None,
-        alpha: float = 0.0,
-        radius: float | None = None,
-        averaging: Literal["poly", "uniform", "suffix", "none"] = "poly",
-        gain: float = 3.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        passes: int = 1,
-        shuffle: bool = True,
-        pos_label: Label = None,
-        random_state: RandomState_ = None,
-    ) -> None:
-        self.eta0 = eta0
-        self.step = step
-        self.prior = prior
-        self.window = window
-        self.alpha = alpha
-        self.radius = radius
-        self.averaging = averaging
-        self.gain = gain
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.passes = passes
-        self.shuffle = shuffle
-        self.pos_label = pos_label
-        self.random_state = random_state
 
     @property
     def _belief(self) -> Belief | None:
@@ -376,6 +307,7 @@ class OnlineLogistic(EmittedPredictions, SteppingLearner):
 # ---------------------------------------------------------------- models of river
 
 
+@with_parameters
 class RiverClassifier(OnlineClassifier):
     """Binary classifier of river with scikit-learn's interface, to be a learner of `OFO` or `FOFO`.
 
@@ -424,23 +356,14 @@ class RiverClassifier(OnlineClassifier):
     0.914
     """
 
-    model_: Estimator
-    threshold_: float
+    model: Estimator = field(default=None, kw_only=False)
+    passes: int = 1
+    shuffle: bool = True
+    pos_label: Label = None
+    random_state: RandomState_ = None
 
-    def __init__(
-        self,
-        model: Estimator = None,
-        *,
-        passes: int = 1,
-        shuffle: bool = True,
-        pos_label: Label = None,
-        random_state: RandomState_ = None,
-    ) -> None:
-        self.model = model
-        self.passes = passes
-        self.shuffle = shuffle
-        self.pos_label = pos_label
-        self.random_state = random_state
+    model_: Estimator = field(init=False)
+    threshold_: float = field(init=False)
 
     def predict_proba(self, X: Samples) -> Array:
         """Probabilities of both classes.

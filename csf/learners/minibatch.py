@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, BoolArray, FloatArray, IntArray, Label, RandomState_, Samples
 from csf._common.validation import check_bool, check_choice, check_count
 from csf.learners.cutting_plane import longest_scale
@@ -96,6 +98,7 @@ POWERS = {"poly": 3.0, "uniform": 0.0}
 LONGEST_STEP = 0.1
 
 
+@with_parameters
 class MiniBatchLearner(StructuralOnlineClassifier):
     """Base of learners that make one subgradient step for each buffer.
 
@@ -104,12 +107,22 @@ class MiniBatchLearner(StructuralOnlineClassifier):
     say which rows go through buffers) and ``_use(rows, sign)`` (learn from a buffer), which calls ``_descend``.
     """
 
-    buffer_size: int
-    eta: float | None
-    averaging: str
-    n_skipped_: int
+    loss: str | StructuralLoss = field(default="prbep", kw_only=False)
+    buffer_size: int = 500
+    eta: float | None = None
+    averaging: Literal["poly", "uniform"] = "poly"
+    radius: float = 1000.0
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    passes: int = 25
+    shuffle: bool = True
+    tune_threshold: bool = False
+    pos_label: Label = None
+    random_state: RandomState_ = None
 
-    _buffer: tuple[Sequence[Part], tuple[float, float] | None] | None
+    n_skipped_: int = field(init=False)
+
+    _buffer: tuple[Sequence[Part], tuple[float, float] | None] | None = field(init=False)
 
     @property
     def n_updates_(self) -> int:
@@ -384,35 +397,6 @@ class OnePassMiniBatch(MiniBatchLearner):
     0.905
     """
 
-    def __init__(
-        self,
-        loss: str | StructuralLoss = "prbep",
-        *,
-        buffer_size: int = 500,
-        eta: float | None = None,
-        averaging: Literal["poly", "uniform"] = "poly",
-        radius: float = 1000.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        passes: int = 25,
-        shuffle: bool = True,
-        tune_threshold: bool = False,
-        pos_label: Label = None,
-        random_state: RandomState_ = None,
-    ) -> None:
-        self.loss = loss
-        self.buffer_size = buffer_size
-        self.eta = eta
-        self.averaging = averaging
-        self.radius = radius
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.passes = passes
-        self.shuffle = shuffle
-        self.tune_threshold = tune_threshold
-        self.pos_label = pos_label
-        self.random_state = random_state
-
     def _start(self, n_features: int) -> None:
         super()._start(n_features)
         self._waiting = Waiting()
@@ -431,6 +415,7 @@ class OnePassMiniBatch(MiniBatchLearner):
 # ---------------------------------------------------------------- 2PMB
 
 
+@with_parameters
 class TwoPassMiniBatch(MiniBatchLearner):
     r"""Linear classifier for a structural loss that keeps a sample of the rare class (2PMB).
 
@@ -444,12 +429,6 @@ class TwoPassMiniBatch(MiniBatchLearner):
         ``csf.metrics.METRICS``, or a loss of `csf.structural`.
     buffer_size : int, default=500
         Examples of the common class for one step, at least 2.
-    reservoir_size : int, default=500
-        Examples of the rare class that are kept, at least 1; all of them if they are fewer.
-    reweight : bool, default=True
-        Whether each example counts as the share of the data that it stands for. Without it, performances that
-        depend on the share of positives (precision, F-beta) are those of the buffer, in which the rare class is
-        more frequent.
     eta : float, default=None
         First step size, positive; step e has ``eta / sqrt(e)``. ``None`` takes a tenth of ``radius``, divided by
         the length of all subgradients so far, as one vector: no step is longer than a tenth of ``radius``.
@@ -474,6 +453,12 @@ class TwoPassMiniBatch(MiniBatchLearner):
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
     random_state : int, RandomState instance or None, default=None
         Seed of the sample and of the order in `fit`.
+    reservoir_size : int, default=500
+        Examples of the rare class that are kept, at least 1; all of them if they are fewer.
+    reweight : bool, default=True
+        Whether each example counts as the share of the data that it stands for. Without it, performances that
+        depend on the share of positives (precision, F-beta) are those of the buffer, in which the rare class is
+        more frequent.
 
     Attributes
     ----------
@@ -522,38 +507,9 @@ class TwoPassMiniBatch(MiniBatchLearner):
     0.916
     """
 
-    def __init__(
-        self,
-        loss: str | StructuralLoss = "pauc",
-        *,
-        buffer_size: int = 500,
-        reservoir_size: int = 500,
-        reweight: bool = True,
-        eta: float | None = None,
-        averaging: Literal["poly", "uniform"] = "poly",
-        radius: float = 1000.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        passes: int = 25,
-        shuffle: bool = True,
-        tune_threshold: bool = False,
-        pos_label: Label = None,
-        random_state: RandomState_ = None,
-    ) -> None:
-        self.loss = loss
-        self.buffer_size = buffer_size
-        self.reservoir_size = reservoir_size
-        self.reweight = reweight
-        self.eta = eta
-        self.averaging = averaging
-        self.radius = radius
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.passes = passes
-        self.shuffle = shuffle
-        self.tune_threshold = tune_threshold
-        self.pos_label = pos_label
-        self.random_state = random_state
+    loss: str | StructuralLoss = field(default="pauc", kw_only=False)
+    reservoir_size: int = 500
+    reweight: bool = True
 
     def collect(self, X: Samples, y: ArrayLike, classes: ArrayLike | None = None) -> TwoPassMiniBatch:
         """First pass over a stream: sample both classes and count them; nothing is learnt yet.

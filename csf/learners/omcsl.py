@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import math
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.compiled import njit
+from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, FloatArray, Label, RandomState_, Samples
 from csf._common.validation import check_bool, check_choice, check_count, check_positive
-from csf.learners.online import EmittedPredictions, LinearOnlineClassifier, parts, value_of_counts
+from csf.learners._ascent import FADED, SHRUNK
+from csf.learners._gaussian import sigmoid
+from csf.learners.online import (
+    EmittedPredictions,
+    LinearOnlineClassifier,
+    column_of,
+    parts,
+    row_at,
+    value_of_counts,
+)
 from csf.metrics import FBeta, Jaccard, get_metric
 
 if TYPE_CHECKING:
@@ -33,8 +44,6 @@ A, P, Q, SQUARED_NORM, VALUE, TP, FP, TP_NEW, FP_NEW, TP_OLD, FP_OLD = range(11)
 POS, POS_NEW, POS_OLD = range(3)
 # Measures that judge experts; from AREA_ROC on by histograms of their scores.
 F_BETA, JACCARD, AREA_ROC, AREA_PR = range(4)
-# Where scalars are moved into the arrays: P v and Q u cancel up to P / A, and Q must not vanish.
-_SHRUNK, _FADED = 1e-3, 1e-100
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -65,21 +74,13 @@ def _slope(margin, hinge):
     """Minus the derivative of the loss."""
     if hinge:
         return 1.0 if margin < 1.0 else 0.0
-    if margin >= 0.0:
-        e = math.exp(-margin)
-        return e / (1.0 + e)
-    return 1.0 / (1.0 + math.exp(margin))
+    return sigmoid(-margin)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _bin_of(z, n_bins):
     """Place of a score among equal parts of its probability."""
-    if z >= 0.0:
-        share = 1.0 / (1.0 + math.exp(-z))
-    else:
-        e = math.exp(z)
-        share = e / (1.0 + e)
-    return min(int(share * n_bins), n_bins - 1)
+    return min(int(sigmoid(z) * n_bins), n_bins - 1)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -168,7 +169,7 @@ def _advance(state, z, xx, y, t, costs, eta0, radius, hinge, averages, d, back):
 def _tidy(state, V, U, t):
     """Move scalars into the arrays before digits are lost, and keep the norms free of drift."""
     for k in range(state.shape[1]):
-        if state[A, k] < _SHRUNK or state[Q, k] < _FADED:
+        if state[A, k] < SHRUNK or state[Q, k] < FADED:
             for j in range(V.shape[0]):
                 U[j, k] = state[P, k] * V[j, k] + state[Q, k] * U[j, k]
                 V[j, k] *= state[A, k]
@@ -189,24 +190,6 @@ def _emit(z, is_pos, share, total, uniform, counts):
     return k
 
 
-# One kernel for dense and sparse rows: see `csf.learners._ascent`.
-@njit(cache=True, nogil=True)
-def _row(rows, i):
-    """Row i: its values, if sparse with their columns."""
-    if len(rows) == 1:
-        return (rows[0][i],)
-    data, indices, indptr = rows
-    return data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
-
-
-@njit(cache=True, nogil=True)
-def _column(row, k):
-    """Column of value k of a row."""
-    if len(row) == 1:
-        return k
-    return np.uint64(row[1][k])  # unsigned: no check for negative indices
-
-
 @njit(cache=True, nogil=True, error_model="numpy")
 def _products(row, V, z):
     """Write the products of a row with the columns of V, summed in order. Return the square of the row."""
@@ -220,7 +203,7 @@ def _products(row, V, z):
                 z[k] = (((z[k] + u0 * v0[k]) + u1 * v1[k]) + u2 * v2[k]) + u3 * v3[k]
             j += 4
     while j < n:
-        u, v = x[j], V[_column(row, j)]
+        u, v = x[j], V[column_of(row, j)]
         for k in range(z.shape[0]):
             z[k] += u * v[k]
         j += 1
@@ -234,7 +217,7 @@ def _add_multiples(V, row, x_scale, d):
     """Add multiples of a row to the columns of V."""
     x = row[0]
     for j in range(x.shape[0]):
-        c, v = x_scale * x[j], V[_column(row, j)]
+        c, v = x_scale * x[j], V[column_of(row, j)]
         for k in range(d.shape[0]):
             v[k] += c * d[k]
 
@@ -253,7 +236,7 @@ def omcsl(rows, y, x_scale, constant, V, U, state, pos, hist, t, costs, options,
     padded, d, back = np.zeros(V.shape[1]), np.zeros(V.shape[1]), np.zeros(V.shape[1])
     z, share, total, changed = padded[:n_experts], np.empty(n_experts), 0.0, True
     for i in range(y.shape[0]):
-        row, is_pos = _row(rows, i), y[i] > 0.0
+        row, is_pos = row_at(rows, i), y[i] > 0.0
         xx = _products(row, V, padded)
         for k in range(n_experts):
             z[k] = state[A, k] * (x_scale * z[k] + constant * V[last, k])
@@ -281,6 +264,7 @@ LOSSES = ("logistic", "hinge")
 RANKINGS = {"auroc": AREA_ROC, "auprc": AREA_PR}
 
 
+@with_parameters
 class OMCSL(EmittedPredictions, LinearOnlineClassifier):
     r"""Online multiple cost-sensitive learning: experts with different class costs, chosen by what they achieve.
 
@@ -358,41 +342,23 @@ class OMCSL(EmittedPredictions, LinearOnlineClassifier):
     (0.545, 0.578)
     """
 
-    threshold_: float
-    levels_: Array
+    metric: str | Metric = field(default="f1", kw_only=False)
+    n_experts: int = 10
+    eta0: float = 16.0
+    gamma: float | str = 20.0
+    n_bins: int = 100
+    loss: Literal["logistic", "hinge"] = "logistic"
+    radius: float = 100.0
+    average: bool = False
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    passes: int = 1
+    shuffle: bool = True
+    pos_label: Label = None
+    random_state: RandomState_ = None
 
-    def __init__(
-        self,
-        metric: str | Metric = "f1",
-        *,
-        n_experts: int = 10,
-        eta0: float = 16.0,
-        gamma: float | str = 20.0,
-        n_bins: int = 100,
-        loss: Literal["logistic", "hinge"] = "logistic",
-        radius: float = 100.0,
-        average: bool = False,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        passes: int = 1,
-        shuffle: bool = True,
-        pos_label: Label = None,
-        random_state: RandomState_ = None,
-    ) -> None:
-        self.metric = metric
-        self.n_experts = n_experts
-        self.eta0 = eta0
-        self.gamma = gamma
-        self.n_bins = n_bins
-        self.loss = loss
-        self.radius = radius
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.passes = passes
-        self.shuffle = shuffle
-        self.pos_label = pos_label
-        self.random_state = random_state
+    threshold_: float = field(init=False)
+    levels_: Array = field(init=False)
 
     @property
     def online_value_(self) -> float:

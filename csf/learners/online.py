@@ -8,6 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.compiled import njit
+from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, Estimator, FloatArray, IntArray, Label, RandomState_, Samples
 from csf._common.validation import (
     check_binary_target,
@@ -41,11 +43,13 @@ __all__ = [
     "are_ready",
     "canonical",
     "check_step",
+    "column_of",
     "count_predictions",
     "lengths",
     "linear_scores",
     "parts",
     "power_of_two_above",
+    "row_at",
     "rows",
     "shorten",
     "within_range",
@@ -170,20 +174,30 @@ def row_lengths(rows):
     n_rows = rows[0].shape[0] if len(rows) == 1 else rows[2].shape[0] - 1
     out = np.empty(n_rows)
     for i in range(n_rows):
-        values, square = _values(rows, i), 0.0
+        values, square = row_at(rows, i)[0], 0.0
         for k in range(values.shape[0]):
             square += np.float64(values[k]) * np.float64(values[k])
         out[i] = math.sqrt(square) if 1e-280 < square < 1e280 else _careful_length(values)
     return out
 
 
-# One kernel for dense and sparse rows: see `csf.learners._ascent`.
+# Kernels take rows as a tuple, ``(X,)`` or ``(data, indices, indptr)``: numba knows its length when it compiles, and
+# leaves out the branches of the other kind, so that one kernel serves both at full speed.
 @njit(cache=True, nogil=True)
-def _values(rows, i):
-    """Values of row i."""
+def row_at(rows, i) -> tuple[Any, ...]:
+    """Row i: its values, if sparse with their columns."""
     if len(rows) == 1:
-        return rows[0][i]
-    return rows[0][rows[2][i] : rows[2][i + 1]]
+        return (rows[0][i],)
+    data, indices, indptr = rows
+    return data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
+
+
+@njit(cache=True, nogil=True)
+def column_of(row, k) -> Any:
+    """Column of value k of a row."""
+    if len(row) == 1:
+        return k
+    return np.uint64(row[1][k])  # unsigned: no check for negative indices
 
 
 # ---------------------------------------------------------------- emitted predictions
@@ -604,19 +618,26 @@ class StepRule(ABC):
         return n_seen
 
 
+@with_parameters
 class SteppingLearner(LinearOnlineClassifier):
-    """Base of learners with the parameters ``step``, ``prior`` and ``window``.
+    """Base of learners with steps that need no tuning beside the published ones.
 
-    They have ``_rules``, by the values of ``step``, and the names of parameters of the published rule alone.
+    Subclasses have ``_rules``, by the values of ``step``, and the names of parameters of the published rule alone.
     """
 
-    step: Literal["adaptive", "paper"]
-    prior: float
-    window: int | None
+    step: Literal["adaptive", "paper"] = "adaptive"
+    prior: float = 1.0
+    window: int | None = None
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    passes: int = 1
+    shuffle: bool = True
+    pos_label: Label = None
+    random_state: RandomState_ = None
 
     _rules: ClassVar[Mapping[str, type[StepRule]]]
     _of_paper: ClassVar[tuple[str, ...]]
-    _rule: Any  # of the class that `_rules` says
+    _rule: Any = field(init=False)  # of the class that `_rules` says
 
     @property
     def n_updates_(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy.special import logit
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.compiled import njit
-from csf._common.sklearn import clone
+from csf._common.sklearn import clone, with_parameters
 from csf._common.typing import Array, BoolArray, Estimator, FloatArray, Label, RandomState_, Samples
 from csf._common.validation import check_count, check_positive, check_share
 from csf.data.responses import margin, positive_score
@@ -97,6 +98,7 @@ class ThresholdsOfShares:
                     learner._move_threshold_anew(self.shares[again[0]], again[1])
 
 
+@with_parameters
 class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
     """Base of online thresholds on the posteriors of an online learner.
 
@@ -115,16 +117,21 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
     learnt anything, the probability is 1/2. So labels never reach a prediction for their own example.
     """
 
-    metric: str | Metric
-    posterior: Estimator
-    step: Literal["adaptive", "paper"]
-    window: int | None
-    batch_size: int
-    posterior_: Estimator
+    metric: str | Metric = field(default="f1", kw_only=False)
+    posterior: Estimator = None
+    step: Literal["adaptive", "paper"] = "adaptive"
+    window: int | None = None
+    batch_size: int = 1
+    passes: int = 1
+    shuffle: bool = True
+    pos_label: Label = None
+    random_state: RandomState_ = None
+
+    posterior_: Estimator = field(init=False)
 
     _rules: ClassVar[Mapping[str, type[PublishedThresholds | ThresholdsOfShares]]]
     _of_paper: ClassVar[tuple[str, ...]] = ()
-    _rule: Any  # of the class that `_rules` says
+    _rule: Any = field(init=False)  # of the class that `_rules` says
 
     @property
     def threshold_(self) -> float:
@@ -346,6 +353,7 @@ class AdaptiveOFO(ThresholdsOfShares):
         return np.minimum(1.0 - 1.0 / later, 1.0 - 1.0 / float(learner.window or np.inf))
 
 
+@with_parameters
 class OFO(PosteriorThreshold):
     r"""Online F-measure optimisation: the threshold follows the F-measure of the predictions made so far.
 
@@ -362,12 +370,6 @@ class OFO(PosteriorThreshold):
         apply to the learner's probabilities, as published.
     window : int, default=None
         For ``step="adaptive"``: examples to look back upon, about. ``None``: all, late ones more.
-    prior : tuple of float, default=(0.0, 0.0)
-        For ``step="paper"``: what numerator and denominator of the threshold start with. ``(0, 0)`` starts at threshold
-        0, where everything is positive; ``(m * theta, m)`` starts at theta and counts like m predicted positives.
-    forgetting : float, default=1.0
-        For ``step="paper"``: factor of the sums at each example, in (0, 1]. Below 1 the threshold forgets what early,
-        worse models did, and stays noisy: it looks back about ``1 / (1 - forgetting)`` examples.
     batch_size : int, default=1
         Examples that a learner from elsewhere predicts, and then learns, at a time; 1 is the published order, larger
         batches are faster. A batch ends with its chunk. Learners of csf need none.
@@ -379,6 +381,12 @@ class OFO(PosteriorThreshold):
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
     random_state : int, RandomState instance or None, default=None
         Seed of the order in `fit`.
+    prior : tuple of float, default=(0.0, 0.0)
+        For ``step="paper"``: what numerator and denominator of the threshold start with. ``(0, 0)`` starts at threshold
+        0, where everything is positive; ``(m * theta, m)`` starts at theta and counts like m predicted positives.
+    forgetting : float, default=1.0
+        For ``step="paper"``: factor of the sums at each example, in (0, 1]. Below 1 the threshold forgets what early,
+        worse models did, and stays noisy: it looks back about ``1 / (1 - forgetting)`` examples.
 
     Attributes
     ----------
@@ -420,32 +428,8 @@ class OFO(PosteriorThreshold):
     (0.318, 0.632)
     """
 
-    def __init__(
-        self,
-        metric: str | Metric = "f1",
-        *,
-        posterior: Estimator = None,
-        step: Literal["adaptive", "paper"] = "adaptive",
-        window: int | None = None,
-        prior: tuple[float, float] = (0.0, 0.0),
-        forgetting: float = 1.0,
-        batch_size: int = 1,
-        passes: int = 1,
-        shuffle: bool = True,
-        pos_label: Label = None,
-        random_state: RandomState_ = None,
-    ) -> None:
-        self.metric = metric
-        self.posterior = posterior
-        self.step = step
-        self.window = window
-        self.prior = prior
-        self.forgetting = forgetting
-        self.batch_size = batch_size
-        self.passes = passes
-        self.shuffle = shuffle
-        self.pos_label = pos_label
-        self.random_state = random_state
+    prior: tuple[float, float] = (0.0, 0.0)
+    forgetting: float = 1.0
 
     _rules: ClassVar = {"adaptive": AdaptiveOFO, "paper": PublishedOFO}
     _of_paper = ("prior", "forgetting")
@@ -536,6 +520,7 @@ class AdaptiveFOFO(ThresholdsOfShares):
     step_scale = 3.0
 
 
+@with_parameters
 class FOFO(PosteriorThreshold):
     r"""Fast online F-measure optimisation: the threshold by gradient steps whose reach shrinks from stage to stage.
 
@@ -552,14 +537,6 @@ class FOFO(PosteriorThreshold):
         apply to the learner's probabilities, as published.
     window : int, default=None
         For ``step="adaptive"``: examples to look back upon, about. ``None``: all, late ones more.
-    horizon : int, default=None
-        Number of examples to come, which sets the number and length of stages; the last stage goes on after that.
-        ``None`` works in blocks of 1000, 2000, 4000, ... examples, each with its own stages; in `fit` it is the
-        number of samples times ``passes``. Not used with a ``window``, which blocks never exceed.
-    step_scale : float, default=None
-        Factor of the step size, positive. ``None``: 3 for ``step="adaptive"``, 1 for ``step="paper"``, the published
-        constant, which moves slowly: for known posteriors, factors of 3 to 10 came closer to the best threshold within
-        20 000 examples.
     batch_size : int, default=1
         Examples that a learner from elsewhere predicts, and then learns, at a time; 1 is the published order, larger
         batches are faster. A batch ends with its chunk. Learners of csf need none.
@@ -571,6 +548,14 @@ class FOFO(PosteriorThreshold):
         Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
     random_state : int, RandomState instance or None, default=None
         Seed of the order in `fit`.
+    horizon : int, default=None
+        Number of examples to come, which sets the number and length of stages; the last stage goes on after that.
+        ``None`` works in blocks of 1000, 2000, 4000, ... examples, each with its own stages; in `fit` it is the
+        number of samples times ``passes``. Not used with a ``window``, which blocks never exceed.
+    step_scale : float, default=None
+        Factor of the step size, positive. ``None``: 3 for ``step="adaptive"``, 1 for ``step="paper"``, the published
+        constant, which moves slowly: for known posteriors, factors of 3 to 10 came closer to the best threshold within
+        20 000 examples.
 
     Attributes
     ----------
@@ -610,32 +595,8 @@ class FOFO(PosteriorThreshold):
     (0.329, 0.620)
     """
 
-    def __init__(
-        self,
-        metric: str | Metric = "f1",
-        *,
-        posterior: Estimator = None,
-        step: Literal["adaptive", "paper"] = "adaptive",
-        window: int | None = None,
-        horizon: int | None = None,
-        step_scale: float | None = None,
-        batch_size: int = 1,
-        passes: int = 1,
-        shuffle: bool = True,
-        pos_label: Label = None,
-        random_state: RandomState_ = None,
-    ) -> None:
-        self.metric = metric
-        self.posterior = posterior
-        self.step = step
-        self.window = window
-        self.horizon = horizon
-        self.step_scale = step_scale
-        self.batch_size = batch_size
-        self.passes = passes
-        self.shuffle = shuffle
-        self.pos_label = pos_label
-        self.random_state = random_state
+    horizon: int | None = None
+    step_scale: float | None = None
 
     _rules: ClassVar = {"adaptive": AdaptiveFOFO, "paper": PublishedFOFO}
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import numbers
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from csf._common.typing import Array, BoolArray, Costs, FloatArray, Label, RandomState_, Samples
+from csf._common.sklearn import with_parameters
+from csf._common.typing import Array, BoolArray, Costs, FloatArray, Samples
 from csf._common.validation import check_choice, check_count, check_fraction, check_number, check_positive, check_share
 from csf.learners._ascent import (
     FIXED,
@@ -91,6 +93,7 @@ class PrimalDualSteps(AscentSteps):
         )
 
 
+@with_parameters
 class SPADE(AimedLearner):
     r"""Linear classifier for G-, H-, Q-mean and the smaller rate, one step an example.
 
@@ -109,6 +112,18 @@ class SPADE(AimedLearner):
         For ``step="adaptive"``: precision of the belief about the weights at first, as in `OnlineLogistic`.
     window : int, default=None
         For ``step="adaptive"``: examples to look back upon, about. ``None``: all; the threshold weighs late ones more.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept.
+    intercept_scaling : float, default=1.0
+        Value of the constant feature behind the intercept, positive.
+    passes : int, default=1
+        Passes over the samples in `fit`, at most so many with ``patience``.
+    shuffle : bool, default=True
+        Whether `fit` takes the samples in a new random order in each pass.
+    pos_label : label, default=None
+        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order in `fit`, of balanced sampling, and of what is held out.
     eta0 : float, default=400.0
         For ``step="paper"``: first step size of the weights, positive; it falls as ``1 / sqrt(t)``. The useful
         range is wide, up to 16 times ``radius``: larger steps find good predictions sooner, smaller ones come
@@ -140,22 +155,10 @@ class SPADE(AimedLearner):
     pos : float, default=None
         For ``step="paper"``: share of positives, in (0, 1); ``None`` estimates it from the examples so far, at
         least 0.001.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept.
-    intercept_scaling : float, default=1.0
-        Value of the constant feature behind the intercept, positive.
-    passes : int, default=1
-        Passes over the samples in `fit`, at most so many with ``patience``.
     patience : int, default=None
         Stop `fit` when the metric has not risen by 0.0001 in so many passes, 3 for example. It is that of the averaged
         weights on a random tenth of each class, which is held out and not learnt. ``None`` makes all passes over all
         samples.
-    shuffle : bool, default=True
-        Whether `fit` takes the samples in a new random order in each pass.
-    pos_label : label, default=None
-        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order in `fit`, of balanced sampling, and of what is held out.
 
     Attributes
     ----------
@@ -225,57 +228,23 @@ class SPADE(AimedLearner):
     0.919
     """
 
-    validation_scores_: Array
+    metric: str | Concave = field(default="qmean", kw_only=False)
+    eta0: float = 400.0
+    dual_eta0: float = 0.2
+    radius: float = 100.0
+    reward: Literal["hinge", "logistic"] = "hinge"
+    sampling: Literal["all", "balanced"] = "all"
+    dual: Literal["gradient", "closed"] = "gradient"
+    memory: float = 0.99
+    eps: Literal["schedule", "fixed"] = "schedule"
+    gain: float = 3.0
+    pos: float | None = None
+    patience: int | None = None
+
+    validation_scores_: Array = field(init=False)
 
     _rules: ClassVar = {"adaptive": AimedSteps, "paper": PrimalDualSteps}
     _of_paper = ("eta0", "dual_eta0", "radius", "reward", "sampling", "dual", "memory", "eps", "gain", "pos")
-
-    def __init__(
-        self,
-        metric: str | Concave = "qmean",
-        *,
-        step: Literal["adaptive", "paper"] = "adaptive",
-        prior: float = 1.0,
-        window: int | None = None,
-        eta0: float = 400.0,
-        dual_eta0: float = 0.2,
-        radius: float = 100.0,
-        reward: Literal["hinge", "logistic"] = "hinge",
-        sampling: Literal["all", "balanced"] = "all",
-        dual: Literal["gradient", "closed"] = "gradient",
-        memory: float = 0.99,
-        eps: Literal["schedule", "fixed"] = "schedule",
-        gain: float = 3.0,
-        pos: float | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        passes: int = 1,
-        patience: int | None = None,
-        shuffle: bool = True,
-        pos_label: Label = None,
-        random_state: RandomState_ = None,
-    ) -> None:
-        self.metric = metric
-        self.step = step
-        self.prior = prior
-        self.window = window
-        self.eta0 = eta0
-        self.dual_eta0 = dual_eta0
-        self.radius = radius
-        self.reward = reward
-        self.sampling = sampling
-        self.dual = dual
-        self.memory = memory
-        self.eps = eps
-        self.gain = gain
-        self.pos = pos
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.passes = passes
-        self.patience = patience
-        self.shuffle = shuffle
-        self.pos_label = pos_label
-        self.random_state = random_state
 
     @property
     def dual_(self) -> tuple[float, float]:
@@ -493,6 +462,7 @@ def _below_top(level: float, metric: LinearFractional, pos: float) -> float:
     return float(np.clip(level, lo, hi - _BELOW_TOP * (hi - lo)))
 
 
+@with_parameters
 class STAMP(AimedLearner):
     r"""Linear classifier for F-beta, Jaccard and other ratios of the errors, one step an example.
 
@@ -513,6 +483,18 @@ class STAMP(AimedLearner):
         For ``step="adaptive"``: precision of the belief about the weights at first, as in `OnlineLogistic`.
     window : int, default=None
         For ``step="adaptive"``: examples to look back upon, about. ``None``: all; the threshold weighs late ones more.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept.
+    intercept_scaling : float, default=1.0
+        Value of the constant feature behind the intercept, positive.
+    passes : int, default=1
+        Passes over the samples in `fit`; stages go on from one to the next.
+    shuffle : bool, default=True
+        Whether `fit` takes the samples in a new random order in each pass.
+    pos_label : label, default=None
+        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order in `fit`.
     eta0 : float, default=50.0
         For ``step="paper"``: first step size of each model stage, positive; it falls as ``1 / sqrt(k)`` with
         the steps of the stage. The useful range is wide: ``radius * 2 ** -8`` to ``radius * 2 ** 4``.
@@ -531,18 +513,6 @@ class STAMP(AimedLearner):
         For ``step="paper"``: examples in the first stage of each kind.
     growth : float, default=2.0
         For ``step="paper"``: factor by which both grow from one epoch to the next, at least 1.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept.
-    intercept_scaling : float, default=1.0
-        Value of the constant feature behind the intercept, positive.
-    passes : int, default=1
-        Passes over the samples in `fit`; stages go on from one to the next.
-    shuffle : bool, default=True
-        Whether `fit` takes the samples in a new random order in each pass.
-    pos_label : label, default=None
-        Positive class; ``None`` means 1 for labels {0, 1} or {-1, 1}.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order in `fit`.
 
     Attributes
     ----------
@@ -609,51 +579,20 @@ class STAMP(AimedLearner):
     0.650
     """
 
-    level_: float
+    metric: str | LinearFractional = field(default="f1", kw_only=False)
+    eta0: float = 50.0
+    radius: float = 100.0
+    reward: Literal["hinge", "logistic"] = "hinge"
+    level: Literal["actual", "surrogate"] = "actual"
+    start_level: float = 0.0
+    model_stage: int = 100
+    challenge_stage: int = 100
+    growth: float = 2.0
+
+    level_: float = field(init=False)
 
     _rules: ClassVar = {"adaptive": AimedSteps, "paper": StagedSteps}
     _of_paper = ("eta0", "radius", "reward", "level", "start_level", "model_stage", "challenge_stage", "growth")
-
-    def __init__(
-        self,
-        metric: str | LinearFractional = "f1",
-        *,
-        step: Literal["adaptive", "paper"] = "adaptive",
-        prior: float = 1.0,
-        window: int | None = None,
-        eta0: float = 50.0,
-        radius: float = 100.0,
-        reward: Literal["hinge", "logistic"] = "hinge",
-        level: Literal["actual", "surrogate"] = "actual",
-        start_level: float = 0.0,
-        model_stage: int = 100,
-        challenge_stage: int = 100,
-        growth: float = 2.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        passes: int = 1,
-        shuffle: bool = True,
-        pos_label: Label = None,
-        random_state: RandomState_ = None,
-    ) -> None:
-        self.metric = metric
-        self.step = step
-        self.prior = prior
-        self.window = window
-        self.eta0 = eta0
-        self.radius = radius
-        self.reward = reward
-        self.level = level
-        self.start_level = start_level
-        self.model_stage = model_stage
-        self.challenge_stage = challenge_stage
-        self.growth = growth
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.passes = passes
-        self.shuffle = shuffle
-        self.pos_label = pos_label
-        self.random_state = random_state
 
     @property
     def levels_(self) -> Array:

@@ -393,10 +393,7 @@ def _positive(learner: Estimator, y: Array, pos_label: Label) -> Label:
 
 def _confusion(y: Array, predicted: Array, positive: Label) -> IntArray:
     """Counts of true and false positives, false and true negatives."""
-    is_pos, said_pos = y == positive, predicted == positive
-    tp = int(np.count_nonzero(is_pos & said_pos))
-    n_pos, n_said = int(np.count_nonzero(is_pos)), int(np.count_nonzero(said_pos))
-    return np.array([tp, n_said - tp, n_pos - tp, y.shape[0] - n_pos - n_said + tp])
+    return np.bincount(2 * (predicted != positive) + (y != positive), minlength=4)
 
 
 def _value(metric: Metric, tp: int, fp: int, fn: int, tn: int) -> float:

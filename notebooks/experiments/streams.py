@@ -12,10 +12,9 @@ from tqdm.auto import tqdm
 from csf._common.files import replaced, write_figure
 from csf._common.sklearn import clone
 from csf._common.typing import PathLike
-from csf.learners import streams as prequential
 from csf.metrics import get_metric
 from csf.online import FOFO, OFO, OMCSL, OnlineLogistic
-from csf.streams import iter_arrays
+from csf.streams import iter_arrays, prequential
 from notebooks.experiments.report import markdown_table, mean_text, new_figure, write_rows
 
 if TYPE_CHECKING:

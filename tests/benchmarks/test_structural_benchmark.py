@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from structural.streams import stream
+from learners.structural_streams import stream
 
 from tests.benchmarks import structural
 from tests.benchmarks.tables import markdown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.sklearn import with_parameters
 from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_, Samples
 from csf.data.costs import check_class_weight
 from csf.distributed.dask.collections import DaskData, RawPart, check_labels_given, is_array, is_frame, require_dask
@@ -99,6 +100,7 @@ def _judged(part: RawPart, *, rule: ThresholdRule) -> Array:
 _TOLD = ["classes_", "class_count_", "null_class_", "pos_label_", "n_features_in_", "feature_names_in_", "refit_time_"]
 
 
+@with_parameters
 class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Search class costs and the threshold on Dask collections, which stay where they are.
 
@@ -222,53 +224,29 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     dask.array<...shape=(4000,)...>
     """
 
+    base: Estimator = field(kw_only=False)
+    metric: str | Metric = field(default=SearchConfig.metric, kw_only=False)
+    strategy: str | Strategy | Callable[..., Any] = field(default=SearchConfig.strategy, kw_only=False)
+    n_trials: int = SearchConfig.n_trials
+    param_grid: dict[str, Any] | list[dict[str, Any]] | Literal["auto"] | None = SearchConfig.param_grid
+    constraint: str | Constraint | None = SearchConfig.constraint
+    threshold: Literal["stable", "tune"] | None = SearchConfig.threshold
+    cv: int | float = 5
+    refit: bool | Literal["folds"] = SearchConfig.refit  # as everywhere; "folds" is refused
+    pos_label: Label = SearchConfig.pos_label
+    normalize: Literal["none", "mean"] = SearchConfig.normalize
+    min_gain: float | None = SearchConfig.min_gain
+    bound: Bound = SearchConfig.bound
+    tol: float | None = SearchConfig.tol
+    time_limit: float | None = SearchConfig.time_limit
+    random_state: RandomState_ = SearchConfig.random_state
+    verbose: int = SearchConfig.verbose
+    error_score: str | float = SearchConfig.error_score
+    checkpoint: PathLike | None = SearchConfig.checkpoint
+    callbacks: list[Callable[..., Any]] | None = SearchConfig.callbacks
+
     # Plots of any search ask for it.
     bound_on: ClassVar[str] = "validation"
-
-    def __init__(
-        self,
-        base: Estimator,
-        metric: str | Metric = SearchConfig.metric,
-        strategy: str | Strategy | Callable[..., Any] = SearchConfig.strategy,
-        *,
-        n_trials: int = SearchConfig.n_trials,
-        param_grid: dict[str, Any] | list[dict[str, Any]] | Literal["auto"] | None = SearchConfig.param_grid,
-        constraint: str | Constraint | None = SearchConfig.constraint,
-        threshold: Literal["stable", "tune"] | None = SearchConfig.threshold,
-        cv: int | float = 5,
-        refit: bool | Literal["folds"] = SearchConfig.refit,  # as everywhere; "folds" is refused
-        pos_label: Label = SearchConfig.pos_label,
-        normalize: Literal["none", "mean"] = SearchConfig.normalize,
-        min_gain: float | None = SearchConfig.min_gain,
-        bound: Bound = SearchConfig.bound,
-        tol: float | None = SearchConfig.tol,
-        time_limit: float | None = SearchConfig.time_limit,
-        random_state: RandomState_ = SearchConfig.random_state,
-        verbose: int = SearchConfig.verbose,
-        error_score: str | float = SearchConfig.error_score,
-        checkpoint: PathLike | None = SearchConfig.checkpoint,
-        callbacks: list[Callable[..., Any]] | None = SearchConfig.callbacks,
-    ) -> None:
-        self.base = base
-        self.metric = metric
-        self.strategy = strategy
-        self.n_trials = n_trials
-        self.param_grid = param_grid
-        self.constraint = constraint
-        self.threshold = threshold
-        self.cv = cv
-        self.refit = refit
-        self.pos_label = pos_label
-        self.normalize = normalize
-        self.min_gain = min_gain
-        self.bound: Bound = bound
-        self.tol = tol
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.verbose = verbose
-        self.error_score = error_score
-        self.checkpoint = checkpoint
-        self.callbacks = callbacks
 
     def fit(self, X: Samples, y: Any, sample_weight: Any = None, *, folds: Any = None) -> DaskCostSearch:
         """Search the costs and train the winner.

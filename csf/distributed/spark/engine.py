@@ -17,6 +17,7 @@ from pyspark.util import inheritable_thread_target
 
 from csf._common.typing import Array
 from csf.distributed import Bins, Engine, FoldTotals, Job, MemoryScores, PartScores, Scored
+from csf.distributed.counts import empty_bins
 from csf.distributed.spark.frame import WeightSums, last_stage, own_cut, score_parameter, scored, stages
 from csf.trainers.base import Training
 
@@ -145,7 +146,7 @@ class SparkScores(Scored):
         """See `csf.distributed.Scored.counts`."""
         size = edges.shape[0] + 1
         rows = self._placed(edges).groupBy("fold", "positive", "bin").agg(*self._asked()).collect()
-        bins = _empty(size, self.n_folds)
+        bins = empty_bins(size, self.n_folds)
         for fold, positive, k, count, low, high, *digits in rows:
             if k == size:
                 raise ValueError("the base gave NaN scores")
@@ -162,7 +163,7 @@ class SparkScores(Scored):
         inside = self._placed(edges).where((F.col("bin") % 2 == 1) & (F.col("bin") <= edges.shape[0]))
         rows = inside.groupBy("fold", "positive", "score").agg(*self._asked()).collect()
         scores = np.unique(np.array([row["score"] for row in rows], dtype=np.float64))
-        bins = _empty(scores.shape[0], self.n_folds)
+        bins = empty_bins(scores.shape[0], self.n_folds)
         bins.lowest[:], bins.highest[:] = scores, scores
         for fold, positive, score, count, _, _, *digits in rows:
             k = int(np.searchsorted(scores, score))
@@ -188,11 +189,6 @@ class SparkScores(Scored):
         if edges.size and edges[-1] == np.inf:
             place = place.when(score == F.lit(_INF), F.lit(above + 1))
         return rows.withColumn("bin", place.otherwise(F.col("bin") + F.lit(below)).cast("int"))
-
-
-def _empty(size: int, n_folds: int) -> Bins:
-    ends = np.full(size, np.inf), np.full(size, -np.inf)
-    return Bins(*ends, np.zeros(size, dtype=np.int64), np.zeros((n_folds, 2, size)))
 
 
 # ---------------------------------------------------------------- the engine

@@ -140,6 +140,16 @@ def _param(name: str, doc: str, converter: Any = None) -> Any:
     return Param(Params._dummy(), name, doc, converter)  # type: ignore[arg-type]
 
 
+def _getter(param: Any) -> Any:
+    """Method that gives the value of a parameter."""
+
+    def get(self: Any) -> Any:
+        return self.getOrDefault(param.name)
+
+    get.__doc__ = f"{param.doc[0].upper()}{param.doc[1:]}."
+    return get
+
+
 class SearchParams(HasSeed, HasParallelism):
     """What `SparkCostSearch` takes as parameters, each with its ``get...`` method."""
 
@@ -163,38 +173,24 @@ class SearchParams(HasSeed, HasParallelism):
     timeLimit = _param("timeLimit", "seconds after which no trial begins that would not end", TypeConverters.toFloat)
     checkpoint = _param("checkpoint", "file of the driver that keeps finished trials", TypeConverters.toString)
 
-    def getEstimator(self) -> Any:
-        """The classifier."""
-        return self.getOrDefault(self.estimator)
+    getEstimator = _getter(estimator)
+    getMetric = _getter(metric)
+    getStrategy = _getter(strategy)
+    getConstraint = _getter(constraint)
+    getNTrials = _getter(nTrials)
+    getThreshold = _getter(threshold)
+    getNumFolds = _getter(numFolds)
+    getNormalize = _getter(normalize)
+    getMinGain = _getter(minGain)
+    getBound = _getter(bound)
+    getTol = _getter(tol)
+    getTimeLimit = _getter(timeLimit)
+    getCheckpoint = _getter(checkpoint)
 
     def getEstimatorParamMaps(self) -> list[dict[Param[Any], Any]]:
         """Parameters of the estimator that are searched."""
         maps = self.getOrDefault(self.estimatorParamMaps)
         return [{}] if maps is None else maps
-
-    def getMetric(self) -> Any:
-        """What is maximised."""
-        return self.getOrDefault(self.metric)
-
-    def getStrategy(self) -> Any:
-        """Where is trained next."""
-        return self.getOrDefault(self.strategy)
-
-    def getConstraint(self) -> Any:
-        """What the classifier must satisfy."""
-        return self.getOrDefault(self.constraint)
-
-    def getNTrials(self) -> int:
-        """Largest number of levels."""
-        return self.getOrDefault(self.nTrials)
-
-    def getThreshold(self) -> str | None:
-        """How the threshold is chosen, if it is."""
-        return self.getOrDefault(self.threshold)
-
-    def getNumFolds(self) -> int:
-        """Number of folds."""
-        return self.getOrDefault(self.numFolds)
 
     def getFoldCol(self) -> str | None:
         """Column of fold numbers; ``None`` where folds are hashed."""
@@ -209,30 +205,6 @@ class SearchParams(HasSeed, HasParallelism):
         """Column of weights: that of the estimator where none is given; ``None`` without."""
         name = self._named("weightCol")
         return self._of_estimator("weightCol") if name is None else name
-
-    def getNormalize(self) -> str:
-        """Whether the mean weight of a training is kept."""
-        return self.getOrDefault(self.normalize)
-
-    def getMinGain(self) -> float | None:
-        """Standard errors by which costs have to gain."""
-        return self.getOrDefault(self.minGain)
-
-    def getBound(self) -> Any:
-        """How the upper bound is computed."""
-        return self.getOrDefault(self.bound)
-
-    def getTol(self) -> float | None:
-        """Gap at which the search stops."""
-        return self.getOrDefault(self.tol)
-
-    def getTimeLimit(self) -> float | None:
-        """Seconds that the search may take."""
-        return self.getOrDefault(self.timeLimit)
-
-    def getCheckpoint(self) -> str | None:
-        """File of finished trials."""
-        return self.getOrDefault(self.checkpoint)
 
     def _named(self, name: str) -> str | None:
         """A column, where one is given: Spark takes an empty name for none."""

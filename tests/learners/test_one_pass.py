@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from learners.structural_streams import each_loss, sparse_rows, stream, weights, with_constant
 from oracles import structural_learners as oracle
 from scipy import sparse
-from structural.streams import each_loss, sparse_rows, stream, weights, with_constant
 
 from csf.structural import CuttingPlane, FBetaLoss, OnePassMiniBatch, PartialAUC, PrecisionAtK, get_loss
 

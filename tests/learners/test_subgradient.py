@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from learners.structural_streams import each_loss, stream, weights, with_constant
 from oracles import structural_learners as oracle
-from structural.streams import each_loss, stream, weights, with_constant
 
 from csf.structural import CuttingPlane, PartialAUC, ProjectedSubgradient, get_loss, partial_auc_score
 

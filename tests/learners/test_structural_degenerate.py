@@ -4,8 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
+from learners.structural_streams import each_loss, with_constant
 from oracles import structural_programs as oracle
-from structural.streams import each_loss, with_constant
 
 from csf.learners.cutting_plane import solve_simplex_qp
 from csf.structural import (

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from online.known_posteriors import KnownPosterior, best_threshold, beta_stream
+from learners.known_posteriors import KnownPosterior, best_threshold, beta_stream
 from oracles.ofo import ofo as literal_ofo
 from scipy.special import logit
 from sklearn.linear_model import SGDClassifier

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from online.known_posteriors import beta_stream
+from learners.known_posteriors import beta_stream
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import SGDClassifier
 

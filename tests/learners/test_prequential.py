@@ -10,9 +10,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import f1_score
 
-from csf.learners import streams as prequential
 from csf.metrics import get_metric
-from csf.streams import PrequentialResult, iter_arrays
+from csf.streams import PrequentialResult, iter_arrays, prequential
 
 
 class Parrot(ClassifierMixin, BaseEstimator):

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from online.test_spade import stream, toy
+from learners.test_spade import stream, toy
 from oracles import stamp as oracle
 from scipy import sparse
 from scipy.optimize import linprog

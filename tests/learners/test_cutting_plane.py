@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from learners.structural_streams import each_loss, sparse_rows, stream, weights, with_constant
 from oracles import structural_programs as oracle
 from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
-from structural.streams import each_loss, sparse_rows, stream, weights, with_constant
 
 from csf.learners.cutting_plane import CuttingPlaneSolver, StructuralProblem, longest_scale, solve_simplex_qp
 from csf.learners.structural import rows_of

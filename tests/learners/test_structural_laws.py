@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from learners.structural_streams import each_loss, sparse_rows, stream
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import f1_score
-from structural.streams import each_loss, sparse_rows, stream
 
 from csf.metrics import get_metric
 from csf.online import OnlineLogistic

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from learners.structural_streams import each_loss, stream, weights, with_constant
 from oracles import structural_programs as oracle
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
-from structural.streams import each_loss, stream, weights, with_constant
 
 from csf.structural import FTRL, CuttingPlane, StructuralLoss, Tangent, get_loss
 

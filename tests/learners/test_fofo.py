@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from online.known_posteriors import KnownPosterior, best_threshold, best_value, beta_stream, mean_excess, population
+from learners.known_posteriors import KnownPosterior, best_threshold, best_value, beta_stream, mean_excess, population
 from oracles.fofo import fofo as literal_fofo
 from oracles.fofo import number_of_stages
 from scipy import stats

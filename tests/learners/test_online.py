@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from online.known_posteriors import KnownPosterior, best_threshold, beta_stream
+from learners.known_posteriors import KnownPosterior, best_threshold, beta_stream
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier

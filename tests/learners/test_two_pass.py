@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from learners.structural_streams import each_loss, stream, weights, with_constant
 from oracles import structural_learners as oracle
 from scipy import stats
-from structural.streams import each_loss, stream, weights, with_constant
 
 from csf.learners.structural import Reservoir, rows_of
 from csf.structural import FBetaLoss, OnePassMiniBatch, TwoPassMiniBatch, partial_auc_score
