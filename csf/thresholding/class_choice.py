@@ -18,15 +18,14 @@ from csf.metrics.base import rank
 from csf.thresholding.linear_rule import confusion_of, fit_class_calibrator, tune_rule, without_weights
 
 if TYPE_CHECKING:
-    from csf._common.typing import Array, IntArray
     from csf.metrics.confusion import ConfusionMetric
     from csf.thresholding.linear_rule import ClassCalibrator
 
 __all__ = [
     "Candidate",
-    "ClassQuestion",
     "ClassRow",
     "ClassStore",
+    "assess_class",
     "choose_class",
 ]
 
@@ -355,30 +354,21 @@ def choose_class(store: ClassStore, metric: ConfusionMetric) -> Candidate:
     return _Choice(store, metric).winner
 
 
-@dataclass(frozen=True, eq=False)
-class ClassQuestion:
-    """What a winner among several classes is worth."""
-
-    metric: ConfusionMetric
-    winner: Candidate
-    random_state: int
-    # Whether the winner was chosen among the candidates of the store.
-    chosen: bool = True
-
-    def answer(self, store: ClassStore) -> Assessment:
-        """The assessment."""
-        choice = _Choice(store, self.metric, None if self.chosen else self.winner)
-        shares = np.bincount(store.truth, store.weight, store.n_classes) / np.sum(
-            store.truth.size if store.weight is None else store.weight
-        )
-        wrong = (1.0 - np.eye(shares.size)) * shares[:, None] / (shares.size - 1)
-        ends = float(self.metric.value(wrong)), float(self.metric.value(np.diag(shares)))
-        found = choice.left_out(self.random_state)
-        return Assessment(
-            found.corrected_score,
-            SPREAD * choice.value_errors(self.winner, self.random_state),
-            (np.nan, np.nan),
-            ends,
-            random_state=self.random_state,
-            monte_carlo_error=found.monte_carlo_error,
-        )
+def assess_class(
+    store: ClassStore, metric: ConfusionMetric, winner: Candidate, random_state: int = 0, *, chosen: bool = True
+) -> Assessment:
+    """What a winner is worth; ``chosen`` says whether it was chosen among the candidates of the store."""
+    choice = _Choice(store, metric, None if chosen else winner)
+    totals = np.bincount(store.truth, store.weight, store.n_classes)
+    shares = totals / totals.sum()
+    wrong = (1.0 - np.eye(shares.size)) * shares[:, None] / (shares.size - 1)
+    ends = float(metric.value(wrong)), float(metric.value(np.diag(shares)))
+    found = choice.left_out(random_state)
+    return Assessment(
+        found.corrected_score,
+        SPREAD * choice.value_errors(winner, random_state),
+        (np.nan, np.nan),
+        ends,
+        random_state=random_state,
+        monte_carlo_error=found.monte_carlo_error,
+    )

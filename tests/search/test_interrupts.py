@@ -129,7 +129,7 @@ def test_ctrl_c_while_results_are_published_leaves_none(monkeypatch):
         raise KeyboardInterrupt
 
     search = CostSearch(LogisticRegression(), **GRID)
-    monkeypatch.setattr(CostSearch, "_keep_scores", interrupt)
+    monkeypatch.setattr("csf.search.fitted.pass_on_features", interrupt)
     with pytest.raises(KeyboardInterrupt):
         search.fit(X, Y)
     assert not [name for name in vars(search) if name.endswith("_")]
