@@ -21,7 +21,7 @@ from csf.search.outcome import SearchOutcome, conclude
 from csf.search.problem import make_studies, open_checkpoint
 from csf.search.progress import Deadline
 from csf.search.selection import Race, races
-from csf.search.training import Said, TrainedTrial, WaveTrainer, Work
+from csf.search.training import HeldOutPredictions, TrainedTrial, WaveTrainer, Work
 from csf.trainers.base import Training
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class EngineTrainer(WaveTrainer):
         fields["fit_time"], fields["score_time"] = seconds, time.perf_counter() - start
         return TrainedTrial(fields, [training.state for training in trainings], times, said)
 
-    def _said(self, models: list[Any]) -> tuple[CompleteFields, Said | None]:
+    def _said(self, models: list[Any]) -> tuple[CompleteFields, HeldOutPredictions | None]:
         """Fields of a trial from the counts of its held-out scores, and these scores where they are collected."""
         scored = self.engine.scores(models)
         score = None
@@ -143,7 +143,7 @@ class EngineTrainer(WaveTrainer):
             **outcome(self.metric, found.own, hull=hull, cut=found.cut),
             "fold_scores": tuple(folds),
         }
-        return fields, None if score is None else Said(score, score >= scored.own_cut)
+        return fields, None if score is None else HeldOutPredictions(score, score >= scored.own_cut)
 
     def _failed(self, error: Exception, times: list[float], raise_errors: bool) -> TrainedTrial:
         if raise_errors:

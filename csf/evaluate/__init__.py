@@ -12,7 +12,7 @@ from csf.evaluate.assessment import (
 )
 from csf.evaluate.choices import Chooser, differences, standard_error
 from csf.evaluate.draws import CodedRow, Retuned, retune
-from csf.evaluate.store import MAX_BYTES, EntryStore, ScoreRow, ScoreStore, TrialKey
+from csf.evaluate.store import MAX_BYTES, EntryStore, ScoreRow, ScoreStore, TrialKey, TrialRow
 
 __all__ = [
     "AssessedMixin",
@@ -27,6 +27,7 @@ __all__ = [
     "ScoreRow",
     "ScoreStore",
     "TrialKey",
+    "TrialRow",
     "assess",
     "best_rows",
     "differences",

@@ -294,8 +294,8 @@ def _contenders(store: ScoreStore, metric: Metric, keep: Collection[TrialKey]) -
     # Where a constraint decides, thresholds move by more than decisions at fixed ones can tell.
     if len(rows) <= _FEW or metric.constraint is not None:
         return rows
-    value, neutral = (np.array([getattr(row, name) for row in rows]) for name in ("value", "neutral"))
-    groups = [among for among in (np.ones(len(rows), dtype=bool), neutral) if among.any()]
+    value, equal_costs = (np.array([getattr(row, name) for row in rows]) for name in ("value", "equal_costs"))
+    groups = [among for among in (np.ones(len(rows), dtype=bool), equal_costs) if among.any()]
     best = [np.flatnonzero(among)[value[among].argmax()] for among in groups]
     gain, error = differences(store, metric, rows, best)
     kept = np.any(np.array(groups) & (gain + _HOPELESS * error >= -1e-12), axis=0).tolist()

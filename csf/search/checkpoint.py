@@ -258,7 +258,7 @@ class ScoreFile:
         for (setting, number), *parts in rows:
             arrays = [decode(part) for part in parts]
             self.store.check(arrays)
-            self.store.hear((setting, number), complete.pop((setting, number)), *arrays)
+            self.store.add_trial((setting, number), complete.pop((setting, number)), *arrays)
         self.store.n_dropped = n_dropped
         return True
 

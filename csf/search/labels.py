@@ -233,7 +233,7 @@ class LabelSearch:
         self.codes, self.prepared = codes, Prepared(labels=codes)
 
     def fit(self, deadline: Deadline | None) -> tuple[Any, LabelsRule | None, float, dict[str, Any]]:
-        """Search: outcome, rule, seconds of the last trainings, and what is to be told of the labels."""
+        """Search: outcome, rule, seconds of the last trainings, and what is published of the labels."""
         labels = self.labels
         found, rule, seconds = self._one_by_one() if self.aim.average == "macro" else self._together(deadline)
         about = {"classes_": np.arange(labels.n_labels), "label_names_": labels.names}

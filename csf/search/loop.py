@@ -226,7 +226,7 @@ class SearchLoop:
 
     def _keep(self, setting: int, trial: Trial, trained: TrainedTrial) -> None:
         if self.store is not None and trained.said is not None:
-            self.store.hear((setting, trial.number), trial, *trained.said)
+            self.store.add_trial((setting, trial.number), trial, *trained.said)
 
     def _most_trials(self) -> int:
         return sum(len(study.trials) if study.dropped else study.most_trials for study in self.studies)

@@ -246,7 +246,7 @@ def judge_prefit(config: SearchConfig, task: Task) -> tuple[SearchOutcome, Array
     lost = is_pos & (truth != answer.found)
     trial = study.record(0, **evaluate(metric, is_pos, lost, answer.decided, answer.score, task.weight))
     store = ScoreStore(is_pos, task.weight)
-    store.hear((0, 0), trial, answer.score, answer.decided, lost)
+    store.add_trial((0, 0), trial, answer.score, answer.decided, lost)
     margin, stopped = margin_of(config.threshold, FAST), "the base was fitted before: only its threshold was tuned"
     found = conclude(config, [study], [{}], 0, store, margin=margin, stopped=stopped)
     return found, known, labels.decode(known) if coded else known
@@ -496,7 +496,7 @@ class ClassProblem:
         result = FoldResult(decided=scores.argmax(axis=1), score=scores)
         fields, said = judge.judge([Fold(task, everything, everything)], [result], trial.costs)
         assert said is not None, "nothing was trained that could fail"
-        store.hear((0, trial.number), study.record(trial, **fields), *said)
+        store.add_trial((0, trial.number), study.record(trial, **fields), *said)
         stopped = "the base was fitted before: only its decision was tuned"
         found = conclude_classes(config, [study], [{}], 0, store, stopped=stopped)
         return found, found.rule_with(base, self.labels)

@@ -103,7 +103,7 @@ class GainRule:
     >>> store = ScoreStore(is_pos)
     >>> for number, value in enumerate([0.45, 0.48, 0.47, 0.49]):  # equally good but for luck
     ...     score = rng.normal(size=500) + is_pos
-    ...     store.add((0, number), score=score, threshold=0.5, value=value, neutral=number == 0)
+    ...     store.add((0, number), score=score, threshold=0.5, value=value, equal_costs=number == 0)
     >>> choice = GainRule().choose(store, "f1")
     >>> choice.key, choice.best, choice.gain, choice.luck
     ((0, 0), (0, 3), 0.04, 0.011)
@@ -143,10 +143,10 @@ class GainRule:
         if not len(store):
             raise ValueError("there is no trial to choose; add one first")
         sampled = Resampling(store, metric, n_draws=self.n_draws, random_state=self.random_state)
-        own, violation, neutral = (
-            np.array([getattr(row, name) for row in sampled.rows]) for name in ("value", "violation", "neutral")
+        own, violation, equal_costs = (
+            np.array([getattr(row, name) for row in sampled.rows]) for name in ("value", "violation", "equal_costs")
         )
-        found = decide_gain(own, violation, neutral, lambda: sampled.retuned.value, self.min_gain)
+        found = decide_gain(own, violation, equal_costs, lambda: sampled.retuned.value, self.min_gain)
         return Choice(sampled.keys[found.at], sampled.keys[found.best], *found[2:])
 
 
@@ -379,7 +379,7 @@ class Race:
         return [(at, trial) for at, study in left for trial in study.ask_batch()]
 
     def _standing(self) -> _Standing | None:
-        rows = [row for row in self.store if row.neutral]
+        rows = [row for row in self.store if row.equal_costs]
         keys = [row.key for row in rows]
         # Most asks come between two trials of other costs, which change nothing here.
         if keys != self._known[0]:

@@ -33,7 +33,7 @@ __all__ = [
     "FoldResult",
     "FoldTask",
     "Part",
-    "Said",
+    "HeldOutPredictions",
     "Startable",
     "TrainedTrial",
     "WaveTrainer",
@@ -62,7 +62,7 @@ class Work(NamedTuple):
     starts: list[Sequence[Any]]
 
 
-class Said(NamedTuple):
+class HeldOutPredictions(NamedTuple):
     """What a trial predicts for the held-out entries of all folds, one after the other."""
 
     score: Array | None
@@ -88,7 +88,7 @@ class TrainedTrial:
     fields: CompleteFields | FailedFields
     states: Sequence[object]
     fit_times: list[float]
-    said: Said | None = None
+    said: HeldOutPredictions | None = None
     failed: FailedEverywhere | None = None
 
 

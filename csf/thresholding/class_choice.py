@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from csf._common.typing import Array, Costs, IntArray
-from csf.evaluate import MAX_BYTES, Assessment, EntryStore, TrialKey
+from csf.evaluate import MAX_BYTES, Assessment, EntryStore, TrialKey, TrialRow
 from csf.evaluate.assessment import LARGE, N_DRAWS, N_DRAWS_OF_MANY, SPREAD
 from csf.evaluate.draws import LeftOut, Units, bootstrap_counts, grouped, judge_left_out
-from csf.metrics.base import rank
 from csf.thresholding.linear_rule import confusion_of, fit_class_calibrator, tune_rule, without_weights
 
 if TYPE_CHECKING:
@@ -38,53 +37,27 @@ _DEALT_PARTS = 5
 _FEW_CONTENTS = 0.25
 
 
-@dataclass(frozen=True, eq=False)
-class ClassRow:
-    """What one trial predicts for the held-out entries.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClassRow(TrialRow):
+    """What one trial of several classes predicts; see `csf.evaluate.TrialRow` for the rest.
+
+    Scores have a column for each class, as the base gives them in float32; ``None`` where no rule is tuned.
 
     Parameters
     ----------
-    key : tuple of int
-        Setting and number of the trial.
-    score : ndarray of shape (n_entries, n_classes), default=None
-        Scores of the classes as the base gives them, float32; ``None`` where no rule is tuned.
-    decided : ndarray of int, shape (n_entries,)
-        Codes by the base's own decision.
     judged : ndarray of int, shape (n_entries,), default=None
         Codes by rules that were tuned on other samples.
     costs : tuple of float
         Class weights of the training.
-    value : float
-        Score of the trial.
     """
 
-    key: TrialKey
-    score: Array | None
-    decided: IntArray
     judged: IntArray | None
     costs: Costs
-    value: float
 
     @property
     def arrays(self) -> tuple[Array | None, ...]:
         """What the trial does not say itself."""
         return self.score, self.decided, self.judged
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of its arrays."""
-        return sum(array.nbytes for array in self.arrays if array is not None)
-
-    @property
-    def neutral(self) -> bool:
-        """Whether all classes weigh the same."""
-        return len(set(self.costs)) == 1
-
-    @property
-    def rank(self) -> tuple[float, ...]:
-        """Smaller is better, see `csf.metrics.base.rank`."""
-        setting, number = self.key
-        return rank(0.0, self.value, number, setting)
 
 
 class ClassStore(EntryStore[ClassRow]):
@@ -108,7 +81,7 @@ class ClassStore(EntryStore[ClassRow]):
         # By what the odds of the classes are larger than where the trainings were, and the weights there.
         self.odds, self._weight_there = np.ones(n_classes), weight
 
-    def hear(
+    def add_trial(
         self, key: TrialKey, trial: Any, score: Array | None, decided: IntArray, judged: IntArray | None = None
     ) -> None:
         """Keep what a complete trial predicts."""
@@ -116,12 +89,13 @@ class ClassStore(EntryStore[ClassRow]):
         small = np.min_scalar_type(self.n_classes - 1)
         self.put(
             ClassRow(
-                key,
-                None if score is None else np.ascontiguousarray(score, dtype=np.float32),
-                decided.astype(small, copy=False),
-                None if judged is None else judged.astype(small, copy=False),
-                trial.costs,
-                trial.score,
+                key=key,
+                score=None if score is None else np.ascontiguousarray(score, dtype=np.float32),
+                decided=decided.astype(small, copy=False),
+                judged=None if judged is None else judged.astype(small, copy=False),
+                costs=trial.costs,
+                value=trial.score,
+                equal_costs=len(set(trial.costs)) == 1,
             )
         )
 
@@ -283,14 +257,14 @@ class _Choice:
 
     def default(self, values: Array) -> int:
         """The best of the base's own decisions with equal class weights."""
-        plain = [not each.ruled and self.store[each.key].neutral for each in self.candidates]
+        plain = [not each.ruled and self.store[each.key].equal_costs for each in self.candidates]
         # A search whose trainings with equal weights failed has others only.
         return int(np.argmax(np.where(plain, values, -np.inf))) if any(plain) else int(np.argmax(values))
 
     def best(self, values: Array, errors: Array) -> int:
         """Place of the winner: the default, unless others gain enough over it."""
         default = self.default(values)
-        weighted = np.array([not self.store[each.key].neutral for each in self.candidates])
+        weighted = np.array([not self.store[each.key].equal_costs for each in self.candidates])
         margin = np.where(weighted, _MARGIN_OF_WEIGHTS, _MARGIN)
         passes = values - values[default] > margin * errors
         return int(np.argmax(np.where(passes, values, -np.inf))) if passes.any() else default

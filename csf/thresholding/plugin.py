@@ -510,7 +510,8 @@ class SeveralClasses:
         proba = store.probabilities(score, costs)
         codes = cross_fitted(proba, pooled.truth, self.metric, store.parts(score), weight=weight)
         decided = score.argmax(axis=1).astype(codes.dtype)
-        store.put(ClassRow(_RULE.key, score, decided, codes, costs, model.best_score_))
+        told = {"score": score, "decided": decided, "judged": codes, "value": model.best_score_}
+        store.put(ClassRow(key=_RULE.key, costs=costs, equal_costs=True, **told))
         return store
 
     def rank(self, model: Any, pooled: Pooled) -> tuple[float, ...]:

@@ -54,7 +54,7 @@ def outcome(score=None, tune=True, n_trials=1):
             judged = confusion_of(TRUTH, codes, 3)
         fields = judged_fields(METRIC, confusion_of(TRUTH, own, 3), tuned, judged)
         told = study.record(trial, fold_scores=(0.25, None), **fields)
-        store.hear((0, trial.number), told, score if tune else None, own, codes)
+        store.add_trial((0, trial.number), told, score if tune else None, own, codes)
     return conclude_classes(config, [study], [{"C": 2.0}], 2, store)
 
 

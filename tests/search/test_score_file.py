@@ -32,7 +32,7 @@ def trials():
 def heard(trials, *, rows):
     store = store_of(rows=rows)
     for (key, trial), score in zip(trials.items(), SCORES, strict=True):
-        store.hear(key, trial, score, None)
+        store.add_trial(key, trial, score, None)
     return store
 
 

@@ -30,7 +30,7 @@ def store_of(*rows, metric=METRIC, truth=TRUTH, weight=None):
             proba = store.probabilities(score, costs)
             said = cross_fitted(proba, truth, metric, store.parts(score), weight=store.weight)
         value = float(metric.value(confusion_of(truth, own, 3, weight)))
-        store.hear((0, number), Trial(number, 0.0, costs, state="complete", score=value), score, own, said)
+        store.add_trial((0, number), Trial(number, 0.0, costs, state="complete", score=value), score, own, said)
     return store
 
 
@@ -124,7 +124,7 @@ def test_two_thirds_of_the_samples_have_to_gain_more():
         for number, (decided, costs) in enumerate(zip(decisions, (EQUAL, OTHER))):
             value = float(np.mean(decided == truth))
             told = Trial(number, 0.0, costs, state="complete", score=value)
-            store.hear((0, number), told, np.eye(3)[decided] + 0.01 * truth[:, None], decided)
+            store.add_trial((0, number), told, np.eye(3)[decided] + 0.01 * truth[:, None], decided)
         # The gain in standard errors.
         gain = (300 - n_worse) / np.sqrt(300 + n_worse - (300 - n_worse) ** 2 / n)
         winner = choose_class(store, accuracy)
