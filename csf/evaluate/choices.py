@@ -33,6 +33,7 @@ __all__ = [
     "Chosen",
     "Gain",
     "Judged",
+    "Margins",
     "averaged",
     "choose_on_parts",
     "decide_gain",
@@ -210,6 +211,20 @@ def _typical_weight(cells: Array, copies: IntArray) -> Array:
 
 
 _EPS = np.finfo(float).eps
+
+
+class Margins:
+    """By how much others have to beat equal costs, in standard deviations of the gain over draws of the samples."""
+
+    # Two classes: trainings start from earlier solutions; others; those whose rounds of boosting are searched.
+    FAST, SLOW, ROUNDS = 0.0, 1.0, 1.0
+    # Several classes, where the base's own decision with equal weights is to be beaten: other class weights change the
+    # model, and not its decisions alone.
+    RULE, CLASS_WEIGHTS = 0.5, 2.0
+    # A race: standard errors of a difference that are left to chance, and the gain in the metric that is worth
+    # trainings.
+    RACE_ERRORS, RACE_GAIN = 3.0, 0.005
+
 
 Cut = TypeVar("Cut", int, float)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from csf._common.validation import check_count
 from csf.evaluate import Chooser, Resampling, ScoreRow, ScoreStore, differences
-from csf.evaluate.choices import averaged, decide_gain, steadiest
+from csf.evaluate.choices import Margins, averaged, decide_gain, steadiest
 from csf.evaluate.trials import best_trial
 from csf.search.progress import nothing_worked
 from csf.search.strategies import EqualCostsFirst, Ladder, get_strategy
@@ -319,8 +319,6 @@ def choose(
 
 
 DROPPED = "settings that were behind, or failed, with equal costs were trained no further"
-# Standard errors of a difference that are left to chance, and the gain in the metric that is worth trainings.
-_DOUBT, _WORTH = 3.0, 0.005
 
 
 def races(config: SearchConfig) -> bool:
@@ -385,7 +383,7 @@ class Race:
         if keys != self._known[0]:
             gain, error = differences(self.store, self.metric, rows, range(len(rows)))
             leader = int(np.argmax([row.value for row in rows]))
-            self._known = keys, _Standing([key[0] for key in keys], leader, gain + _DOUBT * error)
+            self._known = keys, _Standing([key[0] for key in keys], leader, gain + Margins.RACE_ERRORS * error)
         return self._known[1]
 
     def _is_reached(self, at: int, standing: _Standing | None) -> bool:
@@ -398,7 +396,9 @@ class Race:
         place, inner = standing.settings.index(step.before), self.steps[step.before].before
         if step.beyond:
             return place == standing.leader
-        gains = inner not in standing.settings or standing.most[standing.settings.index(inner), place] > _WORTH
+        gains = (
+            inner not in standing.settings or standing.most[standing.settings.index(inner), place] > Margins.RACE_GAIN
+        )
         return bool(gains and standing.most[standing.leader, place] >= 0.0)
 
 
@@ -406,6 +406,6 @@ def _in_doubt(standing: _Standing) -> list[int]:
     """Settings to go on with: the leader and what may gain on it; the base's own alone where no other may gain."""
     settings, leader, most = standing
     own = settings.index(min(settings))
-    if most[own, leader] <= _WORTH:
+    if most[own, leader] <= Margins.RACE_GAIN:
         return [settings[own]]
-    return sorted({settings[leader], *(settings[at] for at in np.flatnonzero(most[leader] > _WORTH))})
+    return sorted({settings[leader], *(settings[at] for at in np.flatnonzero(most[leader] > Margins.RACE_GAIN))})

@@ -13,6 +13,7 @@ import numpy as np
 from csf._common.typing import Array, Costs, IntArray
 from csf.evaluate import MAX_BYTES, Assessment, EntryStore, TrialKey, TrialRow
 from csf.evaluate.assessment import LARGE, N_DRAWS, N_DRAWS_OF_MANY, SPREAD
+from csf.evaluate.choices import Margins
 from csf.evaluate.draws import LeftOut, Units, bootstrap_counts, grouped, judge_left_out
 from csf.thresholding.linear_rule import confusion_of, fit_class_calibrator, tune_rule, without_weights
 
@@ -192,9 +193,6 @@ def _dealt(truth: IntArray, samples: IntArray, content: Array, among: IntArray) 
 
 # Draws that say how much of a gain is luck.
 _DRAWS = 40
-# Standard deviations over draws by which a candidate has to gain over the base's own decision with equal weights: other
-# class weights change the model, and not its decisions alone.
-_MARGIN, _MARGIN_OF_WEIGHTS = 0.5, 2.0
 # Two thirds of the samples choose, the others judge: what two thirds say has so much larger an error.
 _LARGER_ERROR = np.sqrt(3.0 / 2.0)
 
@@ -265,7 +263,7 @@ class _Choice:
         """Place of the winner: the default, unless others gain enough over it."""
         default = self.default(values)
         weighted = np.array([not self.store[each.key].equal_costs for each in self.candidates])
-        margin = np.where(weighted, _MARGIN_OF_WEIGHTS, _MARGIN)
+        margin = np.where(weighted, Margins.CLASS_WEIGHTS, Margins.RULE)
         passes = values - values[default] > margin * errors
         return int(np.argmax(np.where(passes, values, -np.inf))) if passes.any() else default
 
