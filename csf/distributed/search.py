@@ -17,7 +17,7 @@ from csf.evaluate import ScoreStore
 from csf.evaluate.trials import known_hull, outcome
 from csf.search.config import FAST, SLOW, Pace, SearchConfig, margin_of, steps_of
 from csf.search.loop import SearchLoop
-from csf.search.outcome import SearchOutcome, conclude
+from csf.search.outcome import Outcome, SearchOutcome, conclude, reason_of
 from csf.search.problem import make_studies, open_checkpoint
 from csf.search.progress import Deadline
 from csf.search.selection import Race, races
@@ -223,17 +223,16 @@ class EngineSearch:
             deadline=deadline,
             race=race,
         )
-        stopped, margin = loop.run(), margin_of(config.threshold, self._pace)
-        return conclude(
-            config,
-            self.studies,
-            self.settings,
-            self.totals.n_folds,
-            loop.store,
-            margin=margin,
-            stopped=stopped,
-            counted=self.trainer.counted,
+        stopped = loop.run()
+        searched = Outcome(
+            config=config,
+            studies=self.studies,
+            settings=self.settings,
+            n_splits=self.totals.n_folds,
+            store=loop.store,
+            stop_reason=stopped or reason_of(self.studies),
         )
+        return conclude(searched, margin=margin_of(config.threshold, self._pace), counted=self.trainer.counted)
 
     @property
     def _pace(self) -> Pace:

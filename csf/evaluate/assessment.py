@@ -35,16 +35,15 @@ if TYPE_CHECKING:
 __all__ = [
     "AssessedMixin",
     "Assessment",
-    "LARGE",
     "LEVEL",
     "N_DRAWS",
-    "N_DRAWS_OF_MANY",
     "Resampling",
     "Rule",
     "assess",
     "best_rows",
     "interval",
     "mean_assessment",
+    "n_draws_of",
     "seed_of",
 ]
 
@@ -56,7 +55,7 @@ Rule: TypeAlias = Callable[[Array, Array], IntArray]
 
 N_DRAWS = 200
 # Those of more than `LARGE` samples: as many as fill blocks of 32.
-N_DRAWS_OF_MANY = 96
+_N_DRAWS_OF_MANY = 96
 # So many standard errors of the difference behind the best one a row cannot win.
 _HOPELESS = 4.0
 # So many rows are not worth the trouble of finding out.
@@ -270,6 +269,11 @@ class Resampling:
         return Judged.of(self.store, self.store[winner], self.metric).errors(self.n_draws, self.random_state)
 
 
+def n_draws_of(copies: IntArray) -> int:
+    """Number of draws: chance has little say in percentiles of many samples, and draws of them take their time."""
+    return N_DRAWS if copies.sum() <= LARGE else _N_DRAWS_OF_MANY
+
+
 def interval(values: Array, level: float) -> tuple[float, float]:
     """Percentile interval of values that may be infinite; NaN without one."""
     tail = 0.5 * (1.0 - check_fraction(level, "level"))
@@ -403,8 +407,7 @@ def assess(
     >>> found.corrected_score, found.score_interval, found.threshold_interval
     (0.461, (0.398, 0.524), (0.241, 1.24))
     """
-    # Chance has little say in percentiles of many samples, and draws of them take their time.
-    n_draws = N_DRAWS if store.copies.sum() <= LARGE else N_DRAWS_OF_MANY
+    n_draws = n_draws_of(store.copies)
     metric = get_metric(metric)
     options = {"n_draws": n_draws, "random_state": random_state, "chooser": chooser}
     sampled = Resampling(store, metric, keep=[winner], **options)

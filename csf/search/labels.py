@@ -23,8 +23,8 @@ from csf.evaluate.choices import decisions
 from csf.evaluate.rows import LabelRows, RowDraws, assess_rows
 from csf.metrics.labels import LabelMetric, get_label_metric
 from csf.search.config import cv_of, margin_of, pace_of, split_seed
-from csf.search.outcome import SearchOutcome
-from csf.search.problem import Planned, ThresholdProblem, is_prefit
+from csf.search.outcome import Outcome, SearchOutcome
+from csf.search.problem import Plan, ThresholdProblem, is_prefit
 from csf.search.progress import nothing_worked
 from csf.search.selection import N_DRAWS, averaged_cut
 from csf.search.strategies import Ladder
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from csf.evaluate import Assessment, ScoreRow, ScoreStore
     from csf.search.config import SearchConfig
     from csf.search.progress import Deadline
-    from csf.search.study import Study
     from csf.thresholding import ThresholdCurve
     from csf.trainers.base import Trainer, Training
 
@@ -122,40 +121,25 @@ class RowOutcome(SearchOutcome):
         return assess_rows(self.store, self.n_labels, self.beta, self.key, seed_of(self.config.random_state))
 
 
-def conclude_rows(
-    config: SearchConfig,
-    studies: list[Study],
-    settings: list[dict[str, Any]],
-    n_splits: int,
-    store: ScoreStore,
-    *,
-    n_labels: int,
-    beta: float,
-    margin: float | None,
-    stopped: str | None = None,
-) -> RowOutcome:
+def conclude_rows(searched: Outcome, *, n_labels: int, beta: float, margin: float | None) -> RowOutcome:
     """Outcome of trials that were judged on all pairs of a row and a label, now by the mean over rows."""
+    store: ScoreStore = searched.store
     if not len(store):
-        raise nothing_worked([trial for study in studies for trial in study.trials])
+        raise nothing_worked(searched.trials)
     truth = LabelRows(store.is_pos, n_labels, beta)
     for row in list(store):
         store.put(_judged(row, store, truth))
     won = min(store, key=lambda row: row.rank) if margin is None else _stable(store, truth)
-    for study in studies:
+    for study in searched.studies:
         study.trials = [
             replace(trial, threshold=store[key].threshold, score=store[key].value) if key in store else trial
             for trial in study.trials
             for key in [(trial.setting, trial.number)]
         ]
     store.put(won)
-    trials = [trial for study in studies for trial in study.trials]
+    trials = [trial for study in searched.studies for trial in study.trials]
     return RowOutcome(
-        config=config,
-        studies=studies,
-        settings=settings,
-        n_splits=n_splits,
-        store=store,
-        stop_reason=stopped or "all settings are done",
+        **searched.shared,
         winner=next(trial for trial in trials if (trial.setting, trial.number) == won.key),
         threshold=won.threshold,
         score=won.value,
@@ -290,19 +274,11 @@ class RowMeans(AllLabels):
         """Never: held-out values are those of pairs."""
         return False
 
-    def conclude(self, config: SearchConfig, plan: Planned, store: Any, stopped: str | None) -> SearchOutcome:
+    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> SearchOutcome:
         """Outcome of a search that is over."""
-        return conclude_rows(
-            config,
-            plan.studies,
-            plan.settings,
-            len(plan.splits),
-            store,
-            n_labels=self.n_labels,
-            beta=self.aim.beta,
-            margin=margin_of(config.threshold, plan.pace),
-            stopped=stopped,
-        )
+        searched = plan.searched(config, store, stopped or "all settings are done")
+        margin = margin_of(config.threshold, plan.pace)
+        return conclude_rows(searched, n_labels=self.n_labels, beta=self.aim.beta, margin=margin)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from operator import attrgetter
 from types import MappingProxyType
@@ -36,10 +36,8 @@ if TYPE_CHECKING:
     from csf.data.labels import Labels
     from csf.evaluate import Assessment
     from csf.metrics.base import Metric
-    from csf.search.class_study import ClassStudy
     from csf.search.config import SearchConfig
     from csf.search.selection import Choice
-    from csf.search.study import Study
     from csf.thresholding.certificates import Guarantee
     from csf.thresholding.class_choice import ClassStore
 
@@ -140,6 +138,11 @@ class Outcome:
     n_splits: int
     store: Any
     stop_reason: str
+
+    @property
+    def shared(self) -> dict[str, Any]:
+        """The fields that outcomes of all kinds have."""
+        return {each.name: getattr(self, each.name) for each in fields(Outcome)}
 
     @cached_property
     def trials(self) -> list[Trial]:
@@ -281,23 +284,13 @@ class SearchOutcome(Outcome):
 
 
 def conclude(
-    config: SearchConfig,
-    studies: list[Study],
-    settings: list[dict[str, Any]],
-    n_splits: int,
-    store: ScoreStore | None,
-    *,
-    margin: float | None,
-    own: int | None = None,
-    stopped: str | None = None,
-    counted: Sequence[Any] = (),
+    searched: Outcome, *, margin: float | None, own: int | None = None, counted: Sequence[Any] = ()
 ) -> SearchOutcome:
     """Outcome of a search that is over, ``margin`` and ``own`` as for `choose`.
 
     A TypeError or ValueError where no trial worked.
     """
-    first, trials = studies[0], [trial for study in studies for trial in study.trials]
-    metric = first.metric
+    config, trials, metric, store = searched.config, searched.trials, searched.metric, searched.store
     won = choose(trials, metric, store, min_gain=config.min_gain, margin=margin, own=own)
     _warn_of(won.trial, metric)
     if store is not None:
@@ -306,16 +299,11 @@ def conclude(
     # One bound for all settings: it speaks of every classifier on these data, whatever its parameters. What the
     # training parts say has no scores here, and so no margin.
     judged = store if config.bound_on == "validation" else None
-    bound = bound_with_margin(trials, metric, pos=first.pos, bound=config.bound, store=judged)
+    bound = bound_with_margin(trials, metric, pos=searched.studies[0].pos, bound=config.bound, store=judged)
     distance = gap(trials, bound.exact)
     assert distance is not None, "a winner attained something"
     return SearchOutcome(
-        config=config,
-        studies=studies,
-        settings=settings,
-        n_splits=n_splits,
-        store=store,
-        stop_reason=stopped or reason_of(studies),
+        **searched.shared,
         winner=won.trial,
         threshold=won.threshold,
         score=won.score,
@@ -513,27 +501,11 @@ class ClassOutcome(Outcome):
         return found, replace(rule, rule=found.rule, class_weights=store.class_weights(row.costs), own=False)
 
 
-def conclude_classes(
-    config: SearchConfig,
-    studies: list[ClassStudy],
-    settings: list[dict[str, Any]],
-    n_splits: int,
-    store: ClassStore,
-    *,
-    stopped: str | None = None,
-) -> ClassOutcome:
+def conclude_classes(searched: Outcome) -> ClassOutcome:
     """Outcome of a search that is over; a TypeError or ValueError where no trial worked."""
-    if not len(store):
-        raise nothing_worked([trial for study in studies for trial in study.trials])
-    found = ClassOutcome(
-        config=config,
-        studies=studies,
-        settings=settings,
-        n_splits=n_splits,
-        store=store,
-        stop_reason=stopped or reason_of(studies),
-        candidate=choose_class(store, studies[0].metric),
-    )
+    if not len(searched.store):
+        raise nothing_worked(searched.trials)
+    found = ClassOutcome(**searched.shared, candidate=choose_class(searched.store, searched.metric))
     warn_of_open_gap(found.winner)
     return _ruled(found)
 

@@ -19,7 +19,7 @@ from csf.thresholding import sweep_several
 
 if TYPE_CHECKING:
     from csf._common.typing import Array
-    from csf.evaluate import ScoreStore, TrialKey
+    from csf.evaluate import TrialKey
     from csf.evaluate.trials import Trial
     from csf.metrics.base import Metric
     from csf.metrics.profile import ErrorProfile

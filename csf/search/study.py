@@ -34,7 +34,6 @@ from csf.search.strategies.base import has_one_ratio
 from csf.thresholding import sweep
 
 if TYPE_CHECKING:
-    from csf._common.typing import Costs
     from csf.evaluate.trials import CompleteFields
     from csf.metrics.base import Metric
     from csf.search.strategies.base import Strategy

@@ -21,7 +21,6 @@ from csf.metrics.profile import ErrorProfile
 from csf.thresholding import sweep_several
 
 if TYPE_CHECKING:
-    from csf._common.typing import Array, Costs
     from csf.data.folds import Fold
     from csf.data.responses import Response
     from csf.evaluate import ScoreStore

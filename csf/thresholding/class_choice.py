@@ -12,7 +12,7 @@ import numpy as np
 
 from csf._common.typing import Array, Costs, IntArray
 from csf.evaluate import MAX_BYTES, Assessment, EntryStore, TrialKey, TrialRow
-from csf.evaluate.assessment import LARGE, N_DRAWS, N_DRAWS_OF_MANY, SPREAD
+from csf.evaluate.assessment import SPREAD, n_draws_of
 from csf.evaluate.choices import Margins
 from csf.evaluate.draws import LeftOut, Units, bootstrap_counts, grouped, judge_left_out
 from csf.thresholding.linear_rule import confusion_of, fit_class_calibrator, tune_rule, without_weights
@@ -301,7 +301,7 @@ class _Choice:
         """Bootstrap errors of the value of a candidate's decisions, see `csf.evaluate.choices.Judged.errors`."""
         units, _ = self.store.drawn
         n_classes, codes = self.store.n_classes, self._decided[self.candidates.index(candidate)]
-        n_draws = N_DRAWS if units.copies.sum() <= LARGE else N_DRAWS_OF_MANY
+        n_draws = n_draws_of(units.copies)
         typical = self._typical_weights()
         rng, values = np.random.default_rng([seed, 2]), []
         for counts in (counts for block in bootstrap_counts(units.copies, n_draws, seed) for counts in block.T):
