@@ -10,8 +10,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
-from csf.search import checkpoint as memory
-from csf.search import checkpoint as score_file
+from csf.search import checkpoint
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 4))
@@ -21,9 +20,9 @@ KINDS = {
     "plain": (LinearSVC(), {}, ()),
     "tree": (DecisionTreeClassifier(max_depth=3, random_state=0), {}, ()),
     "grid": (LogisticRegression(), GRID | {"strategy": "cone"}, ()),
-    "no scores": (LinearSVC(), GRID, (score_file,)),
-    "no states": (LinearSVC(), GRID, (memory,)),
-    "neither": (LinearSVC(), GRID, (score_file, memory)),
+    "no scores": (LinearSVC(), GRID, ("_LARGEST",)),
+    "no states": (LinearSVC(), GRID, ("_LARGEST_STATES",)),
+    "neither": (LinearSVC(), GRID, ("_LARGEST", "_LARGEST_STATES")),
 }
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers that send signals")
 
@@ -83,8 +82,8 @@ def interrupted(kind, path, draw, n_times, seconds):
 @pytest.mark.parametrize("kind", KINDS)
 def test_ctrl_c_at_random_moments_while_going_on(kind, tmp_path, monkeypatch):
     base, options, small = KINDS[kind]
-    for module in small:
-        monkeypatch.setattr(module, "_LARGEST", 0)
+    for name in small:
+        monkeypatch.setattr(checkpoint, name, 0)
     expected = told(CostSearch(base, random_state=0, **options).fit(X, Y))
     draw, path = np.random.default_rng(0), tmp_path / "c.json"
     with warnings.catch_warnings():
@@ -105,14 +104,14 @@ def test_ctrl_c_while_a_file_is_read_leaves_the_file(moment, tmp_path, monkeypat
     expected = told(CostSearch(LogisticRegression(), random_state=0, **GRID).fit(X, Y))
     search.set_params(callbacks=[lambda study, trial: done.append(trial) or len(done) > 3]).fit(X, Y)
     before = path.read_bytes()
-    owner = score_file.ScoreFile if moment == "scores" else memory.Memory
+    owner, name = (checkpoint, "restore_scores") if moment == "scores" else (checkpoint.Memory, "restore")
 
-    def restore(self, *args, **options):
+    def restore(*args, **options):
         raise KeyboardInterrupt
 
     search.set_params(callbacks=None)
     with monkeypatch.context() as patch:
-        patch.setattr(owner, "restore", restore)
+        patch.setattr(owner, name, restore)
         if moment == "scores":
             with pytest.raises(KeyboardInterrupt):
                 search.fit(X, Y)

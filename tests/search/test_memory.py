@@ -84,7 +84,7 @@ def test_what_cannot_be_got_back_is_trained_again_in_its_order(why, monkeypatch)
     if why == "kind":
         memory.add(0, TRIALS[0, 1], [object(), None])
     if why == "size":
-        monkeypatch.setattr(module, "_LARGEST", 10)
+        monkeypatch.setattr(module, "_LARGEST_STATES", 10)
     record = memory.to_record()
     assert (record["states"] is None) == (why != "scores")
     assert other.restore(record, known_to(memory), scores_known=why != "scores") == memory.order

@@ -192,7 +192,7 @@ def test_ctrl_c_within_a_batch_leaves_no_part_of_it(data, tmp_path, monkeypatch,
 
 @pytest.mark.parametrize("name", ["hinge", "losses", "one-vs-rest costs", "gain"])
 def test_states_too_large_to_keep_are_computed_again(tmp_path, name, monkeypatch):
-    monkeypatch.setattr("csf.search.checkpoint._LARGEST", 0)
+    monkeypatch.setattr("csf.search.checkpoint._LARGEST_STATES", 0)
     whole, X, y = linear_search(name)
     whole.fit(X, y)
     linear_search(name, checkpoint=tmp_path / "c.json", callbacks=[stop_after(5)])[0].fit(X, y)
