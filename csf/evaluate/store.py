@@ -44,9 +44,9 @@ class TrialRow:
     ----------
     key : tuple of int
         Setting and number of the trial.
-    score : ndarray, default=None
+    score : ndarray or None
         Scores of the entries; ``None`` for own decisions.
-    decided : ndarray, default=None
+    decided : ndarray or None
         Own decisions about the entries.
     value : float
         Value of the trial.
@@ -57,8 +57,8 @@ class TrialRow:
     """
 
     key: TrialKey
-    score: Array | None = None
-    decided: Array | None = None
+    score: Array | None
+    decided: Array | None
     value: float
     violation: float = 0.0
     equal_costs: bool = False

@@ -1,4 +1,4 @@
-"""What a search tells while it runs: its bar, its time limit, what the rest takes, and failed trials."""
+"""What a search reports while it runs: its bar, its time limit, what the rest takes, and failed trials."""
 
 from __future__ import annotations
 

@@ -52,6 +52,7 @@ class ClassRow(TrialRow):
         Class weights of the training.
     """
 
+    decided: IntArray
     judged: IntArray | None
     costs: Costs
 
