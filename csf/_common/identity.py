@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dis
 import hashlib
 import json
 import re
@@ -17,6 +16,8 @@ __all__ = ["describe", "fingerprint", "named"]
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 _CODE = ("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_flags", "co_exceptiontable")
+_WRAPPERS = (MethodType, partial, staticmethod, classmethod, property, cached_property)
+_WRAPPED = ("__func__", "__self__", "func", "args", "keywords", "fget", "fset", "fdel", "py_func", "__wrapped__")
 _COUNTS = ("co_argcount", "co_posonlyargcount", "co_kwonlyargcount")
 
 
@@ -100,26 +101,17 @@ class _Describer:
             return ["function", _name(part), self.functions[id(part)][1]]
         if isinstance(part, CodeType):
             return ["code", *(repr(getattr(part, name)) for name in _CODE + _COUNTS), *self._each(part.co_consts)]
-        if isinstance(part, MethodType):
-            return ["method", self.of(part.__func__), self.of(part.__self__)]
         if isinstance(part, BuiltinFunctionType):
             owner = part.__self__
             return ["builtin", _name(part), [] if isinstance(owner, ModuleType | None) else self.of(owner)]
-        if isinstance(part, partial):
-            return ["partial", *self._each((type(part), part.func, part.args, part.keywords, vars(part)))]
-        if isinstance(part, staticmethod | classmethod):
-            return [type(part).__name__, self.of(part.__func__)]
-        if isinstance(part, property):
-            return ["property", *self._each((part.fget, part.fset, part.fdel))]
-        if isinstance(part, cached_property):
-            return ["cached_property", self.of(part.func)]
         if isinstance(part, ModuleType):
             return ["module", part.__name__]
         if isinstance(part, type):
             return self._class(part)
-        for inner in ("py_func", "__wrapped__"):  # compiled by numba; functools.lru_cache
-            if isinstance(getattr(part, inner, None), FunctionType):
-                return ["wrapped", _name(type(part)), self.of(getattr(part, inner))]
+        # Compiled by numba; functools.lru_cache.
+        compiled = any(isinstance(getattr(part, name, None), FunctionType) for name in ("py_func", "__wrapped__"))
+        if compiled or isinstance(part, _WRAPPERS):
+            return ["wrapped", _name(type(part)), *self._each(getattr(part, name, None) for name in _WRAPPED)]
         return None
 
     def _function(self, function):
@@ -128,9 +120,9 @@ class _Describer:
         return [*self._each(parts), *_in_order(self._read_globals(function, function.__code__))]
 
     def _read_globals(self, function, code):
-        """Global variables that code reads and that could change what it does."""
+        """Global variables that code may read and that could change what it does."""
         known = function.__globals__
-        for name in {step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}:
+        for name in code.co_names:
             value = known.get(name)
             if _is_plain(value) or (isinstance(value, FunctionType) and value.__globals__ is known):
                 yield [name, self.of(value)]
@@ -160,25 +152,21 @@ class _Describer:
         try:
             reduced = part.__reduce_ex__(4)
         except Exception as error:
-            reduced = kind, self._attributes(part, error)
+            # An object that cannot be pickled is what it holds.
+            if not getattr(part, "__dict__", None):
+                raise TypeError(
+                    f"{part!r} cannot be distinguished from others of its kind, and so a file of another search could "
+                    "be taken for this one's: it has no content to compare. Keep it out of metric, strategy and base "
+                    "and of what their functions enclose; or give the object that holds it a __getstate__ that leaves "
+                    "it out"
+                ) from error
+            reduced = kind, vars(part)
         if isinstance(reduced, str):
             return ["global", _name(part) if hasattr(part, "__qualname__") else f"{_module(part)}.{reduced}"]
         make, arguments, state, *items = (*reduced, None, None, None)[:5]
         if isinstance(state, dict):
             state = {name: value for name, value in state.items() if not _is_cache(kind, name)}
         return ["object", *self._each((kind, make, arguments, state)), *(self._each(i) if i else [] for i in items)]
-
-    def _attributes(self, part, error):
-        """What an object that cannot be pickled holds."""
-        names = [name for each in type(part).__mro__ for name in _slots(each)]
-        held = {name: getattr(part, name) for name in names if hasattr(part, name)} | getattr(part, "__dict__", {})
-        if not held:
-            raise TypeError(
-                f"{part!r} cannot be distinguished from others of its kind, and so a file of another search could be "
-                "taken for this one's: it has no content to compare. Keep it out of metric, strategy and base and "
-                "of what their functions enclose; or give the object that holds it a __getstate__ that leaves it out"
-            ) from error
-        return held
 
 
 def _in_order(parts):
@@ -220,9 +208,3 @@ def _is_plain(value):
 def _is_cache(kind, name):
     """Whether an attribute is a `cached_property`, which may have been read or not."""
     return isinstance(getattr(kind, name, None), cached_property)
-
-
-def _slots(kind):
-    names = vars(kind).get("__slots__", ())
-    names = (names,) if isinstance(names, str) else names
-    return [name for name in names if name not in ("__dict__", "__weakref__")]

@@ -29,7 +29,6 @@ from csf.cli.data import Features, read_samples
 from csf.cli.problem import check_output
 from csf.cli.shared import CliError, require
 from csf.evaluate import Assessment, Chooser
-from csf.evaluate.assessment import ThresholdQuestion
 from csf.evaluate.trials import Trial
 from csf.metrics import confusion, constraints
 from csf.metrics.hull import Hull
@@ -41,7 +40,7 @@ from csf.search.outcome import ClassOutcome, SearchOutcome
 from csf.search.selection import Choice
 from csf.search.study import Study
 from csf.thresholding.certificates import Guarantee
-from csf.thresholding.class_choice import Candidate, ClassQuestion
+from csf.thresholding.class_choice import Candidate
 from csf.thresholding.linear_rule import ClassCalibrator, LinearRule, RuleOfClasses, _Sigmoid
 from csf.thresholding.rule import ThresholdRule
 
@@ -65,9 +64,9 @@ _PLAIN = (
 def _trusted_types():
     """Full names of all types that a file may hold."""
     parts = [Assessment, Choice, Chooser, CostSearch, ErrorProfile, Study, Trial, Guarantee, Hull, SearchConfig]
-    parts += [PlainTree, SearchOutcome, ThresholdQuestion, ThresholdRule]
+    parts += [PlainTree, SearchOutcome, ThresholdRule]
     # Of several classes that are all alike.
-    parts += [Candidate, ClassCalibrator, ClassOutcome, ClassQuestion, ClassStudy, _Sigmoid]
+    parts += [Candidate, ClassCalibrator, ClassOutcome, ClassStudy, _Sigmoid]
     parts += [LinearRule, RuleOfClasses]
     for module in (metrics, constraints, strategies, confusion):
         parts += [part for _, part in inspect.getmembers(module, inspect.isclass)]

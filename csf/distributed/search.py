@@ -17,11 +17,11 @@ from csf.evaluate import ScoreStore
 from csf.evaluate.trials import known_hull, outcome
 from csf.search.config import FAST, SLOW, Pace, SearchConfig, margin_of, steps_of
 from csf.search.loop import SearchLoop
-from csf.search.outcome import SearchOutcome, conclude
+from csf.search.outcome import Outcome, SearchOutcome, conclude, reason_of
 from csf.search.problem import make_studies, open_checkpoint
 from csf.search.progress import Deadline
 from csf.search.selection import Race, races
-from csf.search.training import Said, TrainedTrial, WaveTrainer, Work
+from csf.search.training import HeldOutPredictions, TrainedTrial, WaveTrainer, Work
 from csf.trainers.base import Training
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class EngineTrainer(WaveTrainer):
         fields["fit_time"], fields["score_time"] = seconds, time.perf_counter() - start
         return TrainedTrial(fields, [training.state for training in trainings], times, said)
 
-    def _said(self, models: list[Any]) -> tuple[CompleteFields, Said | None]:
+    def _said(self, models: list[Any]) -> tuple[CompleteFields, HeldOutPredictions | None]:
         """Fields of a trial from the counts of its held-out scores, and these scores where they are collected."""
         scored = self.engine.scores(models)
         score = None
@@ -143,7 +143,7 @@ class EngineTrainer(WaveTrainer):
             **outcome(self.metric, found.own, hull=hull, cut=found.cut),
             "fold_scores": tuple(folds),
         }
-        return fields, None if score is None else Said(score, score >= scored.own_cut)
+        return fields, None if score is None else HeldOutPredictions(score, score >= scored.own_cut)
 
     def _failed(self, error: Exception, times: list[float], raise_errors: bool) -> TrainedTrial:
         if raise_errors:
@@ -223,17 +223,16 @@ class EngineSearch:
             deadline=deadline,
             race=race,
         )
-        stopped, margin = loop.run(), margin_of(config.threshold, self._pace)
-        return conclude(
-            config,
-            self.studies,
-            self.settings,
-            self.totals.n_folds,
-            loop.store,
-            margin=margin,
-            stopped=stopped,
-            counted=self.trainer.counted,
+        stopped = loop.run()
+        searched = Outcome(
+            config=config,
+            studies=self.studies,
+            settings=self.settings,
+            n_splits=self.totals.n_folds,
+            store=loop.store,
+            stop_reason=stopped or reason_of(self.studies),
         )
+        return conclude(searched, margin=margin_of(config.threshold, self._pace), counted=self.trainer.counted)
 
     @property
     def _pace(self) -> Pace:

@@ -5,7 +5,6 @@ from csf.evaluate.assessment import (
     Assessment,
     Resampling,
     Rule,
-    ThresholdQuestion,
     assess,
     best_rows,
     mean_assessment,
@@ -13,7 +12,7 @@ from csf.evaluate.assessment import (
 )
 from csf.evaluate.choices import Chooser, differences, standard_error
 from csf.evaluate.draws import CodedRow, Retuned, retune
-from csf.evaluate.store import MAX_BYTES, EntryStore, ScoreRow, ScoreStore, TrialKey
+from csf.evaluate.store import MAX_BYTES, EntryStore, ScoreRow, ScoreStore, TrialKey, TrialRow
 
 __all__ = [
     "AssessedMixin",
@@ -27,8 +26,8 @@ __all__ = [
     "Rule",
     "ScoreRow",
     "ScoreStore",
-    "ThresholdQuestion",
     "TrialKey",
+    "TrialRow",
     "assess",
     "best_rows",
     "differences",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from csf._common.threads import side_by_side
-from csf._common.typing import Array, BoolArray, IntArray
+from csf._common.typing import Array, IntArray
 from csf._common.validation import check_count, check_fraction
 from csf.evaluate.choices import BEST, Chooser, Judged, choose_on_parts, differences
 from csf.evaluate.draws import (
@@ -26,7 +26,6 @@ from csf.evaluate.draws import (
     shares,
     units_of,
 )
-from csf.evaluate.store import EntryStore, ScoreStore
 from csf.metrics import get_metric
 
 if TYPE_CHECKING:
@@ -36,18 +35,15 @@ if TYPE_CHECKING:
 __all__ = [
     "AssessedMixin",
     "Assessment",
-    "LARGE",
     "LEVEL",
     "N_DRAWS",
-    "N_DRAWS_OF_MANY",
-    "Question",
     "Resampling",
     "Rule",
-    "ThresholdQuestion",
     "assess",
     "best_rows",
     "interval",
     "mean_assessment",
+    "n_draws_of",
     "seed_of",
 ]
 
@@ -59,7 +55,7 @@ Rule: TypeAlias = Callable[[Array, Array], IntArray]
 
 N_DRAWS = 200
 # Those of more than `LARGE` samples: as many as fill blocks of 32.
-N_DRAWS_OF_MANY = 96
+_N_DRAWS_OF_MANY = 96
 # So many standard errors of the difference behind the best one a row cannot win.
 _HOPELESS = 4.0
 # So many rows are not worth the trouble of finding out.
@@ -273,6 +269,11 @@ class Resampling:
         return Judged.of(self.store, self.store[winner], self.metric).errors(self.n_draws, self.random_state)
 
 
+def n_draws_of(copies: IntArray) -> int:
+    """Number of draws: chance has little say in percentiles of many samples, and draws of them take their time."""
+    return N_DRAWS if copies.sum() <= LARGE else _N_DRAWS_OF_MANY
+
+
 def interval(values: Array, level: float) -> tuple[float, float]:
     """Percentile interval of values that may be infinite; NaN without one."""
     tail = 0.5 * (1.0 - check_fraction(level, "level"))
@@ -297,8 +298,8 @@ def _contenders(store: ScoreStore, metric: Metric, keep: Collection[TrialKey]) -
     # Where a constraint decides, thresholds move by more than decisions at fixed ones can tell.
     if len(rows) <= _FEW or metric.constraint is not None:
         return rows
-    value, neutral = (np.array([getattr(row, name) for row in rows]) for name in ("value", "neutral"))
-    groups = [among for among in (np.ones(len(rows), dtype=bool), neutral) if among.any()]
+    value, equal_costs = (np.array([getattr(row, name) for row in rows]) for name in ("value", "equal_costs"))
+    groups = [among for among in (np.ones(len(rows), dtype=bool), equal_costs) if among.any()]
     best = [np.flatnonzero(among)[value[among].argmax()] for among in groups]
     gain, error = differences(store, metric, rows, best)
     kept = np.any(np.array(groups) & (gain + _HOPELESS * error >= -1e-12), axis=0).tolist()
@@ -406,8 +407,7 @@ def assess(
     >>> found.corrected_score, found.score_interval, found.threshold_interval
     (0.461, (0.398, 0.524), (0.241, 1.24))
     """
-    # Chance has little say in percentiles of many samples, and draws of them take their time.
-    n_draws = N_DRAWS if store.copies.sum() <= LARGE else N_DRAWS_OF_MANY
+    n_draws = n_draws_of(store.copies)
     metric = get_metric(metric)
     options = {"n_draws": n_draws, "random_state": random_state, "chooser": chooser}
     sampled = Resampling(store, metric, keep=[winner], **options)
@@ -452,53 +452,19 @@ def mean_assessment(parts: Sequence[Assessment]) -> Assessment:
     )
 
 
-class Question(Protocol):
-    """What is asked about held-out scores."""
-
-    def answer(self, store: Any) -> Assessment: ...
-
-
-@dataclass(frozen=True, eq=False)
-class ThresholdQuestion:
-    """What a winner of two classes is worth; ``decided`` are decisions that took the place of its own.
-
-    ``chooser`` and ``trained`` are those of `assess`.
-    """
-
-    metric: Metric
-    winner: TrialKey
-    random_state: object
-    decided: BoolArray | None = None
-    chooser: Chooser = BEST
-    trained: bool = True
-
-    def answer(self, store: ScoreStore) -> Assessment:
-        """The assessment."""
-        if self.decided is not None:
-            given, store = store, ScoreStore(store.is_pos, store.weight, samples=store.samples, copies=store.copies)
-            store.add(self.winner, decided=self.decided, value=given[self.winner].value)
-        seed = seed_of(self.random_state)
-        return assess(store, self.metric, self.winner, random_state=seed, chooser=self.chooser, trained=self.trained)
-
-
 def seed_of(random_state: object) -> int:
     """Seed of draws: that of the user where it is a number."""
     return random_state if isinstance(random_state, int) else 0
 
 
 class AssessedMixin:
-    """Corrected score and intervals of a fitted classifier, computed when they are first asked for.
-
-    ``fit`` calls `_keep_scores` with what they are computed from.
-    """
+    """Corrected score and intervals of a fitted classifier, computed when they are first asked for."""
 
     held_out_: Any
-    _question: Question
 
-    def _keep_scores(self, store: EntryStore[Any], question: Question) -> None:
-        """Keep held-out scores and what is asked about them."""
-        self.held_out_, self._question = store, question
-        vars(self).pop("_assessment", None)
+    def _assess_scores(self) -> Assessment | None:
+        """What held-out scores say about the classifier; ``None`` where there are none."""
+        raise NotImplementedError
 
     def assess(self) -> Assessment:
         """Corrected score with its bootstrap; computed once, from the held-out scores that ``fit`` kept.
@@ -514,9 +480,10 @@ class AssessedMixin:
             If the classifier is not fitted.
         """
         if "_assessment" not in vars(self):
-            if not hasattr(self, "_question"):
+            found = self._assess_scores()
+            if found is None:
                 raise NotFittedError(f"this {type(self).__name__} is not fitted, or was fitted without held-out data")
-            self._assessment = self._question.answer(getattr(self, "held_out_", None))
+            self._assessment = found
         return self._assessment
 
     @property

@@ -33,6 +33,7 @@ __all__ = [
     "Chosen",
     "Gain",
     "Judged",
+    "Margins",
     "averaged",
     "choose_on_parts",
     "decide_gain",
@@ -211,16 +212,30 @@ def _typical_weight(cells: Array, copies: IntArray) -> Array:
 
 _EPS = np.finfo(float).eps
 
+
+class Margins:
+    """By how much others have to beat equal costs, in standard deviations of the gain over draws of the samples."""
+
+    # Two classes: trainings start from earlier solutions; others; those whose rounds of boosting are searched.
+    FAST, SLOW, ROUNDS = 0.0, 1.0, 1.0
+    # Several classes, where the base's own decision with equal weights is to be beaten: other class weights change the
+    # model, and not its decisions alone.
+    RULE, CLASS_WEIGHTS = 0.5, 2.0
+    # A race: standard errors of a difference that are left to chance, and the gain in the metric that is worth
+    # trainings.
+    RACE_ERRORS, RACE_GAIN = 3.0, 0.005
+
+
 Cut = TypeVar("Cut", int, float)
 
 
-def steadiest(values: Array, neutral: BoolArray, margin: float) -> int:
+def steadiest(values: Array, equal_costs: BoolArray, margin: float) -> int:
     """Row that is best on average over draws, unless it is not by a margin better than one of equal costs."""
     means = np.nanmean(values, axis=1)
     best = int(np.argmax(means))
-    if not margin or neutral[best] or not any(neutral):
+    if not margin or equal_costs[best] or not any(equal_costs):
         return best
-    equal = int(np.argmax(np.where(neutral, means, -np.inf)))
+    equal = int(np.argmax(np.where(equal_costs, means, -np.inf)))
     gain = values[best] - values[equal]
     return best if np.nanmean(gain) > margin * np.nanstd(gain) else equal
 
@@ -235,7 +250,9 @@ class Gain(NamedTuple):
     error: float = np.nan
 
 
-def decide_gain(own: Array, violation: Array, neutral: BoolArray, values: Callable[[], Array], min_gain: float) -> Gain:
+def decide_gain(
+    own: Array, violation: Array, equal_costs: BoolArray, values: Callable[[], Array], min_gain: float
+) -> Gain:
     """Keep the best row of equal costs unless the best of all gains more over it than chance would give it.
 
     ``values``, of shape (n_rows, n_draws), are those of the rows on draws; they are asked for where they decide.
@@ -243,18 +260,18 @@ def decide_gain(own: Array, violation: Array, neutral: BoolArray, values: Callab
     # A stable sort: of equal rows the first one is the best.
     order = np.lexsort([-own, violation])
     best = int(order[0])
-    if not neutral.any():
+    if not equal_costs.any():
         return Gain(best, best)
-    equal = int(order[neutral[order]][0])
+    equal = int(order[equal_costs[order]][0])
     gain = float(own[best] - own[equal])
-    if neutral[best] or violation[best] < violation[equal]:
+    if equal_costs[best] or violation[best] < violation[equal]:
         return Gain(best, best, gain)
     # Rows that miss the constraint by more than equal costs do cannot win.
     among = violation <= violation[equal]
     # With what the rows really differ by taken out.
     noise = values()[among] - own[among, None]
     noise = noise[:, ~np.isnan(noise).any(axis=0)]
-    lucky = noise[~neutral[among]].max(axis=0) - noise[neutral[among]].max(axis=0)
+    lucky = noise[~equal_costs[among]].max(axis=0) - noise[equal_costs[among]].max(axis=0)
     if lucky.size < 2:  # nothing is known, so nothing convinces
         return Gain(equal, best, gain, error=np.inf)
     luck, error = float(lucky.mean()), float(lucky.std(ddof=1))
@@ -299,7 +316,7 @@ class Chooser:
     def defaults(self, rows: Sequence[ScoreRow]) -> BoolArray:
         """Which rows stay unless others are better by enough."""
         own = self.own if self.min_gain is None else None
-        return np.array([row.neutral and own in (None, row.key[0]) for row in rows], dtype=bool)
+        return np.array([row.equal_costs and own in (None, row.key[0]) for row in rows], dtype=bool)
 
 
 # The best trial at its best cut.
@@ -337,7 +354,7 @@ def choose_on_parts(
     rows: list[CodedRow],
     metric: Metric,
     chooser: Chooser,
-    neutral: BoolArray,
+    equal_costs: BoolArray,
     counts: Array,
     seeds: Sequence[Sequence[int]],
 ) -> Chosen:
@@ -356,7 +373,7 @@ def choose_on_parts(
         among = np.arange(len(rows))
         if drawn:
             said = own.value[:, part], own.violation[:, part]
-            among, spoken[part] = _steady(units, rows, metric, chooser, neutral, counts[:, part], said, seeds[part])
+            among, spoken[part] = _steady(units, rows, metric, chooser, equal_costs, counts[:, part], said, seeds[part])
         at = among[np.lexsort([-own.value[among, part], own.violation[among, part]])[0]]
         places[part], cuts[part] = at, own.cuts[at, part]
     left_out, copies = np.zeros((n_parts, 4)), units.copies.astype(counts.dtype)[:, None]
@@ -383,7 +400,7 @@ def _steady(
     rows: list[CodedRow],
     metric: Metric,
     chooser: Chooser,
-    neutral: BoolArray,
+    equal_costs: BoolArray,
     counts: Array,
     said: tuple[Array, Array],
     seed: Sequence[int],
@@ -393,7 +410,7 @@ def _steady(
     ``said`` are values and violations of the rows on the part itself.
     """
     value, violation = said
-    among = _close(value, neutral) if chooser.min_gain is None else np.arange(len(rows))
+    among = _close(value, equal_costs) if chooser.min_gain is None else np.arange(len(rows))
     n_draws = _N_DRAWS if units.copies.sum() <= LARGE else _N_DRAWS_OF_MANY
     draws = bootstrap_counts(counts.astype(np.int64), n_draws, seed)
     drawn = retune_all(units, [rows[at] for at in among], metric, draws)
@@ -402,16 +419,16 @@ def _steady(
         return among, None
     values = drawn.value[:, told]
     if chooser.min_gain is None:
-        place = steadiest(values, neutral[among], chooser.margin or 0.0)
+        place = steadiest(values, equal_costs[among], chooser.margin or 0.0)
     else:
-        place = decide_gain(value, violation, neutral, lambda: values, chooser.min_gain).at
+        place = decide_gain(value, violation, equal_costs, lambda: values, chooser.min_gain).at
     return among[[place]], _Spoken(drawn.cuts[place, told], float(np.nanstd(values[place])))
 
 
-def _close(value: Array, neutral: BoolArray) -> IntArray:
+def _close(value: Array, equal_costs: BoolArray) -> IntArray:
     """The few best rows, and the few best ones of equal costs, in their order."""
     order = np.argsort(-value, kind="stable")
-    return np.unique(np.concatenate([order[:_CLOSE], order[neutral[order]][:_CLOSE]]))
+    return np.unique(np.concatenate([order[:_CLOSE], order[equal_costs[order]][:_CLOSE]]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 
 from csf.data.responses import midpoint
 from csf.evaluate._kernels import add_gains, row_gains
-from csf.evaluate.assessment import LARGE, LEVEL, N_DRAWS, N_DRAWS_OF_MANY, SPREAD, Assessment, interval
+from csf.evaluate.assessment import LEVEL, SPREAD, Assessment, interval, n_draws_of
 from csf.evaluate.draws import CodedRow, LeftOut, bootstrap_counts, judge_left_out, units_of
 
 if TYPE_CHECKING:
@@ -165,8 +165,7 @@ class RowDraws:
 
 def assess_rows(store: ScoreStore, n_labels: int, beta: float, winner: TrialKey, random_state: int = 0) -> Assessment:
     """Correct the mean value of the rows of the winner of a search; see `csf.evaluate.assess`."""
-    n_draws = N_DRAWS if store.copies.sum() <= LARGE else N_DRAWS_OF_MANY
-    draws = RowDraws(store, n_labels, beta, n_draws, random_state)
+    draws = RowDraws(store, n_labels, beta, n_draws_of(store.copies), random_state)
     at = [row.key for row in draws.rows].index(winner)
     errors, thresholds = SPREAD * draws.errors(at), interval(draws.thresholds(at), LEVEL)
     found = draws.left_out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -12,12 +12,16 @@ from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray, IntArray
 from csf.metrics.base import rank
 
+if TYPE_CHECKING:
+    from csf.evaluate.trials import Trial
+
 __all__ = [
     "EntryStore",
     "MAX_BYTES",
     "ScoreRow",
     "ScoreStore",
     "TrialKey",
+    "TrialRow",
 ]
 
 # Setting and number of a trial.
@@ -32,59 +36,37 @@ _MOST_COPIES = 1 << 20
 _CONSTANT = 20
 
 
-class Told(Protocol):
-    """What is read of a complete `csf.evaluate.trials.Trial`."""
-
-    @property
-    def costs(self) -> tuple[float, ...]: ...
-
-    @property
-    def threshold(self) -> float | None: ...
-
-    @property
-    def score(self) -> float | None: ...
-
-    @property
-    def violation(self) -> float: ...
-
-
-@dataclass(frozen=True, eq=False)
-class ScoreRow:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TrialRow:
     """What one trial predicts for the held-out entries.
 
     Parameters
     ----------
     key : tuple of int
         Setting and number of the trial.
-    score : ndarray of shape (n_entries,), default=None
-        Scores, larger for the positive class, float32 where that keeps them apart; ``None`` for own decisions.
-    decided : ndarray of bool, shape (n_entries,), default=None
-        Own decisions, where there are no scores.
-    lost : ndarray of bool, shape (n_entries,), default=None
-        Entries of several classes that are taken for the wrong one at every threshold; ``None`` for no entry.
-    threshold : float, default=None
-        The threshold that the trial chose.
+    score : ndarray or None
+        Scores of the entries; ``None`` for own decisions.
+    decided : ndarray or None
+        Own decisions about the entries.
     value : float
-        Its metric there.
+        Value of the trial.
     violation : float, default=0.0
-        By how much the constraint is missed there.
-    neutral : bool, default=False
-        Whether both classes cost the same.
+        By how much it misses the constraint.
+    equal_costs : bool, default=False
+        Whether all classes cost the same.
     """
 
     key: TrialKey
     score: Array | None
-    decided: BoolArray | None
-    lost: BoolArray | None
-    threshold: float | None
+    decided: Array | None
     value: float
     violation: float = 0.0
-    neutral: bool = False
+    equal_costs: bool = False
 
     @property
     def arrays(self) -> tuple[Array | None, ...]:
         """What the trial does not say itself."""
-        return self.score, self.decided, self.lost
+        raise NotImplementedError
 
     @property
     def n_bytes(self) -> int:
@@ -98,23 +80,30 @@ class ScoreRow:
         return rank(self.violation, self.value, number, setting)
 
 
-class Row(Protocol):
-    """What every row of a store tells."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScoreRow(TrialRow):
+    """What one trial predicts where a score has a threshold; see `TrialRow` for the rest.
+
+    Scores are larger for the positive class, float32 where that keeps them apart.
+
+    Parameters
+    ----------
+    lost : ndarray of bool, shape (n_entries,), default=None
+        Entries of several classes that are taken for the wrong one at every threshold; ``None`` for no entry.
+    threshold : float, default=None
+        The threshold that the trial chose.
+    """
+
+    lost: BoolArray | None = None
+    threshold: float | None = None
 
     @property
-    def key(self) -> TrialKey: ...
-
-    @property
-    def n_bytes(self) -> int: ...
-
-    @property
-    def rank(self) -> tuple[float, ...]: ...
-
-    @property
-    def neutral(self) -> bool: ...
+    def arrays(self) -> tuple[Array | None, ...]:
+        """What the trial does not say itself."""
+        return self.score, self.decided, self.lost
 
 
-R = TypeVar("R", bound=Row)
+R = TypeVar("R", bound=TrialRow)
 
 
 class EntryStore(Generic[R]):
@@ -183,7 +172,7 @@ class EntryStore(Generic[R]):
         """Drop the worst rows while all of them are too large."""
         while len(self._rows) > 1 and sum(row.n_bytes for row in self._rows.values()) > self.max_bytes:
             ranked = sorted(self._rows.values(), key=lambda row: row.rank)
-            kept = {ranked[0].key, *[row.key for row in ranked if row.neutral][:1]}
+            kept = {ranked[0].key, *[row.key for row in ranked if row.equal_costs][:1]}
             worst = next((row for row in reversed(ranked) if row.key not in kept), None)
             if worst is None:
                 return
@@ -199,7 +188,7 @@ class ScoreStore(EntryStore[ScoreRow]):
 
     Parameters
     ----------
-    is_pos : ndarray of bool, shape (n_entries,)
+    truth : ndarray of bool, shape (n_entries,)
         Truth of the entries; with several classes whether there is something to find.
     weight : ndarray of shape (n_entries,), default=None
         The user's weights >= 0. Whole numbers stand for so many samples each, unless they sum to more than a million;
@@ -231,17 +220,6 @@ class ScoreStore(EntryStore[ScoreRow]):
     # What it was moved from, which has the share of positives of the data and the rows of all trials.
     unmoved: ScoreStore | None = None
 
-    def __init__(
-        self,
-        is_pos: BoolArray,
-        weight: Array | None = None,
-        *,
-        samples: IntArray | None = None,
-        copies: IntArray | None = None,
-        max_bytes: int = MAX_BYTES,
-    ) -> None:
-        super().__init__(is_pos, weight, samples=samples, copies=copies, max_bytes=max_bytes)
-
     @property
     def is_pos(self) -> BoolArray:
         """Truth of the entries."""
@@ -265,7 +243,7 @@ class ScoreStore(EntryStore[ScoreRow]):
         threshold: float | None = None,
         value: float,
         violation: float = 0.0,
-        neutral: bool = False,
+        equal_costs: bool = False,
     ) -> None:
         """Keep what a trial predicts, scores or own decisions; see `ScoreRow`.
 
@@ -277,20 +255,21 @@ class ScoreStore(EntryStore[ScoreRow]):
         given = score if score is not None else decided
         if given is None or given.shape != self.is_pos.shape:
             raise ValueError(f"a trial has one score or decision for each of {self.is_pos.size} entries, got {given!r}")
-        row = ScoreRow(
-            key,
-            None if score is None else _small(score),
-            None if score is not None else np.asarray(decided, dtype=bool),
-            lost if lost is not None and lost.any() else None,
-            threshold,
-            float(value),
-            float(violation),
-            bool(neutral),
+        self.put(
+            ScoreRow(
+                key=key,
+                score=None if score is None else _small(score),
+                decided=None if score is not None else np.asarray(decided, dtype=bool),
+                lost=lost if lost is not None and lost.any() else None,
+                threshold=threshold,
+                value=float(value),
+                violation=float(violation),
+                equal_costs=bool(equal_costs),
+            )
         )
-        self.put(row)
 
-    def hear(
-        self, key: TrialKey, trial: Told, score: Array | None, decided: BoolArray | None, lost: BoolArray | None = None
+    def add_trial(
+        self, key: TrialKey, trial: Trial, score: Array | None, decided: Array | None, lost: Array | None = None
     ) -> None:
         """Keep what a complete trial predicts: its scores where it has a threshold, else its decisions."""
         assert trial.score is not None, "a complete trial has a score"
@@ -303,7 +282,7 @@ class ScoreStore(EntryStore[ScoreRow]):
             threshold=trial.threshold,
             value=trial.score,
             violation=trial.violation,
-            neutral=trial.costs[0] == trial.costs[1],
+            equal_costs=trial.costs[0] == trial.costs[1],
         )
 
 

@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Checkpoint",
     "Memory",
-    "ScoreFile",
     "decode",
     "encode",
+    "restore_scores",
+    "scores_to_record",
 ]
 
 # ---------------------------------------------------------------- states as JSON
@@ -217,50 +218,37 @@ def _length(text: object) -> int:
 _LARGEST = 1 << 24
 
 
-class ScoreFile:
-    """Plain description of a store, which keeps what it has described already.
+def scores_to_record(store: Any, texts: dict[TrialKey, list[Any]]) -> list[Any] | None:
+    """Plain description of a store: its rows and how many were dropped; ``None`` where they are too large.
 
-    Parameters
-    ----------
-    store : ScoreStore or ClassStore
-        The scores.
+    ``texts`` keeps what was described before.
     """
+    rows = list(store)
+    if sum(row.n_bytes for row in rows) > _LARGEST:
+        return None
+    described = {row.key: texts.get(row.key) or _text(row) for row in rows}
+    texts.clear()
+    texts.update(described)
+    return [store.n_dropped, list(described.values())]
 
-    def __init__(self, store: Any) -> None:
-        self.store = store
-        self._texts: dict[TrialKey, list[Any]] = {}
 
-    def to_record(self) -> list[Any] | None:
-        """Plain description for a file.
+def restore_scores(store: Any, record: list[Any] | None, trials: Mapping[TrialKey, Trial]) -> bool:
+    """Fill a store from a file, as it was when it got the trials; whether the file holds scores.
 
-        Returns
-        -------
-        list or None
-            The rows and how many were dropped; ``None`` where they are too large.
-        """
-        rows = list(self.store)
-        if sum(row.n_bytes for row in rows) > _LARGEST:
-            return None
-        self._texts = {row.key: self._texts.get(row.key) or _text(row) for row in rows}
-        return [self.store.n_dropped, list(self._texts.values())]
-
-    def restore(self, record: list[Any] | None, trials: Mapping[TrialKey, Trial]) -> bool:
-        """Fill the store from a file, as it was when it got the trials; whether the file holds scores.
-
-        A ValueError or the like where they cannot be those of the trials.
-        """
-        if record is None:
-            return False
-        n_dropped, rows = record
-        complete = {key: trial for key, trial in trials.items() if trial.state == "complete"}
-        if type(n_dropped) is not int or n_dropped < 0 or len(rows) + n_dropped != len(complete):
-            raise ValueError(f"scores of {len(rows)} trials without {n_dropped!r} dropped ones, of {len(complete)}")
-        for (setting, number), *parts in rows:
-            arrays = [decode(part) for part in parts]
-            self.store.check(arrays)
-            self.store.hear((setting, number), complete.pop((setting, number)), *arrays)
-        self.store.n_dropped = n_dropped
-        return True
+    A ValueError or the like where they cannot be those of the trials.
+    """
+    if record is None:
+        return False
+    n_dropped, rows = record
+    complete = {key: trial for key, trial in trials.items() if trial.state == "complete"}
+    if type(n_dropped) is not int or n_dropped < 0 or len(rows) + n_dropped != len(complete):
+        raise ValueError(f"scores of {len(rows)} trials without {n_dropped!r} dropped ones, of {len(complete)}")
+    for (setting, number), *parts in rows:
+        arrays = [decode(part) for part in parts]
+        store.check(arrays)
+        store.add_trial((setting, number), complete.pop((setting, number)), *arrays)
+    store.n_dropped = n_dropped
+    return True
 
 
 def _text(row: Any) -> list[Any]:
@@ -276,7 +264,7 @@ VERSION = 4
 
 
 class Checkpoint:
-    """A file that holds the trials of all studies of one search.
+    """A file that holds the trials of all studies of one search, their states and their held-out scores.
 
     Parameters
     ----------
@@ -285,17 +273,14 @@ class Checkpoint:
     content : tuple
         Everything that decides the results: base, metric, strategy, data, splits. A hash of it is kept in the file,
         see `csf._common.identity`.
-
-    Attributes
-    ----------
-    kept : dict or None
-        What the file keeps besides trials; ``None`` without a file.
     """
 
     def __init__(self, path: PathLike, content: tuple[Any, ...]) -> None:
         self.path = os.fsdecode(path)
         self.fingerprint = fingerprint(content)
+        # What the file keeps besides trials.
         self.kept: dict[str, Any] | None = None
+        self._texts: dict[TrialKey, list[Any]] = {}
 
     def restore(self, studies: Sequence[History]) -> None:
         """Fill studies with the trials of the file, if there is one.
@@ -318,7 +303,7 @@ class Checkpoint:
                 f"{self.path} belongs to another search: the data, splits, base, metric, strategy or settings differ. "
                 "It was left as it is; give another checkpoint path, or remove it to start again"
             )
-        with self.reading():
+        with self._reading():
             told = zip(studies, content["studies"], strict=True)
             pairs = [(study, [Trial.from_dict(record) for record in records]) for study, records in told]
             kept = content["kept"]
@@ -332,23 +317,30 @@ class Checkpoint:
         for study, trials in pairs:
             study.trials = trials
 
+    def resume(self, studies: Sequence[History], memory: Memory, store: Any) -> tuple[list[list[int]], bool]:
+        """Give back what an earlier run knew besides its trials.
+
+        Setting and number of the trials that have to be trained once more, in this order, and whether the store (if
+        there is one) has their scores.
+        """
+        if self.kept is None:
+            return [], True
+        trials = {(at, trial.number): trial for at, study in enumerate(studies) for trial in study.trials}
+        with self._reading():
+            scores_known = store is None or restore_scores(store, self.kept["scores"], trials)
+            return memory.restore(self.kept["memory"], trials, scores_known=scores_known), scores_known
+
     @contextmanager
-    def reading(self) -> Iterator[None]:
+    def _reading(self) -> Iterator[None]:
         """Context in which what the file says is taken over: whatever does not fit is one ValueError."""
         try:
             yield
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise ValueError(f"{self.path} is damaged ({error!r}); it was left as it is") from error
 
-    def save(self, studies: Sequence[History], kept: dict[str, Any] | None = None) -> None:
-        """Write the trials of all studies, pending ones too: a later search trains these first.
-
-        Parameters
-        ----------
-        studies : list of History
-            The studies of the search.
-        kept : dict, default=None
-            Plain description of whatever else the search needs to go on.
-        """
+    def save(self, studies: Sequence[History], memory: Memory | None = None, store: Any = None) -> None:
+        """Write the trials of all studies, pending ones too (a later search trains these first), states and scores."""
         histories = [[trial.to_dict() for trial in study.trials] for study in studies]
+        scores = None if store is None else scores_to_record(store, self._texts)
+        kept = None if memory is None else {"memory": memory.to_record(), "scores": scores}
         write_record(self.path, FORMAT, VERSION, {"fingerprint": self.fingerprint, "studies": histories, "kept": kept})

@@ -104,9 +104,7 @@ def judged_fields(metric: ConfusionMetric, own: Any, tuned: Any = None, judged: 
     """Fields of a complete trial from its confusion matrices."""
     matrices = {"own": own, "tuned": tuned, "judged": judged}
     values = {name: float(metric.value(np.asarray(each))) for name, each in matrices.items() if each is not None}
-    plain = {
-        name: None if each is None else tuple(map(tuple, np.asarray(each).tolist())) for name, each in matrices.items()
-    }
+    plain = {name: None if each is None else _plain(each) for name, each in matrices.items()}
     return {**plain, "value": values["own"], "score": max(values["own"], values.get("judged", -np.inf))}
 
 

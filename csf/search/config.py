@@ -28,6 +28,7 @@ from csf._common.validation import (
 )
 from csf.data.costs import NORMALIZATIONS, WEIGHTINGS
 from csf.data.responses import response_method
+from csf.evaluate.choices import Margins
 from csf.metrics.registry import aim
 from csf.search.strategies import Ladder, Strategy, get_strategy
 from csf.thresholding.certificates import check_rates
@@ -87,7 +88,7 @@ class Pace(NamedTuple):
     """What a search does by itself with a kind of base."""
 
     rungs: int  # of the ladder of costs
-    margin: float  # standard deviations that costs have to gain over equal ones
+    margin: float  # see `Margins`
     repeats: int  # of the folds, where a class has few samples
     cheap: bool = False  # whether folds are repeated however many samples there are
     own: int | None = None  # the setting over which others have to gain as costs have to over equal ones
@@ -98,10 +99,10 @@ class Pace(NamedTuple):
 # are searched, costs are left alone, and with one repeat less the price stays below twice that of a tuned threshold.
 # Where nobody asks for more, PLAIN, twice four folds with equal costs are as good as 45 trainings within what sets of
 # data tell, and stay below one and a half times that price.
-FAST = Pace(Ladder().size, 0.0, 3, cheap=True)
-SLOW = Pace(3, 1.0, 3)
-BY_ROUNDS = Pace(1, 1.0, 2, own=0)
-PLAIN = Pace(1, 1.0, 2, folds=4)
+FAST = Pace(Ladder().size, Margins.FAST, 3, cheap=True)
+SLOW = Pace(3, Margins.SLOW, 3)
+BY_ROUNDS = Pace(1, Margins.ROUNDS, 2, own=0)
+PLAIN = Pace(1, Margins.SLOW, 2, folds=4)
 
 
 def _solved(base: Estimator) -> tuple[str, Estimator] | None:

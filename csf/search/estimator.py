@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
 from csf._common.messages import called_elsewhere
-from csf._common.sklearn import CallbackSupportMixin, open_callback_context, pass_on_features, with_callbacks
+from csf._common.sklearn import CallbackSupportMixin, open_callback_context, with_callbacks
 from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_, Samples
 from csf._common.validation import check_samples
 from csf.data.folds import Task
@@ -21,8 +21,8 @@ from csf.evaluate import MAX_BYTES
 from csf.metrics.labels import is_label_metric
 from csf.metrics.profile import ErrorProfile
 from csf.search.config import AUTO, SearchConfig
-from csf.search.fitted import FittedSearch
-from csf.search.labels import LabelSearch, move_labels, value_of_labels
+from csf.search.fitted import FittedSearch, told_of_classes
+from csf.search.labels import LabelSearch, value_of_labels
 from csf.search.loop import SearchLoop
 from csf.search.outcome import ClassOutcome
 from csf.search.problem import (
@@ -447,7 +447,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         deadline = None if config.time_limit is None else Deadline(config.time_limit)
         X, y = check_samples(X, y, sample_weight=sample_weight, **fit_params)
         if has_several_columns(y):
-            LabelSearch(self, config, X, y, sample_weight, fit_params).fit(deadline)
+            self._publish_fit(*LabelSearch(self, config, X, y, sample_weight, fit_params).fit(deadline))
             return self
         problem, codes = read_problem(config, y)
         labels = problem.labels
@@ -462,18 +462,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
             # A constraint is one on two classes.
             found = certified(found, rule, calibration)  # pyright: ignore[reportArgumentType]
             rule = replace(rule, threshold=found.threshold)
-        # All at once, at the end: a fit that fails on its way leaves a search that is not fitted.
-        try:
-            self._name_classes(labels)
-            self.class_count_ = labels.count(codes)
-            self._publish(found, rule)
-            if rule is not None:
-                self.best_estimator_, self.refit_time_ = rule.estimator, refit_time
-                pass_on_features(rule.estimator, self)
-        except BaseException:
-            # Ctrl-C between two lines of these: half of a search is none.
-            self._forget()
-            raise
+        self._publish_fit(found, rule, refit_time, told_of_classes(labels) | {"class_count_": labels.count(codes)})
         return self
 
     def _searched(
@@ -642,9 +631,6 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         if isinstance(self._outcome, ClassOutcome):
             return self._outcome.value_of(y, predicted, self.classes_, sample_weight)
         return super()._value(y, predicted, sample_weight)
-
-    def _move_labels(self, shares: Any) -> None:
-        move_labels(self, shares)
 
     def _errors(self, y: ArrayLike, predicted: Array, sample_weight: ArrayLike | None) -> ErrorProfile:
         return ErrorProfile.from_classes(y, predicted, null_class=self.null_class_, sample_weight=sample_weight)

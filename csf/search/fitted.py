@@ -12,20 +12,22 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common import reporting
+from csf._common.sklearn import pass_on_features
 from csf._common.typing import Array, PathLike, Samples
 from csf.evaluate import AssessedMixin
+from csf.metrics.labels import get_label_metric
 from csf.search.outcome import in_order
 from csf.thresholding.linear_rule import RuleOfClasses
 
 if TYPE_CHECKING:
     from csf.data.labels import Labels
-    from csf.search.outcome import ClassOutcome, SearchOutcome
+    from csf.evaluate import Assessment
     from csf.thresholding import LinearRule, ThresholdCurve
-    from csf.thresholding.rule import ThresholdRule
 
 __all__ = [
     "FittedSearch",
     "ReportMixin",
+    "told_of_classes",
 ]
 
 # ---------------------------------------------------------------- reports
@@ -84,12 +86,18 @@ class ReportMixin:
 # ---------------------------------------------------------------- published results
 
 
+def told_of_classes(labels: Labels) -> dict[str, Any]:
+    """Attributes that tell the classes of a search."""
+    return {"classes_": labels.classes, "null_class_": labels.null, "pos_label_": labels.positive}
+
+
 class FittedSearch(ReportMixin, AssessedMixin):
     """Results of `csf.CostSearch` and `csf.dask.DaskCostSearch`, described there."""
 
+    metric: Any
     searches_: list[Self]
     rule_: LinearRule
-    # Told by outcomes, see `SearchOutcome.published` and `ClassOutcome.published`.
+    # Told by outcomes, see `csf.search.outcome.Outcome.published`.
     trials_: list[Any]
     n_trials_: int
     n_splits_: int
@@ -118,20 +126,33 @@ class FittedSearch(ReportMixin, AssessedMixin):
 
     def _forget(self) -> None:
         """Drop all that an earlier fit found: a fit that fails leaves a search that is not fitted."""
-        own = ("_outcome", "_rule", "_question", "_assessment")
+        own = ("_outcome", "_rule", "_assessment")
         for name in [name for name in vars(self) if name in own or (name.endswith("_") and not name.startswith("_"))]:
             del vars(self)[name]
 
-    def _publish(self, found: SearchOutcome | ClassOutcome, rule: ThresholdRule | RuleOfClasses | None) -> None:
+    def _publish(self, found: Any, rule: Any) -> None:
         """Tell an outcome; ``rule`` predicts, and is ``None`` where nothing was trained on everything."""
         self._outcome, self._rule = found, rule
-        for name, value in found.published().items():
-            setattr(self, name, value)
+        vars(self).update(found.published())
         if not isinstance(rule, (RuleOfClasses, NoneType)):
             # Where no threshold was tuned, that of the base's own decision.
             self.best_threshold_ = rule.threshold
-        if found.store is not None:
-            self._keep_scores(found.store, found.question)
+
+    def _publish_fit(self, found: Any, rule: Any, seconds: float, about: Mapping[str, Any]) -> None:
+        """Tell what a fit found, and ``about`` its classes; all at once, at the end."""
+        try:
+            vars(self).update(about)
+            self._publish(found, rule)
+            if rule is not None:
+                self.best_estimator_, self.refit_time_ = rule.estimator, seconds
+                pass_on_features(self.best_estimator_, self)
+        except BaseException:
+            # Ctrl-C between two lines of these: half of a search is none.
+            self._forget()
+            raise
+
+    def _assess_scores(self) -> Assessment | None:
+        return self._outcome.assess() if "_outcome" in vars(self) else None
 
     def _of_one_search(self) -> Any:
         """What was found; a ValueError where each label has a search of its own."""
@@ -150,9 +171,6 @@ class FittedSearch(ReportMixin, AssessedMixin):
             )
         # Who tries another threshold sets best_threshold_.
         return replace(self._rule, threshold=self.best_threshold_) if "best_threshold_" in vars(self) else self._rule
-
-    def _name_classes(self, labels: Labels) -> None:
-        self.classes_, self.null_class_, self.pos_label_ = labels.classes, labels.null, labels.positive
 
     def _without_scores(self) -> Self:
         """A copy that knows what its held-out scores say, without these."""
@@ -193,13 +211,16 @@ class FittedSearch(ReportMixin, AssessedMixin):
         check_is_fitted(self, "trials_")
         names = getattr(self, "label_names_", self.classes_)
         shares: Any = in_order(pos, names.tolist()) if isinstance(pos, Mapping) else pos
+        if hasattr(self, "label_names_") and not hasattr(self, "searches_"):
+            raise ValueError(
+                f"with metric={get_label_metric(self.metric).name!r} all labels share a threshold, and y has several "
+                "labels a sample, each with a share of its own; search a mean over labels, such as metric='f1_macro', "
+                "where each has its threshold"
+            )
         moved = copy.copy(self)
-        for name in ("guarantee_", "held_out_", "_question", "_assessment"):
+        for name in ("guarantee_", "held_out_", "_assessment"):
             vars(moved).pop(name, None)
-        if hasattr(self, "label_names_"):
-            moved._move_labels(shares)
-            return moved
-        if isinstance(pos, Mapping) and not hasattr(self, "class_costs_"):
+        if isinstance(pos, Mapping) and not (hasattr(self, "class_costs_") or hasattr(self, "searches_")):
             shares = self._share_of_positives(shares)
         moved._publish(*self._outcome.moved(shares, self._rule))
         return moved
@@ -212,10 +233,6 @@ class FittedSearch(ReportMixin, AssessedMixin):
                 "among each other are taken to stay"
             )
         return float(shares[self.classes_ == self.pos_label_].sum() / shares.sum())
-
-    def _move_labels(self, shares: Any) -> None:
-        """Let each label have another share; a ValueError where they have no searches of their own."""
-        raise ValueError(f"{type(self).__name__} has no labels")
 
     def held_out_curve(self) -> ThresholdCurve:
         """All thresholds on the winner's held-out scores, those that ``best_threshold_`` was chosen among.

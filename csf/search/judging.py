@@ -13,7 +13,7 @@ from csf.evaluate.trials import known_hull, outcome
 from csf.metrics.hull import Hull
 from csf.metrics.profile import ErrorProfile
 from csf.search.class_study import judged_fields
-from csf.search.training import Said
+from csf.search.training import HeldOutPredictions
 from csf.thresholding import sweep_several
 from csf.thresholding.class_choice import ClassStore
 from csf.thresholding.linear_rule import confusion_of, cross_fitted, tune_rule
@@ -51,13 +51,16 @@ class ThresholdJudge:
         """Store of held-out scores."""
         return ScoreStore(truth > 0, weight, samples=samples, max_bytes=max_bytes)
 
-    def judge(self, folds: list[Fold], results: list[FoldResult], costs: Costs) -> tuple[Any, Said | None]:
+    def judge(
+        self, folds: list[Fold], results: list[FoldResult], costs: Costs
+    ) -> tuple[Any, HeldOutPredictions | None]:
         """Fields of the trial, and what it says about the entries."""
         fields = pooled_outcome(self.metric, folds, results, tune=self.tune)
         if "error" in fields:
             return fields, None
         score = pooled([each.score for each in results]) if self.tune else None
-        return fields, Said(score, *(pooled([getattr(each, name) for each in results]) for name in ("decided", "lost")))
+        decided, lost = (pooled([getattr(each, name) for each in results]) for name in ("decided", "lost"))
+        return fields, HeldOutPredictions(score, decided, lost)
 
 
 def failed_fields(results: list[FoldResult]) -> FailedFields | None:
@@ -192,7 +195,9 @@ class ClassJudge:
         )
         return self._store
 
-    def judge(self, folds: list[Fold], results: list[FoldResult], costs: Costs) -> tuple[Any, Said | None]:
+    def judge(
+        self, folds: list[Fold], results: list[FoldResult], costs: Costs
+    ) -> tuple[Any, HeldOutPredictions | None]:
         """Fields of the trial, and what it says about the entries."""
         failed = failed_fields(results)
         if failed is not None:
@@ -210,7 +215,7 @@ class ClassJudge:
             "fold_scores": tuple(self._fold_score(fold, result) for fold, result in zip(folds, results)),
             **times_of(results),
         }
-        return fields, Said(score, decided, codes)
+        return fields, HeldOutPredictions(score, decided, codes)
 
     def _confusion(self, decided: IntArray) -> Array:
         return confusion_of(self._store.truth, decided, self.n_classes, self._store.weight)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,18 +13,18 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.utils import check_random_state
 
-from csf._common.sklearn import clone, last_step, pass_on_features
+from csf._common.sklearn import clone, last_step
 from csf._common.validation import check_weights, floats
 from csf.data.costs import assembled
 from csf.data.folds import Task, resolve_splits
 from csf.data.labels import LabelMatrix, label_strata, read_codes
-from csf.evaluate import MAX_BYTES, Assessment, mean_assessment, seed_of
+from csf.evaluate import MAX_BYTES, mean_assessment, seed_of
 from csf.evaluate.choices import decisions
 from csf.evaluate.rows import LabelRows, RowDraws, assess_rows
 from csf.metrics.labels import LabelMetric, get_label_metric
 from csf.search.config import cv_of, margin_of, pace_of, split_seed
-from csf.search.outcome import SearchOutcome
-from csf.search.problem import Planned, ThresholdProblem, is_prefit
+from csf.search.outcome import Outcome, SearchOutcome
+from csf.search.problem import Plan, ThresholdProblem, is_prefit
 from csf.search.progress import nothing_worked
 from csf.search.selection import N_DRAWS, averaged_cut
 from csf.search.strategies import Ladder
@@ -35,21 +34,20 @@ from csf.trainers import Prepared
 
 if TYPE_CHECKING:
     from csf._common.typing import Array, Estimator, IntArray, Samples
-    from csf.evaluate import Assessment, ScoreRow, ScoreStore, TrialKey
+    from csf.evaluate import Assessment, ScoreRow, ScoreStore
     from csf.search.config import SearchConfig
     from csf.search.progress import Deadline
-    from csf.search.study import Study
     from csf.thresholding import ThresholdCurve
     from csf.trainers.base import Trainer, Training
 
 __all__ = [
     "LabelSearch",
     "LabelsRule",
+    "MeanOutcome",
     "RowOutcome",
     "common_splits",
     "conclude_rows",
     "mean_of_searches",
-    "move_labels",
     "search_one",
     "value_of_labels",
 ]
@@ -110,20 +108,6 @@ class LabelsRule:
 # ---------------------------------------------------------------- the mean F-beta of rows
 
 
-@dataclass(frozen=True)
-class RowQuestion:
-    """What a winner by the mean over rows is worth."""
-
-    n_labels: int
-    beta: float
-    winner: TrialKey
-    random_state: int
-
-    def answer(self, store: ScoreStore) -> Assessment:
-        """The assessment."""
-        return assess_rows(store, self.n_labels, self.beta, self.winner, self.random_state)
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowOutcome(SearchOutcome):
     """What a search of the mean over rows found."""
@@ -131,46 +115,31 @@ class RowOutcome(SearchOutcome):
     n_labels: int
     beta: float
 
-    @property
-    def question(self) -> Any:
-        """What is asked about the held-out scores."""
-        return RowQuestion(self.n_labels, self.beta, self.key, seed_of(self.config.random_state))
+    def assess(self) -> Assessment:
+        """What the winner is worth."""
+        assert self.store is not None, "searches in memory keep their scores"
+        return assess_rows(self.store, self.n_labels, self.beta, self.key, seed_of(self.config.random_state))
 
 
-def conclude_rows(
-    config: SearchConfig,
-    studies: list[Study],
-    settings: list[dict[str, Any]],
-    n_splits: int,
-    store: ScoreStore,
-    *,
-    n_labels: int,
-    beta: float,
-    margin: float | None,
-    stopped: str | None = None,
-) -> RowOutcome:
+def conclude_rows(searched: Outcome, *, n_labels: int, beta: float, margin: float | None) -> RowOutcome:
     """Outcome of trials that were judged on all pairs of a row and a label, now by the mean over rows."""
+    store: ScoreStore = searched.store
     if not len(store):
-        raise nothing_worked([trial for study in studies for trial in study.trials])
+        raise nothing_worked(searched.trials)
     truth = LabelRows(store.is_pos, n_labels, beta)
     for row in list(store):
         store.put(_judged(row, store, truth))
     won = min(store, key=lambda row: row.rank) if margin is None else _stable(store, truth)
-    for study in studies:
+    for study in searched.studies:
         study.trials = [
             replace(trial, threshold=store[key].threshold, score=store[key].value) if key in store else trial
             for trial in study.trials
             for key in [(trial.setting, trial.number)]
         ]
     store.put(won)
-    trials = [trial for study in studies for trial in study.trials]
+    trials = [trial for study in searched.studies for trial in study.trials]
     return RowOutcome(
-        config=config,
-        studies=studies,
-        settings=settings,
-        n_splits=n_splits,
-        store=store,
-        stop_reason=stopped or "all settings are done",
+        **searched.shared,
         winner=next(trial for trial in trials if (trial.setting, trial.number) == won.key),
         threshold=won.threshold,
         score=won.value,
@@ -247,20 +216,15 @@ class LabelSearch:
         # Steps of a pipeline before its last one are fitted to all labels, where they can be.
         self.codes, self.prepared = codes, Prepared(labels=codes)
 
-    def fit(self, deadline: Deadline | None) -> None:
-        """Search, and tell what was found."""
-        search, labels = self.search, self.labels
-        tell = self._one_by_one() if self.aim.average == "macro" else self._together(deadline)
-        try:
-            search.classes_, search.label_names_ = np.arange(labels.n_labels), labels.names
-            search.pos_label_ = search.null_class_ = None
-            search.class_count_ = labels.codes.sum(axis=0, dtype=np.int64)
-            tell()
-        except BaseException:
-            search._forget()
-            raise
+    def fit(self, deadline: Deadline | None) -> tuple[Any, LabelsRule | None, float, dict[str, Any]]:
+        """Search: outcome, rule, seconds of the last trainings, and what is published of the labels."""
+        labels = self.labels
+        found, rule, seconds = self._one_by_one() if self.aim.average == "macro" else self._together(deadline)
+        about = {"classes_": np.arange(labels.n_labels), "label_names_": labels.names}
+        about |= {"pos_label_": None, "null_class_": None}
+        return found, rule, seconds, about | {"class_count_": labels.codes.sum(axis=0, dtype=np.int64)}
 
-    def _one_by_one(self) -> Callable[[], None]:
+    def _one_by_one(self) -> tuple[MeanOutcome, LabelsRule | None, float]:
         search, config, labels = self.search, self.config, self.labels
         names = ("base", "param_grid", "metric", "cv", "random_state")
         each = clone(search).set_params(**{name: getattr(config, name) for name in names})
@@ -271,9 +235,10 @@ class LabelSearch:
                 each.set_params(time_limit=max((end - time.monotonic()) / left, _NO_TIME))
             share = MAX_BYTES // labels.n_labels
             searches.append(search_one(each, self.X, codes, self.weight, self.fit_params, self.prepared, share))
-        return partial(_tell_searches, search, labels.given(searches))
+        found = MeanOutcome(labels.given(searches))
+        return found, found.rule, sum(each.refit_time_ for each in searches if search.refit)
 
-    def _together(self, deadline: Deadline | None) -> Callable[[], None]:
+    def _together(self, deadline: Deadline | None) -> tuple[SearchOutcome, LabelsRule | None, float]:
         search, labels, config = self.search, self.labels, self.config
         task = Task(self.X, self.codes, self.weight, self.fit_params)
         problem = AllLabels(task.user_labels)
@@ -283,7 +248,7 @@ class LabelSearch:
         found, rule, seconds = search._searched(config, problem, task, self.prepared, deadline, MAX_BYTES)
         if rule is not None:
             rule = replace(rule, rules=tuple(labels.given(list(rule.rules))))
-        return partial(_tell_together, search, found, rule, seconds)
+        return found, rule, seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,74 +274,56 @@ class RowMeans(AllLabels):
         """Never: held-out values are those of pairs."""
         return False
 
-    def conclude(self, config: SearchConfig, plan: Planned, store: Any, stopped: str | None) -> SearchOutcome:
+    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> SearchOutcome:
         """Outcome of a search that is over."""
-        return conclude_rows(
-            config,
-            plan.studies,
-            plan.settings,
-            len(plan.splits),
-            store,
-            n_labels=self.n_labels,
-            beta=self.aim.beta,
-            margin=margin_of(config.threshold, plan.pace),
-            stopped=stopped,
-        )
+        searched = plan.searched(config, store, stopped or "all settings are done")
+        margin = margin_of(config.threshold, plan.pace)
+        return conclude_rows(searched, n_labels=self.n_labels, beta=self.aim.beta, margin=margin)
 
 
 @dataclass(frozen=True, eq=False)
-class MeanQuestion:
-    """What the mean of searches of one label each is worth."""
+class MeanOutcome:
+    """What searches of one label each found for the mean over labels."""
 
-    searches: Sequence[Any]
+    searches: list[Any]
 
-    def answer(self, store: None) -> Assessment:
-        """The assessment."""
+    @property
+    def _thresholds(self) -> Array:
+        return np.array([each.best_threshold_ for each in self.searches], dtype=float)
+
+    @property
+    def rule(self) -> LabelsRule | None:
+        """What predicts with the winners; ``None`` where nothing was trained on everything."""
+        if not self.searches[0].refit:
+            return None
+        return LabelsRule(tuple(each._rule for each in self.searches), self._thresholds)
+
+    def published(self) -> dict[str, Any]:
+        """Attributes of the fitted search."""
+        trials = [trial for each in self.searches for trial in each.trials_]
+        return mean_of_searches(self.searches) | {
+            "trials_": trials,
+            "n_trials_": len(trials),
+            "n_splits_": self.searches[0].n_splits_,
+            "best_t_": np.array([np.nan if each.best_t_ is None else each.best_t_ for each in self.searches]),
+            "best_cost_weights_": [each.best_cost_weights_ for each in self.searches],
+            "best_threshold_": self._thresholds,
+        }
+
+    def assess(self) -> Assessment:
+        """What the mean is worth."""
         return mean_assessment([each.assess() for each in self.searches])
 
-
-def move_labels(search: Estimator, shares: Any) -> None:
-    """Tell of a search of several labels what it is where each of them has another share."""
-    n_labels = search.classes_.size
-    if not hasattr(search, "searches_"):
-        raise ValueError(
-            f"with metric={get_label_metric(search.metric).name!r} all labels share a threshold, and y has several "
-            "labels a sample, each with a share of its own; search a mean over labels, such as metric='f1_macro', "
-            "where each has its threshold"
-        )
-    new = floats(shares, "pos")
-    if new.shape != (n_labels,):
-        raise ValueError(
-            f"y has several labels a sample: pos must be the share of samples with each of {n_labels} labels, an array "
-            f"or a dict by label_names_, got {shares!r}"
-        )
-    _tell_searches(search, [each.at_prevalence(share) for each, share in zip(search.searches_, new.tolist())])
-
-
-def _tell_searches(search: Estimator, searches: list[Estimator]) -> None:
-    """Tell what the searches of all labels found."""
-    vars(search).update(mean_of_searches(searches))
-    search.trials_ = [trial for each in searches for trial in each.trials_]
-    search.n_trials_, search.n_splits_ = len(search.trials_), searches[0].n_splits_
-    search.best_t_ = np.array([np.nan if each.best_t_ is None else each.best_t_ for each in searches])
-    search.best_cost_weights_ = [each.best_cost_weights_ for each in searches]
-    search.best_threshold_ = np.array([each.best_threshold_ for each in searches], dtype=float)
-    search._rule, search._question = None, MeanQuestion(searches)
-    if search.refit:
-        rules = tuple(each._rule for each in searches)
-        _tell_rule(search, LabelsRule(rules, search.best_threshold_), sum(each.refit_time_ for each in searches))
-
-
-def _tell_together(search: Estimator, found: SearchOutcome, rule: LabelsRule | None, seconds: float) -> None:
-    """Tell what one search of all labels found."""
-    search._publish(found, rule)
-    if rule is not None:
-        _tell_rule(search, rule, seconds)
-
-
-def _tell_rule(search: Estimator, rule: LabelsRule, seconds: float) -> None:
-    search._rule, search.best_estimator_, search.refit_time_ = rule, rule.estimator, seconds
-    pass_on_features(search.best_estimator_, search)
+    def moved(self, shares: Any, rule: Any) -> tuple[MeanOutcome, LabelsRule | None]:
+        """The outcome and the rule where each label has another share."""
+        new, n_labels = floats(shares, "pos"), len(self.searches)
+        if new.shape != (n_labels,):
+            raise ValueError(
+                f"y has several labels a sample: pos must be the share of samples with each of {n_labels} labels, an "
+                f"array or a dict by label_names_, got {shares!r}"
+            )
+        found = MeanOutcome([each.at_prevalence(share) for each, share in zip(self.searches, new.tolist())])
+        return found, found.rule
 
 
 def _check(config: SearchConfig, aim: LabelMetric) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from csf._common.messages import warn
 from csf._common.sklearn import NoCallbackContext
-from csf.search.checkpoint import Checkpoint, Memory, ScoreFile
+from csf.search.checkpoint import Checkpoint, Memory
 from csf.search.progress import Deadline, Failures, Progress, nothing_worked
 from csf.search.training import TrainedTrial, WaveTrainer, Work
 
@@ -77,7 +77,6 @@ class SearchLoop:
         self._memory = Memory(self.trainer.startables)
         self._failures = Failures(self.n_settings or len(self.studies))
         self._untold: _Untold | None = None
-        self._score_file = None if self.store is None else ScoreFile(self.store)
 
     @property
     def store(self) -> ScoreStore | None:
@@ -120,15 +119,11 @@ class SearchLoop:
 
     def _resume(self) -> None:
         """Get back what an earlier run knew besides its trials: training starts from the same solutions then."""
-        if self.checkpoint is None or self.checkpoint.kept is None:
+        if self.checkpoint is None:
             return
-        kept = self.checkpoint.kept
-        trials = {(at, trial.number): trial for at, study in enumerate(self.studies) for trial in study.trials}
         # Solutions or scores too large for the file: the trainings that gave them are repeated in their order, so that
         # each starts from what it started from, and the trials to come are those of a search without the pause.
-        with self.checkpoint.reading():
-            scores_known = self._score_file is None or self._score_file.restore(kept["scores"], trials)
-            again = self._memory.restore(kept["memory"], trials, scores_known=scores_known)
+        again, scores_known = self.checkpoint.resume(self.studies, self._memory, self.store)
         for setting, number in again:
             trial = self._trial(setting, number)
             (trained,) = self.trainer.train([self.work(setting, trial)], raise_errors=False)
@@ -138,8 +133,7 @@ class SearchLoop:
 
     def _save(self) -> None:
         if self.checkpoint is not None:
-            scores = None if self._score_file is None else self._score_file.to_record()
-            self.checkpoint.save(self.studies, {"memory": self._memory.to_record(), "scores": scores})
+            self.checkpoint.save(self.studies, self._memory, self.store)
 
     def _trial(self, setting: int, number: int) -> Trial:
         return next(trial for trial in self.studies[setting].trials if trial.number == number)
@@ -226,7 +220,7 @@ class SearchLoop:
 
     def _keep(self, setting: int, trial: Trial, trained: TrainedTrial) -> None:
         if self.store is not None and trained.said is not None:
-            self.store.hear((setting, trial.number), trial, *trained.said)
+            self.store.add_trial((setting, trial.number), trial, *trained.said)
 
     def _most_trials(self) -> int:
         return sum(len(study.trials) if study.dropped else study.most_trials for study in self.studies)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, partial
 from operator import attrgetter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from csf._common.messages import warn
 from csf._common.typing import Array
 from csf._common.validation import check_fraction, check_labels, check_weights, floats
-from csf.evaluate import Chooser, ScoreRow, ScoreStore, ThresholdQuestion, TrialKey, seed_of
+from csf.evaluate import Chooser, ScoreRow, ScoreStore, TrialKey, assess, seed_of
 from csf.evaluate.choices import BEST
 from csf.evaluate.trials import Trial, gap, outcome
 from csf.metrics.base import rank
@@ -25,26 +26,24 @@ from csf.search.progress import nothing_worked
 from csf.search.selection import choose
 from csf.search.strategies.base import level_of_costs
 from csf.thresholding import Cut, ThresholdCurve, curve_at_prevalence, sweep_several
-from csf.thresholding.class_choice import Candidate, ClassQuestion, choose_class
+from csf.thresholding.class_choice import Candidate, assess_class, choose_class
 from csf.thresholding.linear_rule import LinearRule, RuleOfClasses, confusion_of, no_threshold, tune_rule
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from csf._common.typing import Array, BoolArray, Estimator
+    from csf._common.typing import BoolArray, Estimator
     from csf.data.labels import Labels
-    from csf.evaluate.trials import Trial
+    from csf.evaluate import Assessment
     from csf.metrics.base import Metric
-    from csf.metrics.confusion import ConfusionMetric
-    from csf.search.class_study import ClassStudy
     from csf.search.config import SearchConfig
     from csf.search.selection import Choice
-    from csf.search.study import Study
     from csf.thresholding.certificates import Guarantee
     from csf.thresholding.class_choice import ClassStore
 
 __all__ = [
     "ClassOutcome",
+    "Outcome",
     "SearchOutcome",
     "conclude",
     "conclude_classes",
@@ -53,9 +52,6 @@ __all__ = [
     "in_order",
     "moved_to",
     "reason_of",
-    "setting_columns",
-    "split_columns",
-    "trial_columns",
     "warn_of_open_gap",
 ]
 
@@ -64,18 +60,32 @@ __all__ = [
 
 def cv_results(trials: list[Trial], settings: list[dict[str, Any]], n_folds: int) -> dict[str, Array]:
     """Table of all trials in their order, with what every fold says."""
-    table = {"params": np.array([{"t": t.t, **settings[t.setting]} for t in trials], dtype=object)}
-    table["param_t"] = _column(trials, lambda t: t.t)
-    table["param_c_fn"] = _column(trials, lambda t: t.c_fn)
-    table["param_c_fp"] = _column(trials, lambda t: t.c_fp)
-    table |= setting_columns(trials, settings) | split_columns(trials, n_folds)
-    table["threshold"] = _column(trials, lambda t: t.threshold)
-    table["fn"] = _column(trials, lambda t: t.profile and t.profile.fn)
-    table["fp"] = _column(trials, lambda t: t.profile and t.profile.fp)
-    return table | trial_columns(trials)
+    costs = {f"param_{name}": _column(trials, attrgetter(name)) for name in ("c_fn", "c_fp")}
+    judged = {"threshold": _column(trials, attrgetter("threshold"))}
+    judged["fn"] = _column(trials, lambda t: t.profile and t.profile.fn)
+    judged["fp"] = _column(trials, lambda t: t.profile and t.profile.fp)
+    return trial_table(trials, settings, n_folds, costs=costs, judged=judged)
 
 
-def setting_columns(trials: Sequence[Any], settings: list[dict[str, Any]]) -> dict[str, Array]:
+def trial_table(
+    trials: list[Trial],
+    settings: list[dict[str, Any]],
+    n_folds: int,
+    *,
+    judged: Mapping[str, Array],
+    costs: Mapping[str, Array] = MappingProxyType({}),
+) -> dict[str, Array]:
+    """What trials of any kind tell, beside the columns of their kind: ``costs`` and what was ``judged``."""
+    params = np.array([{"t": t.t, **settings[t.setting]} for t in trials], dtype=object)
+    table = {"params": params, "param_t": _column(trials, attrgetter("t")), **costs}
+    table |= _setting_columns(trials, settings) | _split_columns(trials, n_folds) | dict(judged)
+    table |= {name: _column(trials, attrgetter(name)) for name in ("value", "duality_gap", "fit_time", "score_time")}
+    table["state"] = np.array([t.state for t in trials])
+    table["error"] = np.array([t.error for t in trials], dtype=object)
+    return table
+
+
+def _setting_columns(trials: Sequence[Any], settings: list[dict[str, Any]]) -> dict[str, Array]:
     """A column for each parameter that was searched."""
     table = {}
     for name in dict.fromkeys(name for setting in settings for name in setting):
@@ -85,7 +95,7 @@ def setting_columns(trials: Sequence[Any], settings: list[dict[str, Any]]) -> di
     return table
 
 
-def split_columns(trials: Sequence[Any], n_folds: int) -> dict[str, Array]:
+def _split_columns(trials: Sequence[Any], n_folds: int) -> dict[str, Array]:
     """Scores in the folds, of all folds pooled, and their ranks."""
     folds = np.full((len(trials), n_folds), np.nan)
     for row, trial in zip(folds, trials):
@@ -97,14 +107,6 @@ def split_columns(trials: Sequence[Any], n_folds: int) -> dict[str, Array]:
     table["std_test_score"][measured] = np.nanstd(folds[measured], axis=1)
     table["pooled_test_score"] = _column(trials, lambda t: t.score)
     table["rank_test_score"] = _ranks(trials)
-    return table
-
-
-def trial_columns(trials: Sequence[Any]) -> dict[str, Array]:
-    """What trials of any kind tell besides."""
-    table = {name: _column(trials, attrgetter(name)) for name in ("value", "duality_gap", "fit_time", "score_time")}
-    table["state"] = np.array([t.state for t in trials])
-    table["error"] = np.array([t.error for t in trials], dtype=object)
     return table
 
 
@@ -126,16 +128,79 @@ def _ranks(trials: Sequence[Any]) -> Array:
 _OPEN = 0.05
 
 
-@dataclass(frozen=True, eq=False)
-class SearchOutcome:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Outcome:
     """What a search found; `csf.CostSearch` describes what it publishes of it."""
 
     config: SearchConfig
-    studies: list[Study]
+    studies: list[Any]
     settings: list[dict[str, Any]]
     n_splits: int
-    store: ScoreStore | None
+    store: Any
     stop_reason: str
+
+    @property
+    def shared(self) -> dict[str, Any]:
+        """The fields that outcomes of all kinds have."""
+        return {each.name: getattr(self, each.name) for each in fields(Outcome)}
+
+    @cached_property
+    def trials(self) -> list[Trial]:
+        """Those of all settings."""
+        return [trial for study in self.studies for trial in study.trials]
+
+    @property
+    def metric(self) -> Any:
+        """What was maximised, under the constraint."""
+        return self.studies[0].metric
+
+    @property
+    def key(self) -> TrialKey:
+        """Setting and number of the winner."""
+        raise NotImplementedError
+
+    def place(self, key: TrialKey) -> int:
+        """Place of a trial."""
+        return next(at for at, trial in enumerate(self.trials) if (trial.setting, trial.number) == key)
+
+    @property
+    def index(self) -> int:
+        """Place of the winner."""
+        return self.place(self.key)
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Setting of the winner."""
+        return self.settings[self.key[0]]
+
+    @property
+    def table(self) -> dict[str, Array]:
+        """See `trial_table`."""
+        raise NotImplementedError
+
+    def published(self) -> dict[str, Any]:
+        """Attributes of the fitted search."""
+        return {
+            "trials_": self.trials,
+            "n_trials_": len(self.trials),
+            "n_splits_": self.n_splits,
+            "studies_": self.studies,
+            "cv_results_": self.table,
+            "stop_reason_": self.stop_reason,
+            "best_index_": self.index,
+            "best_params_": self.params,
+        } | ({} if self.store is None else {"held_out_": self.store})
+
+    def assess(self) -> Assessment | None:
+        """What the winner is worth; ``None`` without held-out scores."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SearchOutcome(Outcome):
+    """What a search of costs and a threshold found."""
+
+    store: ScoreStore | None
     winner: Trial
     threshold: float | None
     score: float
@@ -155,33 +220,9 @@ class SearchOutcome:
     chooser: Chooser = BEST
 
     @property
-    def metric(self) -> Metric:
-        """What was maximised, under the constraint."""
-        return self.studies[0].metric
-
-    @cached_property
-    def trials(self) -> list[Trial]:
-        """Those of all settings."""
-        return [trial for study in self.studies for trial in study.trials]
-
-    @property
     def key(self) -> TrialKey:
         """Setting and number of the winner."""
         return self.winner.setting, self.winner.number
-
-    @property
-    def index(self) -> int:
-        """Place of the winner."""
-        return self.place(self.key)
-
-    def place(self, key: TrialKey) -> int:
-        """Place of a trial."""
-        return next(at for at, trial in enumerate(self.trials) if (trial.setting, trial.number) == key)
-
-    @property
-    def params(self) -> dict[str, Any]:
-        """Setting of the winner."""
-        return self.settings[self.winner.setting]
 
     @cached_property
     def table(self) -> dict[str, Array]:
@@ -191,15 +232,7 @@ class SearchOutcome:
 
     def published(self) -> dict[str, Any]:
         """Attributes of the fitted search."""
-        told = {
-            "trials_": self.trials,
-            "n_trials_": len(self.trials),
-            "n_splits_": self.n_splits,
-            "studies_": self.studies,
-            "cv_results_": self.table,
-            "stop_reason_": self.stop_reason,
-            "best_index_": self.index,
-            "best_params_": self.params,
+        told = super().published() | {
             "best_t_": self.winner.t,
             "best_cost_weights_": self.winner.costs,
             "best_threshold_": self.threshold,
@@ -229,13 +262,18 @@ class SearchOutcome:
         assert store is not None, "there is a row of it"
         return curve_of(store, row)
 
-    @property
-    def question(self) -> ThresholdQuestion:
-        """What is asked about the held-out scores."""
+    def assess(self) -> Assessment | None:
+        """What the winner is worth; ``None`` without held-out scores."""
+        store = self.store
+        if store is None:
+            return None
+        if self.decided is not None:
+            store = ScoreStore(store.is_pos, store.weight, samples=store.samples, copies=store.copies)
+            store.add(self.key, decided=self.decided, value=self.row.value)
+        seed = seed_of(self.config.random_state)
         # Without splits nothing was trained: the model is the user's own.
-        return ThresholdQuestion(
-            self.metric, self.key, self.config.random_state, self.decided, self.chooser, trained=self.n_splits > 0
-        )
+        trained = self.n_splits > 0
+        return assess(store, self.metric, self.key, random_state=seed, chooser=self.chooser, trained=trained)
 
     @property
     def row(self) -> ScoreRow:
@@ -246,23 +284,13 @@ class SearchOutcome:
 
 
 def conclude(
-    config: SearchConfig,
-    studies: list[Study],
-    settings: list[dict[str, Any]],
-    n_splits: int,
-    store: ScoreStore | None,
-    *,
-    margin: float | None,
-    own: int | None = None,
-    stopped: str | None = None,
-    counted: Sequence[Any] = (),
+    searched: Outcome, *, margin: float | None, own: int | None = None, counted: Sequence[Any] = ()
 ) -> SearchOutcome:
     """Outcome of a search that is over, ``margin`` and ``own`` as for `choose`.
 
     A TypeError or ValueError where no trial worked.
     """
-    first, trials = studies[0], [trial for study in studies for trial in study.trials]
-    metric = first.metric
+    config, trials, metric, store = searched.config, searched.trials, searched.metric, searched.store
     won = choose(trials, metric, store, min_gain=config.min_gain, margin=margin, own=own)
     _warn_of(won.trial, metric)
     if store is not None:
@@ -271,16 +299,11 @@ def conclude(
     # One bound for all settings: it speaks of every classifier on these data, whatever its parameters. What the
     # training parts say has no scores here, and so no margin.
     judged = store if config.bound_on == "validation" else None
-    bound = bound_with_margin(trials, metric, pos=first.pos, bound=config.bound, store=judged)
+    bound = bound_with_margin(trials, metric, pos=searched.studies[0].pos, bound=config.bound, store=judged)
     distance = gap(trials, bound.exact)
     assert distance is not None, "a winner attained something"
     return SearchOutcome(
-        config=config,
-        studies=studies,
-        settings=settings,
-        n_splits=n_splits,
-        store=store,
-        stop_reason=stopped or reason_of(studies),
+        **searched.shared,
         winner=won.trial,
         threshold=won.threshold,
         score=won.score,
@@ -394,57 +417,34 @@ def _moved_trial(trial: Trial, metric: Metric, pos: float, cut: Cut | None) -> T
 # ---------------------------------------------------------------- several classes
 
 
-@dataclass(frozen=True, eq=False)
-class ClassOutcome:
-    """What a search found; `csf.CostSearch` describes what it publishes of it."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClassOutcome(Outcome):
+    """What a search of class weights and a rule found."""
 
-    config: SearchConfig
-    studies: list[ClassStudy]
-    settings: list[dict[str, Any]]
-    n_splits: int
     store: ClassStore
-    stop_reason: str
     candidate: Candidate
     rule: LinearRule = field(default_factory=lambda: LinearRule.argmax(0))
     confusion: Array = field(default_factory=lambda: np.empty((0, 0)))
 
     @property
-    def metric(self) -> ConfusionMetric:
-        """What was maximised."""
-        return self.studies[0].metric
-
-    @cached_property
-    def trials(self) -> list[Trial]:
-        """Those of all settings."""
-        return [trial for study in self.studies for trial in study.trials]
-
-    @property
-    def index(self) -> int:
-        """Place of the winner."""
-        keys = [(trial.setting, trial.number) for trial in self.trials]
-        return keys.index(self.candidate.key)
+    def key(self) -> TrialKey:
+        """Setting and number of the winner."""
+        return self.candidate.key
 
     @property
     def winner(self) -> Trial:
         """The trial that wins."""
         return self.trials[self.index]
 
-    @property
-    def question(self) -> ClassQuestion:
-        """What is asked about the held-out scores."""
-        return ClassQuestion(self.metric, self.candidate, seed_of(self.config.random_state))
+    def assess(self) -> Assessment | None:
+        """What the winner is worth; ``None`` without held-out scores."""
+        if self.store is None:
+            return None
+        return assess_class(self.store, self.metric, self.candidate, seed_of(self.config.random_state))
 
     def published(self) -> dict[str, Any]:
         """Attributes of the fitted search."""
-        return {
-            "trials_": self.trials,
-            "n_trials_": len(self.trials),
-            "n_splits_": self.n_splits,
-            "studies_": self.studies,
-            "cv_results_": self._table(),
-            "stop_reason_": self.stop_reason,
-            "best_index_": self.index,
-            "best_params_": self.settings[self.winner.setting],
+        return super().published() | {
             "class_costs_": np.array(self.winner.costs),
             "rule_": self.rule,
             "confusion_": self.confusion,
@@ -454,17 +454,16 @@ class ClassOutcome:
             "gap_": np.nan,
         }
 
-    def _table(self) -> dict[str, Array]:
+    @property
+    def table(self) -> dict[str, Array]:
         """The trials as a table: metric of the own decision, of the tuned rule, and of rules tuned on other samples."""
-        trials = self.trials
-        table = {"params": np.array([{"t": t.t, **self.settings[t.setting]} for t in trials], dtype=object)}
-        table["param_t"] = np.array([trial.t for trial in trials])
-        table |= setting_columns(trials, self.settings) | split_columns(trials, self.n_splits)
-        for name in ("tuned", "judged"):
-            matrices = [getattr(trial, name) for trial in trials]
-            values = [np.nan if each is None else float(self.metric.value(np.array(each))) for each in matrices]
-            table[f"{name}_value"] = np.array(values)
-        return table | trial_columns(trials)
+
+        def value(trial: Trial, name: str) -> float | None:
+            matrix = getattr(trial, name)
+            return None if matrix is None else float(self.metric.value(np.array(matrix)))
+
+        columns = {f"{name}_value": _column(self.trials, partial(value, name=name)) for name in ("tuned", "judged")}
+        return trial_table(self.trials, self.settings, self.n_splits, judged=columns)
 
     def rule_with(self, estimator: Estimator, labels: Labels) -> RuleOfClasses:
         """What predicts with a fitted estimator."""
@@ -502,27 +501,11 @@ class ClassOutcome:
         return found, replace(rule, rule=found.rule, class_weights=store.class_weights(row.costs), own=False)
 
 
-def conclude_classes(
-    config: SearchConfig,
-    studies: list[ClassStudy],
-    settings: list[dict[str, Any]],
-    n_splits: int,
-    store: ClassStore,
-    *,
-    stopped: str | None = None,
-) -> ClassOutcome:
+def conclude_classes(searched: Outcome) -> ClassOutcome:
     """Outcome of a search that is over; a TypeError or ValueError where no trial worked."""
-    if not len(store):
-        raise nothing_worked([trial for study in studies for trial in study.trials])
-    found = ClassOutcome(
-        config=config,
-        studies=studies,
-        settings=settings,
-        n_splits=n_splits,
-        store=store,
-        stop_reason=stopped or reason_of(studies),
-        candidate=choose_class(store, studies[0].metric),
-    )
+    if not len(searched.store):
+        raise nothing_worked(searched.trials)
+    found = ClassOutcome(**searched.shared, candidate=choose_class(searched.store, searched.metric))
     warn_of_open_gap(found.winner)
     return _ruled(found)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 from sklearn.ensemble import VotingClassifier
@@ -45,7 +45,7 @@ from csf.search.config import (
     strategy_of,
 )
 from csf.search.judging import ClassJudge, ThresholdJudge, evaluate, warn_of_one_side
-from csf.search.outcome import ClassOutcome, SearchOutcome, conclude, conclude_classes, curve_of
+from csf.search.outcome import ClassOutcome, Outcome, SearchOutcome, conclude, conclude_classes, curve_of, reason_of
 from csf.search.selection import Race, races, stable_choice
 from csf.search.strategies import EqualCostsFirst, ImbalanceRatio, Ladder, get_strategy
 from csf.search.study import Study
@@ -58,16 +58,14 @@ from csf.trainers import Prepared, make_trainers, seeded
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from csf._common.typing import Array, Estimator, IntArray
     from csf.data.costs import CostChannel
-    from csf.data.folds import Fold, Task
+    from csf.data.folds import Task
     from csf.data.labels import Labels
     from csf.metrics.base import Metric
     from csf.metrics.confusion import ConfusionMetric
     from csf.search.config import Pace, SearchConfig
-    from csf.search.outcome import SearchOutcome
     from csf.search.workers import Judge
-    from csf.trainers.base import Prepared, Trainer, Training
+    from csf.trainers.base import Trainer, Training
 
 __all__ = [
     "ClassProblem",
@@ -154,6 +152,17 @@ class Plan:
         (trainer,) = self.setup.trainers(self.bases[setting], make_folds(self.task, [(everything, everything)]))
         return trainer
 
+    def searched(self, config: SearchConfig, store: Any, stopped: str | None) -> Outcome:
+        """What a search did; ``stopped`` says why it ended where that is not what the studies say."""
+        return Outcome(
+            config=config,
+            studies=self.studies,
+            settings=self.settings,
+            n_splits=len(self.splits),
+            store=store,
+            stop_reason=stopped or reason_of(self.studies),
+        )
+
 
 def make_plan(
     config: SearchConfig, problem: Problem, task: Task, split_params: dict[str, Any], prepared: Prepared
@@ -225,6 +234,11 @@ def is_prefit(base: Estimator, cv: object) -> bool:
     return isinstance(base, FrozenEstimator) or (isinstance(cv, str) and cv == "prefit")
 
 
+def _untrained(config: SearchConfig, study: Any, store: Any, stopped: str) -> Outcome:
+    """What a search did that trained nothing."""
+    return Outcome(config=config, studies=[study], settings=[{}], n_splits=0, store=store, stop_reason=stopped)
+
+
 def judge_prefit(config: SearchConfig, task: Task) -> tuple[SearchOutcome, Array, Array]:
     """Outcome of the fitted base with the threshold that suits it best, its classes, and the user's names of them.
 
@@ -246,9 +260,9 @@ def judge_prefit(config: SearchConfig, task: Task) -> tuple[SearchOutcome, Array
     lost = is_pos & (truth != answer.found)
     trial = study.record(0, **evaluate(metric, is_pos, lost, answer.decided, answer.score, task.weight))
     store = ScoreStore(is_pos, task.weight)
-    store.hear((0, 0), trial, answer.score, answer.decided, lost)
-    margin, stopped = margin_of(config.threshold, FAST), "the base was fitted before: only its threshold was tuned"
-    found = conclude(config, [study], [{}], 0, store, margin=margin, stopped=stopped)
+    store.add_trial((0, 0), trial, answer.score, answer.decided, lost)
+    stopped = "the base was fitted before: only its threshold was tuned"
+    found = conclude(_untrained(config, study, store, stopped), margin=margin_of(config.threshold, FAST))
     return found, known, labels.decode(known) if coded else known
 
 
@@ -322,22 +336,6 @@ _REFUSED = {
 }
 
 
-class Planned(Protocol):
-    """What is read of a plan."""
-
-    @property
-    def studies(self) -> list[Any]: ...
-
-    @property
-    def settings(self) -> list[dict[str, Any]]: ...
-
-    @property
-    def splits(self) -> list[tuple[IntArray, IntArray]]: ...
-
-    @property
-    def pace(self) -> Pace: ...
-
-
 @dataclass(frozen=True, eq=False)
 class ThresholdProblem:
     """Two classes, or several beside one that means nothing to find: their score has a threshold."""
@@ -366,7 +364,7 @@ class ThresholdProblem:
         """See `races`."""
         return races(config)
 
-    def race(self, config: SearchConfig, plan: Planned, store: Any) -> Race | None:
+    def race(self, config: SearchConfig, plan: Plan, store: Any) -> Race | None:
         """What decides which settings are trained at further costs; ``None`` for all of them."""
         if not self._races(config) or len(plan.studies) == 1:
             return None
@@ -381,10 +379,10 @@ class ThresholdProblem:
         found, known, names = judge_prefit(config, task)
         return found, self._rule(found, config.base, known, names)
 
-    def conclude(self, config: SearchConfig, plan: Planned, store: Any, stopped: str | None) -> SearchOutcome:
+    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> SearchOutcome:
         """Outcome of a search that is over."""
-        rules = {"margin": margin_of(config.threshold, plan.pace), "own": plan.pace.own}
-        return conclude(config, plan.studies, plan.settings, len(plan.splits), store, stopped=stopped, **rules)
+        margin = margin_of(config.threshold, plan.pace)
+        return conclude(plan.searched(config, store, stopped), margin=margin, own=plan.pace.own)
 
     def rule(self, found: SearchOutcome, trainer: Trainer, training: Training) -> ThresholdRule:
         """What predicts with the winner, trained on everything."""
@@ -474,7 +472,7 @@ class ClassProblem:
             ClassStudy(self.metric, config.strategy, shares=shares, n_trials=config.n_trials) for _ in range(n_settings)
         ]
 
-    def race(self, config: SearchConfig, plan: Planned, store: Any) -> None:
+    def race(self, config: SearchConfig, plan: Plan, store: Any) -> None:
         """All settings are trained with all weights: their rules are chosen with them."""
 
     def judge(self, config: SearchConfig) -> Judge:
@@ -496,14 +494,14 @@ class ClassProblem:
         result = FoldResult(decided=scores.argmax(axis=1), score=scores)
         fields, said = judge.judge([Fold(task, everything, everything)], [result], trial.costs)
         assert said is not None, "nothing was trained that could fail"
-        store.hear((0, trial.number), study.record(trial, **fields), *said)
+        store.add_trial((0, trial.number), study.record(trial, **fields), *said)
         stopped = "the base was fitted before: only its decision was tuned"
-        found = conclude_classes(config, [study], [{}], 0, store, stopped=stopped)
+        found = conclude_classes(_untrained(config, study, store, stopped))
         return found, found.rule_with(base, self.labels)
 
-    def conclude(self, config: SearchConfig, plan: Planned, store: Any, stopped: str | None) -> ClassOutcome:
+    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> ClassOutcome:
         """Outcome of a search that is over."""
-        return conclude_classes(config, plan.studies, plan.settings, len(plan.splits), store, stopped=stopped)
+        return conclude_classes(plan.searched(config, store, stopped))
 
     def rule(self, found: ClassOutcome, trainer: Trainer, training: Training) -> RuleOfClasses:
         """What predicts with the winner, trained on everything."""

@@ -1,4 +1,4 @@
-"""While a search runs: its time limit, what the rest takes, its progress bar, and failed trials."""
+"""What a search reports while it runs: its bar, its time limit, what the rest takes, and failed trials."""
 
 from __future__ import annotations
 

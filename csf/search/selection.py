@@ -11,7 +11,7 @@ import numpy as np
 
 from csf._common.validation import check_count
 from csf.evaluate import Chooser, Resampling, ScoreRow, ScoreStore, differences
-from csf.evaluate.choices import averaged, decide_gain, steadiest
+from csf.evaluate.choices import Margins, averaged, decide_gain, steadiest
 from csf.evaluate.trials import best_trial
 from csf.search.progress import nothing_worked
 from csf.search.strategies import EqualCostsFirst, Ladder, get_strategy
@@ -19,7 +19,7 @@ from csf.thresholding import sweep_several
 
 if TYPE_CHECKING:
     from csf._common.typing import Array
-    from csf.evaluate import ScoreStore, TrialKey
+    from csf.evaluate import TrialKey
     from csf.evaluate.trials import Trial
     from csf.metrics.base import Metric
     from csf.metrics.profile import ErrorProfile
@@ -103,7 +103,7 @@ class GainRule:
     >>> store = ScoreStore(is_pos)
     >>> for number, value in enumerate([0.45, 0.48, 0.47, 0.49]):  # equally good but for luck
     ...     score = rng.normal(size=500) + is_pos
-    ...     store.add((0, number), score=score, threshold=0.5, value=value, neutral=number == 0)
+    ...     store.add((0, number), score=score, threshold=0.5, value=value, equal_costs=number == 0)
     >>> choice = GainRule().choose(store, "f1")
     >>> choice.key, choice.best, choice.gain, choice.luck
     ((0, 0), (0, 3), 0.04, 0.011)
@@ -143,10 +143,10 @@ class GainRule:
         if not len(store):
             raise ValueError("there is no trial to choose; add one first")
         sampled = Resampling(store, metric, n_draws=self.n_draws, random_state=self.random_state)
-        own, violation, neutral = (
-            np.array([getattr(row, name) for row in sampled.rows]) for name in ("value", "violation", "neutral")
+        own, violation, equal_costs = (
+            np.array([getattr(row, name) for row in sampled.rows]) for name in ("value", "violation", "equal_costs")
         )
-        found = decide_gain(own, violation, neutral, lambda: sampled.retuned.value, self.min_gain)
+        found = decide_gain(own, violation, equal_costs, lambda: sampled.retuned.value, self.min_gain)
         return Choice(sampled.keys[found.at], sampled.keys[found.best], *found[2:])
 
 
@@ -319,8 +319,6 @@ def choose(
 
 
 DROPPED = "settings that were behind, or failed, with equal costs were trained no further"
-# Standard errors of a difference that are left to chance, and the gain in the metric that is worth trainings.
-_DOUBT, _WORTH = 3.0, 0.005
 
 
 def races(config: SearchConfig) -> bool:
@@ -379,13 +377,13 @@ class Race:
         return [(at, trial) for at, study in left for trial in study.ask_batch()]
 
     def _standing(self) -> _Standing | None:
-        rows = [row for row in self.store if row.neutral]
+        rows = [row for row in self.store if row.equal_costs]
         keys = [row.key for row in rows]
         # Most asks come between two trials of other costs, which change nothing here.
         if keys != self._known[0]:
             gain, error = differences(self.store, self.metric, rows, range(len(rows)))
             leader = int(np.argmax([row.value for row in rows]))
-            self._known = keys, _Standing([key[0] for key in keys], leader, gain + _DOUBT * error)
+            self._known = keys, _Standing([key[0] for key in keys], leader, gain + Margins.RACE_ERRORS * error)
         return self._known[1]
 
     def _is_reached(self, at: int, standing: _Standing | None) -> bool:
@@ -398,7 +396,9 @@ class Race:
         place, inner = standing.settings.index(step.before), self.steps[step.before].before
         if step.beyond:
             return place == standing.leader
-        gains = inner not in standing.settings or standing.most[standing.settings.index(inner), place] > _WORTH
+        gains = (
+            inner not in standing.settings or standing.most[standing.settings.index(inner), place] > Margins.RACE_GAIN
+        )
         return bool(gains and standing.most[standing.leader, place] >= 0.0)
 
 
@@ -406,6 +406,6 @@ def _in_doubt(standing: _Standing) -> list[int]:
     """Settings to go on with: the leader and what may gain on it; the base's own alone where no other may gain."""
     settings, leader, most = standing
     own = settings.index(min(settings))
-    if most[own, leader] <= _WORTH:
+    if most[own, leader] <= Margins.RACE_GAIN:
         return [settings[own]]
-    return sorted({settings[leader], *(settings[at] for at in np.flatnonzero(most[leader] > _WORTH))})
+    return sorted({settings[leader], *(settings[at] for at in np.flatnonzero(most[leader] > Margins.RACE_GAIN))})

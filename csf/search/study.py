@@ -34,7 +34,6 @@ from csf.search.strategies.base import has_one_ratio
 from csf.thresholding import sweep
 
 if TYPE_CHECKING:
-    from csf._common.typing import Costs
     from csf.evaluate.trials import CompleteFields
     from csf.metrics.base import Metric
     from csf.search.strategies.base import Strategy
@@ -599,7 +598,7 @@ class Study(History):
         if not (np.array_equal(is_pos, truth) and same_weight):
             self._held_out = None  # of other samples, nothing can be drawn together
         if self._held_out is not None:
-            self._held_out.hear((0, trial.number), trial, said, said)
+            self._held_out.add_trial((0, trial.number), trial, said, said)
 
     @property
     def assessment(self) -> Assessment | None:

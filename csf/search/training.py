@@ -21,7 +21,6 @@ from csf.metrics.profile import ErrorProfile
 from csf.thresholding import sweep_several
 
 if TYPE_CHECKING:
-    from csf._common.typing import Array, Costs
     from csf.data.folds import Fold
     from csf.data.responses import Response
     from csf.evaluate import ScoreStore
@@ -33,7 +32,7 @@ __all__ = [
     "FoldResult",
     "FoldTask",
     "Part",
-    "Said",
+    "HeldOutPredictions",
     "Startable",
     "TrainedTrial",
     "WaveTrainer",
@@ -62,7 +61,7 @@ class Work(NamedTuple):
     starts: list[Sequence[Any]]
 
 
-class Said(NamedTuple):
+class HeldOutPredictions(NamedTuple):
     """What a trial predicts for the held-out entries of all folds, one after the other."""
 
     score: Array | None
@@ -88,7 +87,7 @@ class TrainedTrial:
     fields: CompleteFields | FailedFields
     states: Sequence[object]
     fit_times: list[float]
-    said: Said | None = None
+    said: HeldOutPredictions | None = None
     failed: FailedEverywhere | None = None
 
 

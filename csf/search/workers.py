@@ -22,7 +22,16 @@ from csf._common.messages import warn
 from csf._common.threads import Threads
 from csf.evaluate import MAX_BYTES
 from csf.evaluate.trials import first_line
-from csf.search.training import FailedEverywhere, FoldResult, FoldTask, Part, Said, TrainedTrial, WaveTrainer, Work
+from csf.search.training import (
+    FailedEverywhere,
+    FoldResult,
+    FoldTask,
+    HeldOutPredictions,
+    Part,
+    TrainedTrial,
+    WaveTrainer,
+    Work,
+)
 
 if TYPE_CHECKING:
     from csf._common.typing import Array, Costs, IntArray
@@ -425,7 +434,9 @@ class Judge(Protocol):
 
     def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> Any: ...
 
-    def judge(self, folds: list[Fold], results: list[FoldResult], costs: Costs) -> tuple[Any, Said | None]: ...
+    def judge(
+        self, folds: list[Fold], results: list[FoldResult], costs: Costs
+    ) -> tuple[Any, HeldOutPredictions | None]: ...
 
 
 class LocalTrainer(WaveTrainer):

@@ -145,12 +145,12 @@ def gain_over_equal(search: Any) -> tuple[float, float] | None:
     Both at the thresholds that are best for them there. ``None`` where equal weights won, or nothing is known of them.
     """
     trial, store = search.trials_[search.best_index_], getattr(search, "held_out_", None)
-    neutral = min((row for row in store or () if row.neutral), key=lambda row: row.rank, default=None)
-    if store is None or neutral is None or trial.c_fn == trial.c_fp or (trial.setting, trial.number) not in store:
+    equal = min((row for row in store or () if row.equal_costs), key=lambda row: row.rank, default=None)
+    if store is None or equal is None or trial.c_fn == trial.c_fp or (trial.setting, trial.number) not in store:
         return None
     own = replace(store[trial.setting, trial.number], threshold=trial.threshold)
-    each = [influence(aim_of(search), outcomes(store, row), store.copies) for row in (own, neutral)]
-    return trial.score - neutral.value, float(np.sqrt(store.copies @ (each[0] - each[1]) ** 2))
+    each = [influence(aim_of(search), outcomes(store, row), store.copies) for row in (own, equal)]
+    return trial.score - equal.value, float(np.sqrt(store.copies @ (each[0] - each[1]) ** 2))
 
 
 @check("CSF006", "constraint not certified")

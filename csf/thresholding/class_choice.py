@@ -11,22 +11,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from csf._common.typing import Array, Costs, IntArray
-from csf.evaluate import MAX_BYTES, Assessment, EntryStore, TrialKey
-from csf.evaluate.assessment import LARGE, N_DRAWS, N_DRAWS_OF_MANY, SPREAD
+from csf.evaluate import MAX_BYTES, Assessment, EntryStore, TrialKey, TrialRow
+from csf.evaluate.assessment import SPREAD, n_draws_of
+from csf.evaluate.choices import Margins
 from csf.evaluate.draws import LeftOut, Units, bootstrap_counts, grouped, judge_left_out
-from csf.metrics.base import rank
 from csf.thresholding.linear_rule import confusion_of, fit_class_calibrator, tune_rule, without_weights
 
 if TYPE_CHECKING:
-    from csf._common.typing import Array, IntArray
     from csf.metrics.confusion import ConfusionMetric
     from csf.thresholding.linear_rule import ClassCalibrator
 
 __all__ = [
     "Candidate",
-    "ClassQuestion",
     "ClassRow",
     "ClassStore",
+    "assess_class",
     "choose_class",
 ]
 
@@ -39,53 +38,28 @@ _DEALT_PARTS = 5
 _FEW_CONTENTS = 0.25
 
 
-@dataclass(frozen=True, eq=False)
-class ClassRow:
-    """What one trial predicts for the held-out entries.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClassRow(TrialRow):
+    """What one trial of several classes predicts; see `csf.evaluate.TrialRow` for the rest.
+
+    Scores have a column for each class, as the base gives them in float32; ``None`` where no rule is tuned.
 
     Parameters
     ----------
-    key : tuple of int
-        Setting and number of the trial.
-    score : ndarray of shape (n_entries, n_classes), default=None
-        Scores of the classes as the base gives them, float32; ``None`` where no rule is tuned.
-    decided : ndarray of int, shape (n_entries,)
-        Codes by the base's own decision.
     judged : ndarray of int, shape (n_entries,), default=None
         Codes by rules that were tuned on other samples.
     costs : tuple of float
         Class weights of the training.
-    value : float
-        Score of the trial.
     """
 
-    key: TrialKey
-    score: Array | None
     decided: IntArray
     judged: IntArray | None
     costs: Costs
-    value: float
 
     @property
     def arrays(self) -> tuple[Array | None, ...]:
         """What the trial does not say itself."""
         return self.score, self.decided, self.judged
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of its arrays."""
-        return sum(array.nbytes for array in self.arrays if array is not None)
-
-    @property
-    def neutral(self) -> bool:
-        """Whether all classes weigh the same."""
-        return len(set(self.costs)) == 1
-
-    @property
-    def rank(self) -> tuple[float, ...]:
-        """Smaller is better, see `csf.metrics.base.rank`."""
-        setting, number = self.key
-        return rank(0.0, self.value, number, setting)
 
 
 class ClassStore(EntryStore[ClassRow]):
@@ -109,7 +83,7 @@ class ClassStore(EntryStore[ClassRow]):
         # By what the odds of the classes are larger than where the trainings were, and the weights there.
         self.odds, self._weight_there = np.ones(n_classes), weight
 
-    def hear(
+    def add_trial(
         self, key: TrialKey, trial: Any, score: Array | None, decided: IntArray, judged: IntArray | None = None
     ) -> None:
         """Keep what a complete trial predicts."""
@@ -117,12 +91,13 @@ class ClassStore(EntryStore[ClassRow]):
         small = np.min_scalar_type(self.n_classes - 1)
         self.put(
             ClassRow(
-                key,
-                None if score is None else np.ascontiguousarray(score, dtype=np.float32),
-                decided.astype(small, copy=False),
-                None if judged is None else judged.astype(small, copy=False),
-                trial.costs,
-                trial.score,
+                key=key,
+                score=None if score is None else np.ascontiguousarray(score, dtype=np.float32),
+                decided=decided.astype(small, copy=False),
+                judged=None if judged is None else judged.astype(small, copy=False),
+                costs=trial.costs,
+                value=trial.score,
+                equal_costs=len(set(trial.costs)) == 1,
             )
         )
 
@@ -219,9 +194,6 @@ def _dealt(truth: IntArray, samples: IntArray, content: Array, among: IntArray) 
 
 # Draws that say how much of a gain is luck.
 _DRAWS = 40
-# Standard deviations over draws by which a candidate has to gain over the base's own decision with equal weights: other
-# class weights change the model, and not its decisions alone.
-_MARGIN, _MARGIN_OF_WEIGHTS = 0.5, 2.0
 # Two thirds of the samples choose, the others judge: what two thirds say has so much larger an error.
 _LARGER_ERROR = np.sqrt(3.0 / 2.0)
 
@@ -284,15 +256,15 @@ class _Choice:
 
     def default(self, values: Array) -> int:
         """The best of the base's own decisions with equal class weights."""
-        plain = [not each.ruled and self.store[each.key].neutral for each in self.candidates]
+        plain = [not each.ruled and self.store[each.key].equal_costs for each in self.candidates]
         # A search whose trainings with equal weights failed has others only.
         return int(np.argmax(np.where(plain, values, -np.inf))) if any(plain) else int(np.argmax(values))
 
     def best(self, values: Array, errors: Array) -> int:
         """Place of the winner: the default, unless others gain enough over it."""
         default = self.default(values)
-        weighted = np.array([not self.store[each.key].neutral for each in self.candidates])
-        margin = np.where(weighted, _MARGIN_OF_WEIGHTS, _MARGIN)
+        weighted = np.array([not self.store[each.key].equal_costs for each in self.candidates])
+        margin = np.where(weighted, Margins.CLASS_WEIGHTS, Margins.RULE)
         passes = values - values[default] > margin * errors
         return int(np.argmax(np.where(passes, values, -np.inf))) if passes.any() else default
 
@@ -330,7 +302,7 @@ class _Choice:
         """Bootstrap errors of the value of a candidate's decisions, see `csf.evaluate.choices.Judged.errors`."""
         units, _ = self.store.drawn
         n_classes, codes = self.store.n_classes, self._decided[self.candidates.index(candidate)]
-        n_draws = N_DRAWS if units.copies.sum() <= LARGE else N_DRAWS_OF_MANY
+        n_draws = n_draws_of(units.copies)
         typical = self._typical_weights()
         rng, values = np.random.default_rng([seed, 2]), []
         for counts in (counts for block in bootstrap_counts(units.copies, n_draws, seed) for counts in block.T):
@@ -355,30 +327,21 @@ def choose_class(store: ClassStore, metric: ConfusionMetric) -> Candidate:
     return _Choice(store, metric).winner
 
 
-@dataclass(frozen=True, eq=False)
-class ClassQuestion:
-    """What a winner among several classes is worth."""
-
-    metric: ConfusionMetric
-    winner: Candidate
-    random_state: int
-    # Whether the winner was chosen among the candidates of the store.
-    chosen: bool = True
-
-    def answer(self, store: ClassStore) -> Assessment:
-        """The assessment."""
-        choice = _Choice(store, self.metric, None if self.chosen else self.winner)
-        shares = np.bincount(store.truth, store.weight, store.n_classes) / np.sum(
-            store.truth.size if store.weight is None else store.weight
-        )
-        wrong = (1.0 - np.eye(shares.size)) * shares[:, None] / (shares.size - 1)
-        ends = float(self.metric.value(wrong)), float(self.metric.value(np.diag(shares)))
-        found = choice.left_out(self.random_state)
-        return Assessment(
-            found.corrected_score,
-            SPREAD * choice.value_errors(self.winner, self.random_state),
-            (np.nan, np.nan),
-            ends,
-            random_state=self.random_state,
-            monte_carlo_error=found.monte_carlo_error,
-        )
+def assess_class(
+    store: ClassStore, metric: ConfusionMetric, winner: Candidate, random_state: int = 0, *, chosen: bool = True
+) -> Assessment:
+    """What a winner is worth; ``chosen`` says whether it was chosen among the candidates of the store."""
+    choice = _Choice(store, metric, None if chosen else winner)
+    totals = np.bincount(store.truth, store.weight, store.n_classes)
+    shares = totals / totals.sum()
+    wrong = (1.0 - np.eye(shares.size)) * shares[:, None] / (shares.size - 1)
+    ends = float(metric.value(wrong)), float(metric.value(np.diag(shares)))
+    found = choice.left_out(random_state)
+    return Assessment(
+        found.corrected_score,
+        SPREAD * choice.value_errors(winner, random_state),
+        (np.nan, np.nan),
+        ends,
+        random_state=random_state,
+        monte_carlo_error=found.monte_carlo_error,
+    )

@@ -29,11 +29,11 @@ from csf._common.validation import (
 )
 from csf.data.folds import resolve_splits
 from csf.data.responses import positive_score, response_method
-from csf.evaluate import AssessedMixin, ScoreStore, ThresholdQuestion, seed_of
+from csf.evaluate import AssessedMixin, ScoreStore, assess, seed_of
 from csf.metrics import ConfusionMetric, Metric, get_confusion_metric, get_constraint, get_metric
 from csf.metrics.base import rank
 from csf.metrics.profile import ErrorProfile
-from csf.thresholding.class_choice import Candidate, ClassQuestion, ClassRow, ClassStore
+from csf.thresholding.class_choice import Candidate, ClassRow, ClassStore, assess_class
 from csf.thresholding.curve import check_both_classes, check_probabilities, sweep
 from csf.thresholding.linear_rule import (
     ClassCalibrator,
@@ -49,6 +49,7 @@ from csf.thresholding.linear_rule import (
 from csf.thresholding.rule import ThresholdClassifier, ThresholdRule, base_has
 
 if TYPE_CHECKING:
+    from csf.evaluate import Assessment
     from csf.metrics.confusion import ConfusionMetric
     from csf.metrics.constraints import Constraint
     from csf.thresholding.curve import Cut, ThresholdCurve
@@ -291,7 +292,7 @@ class PooledThresholdClassifier(ThresholdClassifier):
 
     def _forget(self) -> None:
         """Drop what an earlier fit found: another number of classes has other attributes."""
-        own = ("_rule", "_assessed", "_assessment")
+        own = ("_rule", "_assessor", "_assessment")
         for name in [name for name in vars(self) if name in own or (name.endswith("_") and name != "best_params_")]:
             del vars(self)[name]
 
@@ -496,9 +497,9 @@ class SeveralClasses:
         """Find the rule."""
         model.rule_, model.calibrator_, model.confusion_ = self._tuned(model, pooled)
         model.best_score_ = float(self.metric.value(model.confusion_))
-        model._keep_scores(
-            self._store(model, pooled), ClassQuestion(self.metric, _RULE, seed_of(model.random_state), False)
-        )
+        model.held_out_ = store = self._store(model, pooled)
+        seed = seed_of(model.random_state)
+        model._assessor = partial(assess_class, store, self.metric, _RULE, seed, chosen=False)
 
     def _store(self, model: Any, pooled: Pooled) -> ClassStore:
         """Held-out scores, and what rules decide about samples that they were not tuned on."""
@@ -509,7 +510,8 @@ class SeveralClasses:
         proba = store.probabilities(score, costs)
         codes = cross_fitted(proba, pooled.truth, self.metric, store.parts(score), weight=weight)
         decided = score.argmax(axis=1).astype(codes.dtype)
-        store.put(ClassRow(_RULE.key, score, decided, codes, costs, model.best_score_))
+        told = {"score": score, "decided": decided, "judged": codes, "value": model.best_score_}
+        store.put(ClassRow(key=_RULE.key, costs=costs, equal_costs=True, **told))
         return store
 
     def rank(self, model: Any, pooled: Pooled) -> tuple[float, ...]:
@@ -786,7 +788,13 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
         score, key = self._calibrated(pooled.score), (0, 0)
         store.add(key, score=score, threshold=self.threshold_, value=self.best_score_, violation=missed)
         aim = metric if demand is None else _Demanding(metric, demand)
-        self._keep_scores(store, ThresholdQuestion(aim, key, self.random_state))
+        self.held_out_, self._assessor = (
+            store,
+            partial(assess, store, aim, key, random_state=seed_of(self.random_state)),
+        )
+
+    def _assess_scores(self) -> Assessment | None:
+        return self._assessor() if "_assessor" in vars(self) else None
 
     def _pool(
         self,

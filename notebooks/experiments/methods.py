@@ -143,7 +143,7 @@ class Search(Method):
                 lost=trained.lost,
                 threshold=trial.threshold,
                 value=value,
-                neutral=trial.c_fn == trial.c_fp,
+                equal_costs=trial.c_fn == trial.c_fp,
             )
         winner = GainRule(self.min_gain).choose(store, cache.metric).key
         return next(trial for trial in trials if (trial.setting, trial.number) == winner)

@@ -70,7 +70,7 @@ def _f1(t, pos, d):
     return 2.0 * pos * norm.sf(t - d) / (pos + _found(t, pos, d))
 
 
-def simulated(seed, n_samples, pos, distances, shared=0.5, neutral=()):
+def simulated(seed, n_samples, pos, distances, shared=0.5, equal_costs=()):
     """Store of trials whose scores are normal within both classes and correlated."""
     rng = np.random.default_rng([seed, n_samples, len(distances)])
     is_pos = np.arange(n_samples) < max(rng.binomial(n_samples, pos), 2)
@@ -78,7 +78,9 @@ def simulated(seed, n_samples, pos, distances, shared=0.5, neutral=()):
     for number, distance in enumerate(distances):
         score = np.sqrt(shared) * common + np.sqrt(1.0 - shared) * rng.normal(size=n_samples) + distance * is_pos
         best = sweep(is_pos, score).best("f1")
-        store.add((0, number), score=score, threshold=best.threshold, value=best.value, neutral=number in neutral)
+        store.add(
+            (0, number), score=score, threshold=best.threshold, value=best.value, equal_costs=number in equal_costs
+        )
     return store
 
 

@@ -167,9 +167,9 @@ def test_default_asks_for_a_gain_over_equal_costs(context):
         trial for study in replace(DEFAULT, min_gain=None).studies(context, _NoAccount()) for trial in study.trials
     ]
     for trial in trials:
-        score, neutral = cache.trained(trial.setting, trial.costs).score, trial.c_fn == trial.c_fp
+        score, equal = cache.trained(trial.setting, trial.costs).score, trial.c_fn == trial.c_fp
         key = trial.setting, trial.number
-        store.add(key, score=score, threshold=trial.threshold, value=trial.score, neutral=neutral)
+        store.add(key, score=score, threshold=trial.threshold, value=trial.score, equal_costs=equal)
     key = GainRule(0.5).choose(store, F1).key
     winner = next(trial for trial in trials if (trial.setting, trial.number) == key)
     result = replace(DEFAULT, min_gain=0.5).run(context)

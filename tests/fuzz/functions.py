@@ -258,7 +258,7 @@ MASKS = dict(zip(("is_pos", "decided", "reference"), np.array([[1, 1, 0] * 9, [1
 def call_gain_rule(**params):
     store = ScoreStore(MASKS["is_pos"])
     store.add((0, 0), decided=MASKS["decided"], value=0.6)
-    store.add((0, 1), decided=MASKS["reference"], value=0.5, neutral=True)
+    store.add((0, 1), decided=MASKS["reference"], value=0.5, equal_costs=True)
     choice = GainRule(**params).choose(store, "f1")
     sane(choice.key in ((0, 0), (0, 1)) and not np.isnan(choice.gain), f"{choice}")
 

@@ -14,21 +14,23 @@ from csf.thresholding import sweep
 IS_POS = np.arange(300) < 60
 
 
-def store_of(distances, *, neutral=(0,), seed=0):
+def store_of(distances, *, equal_costs=(0,), seed=0):
     rng, store = np.random.default_rng(seed), ScoreStore(IS_POS)
     for number, distance in enumerate(distances):
         score = rng.normal(size=IS_POS.size) + distance * IS_POS
         best = sweep(IS_POS, score).best("f1")
-        store.add((0, number), score=score, threshold=best.threshold, value=best.value, neutral=number in neutral)
+        store.add(
+            (0, number), score=score, threshold=best.threshold, value=best.value, equal_costs=number in equal_costs
+        )
     return store
 
 
 def chosen(store, chooser, metric="f1", counts=None):
     sampled = Resampling(store, metric)
     counts = sampled.units.copies[:, None].astype(np.uint8) if counts is None else counts
-    neutral = np.array([row.neutral for row in sampled.rows])
+    equal_costs = np.array([row.equal_costs for row in sampled.rows])
     seeds = [(0, part) for part in range(counts.shape[1])]
-    found = choose_on_parts(sampled.units, sampled.coded, sampled.metric, chooser, neutral, counts, seeds)
+    found = choose_on_parts(sampled.units, sampled.coded, sampled.metric, chooser, equal_costs, counts, seeds)
     rows, cuts = found.places.tolist(), found.cuts.tolist()
     return rows, [np.nan if row < 0 else sampled.coded[row].thresholds[cut] for row, cut in zip(rows, cuts)]
 
@@ -58,7 +60,7 @@ def test_a_margin_over_one_setting_is_that_on_parts_too():
     for setting, distance in enumerate([1.0, 1.6]):
         score = rng.normal(size=IS_POS.size) + distance * IS_POS
         best = sweep(IS_POS, score).best("f1")
-        store.add((setting, 0), score=score, threshold=best.threshold, value=best.value, neutral=True)
+        store.add((setting, 0), score=score, threshold=best.threshold, value=best.value, equal_costs=True)
     alone = ScoreStore(IS_POS)
     alone.put(store[0, 0])
     metric, own = get_metric("f1"), Chooser(50.0, own=0)
@@ -74,7 +76,7 @@ def test_a_gain_that_luck_would_give_keeps_equal_costs():
     assert chosen(store_of([1.5] * 6), Chooser(None, 3.0))[0] == [0]
     assert chosen(store_of([0.2, 3.0]), Chooser(None, 1.5))[0] == [1]
     assert chosen(store_of([1.5] * 6), Chooser(0.0, 3.0))[0] == [0]
-    assert chosen(store_of([1.5, 2.5], neutral=()), Chooser(0.0, 3.0))[0] == [1]
+    assert chosen(store_of([1.5, 2.5], equal_costs=()), Chooser(0.0, 3.0))[0] == [1]
 
 
 def test_a_part_without_a_class_has_no_choice():

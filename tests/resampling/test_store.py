@@ -13,12 +13,12 @@ IS_POS = np.arange(1000) < 300
 def test_beyond_the_limit_the_worst_go_but_never_the_best_and_the_best_neutral_one():
     store = ScoreStore(IS_POS, max_bytes=3 * 4000)
     for number, value in enumerate([0.1, 0.5, 0.9, 0.7, 0.8]):
-        store.add((0, number), score=np.arange(1000.0), value=value, neutral=number < 2)
+        store.add((0, number), score=np.arange(1000.0), value=value, equal_costs=number < 2)
     assert [row.key[1] for row in store] == [1, 2, 4]
     assert store.n_dropped == 2
     tiny = ScoreStore(IS_POS, max_bytes=1)
     for number in range(3):
-        tiny.add((0, number), score=np.arange(1000.0), value=0.1 * number, neutral=number == 0)
+        tiny.add((0, number), score=np.arange(1000.0), value=0.1 * number, equal_costs=number == 0)
     assert [row.key[1] for row in tiny] == [0, 2]
 
 

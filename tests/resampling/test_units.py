@@ -30,7 +30,7 @@ def store_of(rows, weight=None, *, repeats=2, digits=None, scale=np.asarray):
         best = sweep(store.is_pos, score, store.weight).best("f1")
         counted = np.ones(score.size, dtype=bool) if store.weight is None else store.weight > 0
         threshold = float(middle(scale(score)[counted], score[counted] >= best.threshold))
-        store.add((0, number), score=scale(score), threshold=threshold, value=best.value, neutral=number == 0)
+        store.add((0, number), score=scale(score), threshold=threshold, value=best.value, equal_costs=number == 0)
     return store
 
 

@@ -8,7 +8,7 @@ from csf.data.labels import read_classes
 from csf.metrics import get_confusion_metric
 from csf.search.class_study import ClassStudy, judged_fields
 from csf.search.config import SearchConfig
-from csf.search.outcome import conclude_classes
+from csf.search.outcome import Outcome, conclude_classes
 from csf.thresholding.class_choice import ClassStore
 from csf.thresholding.linear_rule import confusion_of, cross_fitted, tune_rule
 
@@ -54,8 +54,9 @@ def outcome(score=None, tune=True, n_trials=1):
             judged = confusion_of(TRUTH, codes, 3)
         fields = judged_fields(METRIC, confusion_of(TRUTH, own, 3), tuned, judged)
         told = study.record(trial, fold_scores=(0.25, None), **fields)
-        store.hear((0, trial.number), told, score if tune else None, own, codes)
-    return conclude_classes(config, [study], [{"C": 2.0}], 2, store)
+        store.add_trial((0, trial.number), told, score if tune else None, own, codes)
+    told = {"settings": [{"C": 2.0}], "n_splits": 2, "stop_reason": "over"}
+    return conclude_classes(Outcome(config=config, studies=[study], store=store, **told))
 
 
 def test_what_is_published_comes_from_one_confusion_matrix():

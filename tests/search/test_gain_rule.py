@@ -10,7 +10,7 @@ from csf.search.selection import GainRule, choose
 from csf.thresholding import sweep
 
 
-def store_of(n_others, seed=0, *, n_samples=500, pos=0.15, shared=0.5, better=0.0, neutral=True):
+def store_of(n_others, seed=0, *, n_samples=500, pos=0.15, shared=0.5, better=0.0, equal_costs=True):
     """Scores of equal costs (number 0) and of others that are ``better`` by so many standard deviations."""
     rng = np.random.default_rng([seed, n_others])
     is_pos = np.arange(n_samples) < pos * n_samples
@@ -19,8 +19,8 @@ def store_of(n_others, seed=0, *, n_samples=500, pos=0.15, shared=0.5, better=0.
         score = np.sqrt(shared) * common + np.sqrt(1.0 - shared) * rng.normal(size=n_samples)
         score += (1.5 + better * (number > 0)) * is_pos
         best = sweep(is_pos, score).best("f1")
-        equal = neutral and number == 0
-        store.add((0, number), score=score, threshold=best.threshold, value=best.value, neutral=equal)
+        equal = equal_costs and number == 0
+        store.add((0, number), score=score, threshold=best.threshold, value=best.value, equal_costs=equal)
     return store
 
 
@@ -58,7 +58,7 @@ def test_equal_costs_that_are_best_need_nothing():
 
 
 def test_without_equal_costs_the_best_wins():
-    store = store_of(3, neutral=False)
+    store = store_of(3, equal_costs=False)
     choice = GainRule(5.0).choose(store, "f1")
     assert choice.key == min(store, key=lambda row: row.rank).key
     assert np.isnan(choice.gain)
@@ -68,7 +68,7 @@ def test_a_constraint_comes_first():
     is_pos = np.arange(40) < 10
     aim = Constrained(get_metric("recall"), get_constraint("precision >= 0.5"))
     store = ScoreStore(is_pos)
-    store.add((0, 0), decided=np.ones(40, dtype=bool), value=1.0, violation=0.25, neutral=True)
+    store.add((0, 0), decided=np.ones(40, dtype=bool), value=1.0, violation=0.25, equal_costs=True)
     store.add((0, 1), decided=np.arange(40) < 5, value=0.5)
     choice = GainRule(100.0).choose(store, aim)
     assert choice.key == (0, 1)
@@ -79,7 +79,7 @@ def test_nothing_convinces_where_nothing_is_known():
     """One positive: hardly a draw of the samples tells anything."""
     is_pos = np.arange(8) < 1
     store = ScoreStore(is_pos)
-    store.add((0, 0), decided=np.arange(8) < 4, value=0.4, neutral=True)
+    store.add((0, 0), decided=np.arange(8) < 4, value=0.4, equal_costs=True)
     store.add((0, 1), decided=np.arange(8) < 1, value=1.0)
     assert GainRule(1e9).choose(store, "f1").key == (0, 0)
 

@@ -104,14 +104,14 @@ def test_ctrl_c_while_a_file_is_read_leaves_the_file(moment, tmp_path, monkeypat
     expected = told(CostSearch(LogisticRegression(), random_state=0, **GRID).fit(X, Y))
     search.set_params(callbacks=[lambda study, trial: done.append(trial) or len(done) > 3]).fit(X, Y)
     before = path.read_bytes()
-    owner = checkpoint.ScoreFile if moment == "scores" else checkpoint.Memory
+    owner, name = (checkpoint, "restore_scores") if moment == "scores" else (checkpoint.Memory, "restore")
 
-    def restore(self, *args, **options):
+    def restore(*args, **options):
         raise KeyboardInterrupt
 
     search.set_params(callbacks=None)
     with monkeypatch.context() as patch:
-        patch.setattr(owner, "restore", restore)
+        patch.setattr(owner, name, restore)
         if moment == "scores":
             with pytest.raises(KeyboardInterrupt):
                 search.fit(X, Y)
@@ -128,7 +128,7 @@ def test_ctrl_c_while_results_are_published_leaves_none(monkeypatch):
         raise KeyboardInterrupt
 
     search = CostSearch(LogisticRegression(), **GRID)
-    monkeypatch.setattr(CostSearch, "_keep_scores", interrupt)
+    monkeypatch.setattr("csf.search.fitted.pass_on_features", interrupt)
     with pytest.raises(KeyboardInterrupt):
         search.fit(X, Y)
     assert not [name for name in vars(search) if name.endswith("_")]

@@ -180,7 +180,7 @@ def test_the_best_trial_at_another_share_is_one_that_keeps_the_constraint():
     search = CostSearch(LogisticRegression(), "recall", constraint="precision >= 0.9", param_grid=None, cv=3)
     search.set_params(threshold="tune", n_trials=2).fit(is_pos[:, None] * 1.0, is_pos)
     store = ScoreStore(is_pos)
-    store.add((0, 0), score=np.zeros(100), threshold=0.0, value=1.0, neutral=True)
+    store.add((0, 0), score=np.zeros(100), threshold=0.0, value=1.0, equal_costs=True)
     store.add((0, 1), score=np.where(np.arange(100) < 20, 1.0, 0.0), threshold=0.5, value=0.4)
     for own, feasible in ((0, False), (1, True)):
         found = replace(search._outcome, store=store, winner=search.trials_[own])

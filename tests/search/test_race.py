@@ -40,7 +40,7 @@ class Tried:
         noise = np.random.default_rng(setting).normal(size=2000)
         score = SIGNAL + self.noise[setting] * noise
         told = self.studies[setting].tell(trial, IS_POS, y_score=score)
-        self.store.hear((setting, trial.number), told, score, None)
+        self.store.add_trial((setting, trial.number), told, score, None)
 
 
 def test_what_is_far_behind_is_trained_at_equal_costs_alone():

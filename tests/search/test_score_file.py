@@ -8,7 +8,7 @@ import pytest
 from builders import told
 
 from csf.evaluate import ScoreStore
-from csf.search.checkpoint import ScoreFile
+from csf.search.checkpoint import restore_scores, scores_to_record
 
 IS_POS = np.arange(100) < 20
 SCORES = np.random.default_rng(0).normal(size=(3, 100)).astype(np.float32)
@@ -32,18 +32,18 @@ def trials():
 def heard(trials, *, rows):
     store = store_of(rows=rows)
     for (key, trial), score in zip(trials.items(), SCORES, strict=True):
-        store.hear(key, trial, score, None)
+        store.add_trial(key, trial, score, None)
     return store
 
 
 def written(store):
-    return json.loads(json.dumps(ScoreFile(store).to_record()))
+    return json.loads(json.dumps(scores_to_record(store, {})))
 
 
 @pytest.mark.parametrize(("rows", "kept"), [(3, [0, 1, 2]), (2, [0, 2]), (1, [0])])
 def test_a_store_comes_back_without_the_rows_that_it_dropped(trials, rows, kept):
     again = store_of(rows=rows)
-    assert ScoreFile(again).restore(written(heard(trials, rows=rows)), trials)
+    assert restore_scores(again, written(heard(trials, rows=rows)), trials)
     assert [row.key for row in again] == [(0, number) for number in kept]
     assert again.n_dropped == 3 - len(kept)
     for row in again:
@@ -56,4 +56,4 @@ def test_a_file_that_lost_count_is_refused(trials, n_dropped):
     record = written(heard(trials, rows=2))
     assert record[0] == 1
     with pytest.raises(ValueError, match=rf"scores of 2 trials without {n_dropped} dropped ones, of 3"):
-        ScoreFile(store_of(rows=2)).restore([n_dropped, record[1]], trials)
+        restore_scores(store_of(rows=2), [n_dropped, record[1]], trials)

@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch, MacroCostSearch, Study
-from csf.search import checkpoint as score_file
+from csf.search import checkpoint
 from csf.thresholding import PlugInClassifier
 
 
@@ -83,7 +83,7 @@ def test_plug_in(data):
 @pytest.mark.parametrize("limit", [1 << 24, 0], ids=["in the file", "trained again"])
 @pytest.mark.parametrize("base", [LinearSVC(), DecisionTreeClassifier(max_depth=3)], ids=["linear", "other"])
 def test_a_resumed_search_says_the_same(data, tmp_path, monkeypatch, base, limit):
-    monkeypatch.setattr(score_file, "_LARGEST", limit)
+    monkeypatch.setattr(checkpoint, "_LARGEST", limit)
     options = {"param_grid": None, "n_trials": 5, "random_state": 0}
     whole = search(base, **options).fit(*data)
     path = tmp_path / "trials.json"

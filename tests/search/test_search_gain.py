@@ -51,7 +51,7 @@ def test_the_winner_is_that_of_the_rule_on_all_held_out_decisions(min_gain, thre
         base = LinearSVC(C=search.cv_results_["param_C"][at])
         score = held_out_scores(base, data, splits, trial.costs, weight)
         own = {"score": score, "threshold": trial.threshold} if threshold else {"decided": score > 0}
-        store.add((trial.setting, trial.number), value=trial.score, neutral=trial.c_fn == trial.c_fp, **own)
+        store.add((trial.setting, trial.number), value=trial.score, equal_costs=trial.c_fn == trial.c_fp, **own)
     choice = GainRule(min_gain).choose(store, "f1")
     chosen = search.trials_[search.best_index_]
     assert (chosen.setting, chosen.number) == choice.key

@@ -446,7 +446,7 @@ def test_what_predicts_reads_the_probabilities_that_it_was_tuned_on(base, number
     fitted = fitted if shares is None else fitted.at_prevalence(shares)
     held_out, method = fitted.held_out_, "predict_proba" if hasattr(base, "predict_proba") else "decision_function"
     row = held_out[(0, number)]
-    assert row.neutral == (number == 0)
+    assert row.equal_costs == (number == 0)
     rule = replace(fitted._rule, estimator=SimpleNamespace(classes_=np.arange(3), **{method: lambda X: X}))
     np.testing.assert_allclose(rule.predict_proba(row.score), held_out.probabilities(row.score, row.costs), atol=1e-6)
     codes = np.searchsorted(NAMES, rule.predict(row.score))

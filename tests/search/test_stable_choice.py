@@ -56,7 +56,7 @@ def test_one_setting_can_be_the_one_that_others_have_to_beat():
     for setting, noise in enumerate((0.0, 0.05)):
         each = score + noise * np.random.default_rng(5).normal(size=300)
         value, cut = best_cut(each, is_pos, np.ones(300), None)
-        store.add((setting, 0), score=each, threshold=cut, value=value, neutral=True)
+        store.add((setting, 0), score=each, threshold=cut, value=value, equal_costs=True)
     assert [stable_choice(store, FBeta(), margin=1.0, own=setting).key for setting in (0, 1)] == [(0, 0), (1, 0)]
     assert stable_choice(store, FBeta(), margin=1.0) == stable_choice(store, FBeta())
 
@@ -174,7 +174,7 @@ def test_where_costs_hardly_change_the_model_they_have_to_gain_more():
     is_pos, score = scores(n=1000)
     rng = np.random.default_rng(3)
     store = ScoreStore(is_pos)
-    store.add((0, 0), score=score, threshold=0.9, value=0.6, neutral=True)
+    store.add((0, 0), score=score, threshold=0.9, value=0.6, equal_costs=True)
     for number in range(1, 6):
         store.add((0, number), score=score + rng.normal(scale=0.2, size=1000), threshold=0.9, value=0.6)
     assert stable_choice(store, FBeta(), margin=1.0).key == (0, 0)

@@ -5,7 +5,7 @@ import pytest
 
 from csf.evaluate.trials import Trial
 from csf.metrics import get_confusion_metric
-from csf.thresholding.class_choice import Candidate, ClassQuestion, ClassStore, choose_class
+from csf.thresholding.class_choice import Candidate, ClassStore, assess_class, choose_class
 from csf.thresholding.linear_rule import confusion_of, cross_fitted
 
 N = 300
@@ -30,7 +30,7 @@ def store_of(*rows, metric=METRIC, truth=TRUTH, weight=None):
             proba = store.probabilities(score, costs)
             said = cross_fitted(proba, truth, metric, store.parts(score), weight=store.weight)
         value = float(metric.value(confusion_of(truth, own, 3, weight)))
-        store.hear((0, number), Trial(number, 0.0, costs, state="complete", score=value), score, own, said)
+        store.add_trial((0, number), Trial(number, 0.0, costs, state="complete", score=value), score, own, said)
     return store
 
 
@@ -78,7 +78,7 @@ def test_what_is_corrected_is_the_rule_on_samples_that_it_has_not_seen():
     """With scores of noise a tuned rule looks better than it is."""
     store = store_of((scores(0.0), EQUAL))
     winner = Candidate((0, 0), True)
-    said = ClassQuestion(METRIC, winner, 0).answer(store)
+    said = assess_class(store, METRIC, winner)
     row = store[(0, 0)]
     judged = float(METRIC.value(confusion_of(TRUTH, row.judged, 3)))
     assert said.corrected_score == pytest.approx(judged, abs=0.03)
@@ -87,7 +87,7 @@ def test_what_is_corrected_is_the_rule_on_samples_that_it_has_not_seen():
 
 def test_the_interval_of_a_decision_without_an_error_reaches_below_it():
     score = scores(30.0)
-    said = ClassQuestion(METRIC, Candidate((0, 0), False), 0).answer(store_of((score, EQUAL)))
+    said = assess_class(store_of((score, EQUAL)), METRIC, Candidate((0, 0), False))
     assert said.corrected_score == 1.0
     low, high = said.score_interval
     # Errors that were not made yet: about one of the 30 samples of the rarest class.
@@ -105,7 +105,7 @@ def test_a_row_of_weight_two_is_two_rows(metric):
     long = store_of((score[rows], EQUAL), (scores(1.0, seed=1)[rows], OTHER), metric=metric, truth=TRUTH[rows])
     winner = choose_class(heavy, metric)
     assert winner == choose_class(long, metric)
-    first, second = (ClassQuestion(metric, winner, 0).answer(store) for store in (heavy, long))
+    first, second = (assess_class(store, metric, winner) for store in (heavy, long))
     assert first.corrected_score == pytest.approx(second.corrected_score, abs=1e-12)
     assert first.score_interval == pytest.approx(second.score_interval, abs=1e-12)
 
@@ -124,13 +124,13 @@ def test_two_thirds_of_the_samples_have_to_gain_more():
         for number, (decided, costs) in enumerate(zip(decisions, (EQUAL, OTHER))):
             value = float(np.mean(decided == truth))
             told = Trial(number, 0.0, costs, state="complete", score=value)
-            store.hear((0, number), told, np.eye(3)[decided] + 0.01 * truth[:, None], decided)
+            store.add_trial((0, number), told, np.eye(3)[decided] + 0.01 * truth[:, None], decided)
         # The gain in standard errors.
         gain = (300 - n_worse) / np.sqrt(300 + n_worse - (300 - n_worse) ** 2 / n)
         winner = choose_class(store, accuracy)
         if winner.key == (0, 1) and wins is None:
             wins = gain
-        if ClassQuestion(accuracy, winner, 0).answer(store).corrected_score == pytest.approx(value):
+        if assess_class(store, accuracy, winner).corrected_score == pytest.approx(value):
             kept = gain
             break
     assert wins == pytest.approx(2.0, rel=0.25)

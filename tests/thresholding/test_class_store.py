@@ -23,7 +23,7 @@ def store_of(*scores, weight=None, **options):
     store = ClassStore(TRUTH, weight, n_classes=3, margins=False, **options)
     for number, score in enumerate(scores):
         codes = PROBA.argmax(axis=1)
-        store.hear((0, number), trial(number, score, (1.0, 1.0, 1.0 + number)), PROBA, codes, codes)
+        store.add_trial((0, number), trial(number, score, (1.0, 1.0, 1.0 + number)), PROBA, codes, codes)
     return store
 
 
@@ -32,7 +32,7 @@ def test_rows_are_kept_small():
     assert row.score.dtype == np.float32
     assert row.decided.dtype == row.judged.dtype == np.uint8
     assert row.n_bytes == 60 * (3 * 4 + 2)
-    assert row.neutral
+    assert row.equal_costs
 
 
 def test_beyond_the_limit_the_worst_trials_are_dropped_but_not_the_best_with_equal_weights():
@@ -123,7 +123,7 @@ def test_what_is_drawn_knows_rows_that_came_later_and_survives_pickling():
     other = RNG.dirichlet([1.0, 1.0, 1.0], 60).astype(np.float32)
     merged = ClassStore(TRUTH, n_classes=3, margins=False)
     for number, score in enumerate((np.repeat(PROBA[:1], 60, axis=0), other)):
-        merged.hear((0, number), trial(number, 0.5), score, score.argmax(axis=1))
+        merged.add_trial((0, number), trial(number, 0.5), score, score.argmax(axis=1))
         # Samples of which all trials say the same are one unit.
         assert merged.drawn[0].copies.size == (3, 60)[number]
     again = pickle.loads(pickle.dumps(store))

@@ -321,9 +321,7 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
         SparkCostSearchModel
             The model.
         """
-        expected = None
-        if found.store is not None:
-            expected = found.question.answer(found.store)
+        expected = found.assess()
         told = {
             "bestThreshold": bestThreshold,
             "bestScore": found.score,

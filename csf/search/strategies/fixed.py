@@ -15,7 +15,6 @@ from csf.search.strategies.base import SAME, Proposal, Strategy, balanced_level,
 if TYPE_CHECKING:
     from csf.evaluate.trials import Trial
     from csf.metrics.base import Metric
-    from csf.search.strategies.base import Proposal
 
 __all__ = [
     "Grid",

@@ -13,7 +13,6 @@ from csf.metrics import LinearFractional, Metric
 from csf.search.strategies.base import SAME, Strategy, balanced_level, require_levels, tried_levels
 
 if TYPE_CHECKING:
-    from csf.metrics.base import Metric
     from csf.search.strategies.base import Proposal
 
 __all__ = [
