@@ -46,11 +46,8 @@ __all__ = [
     "LabelSearch",
     "LabelsRule",
     "RowOutcome",
-    "common_splits",
     "conclude_rows",
-    "mean_of_searches",
     "move_labels",
-    "search_one",
     "value_of_labels",
 ]
 
