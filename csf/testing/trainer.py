@@ -2,9 +2,9 @@
 
 import pickle
 import warnings
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -18,8 +18,8 @@ from csf.data.folds import Fold, Task, make_folds
 from csf.data.labels import read_classes
 from csf.data.responses import natural_threshold, respond, respond_classes, response_method
 from csf.testing.metric import naming, require
-from csf.trainers import GenericTrainer, Trainer, Training, seeded
-from csf.trainers.quick_check import checked_trainers, require_nearest, scores_of
+from csf.trainers import GenericTrainer, Prepared, Trainer, Training, seeded
+from csf.trainers.base import Maker, checked_trainers
 
 __all__ = ["check_trainer"]
 
@@ -27,8 +27,8 @@ N_ROWS, N_TRAIN, N_FEATURES = 150, (100, 90), 4
 COSTS = (4.0, 1.0)
 # Allowed differences of numbers that should be the same, as a share of the spread of the scores.
 TOLERANCE = 1e-6
-# ``maker(base, folds, channel, normalize, shared)``: trainers, or None where it declines the base.
-Maker: TypeAlias = Callable[..., list[Trainer] | None]
+# How much nearer to the right answer than to any wrong one a trainer must be: solvers end within their tolerance.
+NEARER = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,11 @@ class _Case:
 
     def trainers(self) -> list[Trainer]:
         """What the maker returns."""
-        made = checked_trainers(self.maker, self.base, self.folds(), self.channel, self.normalize)
+        return self.made_of(self.folds())
+
+    def made_of(self, folds: list[Fold]) -> list[Trainer]:
+        """What the maker returns for some folds."""
+        made = checked_trainers(self.maker(self.base, folds, self.channel, self.normalize, Prepared()), folds)
         require(made is not None, f"the maker declines {self.base!r}: there is nothing to check")
         return made or []
 
@@ -170,6 +174,31 @@ def _weighted(case: _Case) -> bool:
 def _same(one: np.ndarray, other: np.ndarray, message: str, tolerance: float = TOLERANCE) -> None:
     off = float(np.abs(one - other).max())
     require(off <= tolerance * max(float(np.std(one)), 1e-300), f"{message}: scores differ by up to {off:.3g}")
+
+
+def scores_of(trainer: Trainer, training: Training, part: str) -> np.ndarray:
+    """Scores of a part of the fold, or decisions as 0 and 1 where the base has no scores."""
+    tune = response_method(trainer.base) is not None
+    answer = trainer.predict(training, part, tune=tune)
+    return np.asarray(answer.decided if answer.score is None else answer.score, dtype=float)
+
+
+def require_nearest(name: str, score: np.ndarray, right: np.ndarray, wrong: Mapping[str, np.ndarray]) -> None:
+    """Require that scores are much nearer to the right ones than to any wrong ones that differ from these."""
+    require(np.isfinite(score).all(), f"{name} must be finite, got {score[~np.isfinite(score)][:1]}")
+    # Scores may be nearly constant, -1 for an SVM that finds nothing: then their size is the measure.
+    off, size = _distance(score, right), float(np.sqrt(np.mean(right**2))) + 1e-300
+    away = {text: _distance(other, right) for text, other in wrong.items()}
+    away = {text: distance for text, distance in away.items() if distance > 1e-2 * size}
+    limit = NEARER * min([*away.values(), size])
+    nearest = min(away, key=lambda text: _distance(score, wrong[text]), default=None)
+    near = _distance(score, wrong[nearest]) if nearest is not None else np.inf
+    like = f" is as near to that {nearest} ({near:.3g})" if near <= off / NEARER else " is neither this nor that"
+    require(off <= limit, f"{name}{like}: the base's own is {off:.3g} away, more than {limit:.3g}")
+
+
+def _distance(one: np.ndarray, other: np.ndarray) -> float:
+    return float(np.sqrt(np.mean((one - other) ** 2)))
 
 
 # ---------------------------------------------------------------- laws
@@ -333,7 +362,7 @@ def _nothing_given_is_changed(case: _Case) -> None:
     X, y, known = case.X.copy(), case.y.copy(), set(vars(base))
     task = case.task(X, y, None if weight is None else weight.copy())
     folds = make_folds(task, list(case.splits))
-    for trainer in checked_trainers(case.maker, base, folds, case.channel) or []:
+    for trainer in replace(case, base=base).made_of(folds):
         training = _trained(case, trainer, COSTS)
         scores_of(trainer, training, "test")
         trainer.estimator(training)
