@@ -30,6 +30,8 @@ class FittedSearch(AssessedMixin):
     """Results of `csf.CostSearch` and `csf.dask.DaskCostSearch`, described there."""
 
     searches_: list[Self]
+    label_names_: Array
+    best_scores_: Array
     rule_: LinearRule
     # Told by outcomes, see `SearchOutcome.published` and `ClassOutcome.published`.
     trials_: list[Any]

@@ -134,7 +134,7 @@ def held_out(
     X: Samples | None,
     y: ArrayLike | None,
     sample_weight: ArrayLike | None,
-    rivals: Mapping[str, ArrayLike] | None,
+    rivals: Mapping[str, Any] | None,
     own: str = "this search",
 ) -> HeldOut | None:
     """Checked data of a report, ``None`` without any."""
