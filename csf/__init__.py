@@ -8,16 +8,15 @@ from csf._common import __version__, reporting
 if TYPE_CHECKING:
     from csf.evaluate.trials import Trial
     from csf.metrics.profile import ErrorProfile
-    from csf.search import CostSearch, MacroCostSearch
+    from csf.search import CostSearch
     from csf.search.study import Study
 
-__all__ = ["CostSearch", "ErrorProfile", "MacroCostSearch", "Study", "Trial", "__version__"]
+__all__ = ["CostSearch", "ErrorProfile", "Study", "Trial", "__version__"]
 
 # Where the names above live. They are found when they are first asked for: ``import csf`` itself costs nothing.
 _MODULES = {
     "CostSearch": "csf.search",
     "ErrorProfile": "csf.metrics",
-    "MacroCostSearch": "csf.search",
     "Study": "csf.search.study",
     "Trial": "csf.evaluate.trials",
 }

@@ -10,7 +10,7 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch, MacroCostSearch
+from csf import CostSearch
 
 EVIL, QUOTES = "<script>alert(1)</script>", "\"'&>--!>"
 
@@ -42,7 +42,7 @@ def data(classes=2):
 @functools.cache
 def fitted(kind):
     """A fitted search of a kind, with held-out samples and labels."""
-    X, y, X_test, y_test = data(3 if kind in ("three", "macro", "classes") else 2)
+    X, y, X_test, y_test = data(3 if kind in ("three", "labels", "classes") else 2)
     if kind == "infeasible":  # the largest scores are those of negatives, whatever the direction
         X, X_test = X[:, :1], X_test[:, :1]
         y, y_test = (abs(X[:, 0]) < 1).astype(int), (abs(X_test[:, 0]) < 1).astype(int)
@@ -50,11 +50,13 @@ def fitted(kind):
     if kind == "evil":
         names = np.array([QUOTES, EVIL])
         y, y_test, options = names[y], names[y_test], options | {"pos_label": EVIL}
+    if kind == "labels":
+        y, y_test = (np.column_stack([each == 0, each > 0, each == 2]).astype(int) for each in (y, y_test))
     searches = {
         "plain": lambda: paper_search(LinearSVC(), **options | {"param_grid": {"C": [0.01, 0.1, 1.0]}}),
         "evil": lambda: paper_search(LinearSVC(), **options),
         "three": lambda: paper_search(LogisticRegression(), null_class=0, **options),
-        "macro": lambda: MacroCostSearch(paper_search(LinearSVC(), **options)),
+        "labels": lambda: CostSearch(LinearSVC(), "f1_macro", **options),
         "classes": lambda: CostSearch(LogisticRegression(), "f1_macro", param_grid=None, cv=3),
         "infeasible": lambda: paper_search(LinearSVC(), "recall", constraint="precision >= 1", **options),
         "failed": lambda: paper_search(Moody(), engine="generic", strategy="grid", **options),
@@ -62,10 +64,13 @@ def fitted(kind):
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return searches[kind]().fit(X, y), X_test, y_test
+        search = searches[kind]().fit(X, y)
+    if kind == "labels":
+        search.label_names_ = np.array(["sea", EVIL, "sun"])
+    return search, X_test, y_test
 
 
-KINDS = ("plain", "evil", "three", "macro", "classes", "infeasible", "failed", "prefit")
+KINDS = ("plain", "evil", "three", "labels", "classes", "infeasible", "failed", "prefit")
 
 
 class Reader(HTMLParser):

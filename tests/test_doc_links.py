@@ -5,7 +5,6 @@ from builders import paper_search
 from sklearn.svm import LinearSVC
 from sklearn.utils import estimator_html_repr
 
-from csf import MacroCostSearch
 from csf.fenchel import FenchelSVM
 from csf.online import FOFO
 from csf.structural import TwoPassMiniBatch
@@ -13,7 +12,6 @@ from csf.thresholding import PlugInClassifier
 
 PAGES = {
     "csf.CostSearch": paper_search(LinearSVC()),
-    "csf.MacroCostSearch": MacroCostSearch(paper_search(LinearSVC())),
     "csf.thresholding.PlugInClassifier": PlugInClassifier(LinearSVC()),
     "csf.fenchel.FenchelSVM": FenchelSVM(),
     "csf.online.FOFO": FOFO(),

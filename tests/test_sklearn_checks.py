@@ -19,7 +19,7 @@ from sklearn_checks import FirstClassNull, SecondClassPositive, any_labels, faul
 
 import csf.online
 import csf.structural
-from csf import CostSearch, MacroCostSearch
+from csf import CostSearch
 from csf.fenchel import AMP, FenchelSVM
 from csf.online import FOFO, OFO, OMCSL, SPADE, STAMP, OnlineLogistic, RiverClassifier
 from csf.structural import FTRL, CuttingPlane, OnePassMiniBatch, ProjectedSubgradient, TableLoss, TwoPassMiniBatch
@@ -37,10 +37,6 @@ def searched(base):
 
 def null_class(base):
     return FirstClassNull(base, **(PAPER | {"n_trials": 2, "cv": 3, "null_class": 0}))
-
-
-def macro(base):
-    return MacroCostSearch(paper_search(base, n_trials=2, cv=3))
 
 
 def several(base):
@@ -87,7 +83,6 @@ FAMILIES = {
     "search": any_labels(searched(LinearSVC())),
     "null class": null_class(LinearSVC()),
     "several classes": any_labels(several(LogisticRegression())),
-    "macro": macro(LinearSVC()),
     "thresholding": any_labels(THRESHOLDING[0]),
     "fenchel": any_labels(FenchelSVM()),
     "structural": any_labels(CuttingPlane()),
@@ -98,14 +93,14 @@ FAMILIES = {
 MORE = [
     *map(any_labels, DEFAULTS),
     *map(any_labels, VARIANTS[1:4]),
-    *(null_class(LogisticRegression()), macro(LogisticRegression())),
+    null_class(LogisticRegression()),
     any_labels(several(LinearSVC())),
     *(DEFAULTS + VARIANTS),
 ]
 
 
 def base_of(estimator):
-    return getattr(estimator, "search", estimator).base if isinstance(estimator, CostSearch | MacroCostSearch) else None
+    return estimator.base if isinstance(estimator, CostSearch) else None
 
 
 def weighs(estimator):
@@ -116,13 +111,13 @@ def weighs(estimator):
 EXPECTED = [
     (
         "the check's labels are not {0, 1} or {-1, 1}: guessing the positive class would take the wrong one",
-        lambda each: not isinstance(each, SecondClassPositive | FirstClassNull | MacroCostSearch),
+        lambda each: not isinstance(each, SecondClassPositive | FirstClassNull),
         *("check_estimators_dtypes", "check_classifier_data_not_an_array", "check_classifiers_classes"),
         "check_fit2d_1feature",
     ),
     (
         "the same labels, with weights",
-        lambda each: weighs(each) and not isinstance(each, SecondClassPositive | FirstClassNull | MacroCostSearch),
+        lambda each: weighs(each) and not isinstance(each, SecondClassPositive | FirstClassNull),
         *("check_sample_weights_pandas_series", "check_sample_weights_not_an_array", "check_sample_weights_shape"),
         "check_sample_weights_not_overwritten",
     ),
@@ -133,13 +128,8 @@ EXPECTED = [
     ),
     (
         "repeating rows changes the folds; with given folds it holds (tests/search)",
-        lambda each: isinstance(each, MacroCostSearch) or isinstance(base_of(each), type(SCALED)),
+        lambda each: isinstance(base_of(each), type(SCALED)),
         "check_sample_weight_equivalence_on_dense_data",
-    ),
-    (
-        "repeating rows changes the folds of each class",
-        lambda each: isinstance(each, MacroCostSearch),
-        "check_sample_weight_equivalence_on_sparse_data",
     ),
 ]
 

@@ -22,11 +22,10 @@ from tqdm.auto import tqdm
 
 from csf._common.files import cell, replaced
 from csf._common.typing import Samples
-from csf.cli.problem import NotApplicable, check_output, load_problem, make_search
+from csf.cli.problem import NotApplicable, check_outputs, load_problem, make_search
 from csf.cli.shared import (
     Budget,
     CliError,
-    check_figure,
     draw_comparison,
     format_mean,
     format_number,
@@ -36,7 +35,7 @@ from csf.cli.shared import (
 from csf.metrics.registry import aim_of
 from csf.search import CostSearch
 from csf.search.strategies import STRATEGIES, get_strategy
-from csf.show.report import Comparison, check_page, write_comparison
+from csf.show.report import Comparison, write_comparison
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -72,10 +71,7 @@ class FitCounter(TransformerMixin, BaseEstimator):
 def run(options: Namespace, say: Callable[..., Any]) -> None:
     """Run the command."""
     budget = Budget(options.time_limit)
-    for path in (options.out, options.plot, options.report):
-        check_output(path)
-    check_figure(options.plot)
-    check_page(options.report or "")
+    check_outputs(options, options.out)
     if options.test_size == 0:
         raise CliError("compare needs a held-out part: --test-size must be larger than 0")
     problem = load_problem(options)
@@ -202,16 +198,13 @@ def _compared(records, test_size, reference):
 
 
 def _table(problem, outcomes):
-    constrained = problem.constraint is not None
-    header = ["method", problem.metric.name, *([problem.constraint.quantity.name] if constrained else [])]
-    header += ["difference", "base fits", "seconds"]
     rows = []
     for outcome in outcomes:
         row = [outcome.method, format_mean(outcome.values.mean(), _spread(outcome.values))]
-        row += [format_number(outcome.rate)] if constrained else []
+        row += [] if problem.constraint is None else [format_number(outcome.rate)]
         row += ["-" if outcome.method == problem.reference else format_mean(outcome.difference, outcome.error, "+.4f")]
         rows.append([*row, f"{outcome.fits:.4g}", format_number(outcome.seconds, ".2f")])
-    return format_table(header, rows)
+    return format_table([*problem.measured, "difference", "base fits", "seconds"], rows)
 
 
 def _spread(values):

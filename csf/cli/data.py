@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
@@ -104,34 +104,6 @@ class Features:
             Without names.
         """
         return cls("sparse" if sparse.issparse(X) else "dense", X.shape[1], zero_based=zero_based)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, strings and lists.
-
-        Returns
-        -------
-        dict
-            One entry a field.
-        """
-        record = asdict(self)
-        return record | {"numeric": list(self.numeric), "categorical": list(self.categorical)}
-
-    @classmethod
-    def from_dict(cls, record: dict[str, Any]) -> Self:
-        """Features of a dict made by `to_dict`.
-
-        Parameters
-        ----------
-        record : dict
-            As `to_dict` returns it.
-
-        Returns
-        -------
-        Features
-            Equal features.
-        """
-        columns: dict[str, Any] = {name: tuple(record[name]) for name in ("numeric", "categorical")}
-        return cls(**record | columns)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import sys
 import zipfile
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
 
@@ -148,7 +148,7 @@ def save_model(path: PathLike, search: CostSearch, features: Features) -> None:
         "version": VERSION,
         "csf": __version__,
         "sklearn": sklearn.__version__,
-        "features": features.to_dict(),
+        "features": asdict(features),
         "search": _with_plain_trees(search._without_scores()),
     }
     try:
@@ -197,7 +197,7 @@ def load_model(path: PathLike, trust: Sequence[str] = ()) -> tuple[CostSearch, F
             f"{path} was saved with scikit-learn {content['sklearn']}, this is {sklearn.__version__}; if predictions "
             "matter, train it again",
         )
-    return content["search"], Features.from_dict(content["features"])
+    return content["search"], Features(**content["features"])
 
 
 def _parts_of(value: Any) -> Iterator[Any]:

@@ -28,7 +28,7 @@ from csf._common.messages import did_you_mean
 from csf._common.sklearn import clone, safe_indexing
 from csf._common.typing import Array, Estimator, IntArray, Samples
 from csf.cli.data import Dataset, Features, ReadOptions, densified, read_dataset
-from csf.cli.shared import CliError, require
+from csf.cli.shared import CliError, check_figure, require
 from csf.data.folds import resolve_splits
 from csf.metrics import ConfusionMetric, get_constraint, get_metric
 from csf.metrics.profile import ErrorProfile
@@ -37,6 +37,7 @@ from csf.search.class_study import ClassStudy
 from csf.search.config import AUTO, Pace, SearchConfig, pace_of, steps_of, strategy_of
 from csf.search.problem import ClassProblem, ThresholdProblem, serves_classes
 from csf.search.strategies import Ladder
+from csf.show.report import check_page
 from csf.thresholding.linear_rule import confusion_of
 from csf.trainers import seeded
 
@@ -299,6 +300,11 @@ class Problem:
         """The rival that the search is compared with."""
         return PLAIN if self.several else POOLED
 
+    @property
+    def measured(self) -> list[str]:
+        """Columns of a table of methods: the metric, and the constrained rate where there is one."""
+        return ["method", self.metric.name, *([] if self.constraint is None else [self.constraint.quantity.name])]
+
     def part(self, rows: IntArray) -> Part:
         """Rows of the data."""
         data = self.data
@@ -423,6 +429,14 @@ def load_problem(options: Namespace) -> Problem:
     if "strategy" in options:
         problem.study(options.strategy)
     return problem
+
+
+def check_outputs(options: Namespace, *paths: str | None) -> None:
+    """Refuse what search and compare cannot write: these files, a figure, a page."""
+    for path in (*paths, options.plot, options.report):
+        check_output(path)
+    check_figure(options.plot)
+    check_page(options.report or "")
 
 
 def check_output(path: str | None) -> None:

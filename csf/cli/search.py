@@ -18,11 +18,10 @@ from tqdm import tqdm
 from csf._common import __version__
 from csf._common.files import write_json
 from csf.cli.predict import check_model_name, required_trust, save_model
-from csf.cli.problem import CLASSIFIER, EQUAL, LINEAR, POOLED, NotApplicable, check_output, load_problem, make_search
+from csf.cli.problem import CLASSIFIER, EQUAL, LINEAR, POOLED, NotApplicable, check_outputs, load_problem, make_search
 from csf.cli.shared import (
     Budget,
     CliError,
-    check_figure,
     draw_search,
     format_number,
     format_table,
@@ -31,7 +30,7 @@ from csf.cli.shared import (
 )
 from csf.show.checks import findings
 from csf.show.held_out import Judged, held_out, other_costs, short
-from csf.show.report import check_page, write_report
+from csf.show.report import write_report
 from csf.show.rules import linear_rule, table_rule
 from csf.thresholding.linear_rule import counts_of
 
@@ -53,10 +52,7 @@ _SEARCH = 2 / 3
 def run(options: Namespace, say: Callable[..., Any]) -> None:
     """Run the command."""
     budget = Budget(options.time_limit)
-    for path in (options.save, options.rule, options.json, options.plot, options.report, options.checkpoint):
-        check_output(path)
-    check_figure(options.plot)
-    check_page(options.report or "")
+    check_outputs(options, options.save, options.rule, options.json, options.checkpoint)
     if options.save:
         check_model_name(options.save)
         require("skops.io", "saving a model")
@@ -206,15 +202,12 @@ def _worth_showing(search):
 
 
 def _winner_text(search, problem):
-    name = problem.metric.name
     c_fn, c_fp = search.best_cost_weights_
     parameters = "".join(f", {_short(key)} = {value}" for key, value in search.best_params_.items())
     lines = [
         f"* costs c_fn = {c_fn:.4g}, c_fp = {c_fp:.4g}{parameters}; positive where the score is at least "
         f"{search.best_threshold_:.4g}",
-        f"  to expect on new data: {name} {search.corrected_score_:.4f}, 90 % interval "
-        f"[{search.score_interval_[0]:.4f}, {search.score_interval_[1]:.4f}]",
-        f"  out-of-fold {name} {search.best_score_:.4f}; {search.stop_reason_}{_part(search, problem)}",
+        *_value_lines(search, problem),
         f"  estimated upper bound for these parameters and folds: {search.upper_bound_:.4f} ({problem.options.bound}), "
         f"gap {format_number(search.gap_)}",
     ]
@@ -227,6 +220,15 @@ def _winner_text(search, problem):
         verdict = "holds" if search.feasible_ else "does NOT hold; the bound is that of models where it does"
         lines.append(f"  out-of-fold {rate} {search.constraint_value_:.4f}: {problem.constraint} {verdict}")
     return "\n".join(lines)
+
+
+def _value_lines(search, problem):
+    """What the winner is worth."""
+    name, (low, high) = problem.metric.name, search.score_interval_
+    return [
+        f"  to expect on new data: {name} {search.corrected_score_:.4f}, 90 % interval [{low:.4f}, {high:.4f}]",
+        f"  out-of-fold {name} {search.best_score_:.4f}; {search.stop_reason_}{_part(search, problem)}",
+    ]
 
 
 def _part(search, problem):
@@ -295,15 +297,14 @@ def _record(problem, method, test, decided, seconds, model):
 
 
 def _results_table(results, problem):
-    constrained, confidence = problem.constraint is not None, problem.options.confidence
-    header = ["method", problem.metric.name, *([problem.constraint.quantity.name] if constrained else [])]
-    header += ["seconds"] if confidence is None else [f"promised with {confidence:g}", "seconds"]
+    confidence = problem.options.confidence
+    header = [*problem.measured, *([] if confidence is None else [f"promised with {confidence:g}"]), "seconds"]
     rows, notes = [], []
     for result in results:
         if "skipped" in result:
             notes.append(f"{result['method']}: left out, {result['skipped']}")
             continue
-        rate = [format_number(result["rate"])] if constrained else []
+        rate = [] if problem.constraint is None else [format_number(result["rate"])]
         rate += ["yes" if result["promised"] else "no"] if "promised" in result else []
         rows.append([result["method"], format_number(result["value"]), *rate, format_number(result["seconds"], ".2f")])
     return "\n".join([format_table(header, rows), *notes])
@@ -365,7 +366,7 @@ def _report(options, problem, search, results, held, found):
             {**trial.to_dict(), **_cut(trial), "params": search.cv_results_["params"][at]}
             for at, trial in enumerate(search.trials_)
         ],
-        "winner": class_record(search) if problem.several else _winner_record(search),
+        "winner": _winner_record(search, problem),
         "held_out": results,
         "held_out_intervals": [] if held is None else [asdict(each) for each in held.judged],
         "checks": [each._asdict() for each in found],
@@ -382,25 +383,25 @@ def _cut(trial):
     return {"threshold": trial.threshold} if hasattr(trial, "threshold") else {}
 
 
-def _winner_record(search):
-    promise = {"guarantee": asdict(search.guarantee_)} if hasattr(search, "guarantee_") else {}
-    return promise | {
+def _winner_record(search, problem):
+    """The winner as plain numbers, strings and lists."""
+    return {
         "trial": search.best_index_,
-        "t": search.best_t_,
-        "c_fn": search.best_cost_weights_[0],
-        "c_fp": search.best_cost_weights_[1],
-        "threshold": search.best_threshold_,
         "params": search.best_params_,
         "out_of_fold": search.best_score_,
         "corrected": search.corrected_score_,
         "score_interval": search.score_interval_,
-        "threshold_interval": search.threshold_interval_,
-        "upper_bound": search.upper_bound_,
-        "gap": search.gap_,
-        "bound_margin": search.bound_margin_,
-        "feasible": search.feasible_,
         "stop_reason": search.stop_reason_,
+        **(class_record(search) if problem.several else _threshold_record(search)),
     }
+
+
+def _threshold_record(search):
+    names = ("threshold_interval", "upper_bound", "gap", "bound_margin", "feasible")
+    promise = {"guarantee": asdict(search.guarantee_)} if hasattr(search, "guarantee_") else {}
+    costs = dict(zip(("c_fn", "c_fp"), search.best_cost_weights_))
+    own = {name: getattr(search, f"{name}_") for name in names}
+    return {"t": search.best_t_, **costs, "threshold": search.best_threshold_, **own, **promise}
 
 
 # ---------------------------------------------------------------- several classes that are all alike
@@ -419,19 +420,11 @@ def _class_columns(table):
 
 def class_winner(search: CostSearch, problem: Problem) -> str:
     """The winner, and what it is worth."""
-    name, (low, high) = problem.metric.name, search.score_interval_
     parameters = "".join(f"{_short(key)} = {value}, " for key, value in search.best_params_.items())
     power = search.trials_[search.best_index_].t
     weights = "equal class weights" if power == 0.0 else f"class weights share^-{power:.4g}"
-    return "\n".join(
-        [
-            f"* {parameters}{weights}; predicts {_decision(search)}",
-            f"  to expect on new data: {name} {search.corrected_score_:.4f}, 90 % interval [{low:.4f}, {high:.4f}]",
-            f"  out-of-fold {name} {search.best_score_:.4f}; {search.stop_reason_}",
-            "",
-            _rule_table(search),
-        ]
-    )
+    first = f"* {parameters}{weights}; predicts {_decision(search)}"
+    return "\n".join([first, *_value_lines(search, problem), "", _rule_table(search)])
 
 
 def _decision(search):
@@ -465,22 +458,16 @@ def confusion_table(classes: Array, test: Part, labels: Array) -> str:
 
 
 def class_record(search: CostSearch) -> dict[str, Any]:
-    """The winner as plain numbers, strings and lists."""
+    """What the winner of several classes has beside its value."""
     rule = search.rule_
     return {
-        "trial": search.best_index_,
         "power": search.trials_[search.best_index_].t,
         "class_weights": search.class_costs_,
         "rule": rule.kind,
         "slopes": rule.slopes,
         "offsets": rule.offsets,
         "matrix": rule.matrix,
-        "params": search.best_params_,
-        "out_of_fold": search.best_score_,
         "confusion": search.confusion_,
-        "corrected": search.corrected_score_,
-        "score_interval": search.score_interval_,
-        "stop_reason": search.stop_reason_,
     }
 
 

@@ -1,6 +1,5 @@
-"""The searches: CostSearch and MacroCostSearch."""
+"""The search: CostSearch."""
 
 from csf.search.estimator import CostSearch
-from csf.search.macro import MacroCostSearch
 
-__all__ = ["CostSearch", "MacroCostSearch"]
+__all__ = ["CostSearch"]

@@ -272,7 +272,6 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
 
     See Also
     --------
-    csf.MacroCostSearch : One search of each class against the rest.
     csf.metrics.LabelMetric : Averages over several labels.
     csf.Study : The same search for models that you train yourself.
 

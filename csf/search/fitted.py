@@ -24,66 +24,7 @@ if TYPE_CHECKING:
     from csf.evaluate import Assessment
     from csf.thresholding import LinearRule, ThresholdCurve
 
-__all__ = [
-    "FittedSearch",
-    "ReportMixin",
-    "told_of_classes",
-]
-
-# ---------------------------------------------------------------- reports
-
-
-class ReportMixin:
-    """Searches that write a report."""
-
-    def report(
-        self,
-        path: PathLike,
-        X: Samples | None = None,
-        y: ArrayLike | None = None,
-        *,
-        sample_weight: ArrayLike | None = None,
-        rivals: Mapping[str, ArrayLike] | None = None,
-        title: str | None = None,
-        facts: Mapping[str, str] | None = None,
-        mute: Collection[str] = (),
-    ) -> None:
-        """Write what was found as one page for a browser, which loads nothing and can be sent and printed.
-
-        Parameters
-        ----------
-        path : path-like
-            File to write, such as ``"report.html"``.
-        X : array-like of shape (n_samples, n_features), default=None
-            Samples that ``fit`` has not seen, to judge the winner on. ``None`` shows what the search itself knows.
-        y : array-like of shape (n_samples,), default=None
-            Their labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Their weights >= 0.
-        rivals : dict of str to array-like of shape (n_samples,), default=None
-            Labels that other classifiers predict for ``X``, by their names.
-        title : str, default=None
-            Heading.
-        facts : dict of str to str, default=None
-            Further facts to name, such as ``{"Data": "customers.csv"}``.
-        mute : collection of str, default=()
-            Codes of checks to leave out, such as ``["CSF001"]``; the guide's page "Checks" explains each one.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If the search is not fitted.
-        ValueError
-            If data or rivals do not fit the search, ``mute`` holds an unknown code, or the file is called like one of
-            another format.
-        """
-        check_is_fitted(self, "best_score_")
-        fitted: Any = self
-        options: dict[str, Any] = {"sample_weight": sample_weight, "rivals": rivals, "title": title, "facts": facts}
-        reporting.write_report(fitted, path, X, y, mute=mute, **options)
-
-
-# ---------------------------------------------------------------- published results
+__all__ = ["FittedSearch", "told_of_classes"]
 
 
 def told_of_classes(labels: Labels) -> dict[str, Any]:
@@ -91,11 +32,13 @@ def told_of_classes(labels: Labels) -> dict[str, Any]:
     return {"classes_": labels.classes, "null_class_": labels.null, "pos_label_": labels.positive}
 
 
-class FittedSearch(ReportMixin, AssessedMixin):
+class FittedSearch(AssessedMixin):
     """Results of `csf.CostSearch` and `csf.dask.DaskCostSearch`, described there."""
 
     metric: Any
     searches_: list[Self]
+    label_names_: Array
+    best_scores_: Array
     rule_: LinearRule
     # Told by outcomes, see `csf.search.outcome.Outcome.published`.
     trials_: list[Any]
@@ -288,3 +231,49 @@ class FittedSearch(ReportMixin, AssessedMixin):
         frame["feasible"] = [trial.state == "complete" and trial.feasible for trial in self.trials_]
         frame["winner"] = frame.index == self.best_index_
         return frame
+
+    def report(
+        self,
+        path: PathLike,
+        X: Samples | None = None,
+        y: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        rivals: Mapping[str, ArrayLike] | None = None,
+        title: str | None = None,
+        facts: Mapping[str, str] | None = None,
+        mute: Collection[str] = (),
+    ) -> None:
+        """Write what was found as one page for a browser, which loads nothing and can be sent and printed.
+
+        Parameters
+        ----------
+        path : path-like
+            File to write, such as ``"report.html"``.
+        X : array-like of shape (n_samples, n_features), default=None
+            Samples that ``fit`` has not seen, to judge the winner on. ``None`` shows what the search itself knows.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels), default=None
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights >= 0.
+        rivals : dict of str to array-like, default=None
+            Labels, in the shape of ``y``, that other classifiers predict for ``X``, by their names.
+        title : str, default=None
+            Heading.
+        facts : dict of str to str, default=None
+            Further facts to name, such as ``{"Data": "customers.csv"}``.
+        mute : collection of str, default=()
+            Codes of checks to leave out, such as ``["CSF001"]``; the guide's page "Checks" explains each one.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the search is not fitted.
+        ValueError
+            If data or rivals do not fit the search, ``mute`` holds an unknown code, the file is called like one of
+            another format, or the search is one of several labels that share a threshold.
+        """
+        check_is_fitted(self, "best_score_")
+        fitted: Any = self
+        options: dict[str, Any] = {"sample_weight": sample_weight, "rivals": rivals, "title": title, "facts": facts}
+        reporting.write_report(fitted, path, X, y, mute=mute, **options)

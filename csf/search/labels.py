@@ -45,10 +45,7 @@ __all__ = [
     "LabelsRule",
     "MeanOutcome",
     "RowOutcome",
-    "common_splits",
     "conclude_rows",
-    "mean_of_searches",
-    "search_one",
     "value_of_labels",
 ]
 

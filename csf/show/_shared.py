@@ -68,23 +68,21 @@ def is_class_search(part: object) -> TypeGuard[Any]:
     return hasattr(part, "class_costs_")
 
 
-def is_macro_search(part: object) -> TypeGuard[Any]:
-    """Whether it is a `MacroCostSearch`, fitted or not."""
-    return hasattr(type(part), "threshold_intervals_")
+def is_label_search(part: object) -> TypeGuard[Any]:
+    """Whether it is a `CostSearch` that was fitted to several labels, each of which has a search of its own."""
+    return hasattr(part, "searches_")
 
 
 def study_of(search: CostSearch, setting: int | None = None) -> Told:
     """Study of a fitted search: that of the winner, or of one setting of its ``param_grid``."""
     if hasattr(search, "tell"):
         raise TypeError("a Study is drawn by from_study, not by from_estimator")
-    if is_macro_search(search):
-        raise TypeError("a MacroCostSearch holds one search for each class; draw macro.searches_[k] for one class k")
     if not is_search(search):
         raise TypeError(f"from_estimator needs a fitted csf.CostSearch, got {search!r}")
     check_is_fitted(search, "trials_")
     if is_class_search(search):
         raise ValueError(NOT_OF_CLASSES)
-    if hasattr(search, "searches_"):
+    if is_label_search(search):
         raise TypeError("each label has a search of its own; draw searches_[k] for one label k")
     if setting is None:
         setting = search.trials_[search.best_index_].setting

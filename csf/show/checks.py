@@ -7,7 +7,7 @@ A check is a function of the fitted search and its held-out data that returns a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +18,7 @@ from csf.evaluate.choices import influence, outcomes
 from csf.evaluate.trials import first_line
 from csf.metrics import get_constraint
 from csf.metrics.registry import aim_of
+from csf.show._shared import is_class_search, is_label_search
 from csf.show.held_out import metric_name, other_costs, short, spread
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ class Finding(NamedTuple):
     text: str
 
 
+# Checks of held-out values, which those of all labels have in common; the others look at the search of each label.
+OF_ALL_LABELS = ("CSF008", "CSF009", "CSF010")
 # In the order in which findings are shown: the gravest first.
 CHECKS: dict[str, Check] = {}
 
@@ -130,13 +133,21 @@ def findings(search: Any, held: HeldOut | None = None, mute: Collection[str] = (
     ['CSF006', 'CSF010']
     """
     check_codes(mute)
-    several, found = hasattr(search, "class_costs_"), []
-    for code, title, look, serves_several in CHECKS.values():
-        if code not in mute and (serves_several or not several):
-            text = look(search, held)
-            if text:
-                found.append(Finding(code, title, text))
-    return found
+    wanted = {code: each for code, each in CHECKS.items() if code not in mute}
+    if not is_label_search(search):
+        several = is_class_search(search)
+        return _said([each for each in wanted.values() if each.several or not several], search, held)
+    of_all, of_one = ([each for code, each in wanted.items() if (code in OF_ALL_LABELS) == of] for of in (True, False))
+    said = _said(of_all, search, held)
+    for name, one in zip(search.label_names_.tolist(), search.searches_):
+        said += [found._replace(text=f"{short(name, 40)}: {found.text}") for found in _said(of_one, one, None)]
+    return sorted(said, key=lambda found: list(CHECKS).index(found.code))
+
+
+def _said(checks: Iterable[Check], search: Any, held: HeldOut | None) -> list[Finding]:
+    """What these checks say."""
+    texts = [(check.code, check.title, check.look(search, held)) for check in checks]
+    return [Finding(code, title, text) for code, title, text in texts if text]
 
 
 def gain_over_equal(search: Any) -> tuple[float, float] | None:

@@ -8,21 +8,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.pipeline import Pipeline
 
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, Samples
 from csf._common.validation import check_labels, check_samples, check_weights
+from csf.data.labels import read_codes
 from csf.metrics import get_confusion_metric, get_constraint, get_metric
 from csf.metrics.base import Metric
 from csf.metrics.confusion import ConfusionMetric
 from csf.metrics.constraints import Constraint
-from csf.show._shared import is_class_search, is_macro_search
+from csf.metrics.labels import LabelMetric, get_label_metric
+from csf.show._shared import is_class_search, is_label_search
 from csf.thresholding.linear_rule import counts_of
 
 if TYPE_CHECKING:
     from csf.search import CostSearch
 
-__all__ = ["HeldOut", "Judged", "held_out", "judge", "judge_classes"]
+__all__ = ["HeldOut", "Judged", "held_out", "judge", "judge_classes", "judge_labels"]
 
 
 def digits(value: float | None, spec: str = ".3f") -> str:
@@ -90,7 +93,7 @@ def class_order(search: Any) -> IntArray:
 
 def metric_name(search: Any) -> str:
     """Name of what a search maximises."""
-    return get_metric(search.metric).name
+    return (get_label_metric if hasattr(search, "label_names_") else get_metric)(search.metric).name
 
 
 def other_costs(search: CostSearch) -> str:
@@ -112,8 +115,6 @@ _BLOCK = 1 << 20
 # More classes than this make no table that anyone reads.
 MOST_CLASSES = 30
 
-# Positives, those that are missed, and false alarms of one problem.
-Problem = tuple[BoolArray, BoolArray, BoolArray]
 # Values at rows of weights.
 _Values = Callable[[Array], Array]
 
@@ -133,7 +134,7 @@ def held_out(
     X: Samples | None,
     y: ArrayLike | None,
     sample_weight: ArrayLike | None,
-    rivals: Mapping[str, ArrayLike] | None,
+    rivals: Mapping[str, Any] | None,
     own: str = "this search",
 ) -> HeldOut | None:
     """Checked data of a report, ``None`` without any."""
@@ -144,13 +145,11 @@ def held_out(
     if X is None or y is None:
         raise ValueError("give X and y together: samples that fit has not seen, and their labels")
     X, given = check_samples(X, y)
-    labels, classes = check_labels(given)
-    if not np.isin(classes, search.classes_).all():
-        raise ValueError(f"y holds the labels {classes.tolist()}, the search knows {search.classes_.tolist()}")
+    labels = _read_truth(search, given)
     weight = check_weights(sample_weight, labels.shape[0])
     answers = {own: search.predict(X)}
     for name, predicted in (rivals or {}).items():
-        predicted = np.asarray(predicted)
+        predicted = predicted.toarray() if issparse(predicted) else np.asarray(predicted)
         if predicted.shape != labels.shape:
             raise ValueError(
                 f"rivals[{name!r}] must be the labels that it predicts for X, of shape {labels.shape}; "
@@ -160,14 +159,24 @@ def held_out(
     return HeldOut(X, labels, weight, answers, _judge(search, labels, answers, weight))
 
 
+def _read_truth(search: Any, y: ArrayLike) -> Array:
+    """Labels that the search knows; of several labels a sample their codes."""
+    if is_label_search(search):
+        return read_codes(y, search.classes_.size)
+    labels, classes = check_labels(y)
+    if not np.isin(classes, search.classes_).all():
+        raise ValueError(f"y holds the labels {classes.tolist()}, the search knows {search.classes_.tolist()}")
+    return labels
+
+
 def _judge(search: Any, truth: Array, answers: Mapping[str, Array], weight: Array | None) -> list[Judged]:
     """By the metric and the constraint of the search."""
     if is_class_search(search):
         return judge_classes(get_confusion_metric(search.metric), search.classes_, truth, answers, weight)
-    if is_macro_search(search):
-        return judge(get_metric(search.search.metric), macro_problems(np.unique(truth)), truth, answers, weight)
+    if is_label_search(search):
+        return judge_labels(get_label_metric(search.metric), truth, answers, weight)
     demand = get_constraint(search.constraint)
-    return judge(get_metric(search.metric), one_problem(search.null_class_), truth, answers, weight, demand)
+    return judge(get_metric(search.metric), search.null_class_, truth, answers, weight, demand)
 
 
 def confusion(search: Any, held: HeldOut) -> dict[str, Any]:
@@ -184,9 +193,6 @@ def matrix_of(search: Any, counts: Array) -> dict[str, Any]:
     """
     order = class_order(search)
     labels, counts = [short(label, 40) for label in search.classes_[order].tolist()], counts[np.ix_(order, order)]
-    true, predicted, right = counts.sum(axis=1), counts.sum(axis=0), np.diag(counts)
-    with np.errstate(invalid="ignore"):  # a class that is nowhere has no recall
-        values = np.column_stack([right / true, right / predicted, 2 * right / (true + predicted)])
     rows = [
         (name, [(count, count / (sum(row) or 1.0), at == column) for column, count in enumerate(row)])
         for at, (name, row) in enumerate(zip(labels, counts.tolist()))
@@ -194,8 +200,23 @@ def matrix_of(search: Any, counts: Array) -> dict[str, Any]:
     return {
         "labels": labels,
         "rows": rows if len(labels) <= MOST_CLASSES else None,
-        "scores": list(zip(labels, true.tolist(), predicted.tolist(), values.tolist())),
+        "scores": _scores(labels, counts.sum(axis=1), counts.sum(axis=0), np.diag(counts)),
     }
+
+
+def label_scores(search: Any, held: HeldOut) -> list[Any]:
+    """What held-out data say of each label, as the ``scores`` of `matrix_of`, in samples or their weights."""
+    weight = np.ones(held.y.shape[0]) if held.weight is None else held.weight
+    true, predicted = held.y > 0, next(iter(held.answers.values())) > 0
+    names = [short(name, 40) for name in search.label_names_.tolist()]
+    return _scores(names, *(weight @ each for each in (true, predicted, true & predicted)))
+
+
+def _scores(names: list[str], true: Array, predicted: Array, right: Array) -> list[Any]:
+    """Name, samples, predictions, and recall, precision and F1 of each class or label."""
+    with np.errstate(invalid="ignore"):  # one that is nowhere has no recall
+        values = np.column_stack([right / true, right / predicted, 2 * right / (true + predicted)])
+    return list(zip(names, true.tolist(), predicted.tolist(), values.tolist()))
 
 
 @dataclass(frozen=True)
@@ -211,45 +232,36 @@ class Judged:
     misses: float = 0.0
 
 
-def one_problem(null_class: Label) -> Callable[[Array, Array], list[Problem]]:
-    """Errors of a search with one class of nothing to find, the negative one of two."""
-
-    def problems(truth: Array, predicted: Array) -> list[Problem]:
-        is_pos, wrong = truth != null_class, truth != predicted
-        return [(is_pos, is_pos & wrong, ~is_pos & wrong)]
-
-    return problems
-
-
-def macro_problems(classes: Array) -> Callable[[Array, Array], list[Problem]]:
-    """Errors of each class against the rest, one problem for each class that is averaged over."""
-
-    def problems(truth: Array, predicted: Array) -> list[Problem]:
-        return [
-            (truth == k, (truth == k) & (predicted != k), (truth != k) & (predicted == k)) for k in classes.tolist()
-        ]
-
-    return problems
-
-
 def judge(
     metric: Metric,
-    problems: Callable[[Array, Array], list[Problem]],
+    null_class: Label,
     truth: Array,
     answers: Mapping[str, Array],
     weight: Array | None = None,
     constraint: Constraint | None = None,
 ) -> list[Judged]:
-    """Metric of several classifiers on the same samples; the first one is what the others are compared with."""
+    """Metric of several classifiers on the same samples; the first one is what the others are compared with.
+
+    ``null_class`` is the class of nothing to find, the negative one of two.
+    """
 
     def of(truth: Array, predicted: Array) -> _Values:
-        parts = problems(truth, predicted)
-        return lambda weights: _value(metric, parts, weights)
+        masks = _errors(null_class, truth, predicted)
+        return lambda weights: _value(metric, masks, weights)
 
     def misses(truth: Array, predicted: Array, weights: Array) -> float:
-        return 0.0 if constraint is None else _missed(constraint, problems(truth, predicted), weights)
+        if constraint is None:
+            return 0.0
+        pos, fn, fp = (float(weights @ mask / weights.sum()) for mask in _errors(null_class, truth, predicted))
+        return float(constraint.violation(fn, fp, pos=pos))
 
     return _judged(of, misses, truth, answers, weight)
+
+
+def _errors(null_class: Label, truth: Array, predicted: Array) -> tuple[BoolArray, BoolArray, BoolArray]:
+    """Positives, those that are missed, and false positives."""
+    is_pos, wrong = truth != null_class, truth != predicted
+    return is_pos, is_pos & wrong, ~is_pos & wrong
 
 
 def judge_classes(
@@ -268,6 +280,21 @@ def judge_classes(
         if not np.isin(predicted, classes).all():
             odd = np.setdiff1d(predicted, classes).tolist()
             raise ValueError(f"{name!r} predicts the labels {odd}, the search knows {classes.tolist()}")
+    return _judged(of, lambda *_: 0.0, truth, answers, weight)
+
+
+def judge_labels(
+    metric: LabelMetric, truth: Array, answers: Mapping[str, Array], weight: Array | None = None
+) -> list[Judged]:
+    """As `judge`, of several labels a sample."""
+    for name, predicted in answers.items():
+        odd = predicted[~np.isin(predicted, (0, 1))]
+        if odd.size:
+            raise ValueError(f"{name!r} must predict 0 or 1 for each label, got {odd.tolist()[0]!r}")
+
+    def of(truth: Array, predicted: Array) -> _Values:
+        return lambda weights: np.array([metric.of(truth, predicted, row) for row in weights])
+
     return _judged(of, lambda *_: 0.0, truth, answers, weight)
 
 
@@ -294,16 +321,12 @@ def _judged(
     ]
 
 
-def _missed(constraint: Constraint, parts: list[Problem], weights: Array) -> float:
-    """By how much a constraint is missed, of several problems the most."""
-    shares = [[float(weights @ mask / weights.sum()) for mask in masks] for masks in parts]
-    return max(float(constraint.violation(fn, fp, pos=pos)) for pos, fn, fp in shares)
-
-
 def _cells(truth: Array, columns: list[Array], weight: Array | None) -> tuple[Array, list[Array], Array, Array]:
     """Distinct rows of truth, answers and weight, with their numbers."""
     weight = np.ones(truth.shape[0]) if weight is None else weight
-    codes = np.column_stack([np.unique(column, return_inverse=True)[1] for column in (truth, *columns, weight)])
+    # Of several labels each column of a truth or an answer counts.
+    parts = [part for each in (truth, *columns, weight) for part in np.atleast_2d(each.T)]
+    codes = np.column_stack([np.unique(part, return_inverse=True)[1] for part in parts])
     _, first, counts = np.unique(codes, axis=0, return_index=True, return_counts=True)
     return truth[first], [column[first] for column in columns], weight[first], counts
 
@@ -317,18 +340,13 @@ def _resamples(counts: Array) -> Iterator[Array]:
         yield rng.multinomial(n_samples, counts / n_samples, size=min(size, N_RESAMPLES - start)).astype(float)
 
 
-def _value(metric: Metric, problems: list[Problem], weights: Array) -> Array:
-    """Metric in each row of weights: the mean over the problems that have both classes there; NaN without one."""
-    total = weights.sum(axis=1)
-    values = np.full((len(problems), weights.shape[0]), np.nan)
-    for row, masks in zip(values, problems):
-        pos, fn, fp = (weights @ mask / total for mask in masks)
-        for at in np.flatnonzero((pos > 0) & (pos < 1)):
-            row[at] = metric.value(min(fn[at], pos[at]), min(fp[at], 1.0 - pos[at]), pos=float(pos[at]))
-    known = np.isfinite(values)
-    return np.where(
-        known.any(axis=0), np.where(known, values, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1), np.nan
-    )
+def _value(metric: Metric, masks: tuple[BoolArray, BoolArray, BoolArray], weights: Array) -> Array:
+    """Metric in each row of weights; NaN where they leave one class only."""
+    pos, fn, fp = (weights @ mask / weights.sum(axis=1) for mask in masks)
+    values = np.full(pos.shape, np.nan)
+    for at in np.flatnonzero((pos > 0) & (pos < 1)):
+        values[at] = metric.value(min(fn[at], pos[at]), min(fp[at], 1.0 - pos[at]), pos=float(pos[at]))
+    return values
 
 
 def _percentiles(values: Array) -> tuple[float, float]:

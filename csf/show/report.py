@@ -21,7 +21,7 @@ from csf._common import __version__
 from csf._common.files import replaced
 from csf._common.typing import Array, Axes, PathLike, Samples
 from csf.metrics import get_constraint
-from csf.show._shared import is_class_search, is_macro_search, is_search
+from csf.show._shared import is_class_search, is_label_search, is_search
 from csf.show.checks import check_codes, findings, gain_over_equal
 from csf.show.cone import ConeDisplay
 from csf.show.held_out import (
@@ -31,6 +31,7 @@ from csf.show.held_out import (
     confusion,
     digits,
     held_out,
+    label_scores,
     matrix_of,
     metric_name,
     other_costs,
@@ -45,13 +46,13 @@ from csf.show.progress import ProgressDisplay
 from csf.show.threshold_curve import ThresholdCurveDisplay
 
 if TYPE_CHECKING:
-    from csf.search import CostSearch, MacroCostSearch
+    from csf.search import CostSearch
 
 __all__ = ["Comparison", "check_page", "write_comparison", "write_report"]
 
 
 def write_report(
-    search: CostSearch | MacroCostSearch,
+    search: CostSearch,
     path: PathLike,
     X: Samples | None = None,
     y: ArrayLike | None = None,
@@ -68,18 +69,18 @@ def write_report(
 
     Parameters
     ----------
-    search : CostSearch or MacroCostSearch
+    search : CostSearch
         Fitted, with ``refit=True`` where data are given.
     path : path-like
         File to write, such as ``"report.html"``.
     X : array-like of shape (n_samples, n_features), default=None
         Samples that ``fit`` has not seen, to judge the winner on. ``None`` shows what the search itself knows.
-    y : array-like of shape (n_samples,), default=None
+    y : array-like of shape (n_samples,) or (n_samples, n_labels), default=None
         Their labels.
     sample_weight : array-like of shape (n_samples,), default=None
         Their weights >= 0.
-    rivals : dict of str to array-like of shape (n_samples,), default=None
-        Labels that other classifiers predict for ``X``, by their names.
+    rivals : dict of str to array-like, default=None
+        Labels, in the shape of ``y``, that other classifiers predict for ``X``, by their names.
     title : str, default=None
         Heading; ``None`` names the metric and the base.
     facts : dict of str to str, default=None
@@ -94,8 +95,8 @@ def write_report(
     TypeError
         If ``search`` is no search.
     ValueError
-        If data or rivals do not fit the search, ``mute`` holds an unknown code, or the file is called like one of
-        another format.
+        If data or rivals do not fit the search, ``mute`` holds an unknown code, the file is called like one of
+        another format, or the search is one of several labels that share a threshold.
 
     Examples
     --------
@@ -115,17 +116,18 @@ def write_report(
     # A search on a cluster is shown as the one in memory that it can become.
     to_local = getattr(search, "to_local", None)
     search = search if to_local is None else to_local()
-    if not (is_search(search) or is_macro_search(search)):
-        raise TypeError(f"search must be a fitted csf.CostSearch or csf.MacroCostSearch, got {search!r}")
-    if hasattr(search, "label_names_"):
+    if not is_search(search):
+        raise TypeError(f"search must be a fitted csf.CostSearch, got {search!r}")
+    if hasattr(search, "label_names_") and not is_label_search(search):
         raise ValueError(
-            "the search has several labels a sample, and a report is of one; fit and report a column of y by itself, "
-            "or report searches_[k], which metric='f1_macro' gives"
+            f"with metric={metric_name(search)!r} several labels a sample share a threshold, and a report shows the "
+            "search of each; report a search of a mean over labels, such as metric='f1_macro', or read "
+            "corrected_score_, score_interval_ and trials_frame() of this one"
         )
     check_is_fitted(search, "best_score_")
     held = held_out(search, X, y, sample_weight, rivals)
-    kinds = {"classes": class_data, "macro": macro_data, "search": search_data}
-    kind = "classes" if is_class_search(search) else "macro" if is_macro_search(search) else "search"
+    kinds = {"classes": class_data, "labels": label_data, "search": search_data}
+    kind = "classes" if is_class_search(search) else "labels" if is_label_search(search) else "search"
     about = {"facts": [(str(name), str(value)) for name, value in (facts or {}).items()], "muted": sorted(mute)}
     write_page(path, f"{kind}.html.j2", title=title or "Cost search", **kinds[kind](search, held, mute), **about)
 
@@ -158,41 +160,37 @@ def class_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) 
     }
 
 
-def macro_data(search: MacroCostSearch, held: HeldOut | None, mute: Collection[str]) -> dict[str, Any]:
-    """What ``macro.html.j2`` lays out."""
-    each = list(zip([short(label, 40) for label in search.classes_.tolist()], search.searches_))
-    name = metric_name(search.search)
-    lead = f"One search for each of {len(each)} classes, lowest for “{each[search.best_scores_.argmin()][0]}”."
-    out_of_fold = ("out-of-fold", search.best_score_, "", f"mean {name} of each class against the rest")
-    return {
-        "lead": lead,
-        "metric": f"mean {name}",
-        "estimates": [*_held_estimate(held), out_of_fold],
-        "searches": [(label, one, parameters_of(one)) for label, one in each],
-        "findings": [
-            found._replace(text=f"{label}: {found.text}")
-            for label, one in each
-            for found in findings(one, None, mute)
-            if found.code != "CSF010"
-        ],
-        "held": held,
-        "matrix": None if held is None else confusion(search, held),
+def label_data(search: CostSearch, held: HeldOut | None, mute: Collection[str]) -> dict[str, Any]:
+    """What ``labels.html.j2`` lays out."""
+    names = [short(name, 40) for name in search.label_names_.tolist()]
+    lowest = names[search.best_scores_.argmin()]
+    return _of_every(search, held, mute, f"One search for each of {len(names)} labels, lowest for “{lowest}”.") | {
+        "searches": [(name, one, parameters_of(one)) for name, one in zip(names, search.searches_)],
+        "metric_of_one": metric_name(search.searches_[0]),
+        "each": None if held is None else label_scores(search, held),
+        "ended": "; ".join(dict.fromkeys(one.stop_reason_ for one in search.searches_ if one.stop_reason_)),
     }
 
 
 def _of_any(search, held, mute, lead):
     """What all pages of one search show."""
+    return _of_every(search, held, mute, lead) | {
+        "constraint": get_constraint(search.constraint),
+        "matrix": None if held is None else confusion(search, held),
+        "trials": _shown_trials(search),
+    }
+
+
+def _of_every(search, held, mute, lead):
+    """What all pages show."""
     params = search.get_params(deep=False)
     return {
         "lead": lead,
         "search": search,
         "metric": metric_name(search),
-        "constraint": get_constraint(search.constraint),
         "estimates": _estimates(search, held),
         "findings": findings(search, held, mute),
         "held": held,
-        "matrix": None if held is None else confusion(search, held),
-        "trials": _shown_trials(search),
         # Splits may be given as arrays of row numbers, which tell nobody anything.
         "arguments": [(key, short(" ".join(repr(value).split()), 300)) for key, value in params.items()],
     }

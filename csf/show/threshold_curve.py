@@ -26,7 +26,7 @@ from csf.show._shared import (
     VERMILLION,
     Display,
     is_class_search,
-    is_macro_search,
+    is_label_search,
     is_search,
     tidy,
 )
@@ -279,10 +279,10 @@ class ThresholdCurveDisplay(Display):
         TypeError
             If it has no score of one positive class.
         """
-        if is_macro_search(estimator):
+        if is_label_search(estimator):
             raise TypeError(
-                "a MacroCostSearch has one threshold for each class; draw that of one class k with "
-                "from_estimator(macro.searches_[k], X, y == macro.classes_[k])"
+                "each label has a search and a threshold of its own; draw those of one label k with "
+                "from_estimator(search.searches_[k], X, y[:, k])"
             )
         check_is_fitted(estimator)
         if is_class_search(estimator):
@@ -564,8 +564,6 @@ def held_out(
     """Scores of all test parts by the models that were trained without them."""
     models, tests = _models_and_parts(cv_results, num_samples(X))
     model = last_step(models[0])[1]
-    if is_macro_search(model):
-        raise TypeError("a MacroCostSearch has one threshold for each class; cross-validate a CostSearch of one class")
     # Each fold may have chosen another setting, whose scores have other units; what they share is the chosen cut.
     from_cut = is_search(model) or isinstance(model, PooledThresholdClassifier)
     if from_cut and pos_label is None:

@@ -1,8 +1,7 @@
 """Contracts of metrics, strategies, trainers and online learners, as checks that other people's parts can run too."""
 
-from csf.testing.engine import check_engine
 from csf.testing.learner import check_online
 from csf.testing.metric import check_metric, check_strategy
-from csf.testing.trainer import check_trainer
+from csf.testing.trainer import check_engine, check_trainer
 
 __all__ = ["check_engine", "check_metric", "check_online", "check_strategy", "check_trainer"]

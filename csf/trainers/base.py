@@ -25,6 +25,7 @@ __all__ = [
     "Trainer",
     "Training",
     "WarmStarts",
+    "checked_trainers",
     "seeded",
 ]
 
@@ -127,6 +128,17 @@ class Prepared(MutableMapping[str, Any]):
 
 # maker(base, folds, channel, normalize, prepared) returns a list of trainers, one for each fold, or None.
 Maker: TypeAlias = Callable[..., "list[Trainer] | None"]
+
+
+def checked_trainers(made: Any, folds: list[Fold]) -> list[Trainer] | None:
+    """What a maker returned: one trainer for each fold, or ``None``."""
+    if made is None:
+        return None
+    if not isinstance(made, list) or not all(isinstance(trainer, Trainer) for trainer in made):
+        raise TypeError(f"the maker must return None or a list of csf.trainers.Trainer, one a fold, got {made!r}")
+    if len(made) != len(folds):
+        raise ValueError(f"the maker must return one trainer for each fold, got {len(made)} for {len(folds)} folds")
+    return made
 
 
 class Training(NamedTuple):

@@ -32,13 +32,13 @@ __all__ = [
     "LogisticTrainer",
     "Whole",
     "are_usual",
-    "everything",
+    "fitted",
     "light",
     "linear_kind",
     "linear_trainers",
+    "maker_of",
+    "maker_with_whole",
     "part_of",
-    "shared_rows",
-    "shared_whole",
     "starts_at",
 ]
 
@@ -255,17 +255,21 @@ class LinearTrainer(Trainer):
 
     def estimator(self, training: Training) -> Estimator:
         """The base with the coefficients found; see `Trainer.estimator`."""
-        model, w = clone(self.base), training.model.w
-        model.coef_ = w[None, :-1].copy()
-        model.intercept_ = np.array([w[-1] * self._train.constant])
-        model.classes_ = np.array([0, 1])
-        model.n_iter_ = self._n_iter(training.model.n_iter)
-        self.features.put_on(model)
-        return model
+        n_iter = self._n_iter(training.model.n_iter)
+        return fitted(self.base, training.model.w[None], self._train.constant, np.arange(2), n_iter, self.features)
 
     def _n_iter(self, n_iter: int) -> Any:
         """Iterations, as the base keeps them."""
         return n_iter
+
+
+def fitted(base: Estimator, w: Array, constant: float, classes: Array, n_iter: Any, features: Features) -> Estimator:
+    """The base with coefficients, a row for each model, the last one that of the constant feature."""
+    model = clone(base)
+    model.coef_, model.intercept_ = w[:, :-1].copy(), w[:, -1] * constant
+    model.classes_, model.n_iter_ = classes, n_iter
+    features.put_on(model)
+    return model
 
 
 class LinearSVCTrainer(LinearTrainer):
@@ -394,13 +398,31 @@ def linear_trainers(
     kind, task = kind_of(base), folds[0].task
     if kind is None or not channel.is_own or task.fit_params or task.several:
         return None
-    rows = shared_rows(kind, base, task.X, prepared)
+    make = maker_with_whole(kind, base, folds, normalize, prepared)
+    return None if make is None else [make(fold) for fold in folds]
+
+
+def maker_of(
+    kind: type[Any], base: Estimator, X: Samples, normalize: str, prepared: Prepared
+) -> Callable[..., Any] | None:
+    """Makes the trainer of a fold; ``None`` where the base refuses the samples."""
+    rows = shared_rows(kind, base, X, prepared)
     if rows is None:
         return None
-    rest = rows, prepared.features, normalize
-    make = partial(kind, base, everything(task, prepared), *rest)
-    whole = shared_whole(f"{kind.__name__} of {base.get_params()} with {normalize}", make, folds, prepared)
-    return [kind(base, fold, *rest, whole) for fold in folds]
+    return partial(kind, base, rows=rows, features=prepared.features, normalize=normalize)
+
+
+def maker_with_whole(
+    kind: type[Any], base: Estimator, folds: list[Fold], normalize: str, prepared: Prepared
+) -> Callable[..., Any] | None:
+    """The same, where all folds start from one solution on all samples."""
+    task = folds[0].task
+    make = maker_of(kind, base, task.X, normalize, prepared)
+    if make is None:
+        return None
+    of_all = partial(make, everything(task, prepared))
+    whole = shared_whole(f"{kind.__name__} of {base.get_params()} with {normalize}", of_all, folds, prepared)
+    return partial(make, whole=whole)
 
 
 def everything(task: Task, prepared: Prepared) -> Fold:
@@ -412,7 +434,7 @@ def everything(task: Task, prepared: Prepared) -> Fold:
     return known[1]
 
 
-def shared_rows(kind: type[LinearTrainer], base: Estimator, X: Samples, prepared: Prepared) -> Rows | None:
+def shared_rows(kind: type[Any], base: Estimator, X: Samples, prepared: Prepared) -> Rows | None:
     """All samples for the trainer of a linear base, checked once; ``None`` where the base refuses them."""
     try:
         if prepared.matrix is None:

@@ -30,11 +30,11 @@ from csf.trainers.linear import (
     LinearTrainer,
     LogisticTrainer,
     Whole,
-    everything,
+    fitted,
     linear_kind,
     linear_trainers,
-    shared_rows,
-    shared_whole,
+    maker_of,
+    maker_with_whole,
 )
 
 if TYPE_CHECKING:
@@ -131,6 +131,8 @@ class MultinomialTrainer(Trainer):
         self._solver = Multinomial(self._train, np.searchsorted(self.codes, self._y), self.codes.size)
         self.family = f"multinomial {rows.constant}"
 
+    constant = staticmethod(LogisticTrainer.constant)
+
     @staticmethod
     def serves(base: LogisticRegression) -> bool:
         """Whether this trainer solves what the base documents; LIBLINEAR solves one class against the rest."""
@@ -171,11 +173,8 @@ class MultinomialTrainer(Trainer):
 
     def estimator(self, training: Training) -> Estimator:
         """The base with the coefficients found; see `Trainer.estimator`."""
-        model, w = clone(self.base), training.model.w
-        model.coef_, model.intercept_ = w[:, :-1].copy(), w[:, -1] * self._train.constant
-        model.classes_, model.n_iter_ = self.codes, np.array([training.model.n_iter], dtype=np.int32)
-        self.features.put_on(model)
-        return model
+        n_iter = np.array([training.model.n_iter], dtype=np.int32)
+        return fitted(self.base, training.model.w, self._train.constant, self.codes, n_iter, self.features)
 
 
 def logistic_trainers(
@@ -187,18 +186,12 @@ def logistic_trainers(
         return linear_trainers(base, folds, channel, normalize, prepared)
     if not MultinomialTrainer.serves(base) or not channel.is_own or task.fit_params:
         return None
-    rows = shared_rows(LogisticTrainer, base, task.X, prepared)
-    if rows is None:
+    make = maker_with_whole(MultinomialTrainer, base, folds, normalize, prepared)
+    if make is None:
         return None
-    rest = rows, prepared.features, normalize
-    make = partial(MultinomialTrainer, base, everything(task, prepared), *rest)
-    whole = shared_whole(f"multinomial of {base.get_params()} with {normalize}", make, folds, prepared)
     # Of two classes the base trains another model, whose penalty counts once.
     return [
-        MultinomialTrainer(base, fold, *rest, whole)
-        if fold.codes_train.size > 2
-        else GenericTrainer(base, fold, channel, normalize)
-        for fold in folds
+        make(fold) if fold.codes_train.size > 2 else GenericTrainer(base, fold, channel, normalize) for fold in folds
     ]
 
 
@@ -297,13 +290,9 @@ class LinearSVCsTrainer(OneVsRestTrainer):
 
     def estimator(self, training: Training) -> Estimator:
         """The base with the coefficients of all classes; see `Trainer.estimator`."""
-        parts = [part.estimator(t) for part, t in zip(self.parts, training.model)]
-        model = clone(self.base)
-        model.coef_ = np.vstack([part.coef_ for part in parts])
-        model.intercept_ = np.concatenate([part.intercept_ for part in parts])
-        model.classes_, model.n_iter_ = self.codes, max(part.n_iter_ for part in parts)
-        self.parts[0].features.put_on(model)
-        return model
+        part, found = self.parts[0], [each.model for each in training.model]
+        w, n_iter = np.vstack([each.w for each in found]), max(each.n_iter for each in found)
+        return fitted(self.base, w, part._train.constant, self.codes, n_iter, part.features)
 
 
 def _in_threads(tasks: list[Callable[[], Training]], n_jobs: int | None) -> list[Training]:
@@ -353,10 +342,7 @@ def _maker(
 ) -> Callable[[Fold], LinearTrainer] | None:
     """Makes trainers of the problems; ``None`` where the classifier of one class is not served."""
     kind = kind_of(inner)
-    rows = None if kind is None or task.fit_params else shared_rows(kind, inner, task.X, prepared)
-    if kind is None or rows is None:
-        return None
-    return partial(kind, inner, rows=rows, features=prepared.features, normalize=normalize)
+    return None if kind is None or task.fit_params else maker_of(kind, inner, task.X, normalize, prepared)
 
 
 def _against_the_rest(fold: Fold, code: int) -> Fold:

@@ -1,27 +1,41 @@
-"""Which trainer serves which base."""
+"""Which trainer serves which base; of pipelines the last step, to which alone costs are given."""
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+import sys
+from collections.abc import MutableMapping, Sequence
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
+import joblib
+import numpy as np
+from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
 
-from csf._common.typing import Estimator
+from csf._common.sklearn import clone, routing_enabled, safe_indexing
+from csf._common.typing import Costs, Estimator, IntArray, Samples
 from csf.data.costs import CostChannel
-from csf.data.folds import Fold, LabelFold
-from csf.trainers.base import GenericTrainer, Maker, Prepared, Trainer
+from csf.data.folds import Fold, LabelFold, Task
+from csf.data.responses import Response
+from csf.trainers.base import (
+    FittedSteps,
+    GenericTrainer,
+    Maker,
+    Prepared,
+    Steps,
+    Trainer,
+    Training,
+    checked_trainers,
+)
 from csf.trainers.boosters import lightgbm_trainers, rounds_trainers
 from csf.trainers.liblinear import liblinear_trainers
 from csf.trainers.multiclass import label_trainers, linear_svc_trainers, logistic_trainers, one_vs_rest_trainers
-from csf.trainers.pipeline import pipeline_trainers
-from csf.trainers.quick_check import quick_check
 
-__all__ = ["ENGINES", "make_trainers", "register_trainer"]
+__all__ = ["ENGINES", "PipelineTrainer", "make_trainers", "pipeline_trainers", "register_trainer"]
 
 ENGINES = ("auto", "generic", "liblinear")
 
@@ -70,7 +84,7 @@ def make_trainers(
         return label_trainers(base, several, lambda column: make_trainers(base, column, *options, engine=engine))
     maker = _maker_of(type(base), engine)
     prepared = Prepared.of(shared)
-    made = None if maker is None else maker(base, folds, channel, normalize, prepared)
+    made = None if maker is None else checked_trainers(maker(base, folds, channel, normalize, prepared), folds)
     if not made and engine == "liblinear":
         raise ValueError(
             f"engine='liblinear' cannot train {base!r} with these samples and arguments: samples must be finite "
@@ -98,15 +112,12 @@ def register_trainer(base_type: type, maker: Maker) -> None:
     Raises
     ------
     TypeError
-        If the base is no type, or the maker returns something else.
-    ValueError
-        If its trainers cannot be right, on 40 rows and a base with the parameters' defaults: costs that reach the
-        model swapped or not at all, an estimator without ``classes_``, predictions that are not its own.
+        If the base is no type, or the maker cannot be called.
 
     Notes
     -----
-    Types that cannot be made without arguments are taken as they come; `csf.testing.check_trainer` checks trainers of
-    any base, and much more.
+    Whether the trainers are right is not asked here: `csf.testing.check_trainer` checks the maker on a base, for costs
+    that reach the model swapped or not at all, predictions that are not the estimator's own, and much more.
 
     Examples
     --------
@@ -115,12 +126,11 @@ def register_trainer(base_type: type, maker: Maker) -> None:
     """
     if not isinstance(base_type, type):
         raise TypeError(f"base_type must be the type of the base, such as LinearSVC, got {base_type!r}")
-    try:
-        base = base_type()
-    except Exception:  # needs arguments, as OneVsRestClassifier and Pipeline do
-        base = None
-    if base is not None:
-        quick_check(maker, base)
+    if not callable(maker):
+        raise TypeError(
+            "maker must be a function of (base, folds, channel, normalize, prepared) that returns a list of trainers, "
+            f"got {maker!r}"
+        )
     _MAKERS[base_type] = maker
 
 
@@ -131,11 +141,137 @@ def _maker_of(base_type: type, engine: str) -> Maker | None:
     return _BY_NAME.get(f"{base_type.__module__}.{base_type.__qualname__}") if own is None else own
 
 
+# ---------------------------------------------------------------- pipelines
+
+
+class PipelineTrainer(Trainer):
+    """Trains the last step of a pipeline on what the fitted steps before it give."""
+
+    def __init__(self, base: Pipeline, steps: list[tuple[str, Any]], last: Trainer) -> None:
+        self.base, self.steps, self.last = base, steps, last
+        self.releases_gil = last.releases_gil
+
+    @property
+    def family(self) -> str | None:  # pyright: ignore[reportIncompatibleVariableOverride] (that of boosters comes late)
+        """Settings with other steps hold other data."""
+        return None if self.last.family is None else f"{self.last.family} on {id(self.steps)}"
+
+    def position(self, costs: Costs) -> tuple[float, ...]:
+        """As the last step; see `Trainer.position`."""
+        return self.last.position(costs)
+
+    def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
+        """Train the last step; see `Trainer.fit`."""
+        return self.last.fit(costs, starts)
+
+    def predict(self, training: Training, part: str, *, tune: bool) -> Response:
+        """Ask the last step; see `Trainer.predict`."""
+        return self.last.predict(training, part, tune=tune)
+
+    def estimator(self, training: Training) -> Estimator:
+        """The whole pipeline; see `Trainer.estimator`."""
+        model = clone(self.base)
+        model.steps = [*self.steps, (self.base.steps[-1][0], self.last.estimator(training))]
+        return model
+
+
+def pipeline_trainers(
+    base: Pipeline,
+    folds: list[Fold],
+    channel: CostChannel,
+    normalize: str,
+    prepared: Prepared,
+    *,
+    engine: str = "auto",
+) -> list[Trainer] | None:
+    """Trainers of a pipeline, one for each fold."""
+    name, last = base.steps[-1]
+    own = channel.inside(name)
+    # Arguments of fit, given or routed, could be meant for any step: the whole pipeline is fitted each time then.
+    if len(base.steps) < 2 or own is None or routing_enabled() or folds[0].task.fit_params:
+        return None
+    steps = _fit_before(base, folds, prepared)
+    if steps is None:
+        return None
+    made = []
+    for fold, each in zip(folds, steps):
+        (trainer,) = make_trainers(last, [_transformed(fold, each)], own, normalize, each.prepared, engine=engine)
+        made.append(PipelineTrainer(base, each.fitted, trainer))
+    return made
+
+
+def _fit_before(base: Pipeline, folds: list[Fold], prepared: Prepared) -> list[Steps] | None:
+    """Fitted steps for each fold, or ``None``; those of an earlier setting where it has the same steps."""
+    key = _hash(base.steps[:-1])
+    splits = [(fold.train, fold.test) for fold in folds]
+    for known in prepared.steps:
+        if known.serve(key, splits):
+            return known.steps
+    steps = _fit_anew(base, folds, folds[0].task.codes if prepared.labels is None else prepared.labels)
+    if key is not None:
+        prepared.steps.append(FittedSteps(key, splits, steps))
+    return steps
+
+
+def _hash(steps: list[tuple[str, Any]]) -> str | None:
+    try:
+        return joblib.hash(steps)
+    except Exception:  # what cannot be pickled cannot be compared
+        return None
+
+
+def _fit_anew(base: Pipeline, folds: list[Fold], y: IntArray) -> list[Steps] | None:
+    result = []
+    for fold in folds:
+        before = clone(base)[:-1]
+        X_train, X_test = (safe_indexing(fold.task.X, at) for at in (fold.train, fold.test))
+        try:
+            parts = before.fit_transform(X_train, y[fold.train]), before.transform(X_test)
+        except Exception:  # every trial then fails with the same error, and records it
+            return None
+        joined = _joined(*parts)
+        if joined is None:
+            return None
+        result.append(Steps(before.steps, joined, Prepared()))
+    return result
+
+
+def _joined(train: Samples, test: Samples) -> Samples | None:
+    """The rows of both parts, one above the other; ``None`` where they could become something else on the way."""
+    if sparse.issparse(train):
+        return sparse.vstack([train, test]).tocsr()
+    if isinstance(train, np.ndarray):
+        return np.concatenate([train, test])
+    name = type(train).__module__.partition(".")[0]
+    # What set_output(transform=...) gives; whoever has such a frame has imported its package.
+    if name not in ("pandas", "polars") or type(test) is not type(train) or list(test.columns) != list(train.columns):
+        return None
+    # Categories that differ would become texts, and numbers next to missing ones other numbers.
+    same = list(test.dtypes) == list(train.dtypes)
+    return sys.modules[name].concat([train, test]) if same else None
+
+
+def _transformed(fold: Fold, steps: Steps) -> Fold:
+    """Fold of transformed samples, the training part above the held-out one; the same one for all settings."""
+    known: WeakKeyDictionary[Fold, Fold] = steps.prepared.setdefault("folds", WeakKeyDictionary())
+    if fold not in known:
+        weight = None
+        if fold.weight_train is not None and fold.weight_test is not None:
+            weight = np.concatenate([fold.weight_train, fold.weight_test])
+        task = Task(steps.X, np.concatenate([fold.y_train, fold.y_test]), weight, labels=fold.task.labels)
+        n_train = fold.train.shape[0]
+        known[fold] = Fold(task, np.arange(n_train), np.arange(n_train, steps.X.shape[0]))
+    return known[fold]
+
+
+# ---------------------------------------------------------------- what is registered
+
+
 _MAKERS: dict[type, Maker] = {
     LinearSVC: linear_svc_trainers,
     LogisticRegression: logistic_trainers,
     OneVsRestClassifier: one_vs_rest_trainers,
-    Pipeline: partial(pipeline_trainers, trainers=make_trainers),
+    Pipeline: pipeline_trainers,
 }
 
 # Types of packages that are not imported for this: whoever has such a base has imported its package.
@@ -145,7 +281,7 @@ _BY_NAME: dict[str, Maker] = {"lightgbm.sklearn.LGBMClassifier": lightgbm_traine
 _BY_ENGINE: dict[str, dict[type, Maker]] = {
     "generic": {},
     "liblinear": {
-        Pipeline: partial(pipeline_trainers, trainers=partial(make_trainers, engine="liblinear")),
+        Pipeline: partial(pipeline_trainers, engine="liblinear"),
         object: liblinear_trainers,
     },
 }

@@ -295,11 +295,6 @@ def test_an_unknown_format(tmp_path, content):
         read_dataset(str(path), ReadOptions())
 
 
-def test_features_survive_as_plain_numbers():
-    features = Features("frame", 2, ("a",), ("b",), zero_based=True)
-    assert Features.from_dict(features.to_dict()) == features
-
-
 def test_too_much_for_a_dense_copy():
     with pytest.raises(CliError, match=r"takes dense data only, and big \(100000 x 100000, sparse\) is too large"):
         densified(sp.csr_matrix((100000, 100000)), "big")

@@ -230,7 +230,7 @@ def test_a_loop_is_compiled_when_it_is_first_called():
 LIGHT = """
 import sys
 import csf
-from csf.search import CostSearch, MacroCostSearch
+from csf.search import CostSearch
 from csf.search.study import Study
 import csf.bounds, csf.metrics, csf.online, csf.plots, csf.strategies, csf.streams, csf.structural, csf.thresholding
 print(*sorted({name.split(".")[0] for name in sys.modules} & {"numba", "shapely", "matplotlib", "skops", "river"}))

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import csf
-from csf import MacroCostSearch
+from csf import CostSearch
 from csf._common.messages import did_you_mean, warn
 from csf._common.validation import check_choice
 from csf.bounds import get_bound
@@ -140,7 +140,7 @@ class Dask:
     ],
 )
 @pytest.mark.parametrize(
-    "model", [paper_search(LinearSVC()), MacroCostSearch(paper_search(LinearSVC())), PlugInClassifier(LinearSVC())]
+    "model", [paper_search(LinearSVC()), CostSearch(LinearSVC(), "f1_macro"), PlugInClassifier(LinearSVC())]
 )
 def test_data_that_are_not_in_memory_are_refused(model, given, text):
     with pytest.raises(TypeError, match=rf"X must be in memory, got a .*{text}"):
@@ -248,8 +248,12 @@ WARNINGS = {
         "multiplies the searched",
     ),
     "cross validation": (lambda _: cross_val_score(BALANCED, SAMPLES, TARGET, cv=2), "multiplies the searched"),
-    "macro": (lambda _: MacroCostSearch(STRICT).fit(SAMPLES, TARGET), "no trial satisfies"),
-    "threads": (lambda _: MacroCostSearch(STRICT, n_jobs=2).fit(SAMPLES, np.arange(90) % 3), "no trial satisfies"),
+    "labels": (
+        lambda _: CostSearch(Moody(), "f1_macro", strategy="grid", n_trials=5, param_grid=None, cv=2).fit(
+            SAMPLES, np.column_stack([TARGET, 1 - TARGET])
+        ),
+        "is left out",
+    ),
     "plugin": (
         lambda _: PlugInClassifier(LinearSVC(), constraint="precision >= 1", cv=2).fit(SAMPLES, TARGET),
         "no threshold",

@@ -11,7 +11,7 @@ from fuzz.target import BASES, BESIDE
 from sklearn.svm import LinearSVC
 
 import csf
-from csf import CostSearch, MacroCostSearch, fenchel, online, structural, thresholding
+from csf import CostSearch, fenchel, online, structural, thresholding
 
 __all__ = ["EXEMPT", "TARGETS", "public_names"]
 
@@ -149,10 +149,6 @@ def _base(rng):
     return BASES[rng.integers(len(BASES))]
 
 
-def _search(rng):
-    return CostSearch(_base(rng), n_trials=2, cv=3, random_state=0)
-
-
 SMALL = {"n_trials": 3, "cv": 3}
 PLUG_INS = ("PlugInClassifier", "BisectionPlugIn", "FrankWolfePlugIn", "RandomizedFrankWolfePlugIn")
 ONLINE = {"OnlineLogistic": {}, "SPADE": {"passes": 2}, "STAMP": {"passes": 2}, "FOFO": {}, "OFO": {}, "OMCSL": {}}
@@ -168,7 +164,6 @@ TARGETS = [
     # Liblinear itself, which the generic engine calls, can loop for ever on numbers near the largest ones.
     estimator(CostSearch, fixed={"base": LinearSVC(random_state=0), "engine": "auto"}, **SMALL),
     estimator(CostSearch, base=_base, null_class=0, n_classes=3, **SMALL),
-    estimator(MacroCostSearch, search=_search, n_classes=3),
     estimator(fenchel.AMP),
     estimator(fenchel.FenchelSVM),
     *(estimator(getattr(thresholding, name), base=_base, cv=3) for name in PLUG_INS),

@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold, train_test_split
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
-from csf import CostSearch, MacroCostSearch
+from csf import CostSearch
 from csf.metrics import Constrained, Constraint, FBeta, Precision, Rate, get_constraint, get_metric
 from csf.thresholding import sweep
 from csf.thresholding.certificates import ClassWeights, certify, ordered_tests, violation_probability
@@ -447,13 +447,14 @@ def test_what_does_not_go_together_is_refused(data, options, message):
         search.fit(*data)
 
 
-def test_groups_and_macro_averages_are_refused(data):
+def test_groups_and_several_labels_are_refused(data):
     X, y = data
     search = paper_search(LinearSVC(), constraint="fpr <= 0.1", confidence=0.9)
     with pytest.raises(ValueError, match="cannot be had with groups"):
         search.fit(X, y, groups=np.arange(1500))
-    with pytest.raises(ValueError, match="confidence of the search must be None"):
-        MacroCostSearch(search).fit(X, y)
+    labels = CostSearch(LinearSVC(), "f1_macro", constraint="fpr <= 0.1", confidence=0.9)
+    with pytest.raises(ValueError, match=r"constraint='fpr <= 0\.1' is for one label a sample"):
+        labels.fit(X, np.column_stack([y, 1 - y]))
 
 
 class Blocked(LinearSVC):

@@ -21,7 +21,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
-from csf import CostSearch, ErrorProfile, MacroCostSearch
+from csf import CostSearch, ErrorProfile
 from csf.data.labels import label_strata
 from csf.metrics import FBeta, LabelMetric, Tversky
 from csf.metrics.labels import get_label_metric
@@ -206,13 +206,37 @@ def test_the_curve_of_the_shared_threshold(data):
 # ---------------------------------------------------------------- laws
 
 
-def test_classes_as_labels_are_searched_as_macro_search_does(data):
-    X, y = data[0], np.arange(360) % 3
-    y[:120] = data[1][:120, 0]
-    labels = search("macro", n_trials=2, random_state=1).fit(X, np.eye(3, dtype=int)[y])
-    classes = MacroCostSearch(CostSearch(LogisticRegression(), n_trials=2, cv=3, param_grid=None, random_state=1))
-    assert np.array_equal(labels.best_scores_, classes.fit(X, y).best_scores_)
-    assert labels.corrected_score_ == classes.corrected_score_
+@pytest.mark.parametrize("base", [LinearSVC(), RandomForestClassifier(8, random_state=0)], ids=["linear", "forest"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_each_label_is_searched_on_the_shared_splits_as_if_it_were_alone(base, weighted, data):
+    X, Y = data
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, 360) if weighted else None
+    splits = list(KFold(3).split(X))
+    options = {"n_trials": 2, "cv": splits, "random_state": 1}
+    fitted = search("macro", base, **options).fit(X, Y, weight)
+    for codes, one in zip(Y.T, fitted.searches_, strict=True):
+        alone = CostSearch(base, param_grid=None, **options | {"random_state": one.random_state}).fit(X, codes, weight)
+        assert one.trials_ == alone.trials_
+        assert one.corrected_score_ == alone.corrected_score_
+        assert np.array_equal(one.decision_function(X), alone.decision_function(X))
+
+
+@pytest.mark.parametrize("cv", [4, 0.3, KFold(2, shuffle=True, random_state=1)], ids=str)
+def test_all_labels_have_the_same_splits_whatever_the_number_of_threads(cv, data):
+    X, Y = data
+    one, other = (search("macro", LinearSVC(), cv=cv, random_state=5, n_trials=2, n_jobs=n).fit(X, Y) for n in (1, 2))
+    assert one.trials_ == other.trials_
+    assert np.array_equal(one.decision_function(X), other.decision_function(X))
+    first, *others = [each.held_out_.samples for each in one.searches_]
+    assert all(np.array_equal(first, rows) for rows in others)
+
+
+def test_groups_are_kept_together_in_the_search_of_every_label(data):
+    X, Y = data
+    groups = np.arange(360) % 11
+    fitted = search("macro", cv=GroupKFold(3), n_trials=1).fit(X, Y, groups=groups)
+    for each in fitted.searches_:
+        assert all(not set(groups[train]) & set(groups[test]) for train, test in each.cv)
 
 
 @pytest.mark.parametrize("average", AVERAGES)
@@ -521,8 +545,6 @@ def test_each_label_has_a_page_and_a_rule_of_its_own(data, tmp_path):
 
     X, Y = data
     fitted = search("macro", n_trials=1).fit(X, Y)
-    with pytest.raises(ValueError, match=r"report searches_\[k\]"):
-        fitted.report(tmp_path / "page.html")
     found = fitted.predict(X)
     for k, one in enumerate(fitted.searches_):
         np.testing.assert_array_equal(linear_rule(one).predict(X), found[:, k])
@@ -531,7 +553,7 @@ def test_each_label_has_a_page_and_a_rule_of_its_own(data, tmp_path):
 
 
 @pytest.mark.parametrize("average", AVERAGES)
-def test_what_is_of_one_label_is_refused(average, data, tmp_path):
+def test_what_is_of_one_label_is_refused(average, data):
     from csf.export import fixed_threshold
 
     X, Y = data
@@ -539,8 +561,6 @@ def test_what_is_of_one_label_is_refused(average, data, tmp_path):
     way_out = "share of samples with each of 4 labels" if average == "macro" else "such as metric='f1_macro'"
     with pytest.raises(ValueError, match=f"several labels a sample.*{way_out}"):
         fitted.at_prevalence(0.3)
-    with pytest.raises(ValueError, match="several labels a sample"):
-        fitted.report(tmp_path / "page.html")
     with pytest.raises(ValueError, match="4 labels a sample"):
         fixed_threshold(fitted)
     if average == "macro":

@@ -7,7 +7,7 @@ from functools import wraps
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, SGDClassifier
@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from csf import CostSearch, MacroCostSearch
+from csf import CostSearch
 from csf.search.config import FAST, PLAIN, SLOW, has_fast_solver, open_cv, pace_of, settings_of, steps_of
 from csf.strategies import Ladder
 from csf.thresholding import PlugInClassifier
@@ -161,10 +161,10 @@ def test_without_a_seed_the_same_call_gives_the_same_result(options):
         assert one.guarantee_ == other.guarantee_
 
 
-def test_macro_searches_without_a_seed_draw_the_same_share():
-    y = (X[:, 0] > 0.5).astype(int) + (X[:, 0] > 1.2)
-    search = CostSearch(LogisticRegression(), param_grid=None, cv=0.3, n_trials=1)
-    one, other = (MacroCostSearch(search).fit(X, y) for _ in range(2))
+def test_searches_of_labels_without_a_seed_draw_the_same_share():
+    y = np.column_stack([X[:, 0] > 0.5, X[:, 0] > 1.2])
+    search = CostSearch(LogisticRegression(), "f1_macro", param_grid=None, cv=0.3, n_trials=1)
+    one, other = (clone(search).fit(X, y) for _ in range(2))
     assert one.best_score_ == other.best_score_
 
 
@@ -211,12 +211,12 @@ def test_every_way_to_cut_works_with_weights_and_checkpoints(threshold, tmp_path
     assert (resumed.best_threshold_, resumed.best_score_) == (whole.best_threshold_, whole.best_score_)
 
 
-def test_macro_searches_share_the_repeated_folds():
-    y = np.digitize(X[:, 0], [-0.5, 1.0])
-    macro = MacroCostSearch(CostSearch(LinearSVC(), n_trials=1)).fit(X, y)
-    assert {search.n_splits_ for search in macro.searches_} == {15}
-    again = MacroCostSearch(CostSearch(LinearSVC(), n_trials=1)).fit(X, y)
-    np.testing.assert_array_equal(macro.best_thresholds_, again.best_thresholds_)
+def test_searches_of_labels_share_the_repeated_folds():
+    y = np.column_stack([X[:, 0] > -0.5, X[:, 0] > 1.0])
+    labels = CostSearch(LinearSVC(), "f1_macro", n_trials=1).fit(X, y)
+    assert {search.n_splits_ for search in labels.searches_} == {15}
+    again = CostSearch(LinearSVC(), "f1_macro", n_trials=1).fit(X, y)
+    np.testing.assert_array_equal(labels.best_threshold_, again.best_threshold_)
 
 
 class Slow(ClassifierMixin, BaseEstimator):

@@ -7,8 +7,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from csf.metrics import FBeta
-from csf.show.held_out import base_name, judge, macro_problems, one_problem, parameter_names, short, spread
+from csf.metrics import FBeta, LabelMetric
+from csf.show.held_out import base_name, judge, judge_labels, parameter_names, short, spread
 
 
 def answers(n=400, seed=0):
@@ -21,7 +21,7 @@ def answers(n=400, seed=0):
 
 def test_values_and_differences_are_those_of_the_metric():
     truth, predicted = answers()
-    noisy, worse = judge(FBeta(), one_problem(0), truth, predicted)
+    noisy, worse = judge(FBeta(), 0, truth, predicted)
     expected = [f1_score(truth, column) for column in predicted.values()]
     assert [noisy.value, worse.value] == pytest.approx(expected)
     assert worse.difference == pytest.approx(expected[0] - expected[1])
@@ -32,7 +32,7 @@ def test_values_and_differences_are_those_of_the_metric():
 
 def test_intervals_are_those_of_resampled_rows():
     truth, predicted = answers()
-    (judged, _) = judge(FBeta(), one_problem(0), truth, predicted)
+    (judged, _) = judge(FBeta(), 0, truth, predicted)
     rng = np.random.default_rng(1)
     rows = rng.integers(0, truth.size, (2000, truth.size))
     t, p = truth[rows], predicted["noisy"][rows]
@@ -43,28 +43,36 @@ def test_intervals_are_those_of_resampled_rows():
 def test_weights_count_like_repeated_rows_in_the_value():
     truth, predicted = answers(100)
     weight = np.random.default_rng(2).integers(1, 4, truth.size)
-    weighted = judge(FBeta(), one_problem(0), truth, predicted, weight.astype(float))
+    weighted = judge(FBeta(), 0, truth, predicted, weight.astype(float))
     repeated = [f1_score(np.repeat(truth, weight), np.repeat(column, weight)) for column in predicted.values()]
     assert [one.value for one in weighted] == pytest.approx(repeated)
 
 
-def test_macro_problems_average_over_classes():
+@pytest.mark.parametrize("average", ["macro", "micro", "samples"])
+def test_several_labels_are_judged_by_their_average(average):
     rng = np.random.default_rng(3)
-    truth = rng.integers(0, 3, 300)
-    predicted = np.where(rng.random(300) < 0.3, rng.integers(0, 3, 300), truth)
-    (judged,) = judge(FBeta(), macro_problems(np.arange(3)), truth, {"it": predicted})
-    assert judged.value == pytest.approx(f1_score(truth, predicted, average="macro"))
+    truth, noise = rng.integers(0, 2, (300, 3)), rng.random((300, 3)) < 0.3
+    truth[:, 2] = 0  # a label that no sample has counts as in scikit-learn
+    weight = rng.integers(1, 4, 300).astype(float)
+    noisy, right = judge_labels(LabelMetric("f1", average), truth, {"it": truth ^ noise, "right": truth > 0}, weight)
+    options = {"average": average, "sample_weight": weight, "zero_division": 1.0 * (average == "samples")}
+    assert noisy.value == pytest.approx(f1_score(truth, truth ^ noise, **options))
+    assert noisy.interval[0] < noisy.value < noisy.interval[1]
+    assert right.difference == pytest.approx(noisy.value - right.value)
+    assert right.difference_interval[1] < 0
+    with pytest.raises(ValueError, match=r"'sure' must predict 0 or 1 for each label, got 0\.5"):
+        judge_labels(LabelMetric("f1", average), truth, {"sure": np.full(truth.shape, 0.5)})
 
 
 def test_several_classes_with_nothing_to_find_count_wrong_ones_as_missed():
     truth, predicted = np.array([0, 0, 1, 2]), np.array([0, 1, 2, 2])
-    (judged,) = judge(FBeta(), one_problem(0), truth, {"it": predicted})
+    (judged,) = judge(FBeta(), 0, truth, {"it": predicted})
     assert judged.value == pytest.approx(2 * 1 / (2 * 1 + 1 + 1))
 
 
 def test_a_resample_without_a_class_is_left_out():
     truth = np.array([0] * 20 + [1])
-    (judged,) = judge(FBeta(), one_problem(0), truth, {"it": truth})
+    (judged,) = judge(FBeta(), 0, truth, {"it": truth})
     assert judged.interval == (1.0, 1.0)
 
 

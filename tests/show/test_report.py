@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from builders import paper_search
 from builders_of_reports import EVIL, KINDS, data, fitted, page_of
 from sklearn.exceptions import NotFittedError
@@ -17,7 +18,7 @@ from csf.metrics import get_confusion_metric, get_constraint, get_metric
 from csf.plots import ConeDisplay, ProgressDisplay, ThresholdCurveDisplay
 from csf.report import Comparison, write_comparison, write_report
 from csf.show.checks import findings
-from csf.show.held_out import held_out, judge, judge_classes, one_problem
+from csf.show.held_out import held_out, judge, judge_classes
 from csf.show.report import _estimates, check_page, class_data, templates
 from csf.thresholding import LinearRule
 
@@ -155,7 +156,7 @@ def test_what_cannot_be_reported_is_refused(tmp_path):
     path = tmp_path / "r.html"
     with pytest.raises(NotFittedError):
         paper_search(LinearSVC()).report(path)
-    with pytest.raises(TypeError, match=r"csf\.CostSearch or csf\.MacroCostSearch, got LinearSVC"):
+    with pytest.raises(TypeError, match=r"a fitted csf\.CostSearch, got LinearSVC"):
         write_report(LinearSVC(), path)
     with pytest.raises(ValueError, match="X and y together"):
         search.report(path, X)
@@ -184,10 +185,10 @@ def test_names_of_pages(name, tmp_path):
 def test_by_how_much_each_one_misses_the_constraint():
     truth = np.repeat([1, 0], [10, 30])
     answers = {"own": truth, "all": np.ones(40, int)}
-    own, rival = judge(get_metric("recall"), one_problem(0), truth, answers, None, get_constraint("precision >= 0.75"))
+    own, rival = judge(get_metric("recall"), 0, truth, answers, None, get_constraint("precision >= 0.75"))
     assert own.misses == 0.0
     assert rival.misses == pytest.approx(0.5)
-    assert judge(get_metric("recall"), one_problem(0), truth, answers)[1].misses == 0.0
+    assert judge(get_metric("recall"), 0, truth, answers)[1].misses == 0.0
 
 
 @pytest.fixture(scope="module")
@@ -277,6 +278,82 @@ def test_rare_classes_are_named():
 def test_what_is_drawn_of_costs_and_cuts_says_what_there_is_instead(display):
     with pytest.raises(ValueError, match=r"ConfusionMatrixDisplay\(search\.confusion_"):
         display.from_estimator(fitted("classes")[0])
+
+
+def test_every_label_is_told_with_its_value_interval_and_threshold(tmp_path):
+    search, X, y = fitted("labels")
+    search.report(tmp_path / "r.html", X, y, rivals={"everything": np.ones_like(y)})
+    _, words, _ = page_of(tmp_path / "r.html")
+    assert f"{search.score(X, y):.3f}  f1_macro, held-out" in words
+    low, high = search.score_interval_
+    assert re.search(rf"cross-validated.*{search.corrected_score_:.3f}\s+{low:.3f} to {high:.3f}", words, re.S)
+    assert f"lowest for “{search.label_names_[search.best_scores_.argmin()]}”" in words
+    heads, *rows = rows_of(tmp_path / "r.html", "The search of each label")
+    for name, one, row in zip(search.label_names_, search.searches_, rows, strict=True):
+        told = dict(zip(heads, row))
+        low, high = one.score_interval_
+        assert (told["label"], told["samples"]) == (name.replace("<", "&lt;").replace(">", "&gt;"), str(y_count(one)))
+        assert told["f1, cross-validated"] == f"{one.corrected_score_:.3f}"
+        assert told["90 % interval"] == f"{low:.3f} to {high:.3f}"
+        assert (told["out-of-fold"], told["threshold"]) == (f"{one.best_score_:.3f}", f"{one.best_threshold_:.4g}")
+    expected = [score(y, search.predict(X), average=None) for score in (recall_score, precision_score, f1_score)]
+    shown = [row[3:] for row in rows_of(tmp_path / "r.html", "Each label, held-out data")[1:]]
+    assert shown == [[f"{value:.3f}" for value in row] for row in np.transpose(expected)]
+    assert re.search(rf"Trainings\s+{search.n_trials_ * search.n_splits_}\s", words)
+    assert "everything" in words
+
+
+def y_count(search):
+    """Samples that have the label of a search."""
+    return search.class_count_[search.classes_ == 1].item()
+
+
+def test_weights_of_rows_count_on_the_page_of_labels(tmp_path):
+    search, X, y = fitted("labels")
+    weight = np.random.default_rng(0).integers(1, 4, len(X)).astype(float)
+    search.report(tmp_path / "r.html", X, y, sample_weight=weight)
+    assert f"{search.score(X, y, weight):.3f}  f1_macro, held-out" in page_of(tmp_path / "r.html")[1]
+    shown = [row[1] for row in rows_of(tmp_path / "r.html", "Each label, held-out data, in sample weights")[1:]]
+    assert shown == [f"{count:.6g}" for count in weight @ y]
+
+
+def test_checks_look_at_each_label_and_at_the_value_of_all():
+    search, X, y = fitted("labels")
+    of_all = [found for found in findings(search) if found.code == "CSF010"]
+    assert len(of_all) == 1
+    own = [found for one in search.searches_ for found in findings(one, mute=["CSF010"])]
+    assert len(findings(search, mute=["CSF010"])) == len(own)
+    named = [found for found in findings(search) if found.code == "CSF015"]
+    assert all(found.text.split(": ")[0] in search.label_names_ for found in named)
+    better = findings(search, held_out(search, X, y, None, {"truth": y}))
+    assert "“truth” is better on these data" in " ".join(found.text for found in better)
+    assert findings(search, mute=[found.code for found in findings(search)]) == []
+
+
+def test_what_cannot_be_reported_of_labels_is_refused(tmp_path):
+    search, X, y = fitted("labels")
+    path = tmp_path / "r.html"
+    with pytest.raises(ValueError, match="y must have a column for each of 3 labels, got 2"):
+        search.report(path, X, y[:, :2])
+    with pytest.raises(ValueError, match=r"rivals\['a'\] .* of shape \(200, 3\); got shape \(200,\)"):
+        search.report(path, X, y, rivals={"a": y[:, 0]})
+    with pytest.raises(ValueError, match=r"'a' must predict 0 or 1 for each label, got 0\.4"):
+        search.report(path, X, y, rivals={"a": np.full(y.shape, 0.4)})
+    for average in ("micro", "samples"):
+        together = CostSearch(search.base, f"f1_{average}", param_grid=None, cv=2, n_trials=1).fit(X, y)
+        with pytest.raises(ValueError, match=rf"'f1_{average}' several labels a sample share .* metric='f1_macro'"):
+            together.report(path)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("container", [lambda y: y, sp.csr_array, lambda y: y.astype(bool), lambda y: y.tolist()])
+def test_containers_of_labels_make_the_same_page(container, tmp_path):
+    search, X, y = fitted("labels")
+    pages = []
+    for kind in (np.asarray, container):
+        search.report(tmp_path / "r.html", X, kind(y), rivals={"all": kind(np.ones_like(y))})
+        pages.append((tmp_path / "r.html").read_bytes())
+    assert pages[0] == pages[1]
 
 
 def outcomes():

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
-from csf import ErrorProfile, MacroCostSearch, Study
+from csf import CostSearch, ErrorProfile, Study
 from csf.cli.search import _winner_text
 from csf.metrics import Constrained, Recall, get_constraint
 from csf.plots import (
@@ -127,12 +127,13 @@ def test_new_labels_are_refused(search):
 
 
 def test_other_objects_are_sent_to_where_they_are_drawn(search):
-    macro = MacroCostSearch(paper_search(LinearSVC(), n_trials=1, cv=2)).fit(X, Y)
-    with pytest.raises(TypeError, match=r"from_estimator\(macro\.searches_\[k\], X, y == macro\.classes_\[k\]\)"):
-        ThresholdCurveDisplay.from_estimator(macro, X, Y)
+    y = np.column_stack([Y, 1 - Y])
+    labels = CostSearch(LinearSVC(), "f1_macro", param_grid=None, n_trials=1, cv=2).fit(X, y)
+    with pytest.raises(TypeError, match=r"from_estimator\(search\.searches_\[k\], X, y\[:, k\]\)"):
+        ThresholdCurveDisplay.from_estimator(labels, X, y)
     for display in OF_TRIALS:
-        with pytest.raises(TypeError, match=r"draw macro\.searches_\[k\] for one class k"):
-            display.from_estimator(macro)
+        with pytest.raises(TypeError, match=r"draw searches_\[k\] for one label k"):
+            display.from_estimator(labels)
         with pytest.raises(TypeError, match="a Study is drawn by from_study"):
             display.from_estimator(search.studies_[0])
         with pytest.raises(TypeError, match=r"needs a fitted csf\.CostSearch, got LinearSVC"):

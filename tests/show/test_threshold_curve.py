@@ -6,13 +6,13 @@ import pytest
 from builders import paper_search
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import ShuffleSplit, StratifiedKFold, cross_validate
+from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, cross_validate
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from csf import MacroCostSearch
+from csf import CostSearch
 from csf.metrics import get_metric
 from csf.plots import ThresholdCurveDisplay
 from csf.thresholding import PlugInClassifier, threshold_curve
@@ -226,7 +226,7 @@ def test_results_of_cross_validation_that_cannot_be_drawn_are_refused(data):
         draw(results, X[:50], y[:50])
     with pytest.raises(ValueError, match="multiclass with 3 classes"):
         draw(results, X, np.arange(400) % 3)
-    three = np.argmax(X[:, :3], axis=1)
-    macro = crossed(MacroCostSearch(paper_search(LinearSVC(), n_trials=2, cv=2)), X, three)
-    with pytest.raises(TypeError, match="cross-validate a CostSearch of one class"):
-        draw(macro, X, three)
+    labels = np.column_stack([X[:, 0] > 0.0, X[:, 1] > 0.0])
+    macro = crossed(CostSearch(LinearSVC(), "f1_macro", param_grid=None, n_trials=1, cv=2), X, labels, KFold(2))
+    with pytest.raises(ValueError, match="y should be a 1d array"):
+        draw(macro, X, labels)

@@ -23,7 +23,7 @@ from csf.data.labels import read_classes
 from csf.trainers import make_trainers
 from csf.trainers.base import GenericTrainer
 from csf.trainers.multiclass import LinearSVCsTrainer, OneVsRestTrainer
-from csf.trainers.pipeline import PipelineTrainer
+from csf.trainers.registry import PipelineTrainer
 
 X, CODES = make_classification(
     240, 7, n_informative=5, n_classes=4, n_clusters_per_class=1, weights=[0.5, 0.3, 0.1], random_state=1

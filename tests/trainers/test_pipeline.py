@@ -24,7 +24,7 @@ from csf.data.costs import CostChannel
 from csf.data.folds import Task, make_folds
 from csf.trainers import GenericTrainer, make_trainers
 from csf.trainers.linear import LinearSVCTrainer
-from csf.trainers.pipeline import PipelineTrainer
+from csf.trainers.registry import PipelineTrainer
 
 X, Y = make_classification(240, 7, n_informative=4, weights=[0.75], flip_y=0.1, random_state=0)
 WEIGHT = np.random.default_rng(0).uniform(0.2, 3.0, 240)
