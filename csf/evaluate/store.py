@@ -38,23 +38,7 @@ _CONSTANT = 20
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TrialRow:
-    """What one trial predicts for the held-out entries.
-
-    Parameters
-    ----------
-    key : tuple of int
-        Setting and number of the trial.
-    score : ndarray or None
-        Scores of the entries; ``None`` for own decisions.
-    decided : ndarray or None
-        Own decisions about the entries.
-    value : float
-        Value of the trial.
-    violation : float, default=0.0
-        By how much it misses the constraint.
-    equal_costs : bool, default=False
-        Whether all classes cost the same.
-    """
+    """What one trial predicts for the held-out entries, of two classes or of several."""
 
     key: TrialKey
     score: Array | None
@@ -82,12 +66,22 @@ class TrialRow:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ScoreRow(TrialRow):
-    """What one trial predicts where a score has a threshold; see `TrialRow` for the rest.
-
-    Scores are larger for the positive class, float32 where that keeps them apart.
+    """What one trial predicts where a score has a threshold.
 
     Parameters
     ----------
+    key : tuple of int
+        Setting and number of the trial.
+    score : ndarray of shape (n_entries,) or None
+        Scores, larger for the positive class, float32 where that keeps them apart; ``None`` for own decisions.
+    decided : ndarray of bool, shape (n_entries,), or None
+        Own decisions, where there are no scores.
+    value : float
+        Metric at the threshold.
+    violation : float, default=0.0
+        By how much the constraint is missed there.
+    equal_costs : bool, default=False
+        Whether both classes cost the same.
     lost : ndarray of bool, shape (n_entries,), default=None
         Entries of several classes that are taken for the wrong one at every threshold; ``None`` for no entry.
     threshold : float, default=None
