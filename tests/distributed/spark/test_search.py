@@ -248,7 +248,7 @@ def test_the_plain_call_is_that_in_memory(frame, data, metric):
     fold = hash_folds(0, y.size, 2)
     cv = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in (0, 1)]
     base = LogisticRegression(C=1e8, tol=1e-10, max_iter=1000)
-    known = CostSearch(base, metric, engine="generic", cv=cv).fit(X, y)
+    known = CostSearch(base, metric, engine="generic", param_grid=None, cv=cv).fit(X, y)
     model = SparkCostSearch(estimator=SparkLogisticRegression(tol=1e-12), metric=metric, foldCol="fold").fit(frame)
     assert model.bestIndex == known.best_index_
     assert len(model.trials) == len(known.trials_) == 3
