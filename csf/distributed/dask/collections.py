@@ -131,12 +131,17 @@ class _Watch:
     def _look(self) -> None:
         from distributed import Future
 
+        unknown: set[Any] = set()
         while not self._over.wait(_LOOK):
             # Without a scheduler all is cancelled already.
             with suppress(OSError):
-                # Again at each look, as what runs may have been between two requests.
-                if self.hopeless() and not self._over.is_set():
-                    self._client.cancel([Future(key, self._client) for key in self._requests()])
+                # Again at each look, as what runs may have been between two requests. A restarted scheduler may have
+                # dropped a request that came meanwhile: at two looks it does not know what the client waits for.
+                before, unknown = unknown, self._unknown()
+                hopeless = self.hopeless()
+                lost = self._requests() if hopeless else before & unknown
+                if (hopeless or lost) and not self._over.is_set():
+                    self._client.cancel([Future(key, self._client) for key in lost])
 
     def hopeless(self, seconds: float = 0.0) -> bool:
         """Whether what runs cannot end well, or cannot within some seconds."""
@@ -157,6 +162,13 @@ class _Watch:
         own = set(self._client.futures) - self._others
         self._asked |= own
         return own
+
+    def _unknown(self) -> set[Any]:
+        """Keys of what the client waits for and the scheduler does not know."""
+        waiting = [key for key in self._requests() if _is_pending(self._client, key)]
+        if not waiting or self._client.status != "running":
+            return set()
+        return set(self._client.run_on_scheduler(_missing_keys, keys=waiting))
 
     def free_workers(self) -> None:
         """Restart workers that cannot let go: LightGBM waits for the lost one for minutes, or without end."""
@@ -218,6 +230,17 @@ def _all_lost(client: Any) -> RuntimeError:
 def _awaited(client: Any, question: Callable[..., Any], **options: Any) -> Any:
     """Workers and what they answer, without those that are lost meanwhile."""
     return client.run(question, on_error="ignore", **options).items() if client.status == "running" else ()
+
+
+def _is_pending(client: Any, key: Any) -> bool:
+    """Whether a client still waits for a result."""
+    state = client.futures.get(key)
+    return state is not None and state.status == "pending"
+
+
+def _missing_keys(dask_scheduler: Any, keys: list[Any]) -> list[Any]:
+    """Keys that a scheduler has no task of."""
+    return [key for key in keys if key not in dask_scheduler.tasks]
 
 
 def _nanny(dask_worker: Any) -> str | None:

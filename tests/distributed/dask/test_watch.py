@@ -119,6 +119,23 @@ def test_a_pass_whose_workers_stay_away_ends(cluster, monkeypatch, first):
         watch.with_any_worker(ask, first=first)
 
 
+def test_a_request_that_a_restarted_scheduler_has_dropped_is_made_again(cluster, monkeypatch):
+    """All workers are there, and the client would wait for ever."""
+    asked, dropped = [], SimpleNamespace(status="pending")
+    monkeypatch.setattr("distributed.Future", lambda key, client: key)
+    cluster.run_on_scheduler = lambda question, keys: question(SimpleNamespace(tasks={}), keys)
+    cluster.cancel = lambda keys: cluster.cancelled.set() if keys == ["sums"] else None
+
+    def ask():
+        asked.append(1)
+        if len(asked) == 2:
+            return "sums"
+        cluster.futures["sums"] = dropped
+        return waiting(cluster)()
+
+    assert watch.with_any_worker(ask, first=False) == "sums"
+
+
 def test_workers_that_left_between_two_passes_are_missed_too(cluster, monkeypatch):
     monkeypatch.setattr(watch, "_RETURN", 0.05)
     cluster.away = None
