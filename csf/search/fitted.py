@@ -60,6 +60,7 @@ class FittedSearch(AssessedMixin):
     bound_margin_: float
     guarantee_: Any
     classes_: Array
+    class_count_: Array
     pos_label_: Any
     null_class_: Any
     class_costs_: Array
