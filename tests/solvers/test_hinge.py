@@ -148,7 +148,7 @@ def test_intercept_is_a_feature_of_the_given_value():
 
 def problem(seed, n=60, d=90, density=0.2):
     rng = np.random.default_rng(seed)
-    X = sparse.random(n, d, density, "csr", rng=rng) * rng.lognormal(0.0, 1.0)
+    X = sparse.random(n, d, density, "csr", random_state=rng) * rng.lognormal(0.0, 1.0)
     sign = np.where(rng.random(n) < 0.3, 1.0, -1.0)
     return sparse.csr_array(X), sign, rng
 
