@@ -135,8 +135,8 @@ def test_a_cluster_that_is_restarted_changes_nothing(client, data):
     whole = DaskCostSearch(LinearSVC(), **options).fit(*given)
 
     def restarted():
-        # Dask asserts that nothing is asked for while it restarts, which a search that goes on does not wait for.
-        with suppress(AssertionError):
+        # Dask asserts, among others, that nothing is asked for while it restarts; a search that goes on does not wait.
+        with suppress(Exception):
             client.restart(wait_for_workers=False)
 
     def restart(study, trial):
@@ -144,7 +144,7 @@ def test_a_cluster_that_is_restarted_changes_nothing(client, data):
             threading.Timer(0.02, restarted).start()
 
     search = DaskCostSearch(LinearSVC(), **options, callbacks=[restart]).fit(*given)
-    client.wait_for_workers(2)
+    client.wait_for_workers(2, timeout=120)
     assert search.trials_ == whole.trials_
 
 
