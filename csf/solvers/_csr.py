@@ -128,13 +128,16 @@ def add_squares(
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def norms(data: Array, indptr: IntArray, constant: float, rows: IntArray, out: Array) -> None:
-    """Squared lengths of the rows, with the constant feature."""
+def norms(
+    data: Array, indices: IntArray, indptr: IntArray, constant: float, rows: IntArray, scale: Array, out: Array
+) -> None:
+    """Sums of the squares of the rows, those of each feature times its ``scale``, with the constant feature."""
+    last = constant * constant * scale[scale.size - 1]
     for place in range(rows.size):
         row = rows[place]
-        total = constant * constant
+        total = last
         for k in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
-            total += np.float64(data[k]) * data[k]
+            total += scale[np.uint64(indices[k])] * data[k] * data[k]
         out[place] = total
 
 

@@ -94,14 +94,14 @@ def add_squares(X: Array, constant: float, rows: IntArray, factor: Array, out: A
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def norms(X: Array, constant: float, rows: IntArray, out: Array) -> None:
-    """Squared lengths of the rows, with the constant feature."""
+def norms(X: Array, constant: float, rows: IntArray, scale: Array, out: Array) -> None:
+    """Sums of the squares of the rows, those of each feature times its ``scale``, with the constant feature."""
     d = np.uint64(X.shape[1])
     for place in range(rows.size):
         x = X[np.uint64(rows[place])]
-        total = constant * constant
+        total = constant * constant * scale[d]
         for j in range(d):
-            total += np.float64(x[j]) * x[j]
+            total += scale[j] * x[j] * x[j]
         out[place] = total
 
 

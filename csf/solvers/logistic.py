@@ -339,7 +339,7 @@ def _interpolation(along: Array, beside: Array, line: Array, away: Array) -> Arr
     return factors
 
 
-# Rows of a class that its matrix is made of, at least, and as many for each coefficient.
+# About as many rows of a class as its matrix is made of, at least, and for each coefficient.
 _ENOUGH, _ENOUGH_PER_FEATURE = 3_000, 25
 # Times that the limit of `thinned` is set anew.
 _ROUNDS = 10
@@ -360,18 +360,23 @@ class Curvatures:
         self._kept = b"", np.empty(0)
 
     @cached_property
-    def _taken(self) -> list[tuple[int, IntArray]]:
-        """Rows of both classes that matrices are made of: every k-th, and k."""
-        # Some thousand rows say it as well as a million: steps with the sum over every k-th of them leave little.
+    def _taken(self) -> list[tuple[IntArray, Array]]:
+        """Rows of both classes that matrices are made of, and how many rows each of them stands for."""
+        # Some thousand rows say it as well as a million, as long as the few that a rare feature has are among them.
         enough, of_pos = max(_ENOUGH, _ENOUGH_PER_FEATURE * self._ridge.size), self._sign > 0.0
-        places = [np.flatnonzero(of_class) for of_class in (of_pos, ~of_pos)]
-        every = [max(1, each.size // enough) for each in places]
-        return [(k, each[::k].copy()) for k, each in zip(every, places)]
+        return [self._stand_for(np.flatnonzero(of_class), enough) for of_class in (of_pos, ~of_pos)]
+
+    def _stand_for(self, places: IntArray, count: int) -> tuple[IntArray, Array]:
+        if places.size <= count:
+            return places, np.ones(places.size)
+        shares = np.ones(places.size) if self._shares is None else self._shares[places]
+        taken, factor = thinned(self._rows.take(self._rows.at[places]).leverages(shares), count)
+        return places[taken], factor
 
     @property
     def share(self) -> float:
         """Share of the rows that matrices are made of."""
-        return sum(places.size for _, places in self._taken) / max(1, self._rows.n_rows)
+        return sum(places.size for places, _ in self._taken) / max(1, self._rows.n_rows)
 
     @property
     def price(self) -> float:
@@ -418,13 +423,13 @@ class Curvatures:
             return matrices
         rows, size = self._rows, self._ridge.size
         matrices = np.zeros((2, size, size))
-        for matrix, (every, places) in zip(matrices, self._taken):
+        for matrix, (places, factor) in zip(matrices, self._taken):
             if margins is None:
                 z = self._sign[places] * rows.take(rows.at[places]).scores(anchor)
             else:
                 z = margins[places]
             shares = None if self._shares is None else self._shares[places]
-            rows.add_gram(places, every * LOGISTIC.curvature(z, shares), matrix)
+            rows.add_gram(places, factor * LOGISTIC.curvature(z, shares), matrix)
         self._kept = anchor.tobytes(), matrices
         return matrices
 

@@ -303,11 +303,30 @@ class Rows:
             The squares.
         """
         if not self._norms:
-            out, everything = np.empty(self.X.shape[0]), np.arange(self.X.shape[0])
-            parts = (self.X.data, self.X.indptr) if self.is_sparse else (self.X,)
-            self._kernels.norms(*parts, self.constant, everything, out)
-            self._norms.append(out)
+            self._norms.append(self.take(np.arange(self.X.shape[0]))._squares(np.ones(self.n_coefficients)))
         return self._norms[0][self.at]
+
+    def leverages(self, factor: Array) -> Array:
+        """Shares of the squares of each feature that a row holds, summed over the features.
+
+        Parameters
+        ----------
+        factor : ndarray of shape (n_rows,)
+            What the squares of each row are multiplied with, >= 0.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The sums; all of them add up to the number of coefficients whose squares are not all zero.
+        """
+        total = self.combine(factor, squares=True)
+        return factor * self._squares(np.divide(1.0, total, out=np.zeros_like(total), where=total > 0.0))
+
+    def _squares(self, scale: Array) -> Array:
+        """Sum of the squares of each row, those of each feature times its scale."""
+        out = np.empty(self.n_rows)
+        self._kernels.norms(*self._parts, self.constant, self.at, scale, out)
+        return out
 
     def add_gram(self, places: IntArray, factor: Array, out: Array) -> None:
         """Add outer products of rows to the upper triangle of a matrix.

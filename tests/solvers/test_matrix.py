@@ -40,6 +40,9 @@ def test_a_view_equals_a_slice(layout, dtype, constant, seed, d):
     np.testing.assert_allclose(rows.combine(v, squares=True), v @ Z**2, **tight)
     np.testing.assert_allclose(rows.image(v, w), (v * (Z @ w)) @ Z, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(rows.squared_norms(), (Z**2).sum(axis=1), **tight)
+    squares = (v**2)[:, None] * Z**2
+    totals = np.where(squares.any(axis=0), squares.sum(axis=0), 1.0)
+    np.testing.assert_allclose(rows.leverages(v**2), (squares / totals).sum(axis=1), **tight)
     places = np.flatnonzero(rng.random(at.size) < 0.5)
     gram = np.ones((d + 1, d + 1))
     rows.add_gram(places, v[places], gram)
