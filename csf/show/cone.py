@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from csf._common.typing import Array
-from csf.evaluate.trials import best_trial
+from csf.evaluate.trials import best_trial, same_costs
 from csf.metrics import LinearFractional
 from csf.metrics.profile import ErrorProfile
 from csf.search.bounds import get_bound
 from csf.search.bounds.cone import Cone, ConeBound
+from csf.search.strategies.base import level_of_costs
 from csf.show._shared import (
     BLUE,
     GREY,
@@ -34,6 +35,7 @@ from csf.show._shared import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import LineCollection
     from matplotlib.text import Annotation
     from shapely.geometry.base import BaseGeometry
 
@@ -49,8 +51,12 @@ __all__ = ["ConeDisplay"]
 class ConeDisplay(Display):
     """Trials in the plane of levels and metric values, and what they rule out.
 
+    Each training with other class costs aims at a level t of the metric. What it attains there rules out a cone above
+    it: models with costs near these are not expected in the cone. What no cone covers may still be reached by other
+    costs, up to the upper bound. Cones of a search begin above their trial by the margin of its bound.
+
     It is recommended to use `from_estimator`, `from_study` or `from_trials` to create a display. All parameters are
-    stored as attributes. By default nothing that is shown lies in a shaded area; with a ``bound`` of its own the area
+    stored as attributes. By default no trial that is shown lies in a shaded area; with a ``bound`` of its own the area
     is what that bound rules out for exact learners, and trials of real ones may lie there.
 
     Parameters
@@ -95,6 +101,8 @@ class ConeDisplay(Display):
         Level that the constrained rate misses. All heights are then values of this rate, not of the metric.
     claim : str, default="not expected"
         What is said of the shaded area.
+    ratios : ndarray of shape (n_ticks, 2), default=()
+        Ticks of the upper axis: levels, and the ratio of costs at each.
 
     Attributes
     ----------
@@ -137,6 +145,7 @@ class ConeDisplay(Display):
     others: Any = ()  # any array-like; stored as arrays, as the two that follow
     groups: Any = ()
     failed: Any = ()
+    ratios: Any = ()
     winner: int | None = None
     winner_value: float | None = None
     feasible: bool = True
@@ -151,6 +160,7 @@ class ConeDisplay(Display):
     def __post_init__(self) -> None:
         self.others = np.asarray(self.others, dtype=float).reshape(-1, 2)
         self.groups, self.failed = np.asarray(self.groups, dtype=int), np.asarray(self.failed)
+        self.ratios = np.asarray(self.ratios, dtype=float).reshape(-1, 2)
 
     @classmethod
     def from_trials(
@@ -178,15 +188,15 @@ class ConeDisplay(Display):
             Share of positives, in (0, 1).
         bound : str or type, default=None
             A name in `csf.bounds.BOUNDS`: what it rules out for exact learners, with own decisions. ``None`` draws
-            cones of the best thresholds, raised until no trial lies in one, below the bound by support lines; over the
-            ratios of costs, and for metrics without levels, the bound alone.
+            cones of the best thresholds, raised until no trial lies in one, and the bound by support lines; for
+            metrics without cones, and costs that no level has, the bound alone.
         eps : float, callable or "evidence", default="evidence"
             Excess of the trained models, see `csf.bounds.Bound`. With the paper's 0 the best value possible may lie
             below values that are already there.
         ceiling : float, default=None
             Height of the dashed line; ``None`` means the best value possible by the bound.
         ratio : bool, default=False
-            Draw over the ratio of costs, not over the level. Trials without a level are drawn so in any case, unless
+            Draw over the ratio of costs, not over the level. Costs that no level has are drawn so in any case, unless
             there is a ``bound``, which leaves them out.
         ax : matplotlib Axes, default=None
             Where to draw; ``None`` makes a figure.
@@ -225,16 +235,14 @@ class ConeDisplay(Display):
         study : Study
             A study with complete trials.
         bound, eps, ax, **plot_kwargs
-            As for `from_trials`; a ladder of costs is drawn over their ratio.
+            As for `from_trials`.
 
         Returns
         -------
         ConeDisplay
             The display, drawn.
         """
-        ratio = bound is None and study.strategy.name == "ladder"
-        options = {"bound": bound, "eps": eps, "ratio": ratio, "ax": ax}
-        return cls.from_trials(study.trials, study.metric, pos=study.pos, **options, **plot_kwargs)
+        return cls.from_trials(study.trials, study.metric, pos=study.pos, bound=bound, eps=eps, ax=ax, **plot_kwargs)
 
     @classmethod
     def from_estimator(
@@ -257,7 +265,7 @@ class ConeDisplay(Display):
             Which setting of its ``param_grid``; ``None`` means that of the winner, with the others in grey and the
             bound of the whole search.
         bound, eps, ax, **plot_kwargs
-            As for `from_trials`; a ladder of costs is drawn over their ratio.
+            As for `from_trials`.
 
         Returns
         -------
@@ -279,9 +287,9 @@ class ConeDisplay(Display):
             pos=study.pos,
             eps=eps,
             others=[trial for other in search.studies_ if other is not study for trial in other.trials],
-            ratio=study.strategy.name == "ladder",
             # One bound in texts, files and plots.
             ceiling=search.upper_bound_ if eps == "evidence" else None,
+            margin=search.bound_margin_ if eps == "evidence" else 0.0,
             winner=winner,
         )
         # On the training part nobody cut anything.
@@ -336,7 +344,7 @@ class ConeDisplay(Display):
     def top(self) -> float:
         """Upper end of the metric's axis: space above the bound for what is not expected."""
         (low, high), (lo, hi) = self._shown, self.span
-        return min(high + max(0.6 * (high - low), 0.02 * (hi - lo)), hi)
+        return min(high + max((0.6 if self.ratio else 1.0) * (high - low), 0.02 * (hi - lo)), hi)
 
     @property
     def bottom(self) -> float:
@@ -353,9 +361,11 @@ class ConeDisplay(Display):
         self.union_ = self.envelope_line_ = self.bound_line_ = self.diagonal_line_ = None
         # Overlapping cones darken towards the same grey, whatever their number.
         alpha = 1.0 - 0.45 ** (1.0 / max(len(self.cones), 1))
-        style = styled(PolyCollection, cone_kwargs, facecolor=GREY, edgecolor="none", alpha=alpha, zorder=1)
+        style = styled(PolyCollection, cone_kwargs, facecolor=GREY, edgecolor="white", alpha=alpha, zorder=1)
         self.cones_ = PolyCollection(self.cones, **style)
         ax.add_collection(self.cones_)
+        if self._is_curve:
+            ax.add_collection(self._lifts())
         if self.demand is not None:
             style = {"color": VERMILLION, "linewidth": 1.2, "linestyle": "--", "zorder": 3}
             (self.bound_line_,) = ax.plot(self._sides(), [self.demand] * 2, **style)
@@ -374,6 +384,16 @@ class ConeDisplay(Display):
         style = {"color": VERMILLION, "linewidth": 1.2, "linestyle": "--", "zorder": 3}
         (self.bound_line_,) = ax.plot(self._sides(), [self.best_possible] * 2, **style)
 
+    def _lifts(self) -> LineCollection:
+        """Lines from the best trial at each level to the tip of its cone."""
+        from matplotlib.collections import LineCollection
+
+        trials = np.concatenate([np.column_stack([self.t, self.attained]), self.others])
+        tips = [cone[np.argmin(cone[:, 1])] for cone in self.cones if len(cone)]
+        below = [trials[np.isclose(trials[:, 0], tip[0])] for tip in tips]
+        lines = [[(tip[0], np.nanmax(each[:, 1])), tip] for tip, each in zip(tips, below) if len(each)]
+        return LineCollection(lines, color=GREY, linewidth=0.8, linestyle=":", zorder=1.5)
+
     def _draw_trials(self, ax: Axes, point_kwargs: Any, bottom: float) -> None:
         """Trials with their best cuts, those of other settings, the winner, and failures on the axis."""
         from matplotlib.collections import LineCollection
@@ -383,7 +403,7 @@ class ConeDisplay(Display):
         for group in np.unique(self.groups):
             x, y = self.others[self.groups == group].T
             order = np.argsort(x, kind="stable")
-            style = {"color": "#A9B8C4", "linewidth": 0.8 if self.ratio else 0.0, "marker": "o", "markersize": 2.5}
+            style = {"color": "#A9B8C4", "linewidth": 0.8, "marker": "o", "markersize": 2.5}
             self.others_ += ax.plot(x[order], y[order], zorder=2.5, **style)
         t, value, attained = self.t, self.value, self.attained
         stems = np.stack([np.column_stack([t, value]), np.column_stack([t, attained])], axis=1)
@@ -391,7 +411,7 @@ class ConeDisplay(Display):
         ax.add_collection(self.cuts_)
         order = np.argsort(t, kind="stable")
         style = {"color": BLUE, "marker": "_", "markersize": 6, "zorder": 3.5}
-        style |= {"linestyle": "-" if self.ratio and self.feasible else "none", "linewidth": 1.6}
+        style |= {"linestyle": "-" if self._is_curve else "none", "linewidth": 1.6}
         (self.tops_,) = ax.plot(t[order], attained[order], **style)
         own: dict[str, Any] = {"color": BLUE, "marker": "o", "markersize": 4.5, "linestyle": "none", "zorder": 4}
         style = styled(Line2D, point_kwargs, **own, **({} if self.feasible else {"markerfacecolor": "white"}))
@@ -405,6 +425,11 @@ class ConeDisplay(Display):
         if len(self.failed):
             style = {"color": INK, "marker": "x", "markersize": 6, "linestyle": "none", "zorder": 5, "clip_on": False}
             (self.failed_,) = ax.plot(self.failed, np.full(len(self.failed), bottom), **style)
+
+    @property
+    def _is_curve(self) -> bool:
+        """Whether the trials stand for what other costs give at the best threshold."""
+        return self.feasible and bool(np.array_equal(self.value, self.attained, equal_nan=True))
 
     def _winner_height(self) -> float:
         if self.winner_value is None or not self.feasible:
@@ -437,6 +462,11 @@ class ConeDisplay(Display):
             aim = f": {self.metric_name} that the costs aim at" if self.diagonal else ""
             ax.set(xlabel=f"level t{aim}", xlim=(lo - 0.015 * (hi - lo), hi + 0.015 * (hi - lo)))
         tidy(ax)
+        if len(self.ratios):
+            levels, ratios = self.ratios.T
+            above = ax.secondary_xaxis("top")
+            above.set_xticks(levels, [f"{ratio:g}" for ratio in ratios])
+            above.set_xlabel("cost of a false negative / cost of a false positive")
 
     def _write(self, ax: Axes, bottom: float, top: float) -> list[Annotation]:
         """Names, each next to what it names."""
@@ -480,14 +510,14 @@ class ConeDisplay(Display):
         t, value = float(self.t[self.winner]), self._winner_height()
         # What is drawn of the trials as points: their stems, or the line over the ratios of costs.
         seen = [np.column_stack([self.t, h]) for h in np.linspace(self.value, self.attained, 9)]
-        if self.ratio:
+        if self._is_curve:
             order = np.argsort(self.t, kind="stable")
             at, places = np.linspace(0, order.size - 1, 12 * order.size), np.arange(order.size)
-            x = np.exp(np.interp(at, places, np.log(self.t[order])))
+            x = np.interp(at, places, self.t[order])
             seen.append(np.column_stack([x, np.interp(at, places, self.attained[order])]))
         points = np.concatenate([*seen, self.others])
         name = "winner" if self.feasible else "closest"
-        at = f"costs {t:.3g} : 1" if self.ratio else f"t = {t:.3g}"
+        at = f"costs {t:.3g} : 1" if self.ratio else f"t = {t:.2f}"
         text = f"{name}: {at}\n{self.metric_name} = {value:.3f}"
         if self.attained[self.winner] - value >= 0.0005:
             text += " at the threshold in use"
@@ -516,9 +546,11 @@ def cone_data(
     others: Sequence[Trial] = (),
     ratio: bool = False,
     ceiling: float | None = None,
+    margin: float = 0.0,
     winner: Trial | None = None,
 ) -> dict[str, Any]:
     """Arrays of a `ConeDisplay`, see `ConeDisplay.from_trials`."""
+    trials, others = (_with_levels(each, metric, pos) for each in (trials, others))
     told = sorted((trial for trial in trials if trial.state == "complete"), key=lambda trial: trial.number)
     tuned = any(trial.threshold is not None for trial in told)
     if bound is None:
@@ -530,7 +562,8 @@ def cone_data(
             "there is no complete trial with a level to draw: tell the study its first results, or search with a cv "
             "other than 'prefit', which trains at no level"
         )
-    winner = winner if winner in told else best_trial(told)
+    at = next((trial for trial in told if winner is not None and trial.number == winner.number), None)
+    winner = at or best_trial(told)
     assert winner is not None  # some trial is complete
     others = [trial for trial in others if trial.state == "complete" and (ratio or trial.t is not None)]
     data = {
@@ -549,10 +582,12 @@ def cone_data(
     }
     if not winner.feasible:
         return data | _missed(told, others, metric, ratio)
-    if ratio and tuned:
+    if bound is not None:
+        return data | _asked_area(told, metric, data, pos=pos, bound=bound, eps=eps, ceiling=ceiling)
+    if tuned:
         data["value"] = data["attained"]  # what a model decides by itself says nothing of a curve over costs
-    area = _drawn_area if bound is None else _asked_area
-    return data | area(told, others, metric, data, pos=pos, bound=bound, eps=eps, ceiling=ceiling)
+    data["ratios"] = _ratios(metric, pos) if data["diagonal"] else ()
+    return data | _drawn_area([*told, *others], metric, data, pos=pos, eps=eps, ceiling=ceiling, margin=margin)
 
 
 def _missed(told: Sequence[Trial], others: Sequence[Trial], metric: Metric, ratio: bool) -> dict[str, Any]:
@@ -595,7 +630,35 @@ def _places(trials: Sequence[Trial], ratio: bool) -> Array:
     return np.array([trial.c_fn / trial.c_fp if ratio else trial.t for trial in trials], dtype=float)
 
 
-def _asked_area(told, others, metric, data, *, pos, bound, eps, ceiling):
+def _with_levels(trials: Sequence[Trial], metric: Metric, pos: float) -> list[Trial]:
+    """The trials, those without a level with the end of the range that has their costs, if one has."""
+    ends = [(end, metric.cost_weights(end, pos=pos)) for end in metric.range(pos)]
+
+    def level(trial: Trial) -> float | None:
+        return next((end for end, costs in ends if min(costs) > 0.0 and same_costs(costs, trial.costs)), None)
+
+    return [trial if trial.t is not None else replace(trial, t=level(trial)) for trial in trials]
+
+
+# Ratios of costs that are marked, and how close marks may be as a share of the axis.
+_MARKED, _APART = (0.05, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0), 0.06
+
+
+def _ratios(metric: Metric, pos: float) -> list[tuple[float, float]]:
+    """Levels of round ratios of costs."""
+    lo, hi = metric.range(pos)
+    found: list[tuple[float, float]] = []
+    for ratio in _MARKED:
+        # One level beyond either end: these have round ratios too.
+        level = level_of_costs(metric, ratio, 1.0, pos=pos)
+        if level is None:
+            level = next((end for end in (lo, hi) if same_costs(metric.cost_weights(end, pos=pos), (ratio, 1.0))), None)
+        if level is not None and all(abs(level - other) >= _APART * (hi - lo) for other, _ in found):
+            found.append((level, ratio))
+    return found
+
+
+def _asked_area(told, metric, data, *, pos, bound, eps, ceiling):
     """What a bound that was asked for rules out for exact learners, whatever was seen there."""
     limit = get_bound(bound)(told, metric, pos=pos, eps=eps)
     lo, hi = data["span"]
@@ -611,11 +674,11 @@ def _asked_area(told, others, metric, data, *, pos, bound, eps, ceiling):
     }
 
 
-def _drawn_area(told, others, metric, data, *, pos, bound, eps, ceiling):
+def _drawn_area(trials, metric, data, *, pos, eps, ceiling, margin):
     """What all trials speak against: values above the bound, and cones that hold nothing which is shown."""
     lo, hi = data["span"]
     if ceiling is None:
-        ceiling = get_bound("support")(told, metric, pos=pos, eps=eps).best_possible()
+        ceiling = get_bound("support")(trials, metric, pos=pos, eps=eps).best_possible()
     seen = np.concatenate([np.column_stack([data["t"], data["attained"]]), data["others"]])
     seen = seen[~np.isnan(seen[:, 1])]
     top = min(max(ceiling, seen[:, 1].max()), hi)
@@ -624,17 +687,26 @@ def _drawn_area(told, others, metric, data, *, pos, bound, eps, ceiling):
         return {"cones": [], "levels": ends, "envelope": np.array([top, top]), "best_possible": top}
     levels = np.union1d(np.linspace(lo, hi, GRID), data["t"])
     if not isinstance(metric, LinearFractional):
-        envelope = get_bound("support")(told, metric, pos=pos, eps=eps).upper_bound(levels)
+        envelope = get_bound("support")(trials, metric, pos=pos, eps=eps).upper_bound(levels)
         lift = np.nanmax(data["attained"] - np.interp(data["t"], levels, envelope), initial=0.0)
         return {"cones": [], "levels": levels, "envelope": np.clip(envelope + lift, lo, top), "best_possible": top}
-    limit = ConeBound([_as_shown(trial, metric) for trial in told], metric, pos=pos, eps=eps)
+    limit = ConeBound([_as_shown(trial, metric) for trial in _highest(trials)], metric, pos=pos, eps=eps)
+    own = limit.cones.value
     limit.cones = _lifted(limit.cones, seen)
+    limit.cones = limit.cones._replace(value=np.maximum(limit.cones.value, own + margin))
     return {
         "cones": [corners(region) for region in limit.polygons()],
         "levels": levels,
-        "envelope": np.clip(np.minimum(limit.upper_bound(levels), top), lo, hi),
+        "envelope": np.clip(limit.upper_bound(levels), lo, hi),
         "best_possible": top,
+        "claim": "ruled out by the trials",
     }
+
+
+def _highest(trials: Sequence[Trial]) -> list[Trial]:
+    """The best trial at each level: the others rule out less."""
+    feasible = sorted((trial for trial in trials if trial.feasible), key=lambda trial: shown_value(trial))
+    return list({round(trial.t, 9): trial for trial in feasible}.values())
 
 
 def _as_shown(trial: Trial, metric: Metric) -> Trial:

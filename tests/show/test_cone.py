@@ -9,6 +9,7 @@ from sklearn.svm import LinearSVC
 from csf import CostSearch, ErrorProfile, Study
 from csf.bounds import ConeBound, SupportLineBound
 from csf.plots import ConeDisplay
+from csf.strategies import Ladder
 
 
 def complete(trials):
@@ -69,13 +70,20 @@ def test_cones_of_a_metric_without_levels_are_refused(concave_search):
         ConeDisplay.from_estimator(concave_search, bound="envelope")
 
 
-def test_tuned_trials_show_their_best_cut(search):
+def test_tuned_trials_show_their_best_threshold(search):
     display = ConeDisplay.from_estimator(search)
+    told = complete(search.trials_)
+    np.testing.assert_array_equal(display.points_.get_data(), [[t.t for t in told], [t.attained for t in told]])
+    assert display.winner_.get_ydata() == [search.trials_[search.best_index_].attained]
+
+
+def test_with_a_bound_of_ones_own_tuned_trials_show_their_own_decisions_too(search):
+    display = ConeDisplay.from_estimator(search, bound="envelope")
     ends = np.array([segment[1] for segment in display.cuts_.get_segments()])
     np.testing.assert_array_equal(ends, [[t.t, t.attained] for t in complete(search.trials_)])
     np.testing.assert_array_equal(display.points_.get_ydata(), [t.value for t in complete(search.trials_)])
     assert (display.attained >= display.value).all()
-    assert display.winner_.get_ydata() == [search.trials_[search.best_index_].attained]
+    assert display.ratios.size == 0
 
 
 def shown(display):
@@ -128,20 +136,21 @@ def test_a_trial_with_value_zero_lies_in_no_shaded_area():
     assert (points[:, 1] <= height_of_the_edge(display, points[:, 0]) + 1e-9).all()
 
 
-def test_the_plain_call_is_drawn_over_the_ratio_of_costs_with_its_other_settings(data):
+def test_the_plain_call_is_drawn_over_levels_with_its_other_settings(data):
     search = CostSearch(LinearSVC(dual=False), n_trials=4, cv=3, random_state=0).fit(*data)
     display = ConeDisplay.from_estimator(search)
     winner = search.trials_[search.best_index_]
-    assert display.ratio
-    assert display.ax_.get_xlabel() == "cost of a false negative / cost of a false positive"
-    assert len(display.t) == 4  # equal costs, which have no level, among them
-    assert 1.0 in display.t
+    assert not display.ratio
+    assert display.ax_.get_xlabel() == "level t: f1 that the costs aim at"
+    assert len(display.t) == 4
+    assert display.t[0] == 1.0  # equal costs aim at a perfect F1
     others = [trial for trial in search.trials_ if trial.setting != winner.setting]
     assert len(display.others) == len(others)
     assert len(display.others_) == len({trial.setting for trial in others}) > 0
-    np.testing.assert_allclose(display.winner_.get_data(), [[winner.c_fn / winner.c_fp], [search.best_score_]])
+    level = 1.0 if winner.t is None else winner.t
+    np.testing.assert_allclose(display.winner_.get_data(), [[level], [search.best_score_]])
     text = display.labels_[-1].get_text()
-    assert f"winner: costs {winner.c_fn / winner.c_fp:.3g} : 1" in text
+    assert f"winner: t = {level:.2f}" in text
     # the stable cut is not the best one of these samples: words and a line say why the mark is below its trial
     assert winner.attained - search.best_score_ > 0.0005
     assert text.endswith(" at the threshold in use")
@@ -150,13 +159,48 @@ def test_the_plain_call_is_drawn_over_the_ratio_of_costs_with_its_other_settings
     assert own.best_possible == search.studies_[0].upper_bound
 
 
+def tips(display):
+    return np.array([cone[np.argmin(cone[:, 1])] for cone in display.cones])
+
+
+def test_each_level_has_one_cone_that_begins_above_its_best_trial_by_the_margin(data):
+    search = CostSearch(LinearSVC(dual=False), cv=3, param_grid={"C": [0.01, 1.0]}, random_state=0)
+    search.set_params(strategy=Ladder(4, race=False)).fit(*data)
+    display = ConeDisplay.from_estimator(search)
+    assert len(display.cones) == 4
+    assert search.bound_margin_ > 0.0
+    trials = np.concatenate([np.column_stack([display.t, display.attained]), display.others])
+    for level, height in tips(display):
+        best = trials[np.isclose(trials[:, 0], level), 1].max()
+        assert height >= best + search.bound_margin_ - 1e-9
+
+
+def test_the_upper_axis_has_the_ratios_of_costs(study):
+    display = ConeDisplay.from_study(study)
+    levels, ratios = display.ratios.T
+    np.testing.assert_allclose([(2.0 - t) / t for t in levels], ratios)
+    (above,) = display.ax_.child_axes
+    assert above.get_xlabel() == "cost of a false negative / cost of a false positive"
+    assert [text.get_text() for text in above.get_xticklabels()] == [f"{ratio:g}" for ratio in ratios]
+    assert 1.0 in ratios
+
+
+def test_costs_that_no_level_has_are_drawn_over_their_ratio(data):
+    X, y = data
+    search = CostSearch(LinearSVC(dual=False), cv=3, param_grid=None, random_state=0).fit(X, 1 - y)
+    display = ConeDisplay.from_estimator(search)
+    assert display.ratio
+    assert display.cones == []
+    assert display.ax_.child_axes == []
+
+
 def test_search_over_settings_shows_the_winners(grid_search):
     winner = grid_search.trials_[grid_search.best_index_].setting
     assert winner == 1
     display = ConeDisplay.from_estimator(grid_search)
     other = ConeDisplay.from_estimator(grid_search, setting=1 - winner)
     np.testing.assert_array_equal(display.t, [t.t for t in grid_search.studies_[winner].trials])
-    np.testing.assert_array_equal(other.value, [t.value for t in grid_search.studies_[1 - winner].trials])
+    np.testing.assert_array_equal(other.value, [t.attained for t in grid_search.studies_[1 - winner].trials])
 
 
 def test_unknown_setting_is_refused(grid_search):
