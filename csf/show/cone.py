@@ -705,8 +705,8 @@ def _drawn_area(trials, metric, data, *, pos, eps, ceiling, margin):
 
 def _highest(trials: Sequence[Trial]) -> list[Trial]:
     """The best trial at each level: the others rule out less."""
-    feasible = sorted((trial for trial in trials if trial.feasible), key=lambda trial: shown_value(trial))
-    return list({round(trial.t, 9): trial for trial in feasible}.values())
+    feasible = sorted((trial for trial in trials if trial.feasible), key=shown_value)
+    return list(dict(zip(np.round(_places(feasible, ratio=False), 9).tolist(), feasible)).values())
 
 
 def _as_shown(trial: Trial, metric: Metric) -> Trial:
