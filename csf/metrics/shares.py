@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from scipy.stats import beta
 
-from csf._common.typing import Values
+from csf._common.typing import Array, Values
 from csf._common.validation import check_fraction
 from csf.metrics.base import LinearFractional, float_or_array
 from csf.metrics.confusion import ConfusionAccuracy, CostMatrix, MicroF, OfTwoClasses
 from csf.metrics.constraints import Constrained, Rate
 
-__all__ = ["Share", "share_of", "terms_of"]
+__all__ = ["CELLS", "Share", "gains_of", "share_of", "terms_of"]
 
 CELLS = ("tp", "fn", "fp", "tn")
 # Relative difference of two amounts that rounding may leave of equal ones.
@@ -160,6 +160,15 @@ def terms_of(metric: Any) -> dict[str, tuple[float, float]] | None:
         pairs = {"tp": (1, 1), "fn": (1, 0), "fp": (0, 1), "tn": (0, 0)}
         return {cell: (-float(costs[pairs[cell]]), 1.0) for cell in CELLS} if len(costs) == 2 else None
     return _of_ratio(metric) if isinstance(metric, LinearFractional) else None
+
+
+def gains_of(terms: dict[str, tuple[float, float]], side: str, level: float) -> Array:
+    """What a sample of each cell adds to a sum that is not negative exactly where a metric keeps a level.
+
+    ``top - level bottom`` of a metric that shall be large (``">="``), minus that of one that shall be small.
+    """
+    sign = 1.0 if side == ">=" else -1.0
+    return sign * np.array([terms[cell][0] - level * terms[cell][1] for cell in CELLS])
 
 
 def _of_ratio(metric: LinearFractional) -> dict[str, tuple[float, float]] | None:

@@ -24,7 +24,7 @@ from scipy.stats import binom
 
 from csf._common.typing import Array, BoolArray, IntArray
 from csf.metrics.constraints import QUANTITIES
-from csf.metrics.shares import CELLS, terms_of
+from csf.metrics.shares import CELLS, gains_of, terms_of
 from csf.thresholding.curve import ThresholdCurve, sweep_several
 
 if TYPE_CHECKING:
@@ -167,19 +167,14 @@ def _cells(is_pos: BoolArray, found: BoolArray) -> IntArray:
 
 @dataclass(frozen=True)
 class _Demand:
-    """A constraint as a sum over samples that may not be negative: what one of each cell adds, in the order `CELLS`.
-
-    ``top - level bottom`` of a metric that shall be large, minus that of one that shall be small.
-    """
+    """A constraint as a sum over samples that may not be negative: what one of each cell adds, see `gains_of`."""
 
     gains: Array
 
     @classmethod
     def of(cls, constraint: Constraint) -> Self:
         """That of one constraint."""
-        sign = 1.0 if constraint.side == ">=" else -1.0
-        terms = _terms(constraint)
-        return cls(sign * np.array([terms[cell][0] - constraint.level * terms[cell][1] for cell in CELLS]))
+        return cls(gains_of(_terms(constraint), constraint.side, constraint.level))
 
     def by_class(self, weights: tuple[float, ...]) -> Array:
         """Gains of samples that weigh so much, by their class; 0 of cells that are not counted."""
