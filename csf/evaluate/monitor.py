@@ -394,7 +394,7 @@ def _exp(log: float) -> float:
 
 
 def _check_audit(audit: Any) -> float:
-    return 0.0 if isinstance(audit, int) and audit == 0 else check_share(audit, "audit")
+    return 0.0 if not isinstance(audit, bool) and audit == 0 else check_share(audit, "audit")
 
 
 def _terms(metric: Any, search: Any) -> dict[str, tuple[float, float]]:
