@@ -2,6 +2,7 @@
 
 from csf.show.bounds import BoundComparisonDisplay, ErrorProfileDisplay
 from csf.show.cone import ConeDisplay
+from csf.show.monitor import MonitorDisplay
 from csf.show.progress import ProgressDisplay, StreamDisplay
 from csf.show.threshold_curve import ThresholdCurveDisplay
 
@@ -9,6 +10,7 @@ __all__ = [
     "BoundComparisonDisplay",
     "ConeDisplay",
     "ErrorProfileDisplay",
+    "MonitorDisplay",
     "ProgressDisplay",
     "StreamDisplay",
     "ThresholdCurveDisplay",

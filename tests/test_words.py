@@ -26,7 +26,6 @@ WORDS = {
     r"told|tells|tell apart|cannot tell": "given, reported, distinguished (`tell` of a study in backticks)",
     r"(?:un)?luck(?:y|ily)?": "chance",
     r"price[sd]?|pricing": "cost, class cost",
-    r"(?:false )?alarms?": "false positive",
     r"laws?": "property, check",
     r"plain calls?": "default search",
     r"speaks?|spoken": "refers to, holds for; rules out",

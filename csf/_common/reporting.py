@@ -1,10 +1,12 @@
-"""What writes the report of a fitted search.
+"""What writes the report of a fitted search, and draws a monitor.
 
-Searches lie below plots and pages, and import neither: csf itself, which knows all packages, names the writer here.
+Searches lie below plots and pages, and import neither: csf itself, which knows all packages, names them here.
 """
 
 from collections.abc import Callable
+from typing import Any
 
-__all__ = ["write_report"]
+__all__ = ["plot_monitor", "write_report"]
 
 write_report: Callable[..., None]
+plot_monitor: Callable[..., Any]

@@ -1,4 +1,4 @@
-"""The command line: ``csf search``, ``csf compare`` and ``csf predict``."""
+"""The command line: ``csf search``, ``csf compare``, ``csf predict`` and ``csf monitor``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def main(argv: list[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit code: 0 for success, 2 for an error in the command or the data, 1 for any other error, 130 after Ctrl-C.
+        Exit code: 0 for success, 2 for an error in the command or the data, 3 for an alarm of ``csf monitor``, 1 for
+        any other error, 130 after Ctrl-C.
 
     Examples
     --------

@@ -34,7 +34,7 @@ from csf.cli.tables import (
 )
 from csf.data.labels import Labels
 
-__all__ = ["Dataset", "Features", "ReadOptions", "densified", "read_dataset", "read_samples"]
+__all__ = ["Dataset", "Features", "ReadOptions", "densified", "read_dataset", "read_labels", "read_samples"]
 
 # Dense copies of sparse data are made up to this many numbers (1 GiB).
 _MAX_DENSE = 1 << 27
@@ -270,6 +270,42 @@ def binary_target(values: Array, positive: str | None = None) -> tuple[Array, La
     if classes.size == 2:
         return values, match[0]
     return np.where(values == match[0], positive, f"not {positive}"), positive
+
+
+def read_labels(path: str, target: str, search: Any) -> Array:
+    """Labels of a table as a trained search knows them; ``None`` where one is missing.
+
+    Parameters
+    ----------
+    path : str
+        A table.
+    target : str
+        Its column of labels.
+    search : CostSearch
+        What was trained. Classes that were joined for it are joined again.
+
+    Returns
+    -------
+    ndarray of object, shape (n_samples,)
+        Its labels.
+
+    Raises
+    ------
+    CliError
+        If the column is not there, or holds a label that the search does not know.
+    """
+    frame, classes = read_table(path, target=target), search.classes_.tolist()
+    if target not in frame.columns:
+        raise CliError(f"{path} has no column {target!r}; it has {listed(frame.columns)}")
+    column, known = plain(frame, [target])[target], {}
+    for value in column.dropna().unique():
+        match = [label for label in classes if _same(label, str(value))]
+        if not match and search.null_class_ != f"not {search.pos_label_}":
+            raise CliError(f"column {target!r} holds {str(value)!r}, and the model knows {listed(classes)}")
+        known[value] = match[0] if match else search.null_class_
+    labels = np.empty(column.shape[0], dtype=object)
+    labels[:] = [known.get(value) for value in column]
+    return labels
 
 
 def _same(label, text):

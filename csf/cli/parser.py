@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from csf._common.messages import did_you_mean
-from csf.cli import VERSION, compare, predict, search
+from csf.cli import VERSION, compare, monitor, predict, search
 from csf.cli.data import built_in
 from csf.cli.problem import BASES
 from csf.cli.shared import CliError
@@ -62,7 +62,7 @@ def run_command(parser: ArgumentParser, argv: list[str]) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("default")
             warnings.showwarning = _show_warning
-            options.run(options, _silent if options.quiet else print)
+            code = options.run(options, _silent if options.quiet else print)
             sys.stdout.flush()
     except KeyboardInterrupt:
         return _fail("interrupted", 130)
@@ -76,7 +76,7 @@ def run_command(parser: ArgumentParser, argv: list[str]) -> int:
         expected = isinstance(error, _EXPECTED)
         hint = "" if expected else "; --debug shows where"
         return _fail(f"{_one_line(error) or type(error).__name__}{hint}", 2 if expected else 1)
-    return 0
+    return code or 0
 
 
 def _fail(message: str, code: int) -> int:
@@ -111,11 +111,13 @@ examples:
   csf search train.csv --target species --metric f1_macro
   csf compare breast_cancer --metric gmean --base logistic --splits 5 --out table.csv
   csf predict model.skops new.csv -o scores.csv
+  csf monitor model.skops june.csv --target churn --state monitor.json
 
 exit codes:
   0    done
   1    a fault of the program; --debug shows where
   2    an error in the command or the data, said in one line
+  3    csf monitor: an alarm
   130  Ctrl-C; a search prints and writes what it has by then
 """
 
@@ -154,6 +156,7 @@ def make_parser() -> ArgumentParser:
     _add_search(commands)
     _add_compare(commands)
     _add_predict(commands)
+    _add_monitor(commands)
     return parser
 
 
@@ -204,9 +207,15 @@ def _add_predict(commands):
         "formula (those that begin with =, +, -, @ and are no numbers) get an apostrophe in front."
     )
     command = add_command(commands, "predict", text, predict.run, operands="MODEL DATA", epilog=epilog)
-    command.add_argument("model", metavar="MODEL", help="file written by csf search --save")
-    command.add_argument("data", metavar="DATA", help="rows to predict, in the format of the training data")
+    _add_model(command, "rows to predict, in the format of the training data")
     command.add_argument("-o", "--output", metavar="FILE", help="CSV file to write (standard output)")
+    command.set_defaults(quiet=False)
+
+
+def _add_model(command, data):
+    """Arguments of what takes a saved model."""
+    command.add_argument("model", metavar="MODEL", help="file written by csf search --save")
+    command.add_argument("data", metavar="DATA", help=data)
     command.add_argument(
         "--trust",
         action="append",
@@ -214,7 +223,41 @@ def _add_predict(commands):
         metavar="TYPE",
         help="load this type too; only for models whose origin you know (repeatable)",
     )
-    command.set_defaults(quiet=False)
+
+
+def _add_monitor(commands):
+    text = "Whether a saved model still keeps its level, by new rows with labels; exit code 3 is an alarm."
+    epilog = (
+        "Each call adds the rows of a table to the state, once: its labels may come late, in batches of any\n"
+        "size, and rows without one are left out. While the level is kept, the probability of an alarm at any\n"
+        "time is at most alpha, however often one looks."
+    )
+    command = add_command(commands, "monitor", text, monitor.run, operands="MODEL DATA", epilog=epilog)
+    _add_model(command, "a table of new rows")
+    command.add_argument("--target", metavar="COL", help="column of the labels (none where predictions alone count)")
+    command.add_argument("--state", metavar="FILE", required=True, help="file of the state (.json), made where missing")
+    command.add_argument(
+        "--constraint",
+        metavar="TEXT",
+        help='what is watched, such as "f1 >= 0.6" (what the search promised, else the lower end of its interval)',
+    )
+    command.add_argument(
+        "--alpha",
+        type=_probability,
+        default=0.05,
+        metavar="P",
+        help="largest probability of an alarm without reason (0.05)",
+    )
+    command.add_argument(
+        "--audit",
+        type=_audit,
+        default=1.0,
+        metavar="SHARE",
+        help="share of the rows not predicted positive that have labels, at random: 1 for all (1), 0 for none",
+    )
+    command.add_argument("--name", metavar="TEXT", help="name of these rows, such as a date (their number)")
+    command.add_argument("--plot", metavar="FILE", help="draw all batches and the evidence (.png, .pdf, ...)")
+    command.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors and warnings")
 
 
 def _add_problem_options(command):
@@ -322,6 +365,7 @@ def _count(minimum):
 
 _share = _number(float, lambda x: 0 <= x < 1, "a share in [0, 1)")
 _probability = _number(float, lambda x: 0 < x < 1, "a probability in (0, 1)")
+_audit = _number(float, lambda x: 0 <= x <= 1, "a share in [0, 1]")
 _tolerance = _number(float, lambda x: x >= 0, "a number >= 0")
 _seconds = _number(float, lambda x: 0 < x < float("inf"), "seconds > 0")
 _jobs = _number(int, lambda n: n != 0, "a whole number other than 0")

@@ -481,7 +481,8 @@ OWN = "csf"
 def verdict(metric_name: str, search: CostSearch, judged: list[Judged], reference: str = POOLED) -> str:
     """How the search did beside the rival that counts: of two classes the exact threshold without costs."""
     own = judged[0]
-    text = f"csf: {metric_name} {own.value:.4f}, in 90 % of resamples of the held-out rows {_range(own.interval)}"
+    interval = "exact 90 % interval" if own.exact else "in 90 % of resamples of the held-out rows"
+    text = f"csf: {metric_name} {own.value:.4f}, {interval} {_range(own.interval)}"
     rival = next((each for each in judged if each.name == reference), None)
     if rival is None:
         return text

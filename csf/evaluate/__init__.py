@@ -12,6 +12,7 @@ from csf.evaluate.assessment import (
 )
 from csf.evaluate.choices import Chooser, differences, standard_error
 from csf.evaluate.draws import CodedRow, Retuned, retune
+from csf.evaluate.monitor import Monitor
 from csf.evaluate.store import MAX_BYTES, EntryStore, ScoreRow, ScoreStore, TrialKey, TrialRow
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "CodedRow",
     "EntryStore",
     "MAX_BYTES",
+    "Monitor",
     "Resampling",
     "Retuned",
     "Rule",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -27,6 +28,8 @@ __all__ = [
     "WeightedAccuracy",
 ]
 
+# Names of F-beta scores.
+F_BETA = re.compile(r"f(\d+(?:\.\d*)?|\.\d+)")
 # Its square is a number.
 _LARGEST = 1e150
 # Predicted shares up to this are what rounding leaves of none; its root would show, 1e-8 instead of 0.
@@ -86,6 +89,12 @@ class FBeta(LinearFractional):
         """The six numbers of F-beta, see `LinearFractional.coefficients`."""
         b = 1.0 + self.beta**2
         return Coefficients(b * pos, -b, 0.0, b * pos, -1.0, 1.0)
+
+
+def f_beta_of(name: str) -> FBeta | None:
+    """The F-beta score of a name such as ``"f0.5"``, ``None`` for other names."""
+    match = F_BETA.fullmatch(name)
+    return FBeta(float(match[1])) if match and float(match[1]) > 0 else None
 
 
 @dataclass(frozen=True)

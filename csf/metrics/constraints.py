@@ -11,15 +11,17 @@ from typing import ClassVar
 import numpy as np
 
 from csf._common.messages import did_you_mean
-from csf._common.typing import BoolArray, Values
-from csf._common.validation import check_choice
+from csf._common.typing import Values
+from csf._common.validation import check_choice, check_number
 from csf.metrics.base import Coefficients, LinearFractional, Metric, float_or_array
+from csf.metrics.binary import FBeta, Jaccard, WeightedAccuracy, f_beta_of
 
 __all__ = [
     "Constrained",
     "Constraint",
     "FalseNegativeRate",
     "FalsePositiveRate",
+    "MeanCost",
     "Precision",
     "PredictedPositiveRate",
     "Rate",
@@ -65,41 +67,6 @@ class Rate(LinearFractional):
         if d_fn == d_fp == 0.0:  # a rate within a class: costs are in units of the rate
             return Coefficients(n0 / d0, n_fn / d0, n_fp / d0, 1.0, 0.0, 0.0)
         return Coefficients(n0, n_fn, n_fp, d0, d_fn, d_fp)
-
-    def shares(self, fn: Values, fp: Values, *, pos: float) -> tuple[Values, Values]:
-        """Ones and zeros of error profiles.
-
-        Parameters
-        ----------
-        fn, fp : float or ndarray
-            Shares of all samples.
-        pos : float
-            Share of positives, in (0, 1).
-
-        Returns
-        -------
-        tuple of float or ndarray
-            Both as shares of all samples.
-        """
-        cells = {"tp": pos - fn, "fn": fn, "fp": fp, "tn": 1.0 - pos - fp}
-        return sum(cells[name] for name in self.ones), sum(cells[name] for name in self.zeros)
-
-    def masks(self, is_pos: BoolArray, found: BoolArray) -> tuple[BoolArray, BoolArray]:
-        """Ones and zeros among samples.
-
-        Parameters
-        ----------
-        is_pos, found : ndarray of bool, shape (n_samples,)
-            Truth and prediction.
-
-        Returns
-        -------
-        tuple of ndarray of bool, shape (n_samples,)
-            Samples that are counted, as either of the two.
-        """
-        cells = {"tp": is_pos & found, "fn": is_pos & ~found, "fp": ~is_pos & found, "tn": ~is_pos & ~found}
-        either = np.logical_or.reduce
-        return either([cells[name] for name in self.ones]), either([cells[name] for name in self.zeros])
 
 
 @dataclass(frozen=True)
@@ -186,6 +153,45 @@ class PredictedPositiveRate(Rate):
     ones, zeros = ("tp", "fp"), ("fn", "tn")
 
 
+@dataclass(frozen=True)
+class MeanCost(LinearFractional):
+    """Mean cost of a sample, for constraints; smaller is better.
+
+    Parameters
+    ----------
+    fn, fp : float, default=1.0
+        Costs of a false negative and of a false positive, >= 0.
+
+    Raises
+    ------
+    ValueError
+        If a cost is negative or not finite.
+
+    Examples
+    --------
+    >>> MeanCost(fn=5.0).value(fn=0.05, fp=0.15, pos=0.25)
+    0.4
+    >>> str(Constraint(MeanCost(fn=5.0), "<=", 1.5))
+    'cost(5, 1) <= 1.5'
+    """
+
+    fn: float = 1.0
+    fp: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("fn", "fp"):
+            check_number(getattr(self, name), name)
+
+    @property
+    def name(self) -> str:
+        """``"cost(5, 1)"``, …"""
+        return f"cost({self.fn:g}, {self.fp:g})"
+
+    def coefficients(self, pos: float) -> Coefficients:
+        """The six numbers of the mean cost, see `LinearFractional.coefficients`."""
+        return Coefficients(0.0, self.fn, self.fp, 1.0, 0.0, 0.0)
+
+
 # name -> quantity and the only side on which a constraint makes sense (None: both)
 QUANTITIES: dict[str, tuple[Callable[[], LinearFractional], str | None]] = {
     "precision": (Precision, ">="),
@@ -196,6 +202,9 @@ QUANTITIES: dict[str, tuple[Callable[[], LinearFractional], str | None]] = {
     "fpr": (FalsePositiveRate, "<="),
     "fnr": (FalseNegativeRate, "<="),
     "predicted_positive_rate": (PredictedPositiveRate, None),
+    "f1": (FBeta, ">="),
+    "jaccard": (Jaccard, ">="),
+    "accuracy": (WeightedAccuracy, ">="),
 }
 
 _PATTERN = re.compile(r"\s*([^<>=≤≥]*?)\s*([<>=≤≥]+)\s*([^<>=≤≥]*?)\s*")
@@ -214,7 +223,7 @@ class Constraint:
     side : {">=", "<="}
         Whether the rate must be at least or at most the level.
     level : float
-        The level, in [0, 1].
+        The level, in [0, 1]; of a mean cost up to the largest cost.
     others : tuple of Constraint, default=()
         Demands on other rates that have to hold besides.
 
@@ -238,8 +247,9 @@ class Constraint:
         check_choice(self.side, "side", (">=", "<="))
         if isinstance(self.level, bool) or not isinstance(self.level, Real):
             raise TypeError(f"level must be a number in [0, 1], got {self.level!r}")
-        if not 0.0 <= self.level <= 1.0:
-            raise ValueError(f"level must be a number in [0, 1], got {self.level!r}")
+        highest = max(self.quantity.fn, self.quantity.fp) if isinstance(self.quantity, MeanCost) else 1.0
+        if not 0.0 <= self.level <= highest:
+            raise ValueError(f"level must be a number in [0, {highest:g}], got {self.level!r}")
         if not all(isinstance(other, Constraint) for other in self.others):
             raise TypeError(f"others must be csf.metrics.Constraint objects, got {self.others!r}")
 
@@ -300,7 +310,8 @@ def get_constraint(constraint: str | tuple[str, str, float] | Constraint | None)
     ----------
     constraint : str, tuple, Constraint or None
         ``"<rate> >= <level>"`` or ``"<rate> <= <level>"``, also with ``≥`` or ``≤`` and with a level such as
-        ``"80%"``, or several of these, divided by commas; or the three parts as ``("precision", ">=", 0.8)``.
+        ``"80%"``, or several of these, divided by commas; or the three parts as ``("precision", ">=", 0.8)``. Rates
+        include ``f1``, ``f<beta>`` and ``jaccard``.
 
     Returns
     -------
@@ -333,11 +344,14 @@ def get_constraint(constraint: str | tuple[str, str, float] | Constraint | None)
 
 def _one_constraint(text: str) -> Constraint:
     match = _PATTERN.fullmatch(text)
-    if match is None or match[1] not in QUANTITIES:
+    score = None if match is None else f_beta_of(match[1])
+    if match is None or (match[1] not in QUANTITIES and score is None):
         known = ", ".join(f"{name} {side or '<= or >='}" for name, (_, side) in QUANTITIES.items())
         hint = "" if match is None else did_you_mean(match[1], QUANTITIES)
-        raise ValueError(f"cannot read constraint {text!r}; accepted: '<rate> <side> <level>' with {known}{hint}")
-    quantity, only = QUANTITIES[match[1]]
+        raise ValueError(
+            f"cannot read constraint {text!r}; accepted: '<rate> <side> <level>' with {known}, f<beta> >={hint}"
+        )
+    quantity, only = QUANTITIES[match[1]] if score is None else (lambda: score, ">=")
     side = _read_side(text, match[2], only)
     if only is not None and side != only:
         raise ValueError(f"constraint {text!r}: {match[1]} can only be asked to be {only} a level")

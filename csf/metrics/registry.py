@@ -11,6 +11,7 @@ from csf._common.messages import did_you_mean
 from csf._common.typing import Estimator
 from csf.metrics.base import Metric
 from csf.metrics.binary import (
+    F_BETA,
     MCC,
     BalancedAccuracy,
     CohenKappa,
@@ -21,6 +22,7 @@ from csf.metrics.binary import (
     Jaccard,
     Tversky,
     WeightedAccuracy,
+    f_beta_of,
 )
 from csf.metrics.concave import GMean, HMean, MinRate, QMean
 from csf.metrics.confusion import (
@@ -154,8 +156,7 @@ _AVERAGES = {
     "samples": "Averages over samples ('f1_samples') are for several labels of each sample, y of shape (n_samples, "
     "n_labels) with 0 and 1",
 }
-_FBETA = re.compile(r"f(\d+(?:\.\d*)?|\.\d+)")
-_F_OF_CLASSES = re.compile(_FBETA.pattern + "_(macro|micro)")
+_F_OF_CLASSES = re.compile(F_BETA.pattern + "_(macro|micro)")
 
 
 def get_metric(metric: str | Metric | ConfusionMetric) -> Metric:
@@ -251,7 +252,7 @@ def get_confusion_metric(metric: str | Metric | ConfusionMetric) -> ConfusionMet
     if found is not None:
         return found
     if is_known:
-        macro = f"{name}_macro" if _FBETA.fullmatch(name) else "f1_macro"
+        macro = f"{name}_macro" if F_BETA.fullmatch(name) else "f1_macro"
         raise ValueError(
             f"{name!r} is a metric of two classes; for more, write {macro!r}, a mean over classes, or another of "
             f"{', '.join(CONFUSION_METRICS)}, or a csf.metrics.ConfusionMetric object. Where one class means nothing "
@@ -265,10 +266,7 @@ def get_confusion_metric(metric: str | Metric | ConfusionMetric) -> ConfusionMet
 
 def _of_two_classes(name: str) -> Metric | None:
     """Metric of two classes of a name, if there is one."""
-    if name in METRICS:
-        return METRICS[name]()
-    match = _FBETA.fullmatch(name)
-    return FBeta(float(match[1])) if match and float(match[1]) > 0 else None
+    return METRICS[name]() if name in METRICS else f_beta_of(name)
 
 
 def _of_classes(name: str) -> ConfusionMetric | None:
@@ -310,7 +308,7 @@ def _hint(name: str) -> str:
     average = name.rpartition("_")[2]
     if average in _AVERAGES:
         return f". {_AVERAGES[average]}"
-    if _FBETA.fullmatch(name):
+    if F_BETA.fullmatch(name):
         return ""
     return did_you_mean(name, [*METRICS, *CONFUSION_METRICS], ALIASES | _CONFUSION_ALIASES)
 

@@ -12,16 +12,20 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common import reporting
+from csf._common.messages import warn
 from csf._common.sklearn import pass_on_features
 from csf._common.typing import Array, PathLike, Samples
-from csf.evaluate import AssessedMixin
+from csf.evaluate import AssessedMixin, Monitor
+from csf.metrics import get_confusion_metric, get_constraint, get_metric
 from csf.metrics.labels import get_label_metric
 from csf.search.outcome import in_order
+from csf.thresholding import Prevalence, estimate_prevalence
 from csf.thresholding.linear_rule import RuleOfClasses
 
 if TYPE_CHECKING:
     from csf.data.labels import Labels
     from csf.evaluate import Assessment
+    from csf.metrics import Constraint
     from csf.thresholding import LinearRule, ThresholdCurve
 
 __all__ = ["FittedSearch", "told_of_classes"]
@@ -36,6 +40,7 @@ class FittedSearch(AssessedMixin):
     """Results of `csf.CostSearch` and `csf.dask.DaskCostSearch`, described there."""
 
     metric: Any
+    constraint: Any
     searches_: list[Self]
     label_names_: Array
     best_scores_: Array
@@ -192,6 +197,116 @@ class FittedSearch(AssessedMixin):
             If the base's own decisions were kept (``threshold=None``).
         """
         return self._of_one_search().curve()
+
+    def monitor(
+        self,
+        constraint: str | Constraint | None = None,
+        *,
+        alpha: float = 0.05,
+        audit: float = 1.0,
+        path: PathLike | None = None,
+    ) -> Monitor:
+        """Watch whether a metric keeps its level on new data, with labels that come in over time.
+
+        Parameters
+        ----------
+        constraint : str or Constraint, default=None
+            What is watched and its level, such as ``"f1 >= 0.6"``: F-beta, Jaccard, a rate, accuracy or a mean cost.
+            ``None`` takes the constraint that ``guarantee_`` holds for; else the metric of the search, and as its level
+            the lower end of ``score_interval_``.
+        alpha : float, default=0.05
+            Probability of an alarm at any time while the level is kept, however often one looks: at most so large.
+        audit : float, default=1
+            Share of the samples not predicted positive that have labels, drawn at random: 1 for all, 0 for none, where
+            precision alone can be watched. Those that are predicted positive all have labels sooner or later.
+        path : path-like, default=None
+            File of the state, read where it is there and written by each update.
+
+        Returns
+        -------
+        csf.evaluate.Monitor
+            Takes labels in batches of any size, in any order: ``update(y, y_pred)``.
+
+        Raises
+        ------
+        ValueError
+            If the metric is no ratio of sums over samples, there is more than one constraint, or the file is of another
+            model or has other options.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_classification
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from csf import CostSearch
+        >>> X, y = make_classification(4000, weights=[0.9], flip_y=0.02, random_state=0)
+        >>> search = CostSearch(LogisticRegression(), n_trials=2, param_grid=None, cv=3).fit(X[:2000], y[:2000])
+        >>> monitor = search.monitor("f1 >= 0.6")
+        >>> monitor.update(y[2000:3000], search.predict(X[2000:3000]), name="June")
+        False
+        >>> monitor.update(1 - y[3000:], search.predict(X[3000:]), name="July")
+        'July'
+        """
+        check_is_fitted(self, "best_score_")
+        promise, demand = getattr(self, "guarantee_", None), get_constraint(constraint)
+        if hasattr(self, "label_names_"):
+            raise ValueError("several labels a sample are watched one by one: use searches_[k].monitor for label k")
+        if demand is None and promise is not None and promise.holds:
+            demand = get_constraint(self.constraint)
+        if demand is None:
+            metric = get_confusion_metric(self.metric) if hasattr(self, "class_costs_") else get_metric(self.metric)
+            return Monitor(self, metric, ">=", self.score_interval_[0], alpha=alpha, audit=audit, path=path)
+        if demand.others:
+            raise ValueError(
+                f"{demand} are {len(demand.parts)} constraints: make a monitor of each, with alpha={alpha:g} / "
+                f"{len(demand.parts)} for both together"
+            )
+        return Monitor(self, demand.quantity, demand.side, demand.level, alpha=alpha, audit=audit, path=path)
+
+    def prevalence(
+        self, X: Samples, known: tuple[ArrayLike, ArrayLike] | None = None, *, confidence: float = 0.9
+    ) -> Prevalence:
+        """Estimate the share of positives in samples without labels; `at_prevalence` moves the threshold to it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New samples.
+        known : tuple of array-like, default=None
+            Labels and out-of-fold probabilities of samples with labels, see `csf.thresholding.estimate_prevalence`.
+        confidence : float, default=0.9
+            How often the interval shall hold the share.
+
+        Returns
+        -------
+        csf.thresholding.Prevalence
+            The share, a float with an ``interval``.
+
+        Raises
+        ------
+        ValueError
+            If the base has no probabilities, or y had several classes.
+
+        Warns
+        -----
+        UserWarning
+            If the share of the data that were searched is outside the interval.
+        """
+        check_is_fitted(self, "best_score_")
+        if self.pos_label_ is None or not hasattr(self, "predict_proba"):
+            raise ValueError(
+                "the share of positives is estimated from probabilities of two classes; search a base with "
+                "predict_proba, such as LogisticRegression, or calibrate it (CalibratedClassifierCV)"
+            )
+        at = self.classes_.tolist().index(self.pos_label_)
+        proba, pos = self.predict_proba(X)[:, at], float(self.class_count_[at] / self.class_count_.sum())  # pyright: ignore[reportAttributeAccessIssue]
+        share = estimate_prevalence(proba, pos, known=known, confidence=confidence)
+        low, high = share.interval
+        if not low <= pos <= high:
+            warn(
+                f"the share of positives has moved from {pos:.3g} to {share:.3g} ({confidence:.0%} interval "
+                f"[{low:.3g}, {high:.3g}]): at_prevalence({share:.3g}) moves the threshold to it"
+            )
+        return share
 
     def trials_frame(self) -> Any:
         """The trials as a pandas frame, one row each.

@@ -50,7 +50,7 @@ from csf.search.selection import Race, races, stable_choice
 from csf.search.strategies import EqualCostsFirst, ImbalanceRatio, Ladder, get_strategy
 from csf.search.study import Study
 from csf.search.training import FoldResult
-from csf.thresholding.certificates import ClassWeights, certify
+from csf.thresholding.certificates import Scored, certify
 from csf.thresholding.linear_rule import RuleOfClasses, aligned_scores, codes_of
 from csf.thresholding.rule import ThresholdRule
 from csf.trainers import Prepared, make_trainers, seeded
@@ -299,18 +299,12 @@ def certified(found: SearchOutcome, rule: ThresholdRule, task: Task) -> SearchOu
     assert found.config.confidence is not None, "asked for where there is one"
     assert found.store is not None, "searches in memory keep their scores"
     row, metric = found.row, found.metric
-    curve = curve_of(found.store, row)
+    curve, store = curve_of(found.store, row), found.store
+    assert row.score is not None, "a curve was made of it"
     (named, score), is_pos = rule.scored(task.X), task.codes > 0
     wrong = is_pos & (task.user_labels.decode(task.codes) != named)
-    searched = known = None
-    truth, weight = found.store.is_pos, found.store.weight
-    if task.weight is not None and weight is not None:
-        # No sample that the user gave is heavier, so none is expected to be: two parts know more of that than one.
-        searched = ClassWeights.of(truth, weight)
-        known = ClassWeights.of(np.concatenate([truth, is_pos]), np.concatenate([weight, task.weight]))
-    test = certify(
-        curve, metric, found.config.confidence, is_pos, wrong, score, task.weight, searched=searched, known=known
-    )
+    searched = Scored(store.is_pos, row.score, store.weight if task.weight is not None else None, row.lost)
+    test = certify(searched, metric, found.config.confidence, Scored(is_pos, score, task.weight, wrong))
     if not test.holds:
         warn(str(test))
     return replace(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from csf.metrics.base import Metric
 from csf.metrics.confusion import ConfusionMetric
 from csf.metrics.constraints import Constraint
 from csf.metrics.labels import LabelMetric, get_label_metric
+from csf.metrics.shares import Share, share_of
 from csf.show._shared import is_class_search, is_label_search
 from csf.thresholding.linear_rule import counts_of
 
@@ -175,8 +176,8 @@ def _judge(search: Any, truth: Array, answers: Mapping[str, Array], weight: Arra
         return judge_classes(get_confusion_metric(search.metric), search.classes_, truth, answers, weight)
     if is_label_search(search):
         return judge_labels(get_label_metric(search.metric), truth, answers, weight)
-    demand = get_constraint(search.constraint)
-    return judge(get_metric(search.metric), search.null_class_, truth, answers, weight, demand)
+    demand, promised = get_constraint(search.constraint), search.confidence is not None
+    return judge(get_metric(search.metric), search.null_class_, truth, answers, weight, demand, promised=promised)
 
 
 def confusion(search: Any, held: HeldOut) -> dict[str, Any]:
@@ -221,7 +222,10 @@ def _scores(names: list[str], true: Array, predicted: Array, right: Array) -> li
 
 @dataclass(frozen=True)
 class Judged:
-    """One classifier on held-out data, with the difference of the first one to it; intervals hold 90 % of resamples."""
+    """One classifier on held-out data, with the difference of the first one to it, and 90 % intervals of both.
+
+    That of a metric that is a share of samples is exact, others and those of differences hold 90 % of resamples.
+    """
 
     name: str
     value: float
@@ -230,6 +234,7 @@ class Judged:
     difference_interval: tuple[float, float]
     # By how much it misses the constraint there, where one was asked for.
     misses: float = 0.0
+    exact: bool = False
 
 
 def judge(
@@ -239,10 +244,13 @@ def judge(
     answers: Mapping[str, Array],
     weight: Array | None = None,
     constraint: Constraint | None = None,
+    *,
+    promised: bool = False,
 ) -> list[Judged]:
     """Metric of several classifiers on the same samples; the first one is what the others are compared with.
 
-    ``null_class`` is the class of nothing to find, the negative one of two.
+    ``null_class`` is the class of nothing to find, the negative one of two. Where something is ``promised``, exact
+    intervals hold the value at least as often as they say, else on average.
     """
 
     def of(truth: Array, predicted: Array) -> _Values:
@@ -255,7 +263,29 @@ def judge(
         pos, fn, fp = (float(weights @ mask / weights.sum()) for mask in _errors(null_class, truth, predicted))
         return float(constraint.violation(fn, fp, pos=pos))
 
-    return _judged(of, misses, truth, answers, weight)
+    def cells(predicted: Array) -> dict[str, int]:
+        is_pos, missed, wrong = _errors(null_class, truth, predicted)
+        fn, fp, pos = (int(each.sum()) for each in (missed, wrong, is_pos))
+        return {"tp": pos - fn, "fn": fn, "fp": fp, "tn": truth.size - pos - fp}
+
+    judged = _judged(of, misses, truth, answers, weight)
+    return judged if weight is not None else _with_exact(share_of(metric), judged, answers, cells, promised)
+
+
+def _with_exact(
+    share: Share | None,
+    judged: list[Judged],
+    answers: Mapping[str, Array],
+    cells: Callable[[Array], dict[str, int]],
+    promised: bool = False,
+) -> list[Judged]:
+    """The same with exact intervals, where the metric is a share."""
+    if share is None:
+        return judged
+    return [
+        replace(each, interval=share.interval(*share.counts(**cells(predicted)), LEVEL, exact=promised), exact=True)
+        for each, predicted in zip(judged, answers.values())
+    ]
 
 
 def _errors(null_class: Label, truth: Array, predicted: Array) -> tuple[BoolArray, BoolArray, BoolArray]:
@@ -280,7 +310,13 @@ def judge_classes(
         if not np.isin(predicted, classes).all():
             odd = np.setdiff1d(predicted, classes).tolist()
             raise ValueError(f"{name!r} predicts the labels {odd}, the search knows {classes.tolist()}")
-    return _judged(of, lambda *_: 0.0, truth, answers, weight)
+
+    def cells(predicted: Array) -> dict[str, int]:
+        right = int((truth == predicted).sum())
+        return {"tp": right, "fn": truth.size - right, "fp": 0, "tn": 0}
+
+    judged = _judged(of, lambda *_: 0.0, truth, answers, weight)
+    return judged if weight is not None else _with_exact(share_of(metric), judged, answers, cells)
 
 
 def judge_labels(

@@ -14,24 +14,27 @@ is no second sample here: a repeated row is none that shows anything new.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from scipy.special import logsumexp
 from scipy.stats import binom
 
-from csf._common.typing import Array, BoolArray
-from csf.metrics.constraints import QUANTITIES, Rate
+from csf._common.typing import Array, BoolArray, IntArray
+from csf.metrics.constraints import QUANTITIES
+from csf.metrics.shares import CELLS, gains_of, terms_of
+from csf.thresholding.curve import ThresholdCurve, sweep_several
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.metrics.constraints import Constraint
-    from csf.thresholding.curve import ThresholdCurve
 
 __all__ = [
     "ClassWeights",
     "Guarantee",
+    "Scored",
     "certify",
     "check_rates",
     "ordered_tests",
@@ -44,8 +47,12 @@ _MOST = 200
 _SURE = 1e-4
 # Largest factor by which the answer to "how many would do" is looked for.
 _FAR = 1 << 20
-# Share of the capital that a bet puts at risk at most: one heavy zero may not end it.
+# Share of the capital that a bet puts at risk at most: one heavy loss may not end it.
 _LARGEST_STAKE = 0.95
+# Shares of it among which the searched samples choose.
+_STAKES = _LARGEST_STAKE * np.array([1.0, 0.84, 0.63, 0.42, 0.26, 0.16, 0.1, 0.06, 0.03, 0.015])
+# Relative difference of two amounts that rounding may leave of equal ones.
+_SAME = 1e-9
 
 
 @dataclass(frozen=True)
@@ -110,66 +117,103 @@ class Guarantee:
 class ClassWeights:
     """Weights of the negatives and the positives, as they are known before a test: no new sample weighs more.
 
-    Pairs of the two classes; NaN where no sample of a class is known. ``typical`` is the weight of which a class has
-    ``(sum of w)^2 / (sum of w^2)`` samples that say as much as its own do (L. Kish, "Survey sampling", 1965).
+    Pairs of the two classes; NaN where no sample of a class is known.
     """
 
     smallest: tuple[float, ...]
     largest: tuple[float, ...]
-    typical: tuple[float, ...]
-    mean: float
 
     @classmethod
     def of(cls, is_pos: BoolArray, weight: Array) -> Self:
         """Those of samples."""
         each = [weight[(is_pos == positive) & (weight > 0.0)] for positive in (False, True)]
-        pairs = [(w.min(), w.max(), (w @ w) / w.sum()) if w.size else (np.nan,) * 3 for w in each]
-        smallest, largest, typical = (tuple(map(float, pair)) for pair in zip(*pairs))
-        return cls(smallest, largest, typical, float(weight.mean()))
+        pairs = [(float(w.min()), float(w.max())) if w.size else (np.nan, np.nan) for w in each]
+        smallest, largest = zip(*pairs)
+        return cls(smallest, largest)
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Samples with their truth, a score and maybe weights; those that are ``lost`` are found at no threshold."""
+
+    is_pos: BoolArray
+    score: Array
+    weight: Array | None = None
+    lost: BoolArray | None = None
+
+    def curve(self) -> ThresholdCurve:
+        """All thresholds."""
+        lost = np.zeros(self.is_pos.size, dtype=bool) if self.lost is None else self.lost
+        return sweep_several(self.is_pos, lost, self.score, self.weight)
+
+    def found(self, threshold: float) -> BoolArray:
+        """What a threshold finds."""
+        found = self.score >= threshold
+        return found if self.lost is None else found & ~self.lost
+
+    def sums(self, lowest: Array, value: Callable[[IntArray], Array]) -> Array:
+        """Sums over the samples of a value of their cells, where so low a score is the last one that is found."""
+        none, most = np.zeros(self.is_pos.size, dtype=bool), self.found(-np.inf)
+        missed, found = value(_cells(self.is_pos, none)), value(_cells(self.is_pos, most))
+        order = np.argsort(-self.score, kind="stable")
+        sums = float(missed.sum()) + np.concatenate([[0.0], np.cumsum((found - missed)[order])])
+        return sums[np.searchsorted(-self.score[order], -lowest, side="right")]
+
+
+def _cells(is_pos: BoolArray, found: BoolArray) -> IntArray:
+    """Places in `CELLS`."""
+    return np.where(is_pos, 0, 2) + ~found
 
 
 @dataclass(frozen=True)
 class _Demand:
-    """A constraint as a share of ones that has to reach a level."""
+    """A constraint as a sum over samples that may not be negative: what one of each cell adds, see `gains_of`."""
 
-    rate: Rate
-    level: float
-    turned: bool
+    gains: Array
 
     @classmethod
     def of(cls, constraint: Constraint) -> Self:
-        """Rates that may not be large are those of the complement that may not be small."""
-        turned = constraint.side == "<="
-        return cls(_rate_of(constraint), 1.0 - constraint.level if turned else constraint.level, turned)
+        """That of one constraint."""
+        return cls(gains_of(_terms(constraint), constraint.side, constraint.level))
 
-    def sides(self, pair: tuple[Any, Any]) -> tuple[Any, Any]:
-        """What belongs to the ones, and what to the zeros."""
-        return pair[::-1] if self.turned else pair
+    def by_class(self, weights: tuple[float, ...]) -> Array:
+        """Gains of samples that weigh so much, by their class; 0 of cells that are not counted."""
+        neg, pos = weights
+        return np.where(self.gains == 0.0, 0.0, self.gains * np.array([pos, pos, neg, neg]))
 
-    def weights(self, by_class: tuple[float, ...]) -> tuple[Array, Array]:
-        """Weights of the classes that the ones are of, and of those that the zeros are of."""
-        ones, zeros = self.sides((self.rate.ones, self.rate.zeros))
-        first, second = (np.array([by_class[cell in ("tp", "fn")] for cell in cells]) for cells in (ones, zeros))
-        return first, second
+    def level(self, known: ClassWeights | None) -> float | None:
+        """Share of gains among what is counted at which the sum is 0; ``None`` where amounts are not two."""
+        amounts = self.gains
+        if known is not None:
+            amounts = self.by_class(known.largest)
+            if not np.array_equal(amounts, self.by_class(known.smallest)):
+                return None
+        up, down = amounts[amounts > 0.0], -amounts[amounts < 0.0]
+        if any(side.size and np.ptp(side) > _SAME * side.max() for side in (up, down)):
+            return None
+        (gain, loss) = (side[0] if side.size else 0.0 for side in (up, down))
+        return float(loss / (gain + loss)) if gain + loss > 0.0 else 1.0
 
-    def level_of_counts(self, ratio: float) -> float:
-        """Share of ones among the samples where the level is reached and a one weighs ``ratio`` times a zero."""
-        return self.level / (self.level + (1.0 - self.level) * ratio) if self.level > 0.0 else 0.0
+    def largest_loss(self, known: ClassWeights | None) -> float:
+        """What one sample takes away at most; NaN where nobody knows."""
+        return float(-(self.gains if known is None else self.by_class(known.largest)).min())
 
 
 def check_rates(constraint: Constraint) -> None:
-    """A ValueError for a constraint on something that is no share of ones: there is no exact test of it."""
+    """A ValueError for a constraint on something that is no ratio of sums over samples: no test of it is exact."""
     for part in constraint.parts:
-        _rate_of(part)
+        _terms(part)
 
 
-def _rate_of(constraint: Constraint) -> Rate:
-    if not isinstance(constraint.quantity, Rate):
+def _terms(constraint: Constraint) -> dict[str, tuple[float, float]]:
+    terms = terms_of(constraint.quantity)
+    if terms is None:
         raise ValueError(
-            f"{constraint} cannot be shown with a confidence: {constraint.quantity.name} is no share of samples. Give "
-            f"a rate ({', '.join(QUANTITIES)}, or a subclass of csf.metrics.Rate), or leave out confidence"
+            f"{constraint} cannot be shown with a confidence: {constraint.quantity.name} is no ratio of sums over "
+            f"samples. Give one ({', '.join(QUANTITIES)}, f<beta>, or a subclass of csf.metrics.Rate), or leave out "
+            "confidence"
         )
-    return constraint.quantity
+    return terms
 
 
 def violation_probability(
@@ -178,18 +222,21 @@ def violation_probability(
     found: BoolArray,
     weight: Array | None = None,
     known: ClassWeights | None = None,
+    *,
+    stakes: Array | None = None,
 ) -> float:
     """Probability value (p-value) of the hypothesis that a classifier violates a constraint on new data.
 
     In [0, 1]: if the constraint is violated, it is at most p with probability p. 1 where nothing is counted. Truth and
     prediction are those of samples that neither the classifier nor the threshold was chosen on. Of several demands the
     largest p-value counts: all have to hold. Weights are >= 0; ``known`` is what was known of them before (``None``:
-    what these samples show, counted or not).
+    what these samples show, counted or not), and so are ``stakes``, one for each demand.
 
-    A rate is a share of ones among the samples that it counts (precision: true positives among those predicted
-    positive), so its tail is binomial and exact. It stays so where the ones weigh the same and the zeros do: the level
-    then is another share of the counts. Otherwise the rate is reached where the mean of ``w (one - level)`` is not
-    negative, and that is tested by a bet against it [1]_: all it needs is the weight that a zero has at most.
+    A share (precision: true positives among those predicted positive; F1: among those positive or predicted positive)
+    has a tail that is binomial and exact. It stays so where the ones weigh the same and the zeros do: the level then is
+    another share of the counts. Otherwise the level is reached where the mean of ``w (top - level bottom)`` is not
+    negative, and that is tested by a bet against it [1]_: all it needs is what a sample takes away at most. A stake
+    that was chosen on other samples gains most; without one, several are mixed.
 
     References
     ----------
@@ -205,57 +252,57 @@ def violation_probability(
     """
     if weight is not None and known is None:
         known = ClassWeights.of(is_pos, weight)
-    return max(_one(_Demand.of(part), is_pos, found, weight, known) for part in constraint.parts)
+    parts, cells = constraint.parts, _cells(is_pos, found)
+    each: list[float] = [np.nan] * len(parts) if stakes is None else stakes.tolist()
+    return max(_one(_Demand.of(part), cells, weight, known, stake) for part, stake in zip(parts, each))
 
 
-def _one(
-    demand: _Demand, is_pos: BoolArray, found: BoolArray, weight: Array | None, known: ClassWeights | None
-) -> float:
-    ones, zeros = demand.sides(demand.rate.masks(is_pos, found))
-    if weight is None or known is None:
-        return _tail(int((ones | zeros).sum()), int(ones.sum()), demand.level)
-    ones, zeros = ones & (weight > 0.0), zeros & (weight > 0.0)
+def _one(demand: _Demand, cells: IntArray, weight: Array | None, known: ClassWeights | None, stake: float) -> float:
+    gains, level = demand.gains[cells] * (1.0 if weight is None else weight), demand.level(known)
+    gains = gains[gains != 0.0]
+    n_ones = int((gains > 0.0).sum())
+    if level is not None:
+        return float(binom.sf(n_ones - 1, gains.size, level))
     # Not the weights that happen to be counted: where errors are rare and heavy, none may be among them.
-    smallest, largest = (np.concatenate(demand.weights(pair)) for pair in (known.smallest, known.largest))
-    light, heavy = demand.weights(known.largest)
-    if not ones.any() or np.isnan(heavy).any():
-        return 1.0
-    if np.array_equal(smallest, largest) and np.ptp(light) == np.ptp(heavy) == 0.0:
-        return _tail(int((ones | zeros).sum()), int(ones.sum()), demand.level_of_counts(light[0] / heavy[0]))
-    return _bet(weight[ones], weight[zeros], float(heavy.max()), demand.level)
+    loss = demand.largest_loss(known)
+    if loss <= 0.0 and n_ones:  # nothing takes away
+        return 0.0
+    return _bet(gains / loss, _mixture(demand, gains.size) if np.isnan(stake) else np.array([stake])) if n_ones else 1.0
 
 
-def _tail(n: int, successes: int, level: float) -> float:
-    """Probability of at least so many of n where each has the probability ``level``."""
-    return float(binom.sf(successes - 1, n, level))
-
-
-def _bet(ones: Array, zeros: Array, heaviest: float, level: float) -> float:
-    """p-value of a mean of ``w (one - level)`` below 0: one over the capital that bets on the opposite end with.
-
-    A zero of the largest weight costs the whole stake. The mean capital of several stakes is at most 1 in expectation
-    where the mean is below 0, whatever the weights of the ones, so that it exceeds 1 / p with probability p.
-    """
-    if level <= 0.0 or level >= 1.0:
-        return float(level >= 1.0)
-    gains = np.concatenate([ones * (1.0 - level) / level, -zeros]) / heaviest
+def _mixture(demand: _Demand, n: int) -> Array:
+    """Stakes for so many samples of which nothing else is known."""
     # The stake that is best where all weigh the same and p is 0.1; light samples ask for larger ones.
-    smallest = min(np.sqrt(2.0 * np.log(10.0) * level / ((1.0 - level) * gains.size)), _LARGEST_STAKE)
-    stakes = smallest * 2.0 ** np.arange(1 + int(np.log2(_LARGEST_STAKE / smallest)))
+    gain = demand.gains.max() / -demand.gains.min()
+    smallest = min(np.sqrt(2.0 * np.log(10.0) / (gain * n)), _LARGEST_STAKE)
+    return smallest * 2.0 ** np.arange(1 + int(np.log2(_LARGEST_STAKE / smallest)))
+
+
+def _bet(gains: Array, stakes: Array) -> float:
+    """p-value of a mean below 0: one over the capital that bets on the opposite end with.
+
+    The largest loss, -1, costs the whole stake. The mean capital of several stakes is at most 1 in expectation where
+    the mean is below 0, whatever the gains, so that it exceeds 1 / p with probability p.
+    """
+    if not np.isfinite(gains).all():  # of a class whose weight nobody knows
+        return 1.0
     capital = logsumexp([np.log1p(stake * gains).sum() for stake in stakes]) - np.log(stakes.size)
     return float(np.exp(min(0.0, -capital)))
 
 
 def ordered_tests(
-    curve: ThresholdCurve, metric: Metric, n_samples: int, error: float, searched: ClassWeights | None = None
-) -> Array:
-    """Thresholds in the order in which they are to be tested, from scores that know nothing of the calibration.
+    searched: Scored, metric: Metric, n_samples: int, error: float, known: ClassWeights | None = None
+) -> tuple[Array, Array]:
+    """Thresholds in the order in which they are to be tested, and the stakes of each test, one for each demand.
 
-    First the one that is most likely to pass on so many calibration samples, then on towards better values of the
-    metric. ``error`` is the wanted one, ``1 - confidence``, ``searched`` the weights of the samples of the curve.
+    Both follow from the searched samples, which know nothing of the calibration. First comes the threshold that is most
+    likely to pass on so many calibration samples, then on towards better values of the metric. ``error`` is the wanted
+    one, ``1 - confidence``, and ``known`` what is known of the weights.
     """
+    curve = searched.curve()
     values = metric.value(curve.fn, curve.fp, pos=curve.pos)
-    expected = _expected(curve, metric.constraint, n_samples, searched)
+    outlooks = _outlooks(searched, curve, metric.constraint, known)
+    expected = np.maximum.reduce([outlook.p(n_samples) for outlook in outlooks])
     start = int(np.argmin(expected))
     # Cuts that should pass with room to spare need no place of their own before those that are better.
     likely = np.flatnonzero(expected <= _SURE * error)
@@ -267,49 +314,66 @@ def ordered_tests(
     rising = path[values[path] > np.maximum.accumulate(np.concatenate([[-np.inf], values[path][:-1]]))]
     if rising.size > _MOST:
         rising = rising[np.unique(np.linspace(0, rising.size - 1, _MOST).round().astype(int))]
-    return curve.thresholds[rising]
+    return curve.thresholds[rising], np.column_stack([outlook.stakes[rising] for outlook in outlooks])
 
 
-def _expected(curve: ThresholdCurve, constraint: Constraint, n_samples: float, searched: ClassWeights | None) -> Array:
-    """p-value to expect of each cut on so many samples, by its held-out errors with a little pessimism."""
-    result = np.zeros(curve.fn.size)
-    fn, fp, pos = curve.fn, curve.fp, curve.pos
-    if searched is not None:  # shares of the weight as shares of samples that say as much
-        by_neg, by_pos = (searched.mean / typical for typical in searched.typical)
-        total = by_pos * pos + by_neg * (1.0 - pos)
-        fn, fp, pos, n_samples = fn * by_pos / total, fp * by_neg / total, pos * by_pos / total, n_samples * total
-    for part in constraint.parts:
-        demand = _Demand.of(part)
-        ones, zeros = demand.sides(demand.rate.shares(fn, fp, pos=pos))
-        level = demand.level
-        if searched is not None:
-            light, heavy = demand.weights(searched.typical)
-            level = demand.level_of_counts(light.mean() / heavy.mean())
-        # Half a wrong one more than were seen: a rate of 1 on few samples convinces nobody.
-        n = np.floor(n_samples * (ones + zeros))
-        share = np.where(n > 0, (n_samples * ones) / np.maximum(n_samples * (ones + zeros) + 1.0, 1.0), 0.0)
-        tail = binom.sf(np.floor(n * share) - 1, n, level)
-        result = np.maximum(result, np.where(n > 0, tail, 1.0))
-    return result
+@dataclass(frozen=True, eq=False)
+class _Outlook:
+    """What searched samples let expect of the test of a demand at each threshold."""
+
+    # p-values on so many samples, and stakes: NaN where the tail is exact.
+    p: Callable[[float], Array]
+    stakes: Array
+
+
+def _outlooks(
+    searched: Scored, curve: ThresholdCurve, constraint: Constraint, known: ClassWeights | None
+) -> list[_Outlook]:
+    """One for each demand, from the counts of the searched samples or from the growth of bets on them."""
+    demands, lowest = [_Demand.of(part) for part in constraint.parts], curve.lowest_score
+    return [
+        (_of_bets if demand.level(known) is None else _of_counts)(searched, lowest, demand, known) for demand in demands
+    ]
+
+
+def _of_counts(searched: Scored, lowest: Array, demand: _Demand, known: ClassWeights | None) -> _Outlook:
+    counts, size = 1.0 if searched.weight is None else (searched.weight > 0.0) * 1.0, searched.is_pos.size
+    ones, zeros = (
+        searched.sums(lowest, lambda cells, side=side: counts * (side * demand.gains[cells] > 0.0))
+        for side in (1.0, -1.0)
+    )
+    level = demand.level(known)
+
+    def p(n_samples: float) -> Array:
+        # Half a wrong one more than were seen: a share of 1 on few samples convinces nobody.
+        total = n_samples / size * (ones + zeros)
+        n = np.floor(total)
+        share = np.where(n > 0, n_samples / size * ones / np.maximum(total + 1.0, 1.0), 0.0)
+        return np.where(n > 0, binom.sf(np.floor(n * share) - 1, n, level), 1.0)
+
+    return _Outlook(p, np.full(lowest.size, np.nan))
+
+
+def _of_bets(searched: Scored, lowest: Array, demand: _Demand, known: ClassWeights | None) -> _Outlook:
+    weight, loss = 1.0 if searched.weight is None else searched.weight, demand.largest_loss(known)
+    if not loss > 0.0:  # nothing takes away, or nobody knows how much
+        return _Outlook(lambda _: np.full(lowest.size, float(np.isnan(loss))), np.full(lowest.size, np.nan))
+    growth, stakes = np.full(lowest.size, -np.inf), np.full(lowest.size, np.nan)
+    for stake in _STAKES.tolist():
+        sums = searched.sums(lowest, lambda cells, stake=stake: np.log1p(stake / loss * weight * demand.gains[cells]))
+        growth, stakes = np.maximum(growth, sums), np.where(sums > growth, stake, stakes)
+    growth = np.maximum(growth, 0.0) / searched.is_pos.size
+    return _Outlook(lambda n_samples: np.exp(-n_samples * growth), stakes)
 
 
 def certify(
-    curve: ThresholdCurve,
-    metric: Metric,
-    confidence: float,
-    is_pos: BoolArray,
-    lost: BoolArray,
-    score: Array,
-    weight: Array | None = None,
-    *,
-    searched: ClassWeights | None = None,
-    known: ClassWeights | None = None,
+    searched: Scored, metric: Metric, confidence: float, calibrated: Scored, known: ClassWeights | None = None
 ) -> Guarantee:
     """The best threshold for which a constraint holds on new data with the wanted confidence.
 
-    The curve is of the held-out scores of the search, which fix the order of the tests, and ``searched`` are the
-    weights there. Calibration samples have a truth, positives that are taken for the wrong class (``lost``), scores of
-    the final model, weights, and ``known`` is what is known of these before, see `violation_probability`.
+    The held-out scores of the search fix the order of the tests, and the stakes of bets. Calibration samples have
+    scores of the final model. ``known`` is what is known of the weights, see `violation_probability`; ``None`` is what
+    both parts show.
 
     Thresholds are tested one after the other in a fixed order, each at the full error ``1 - confidence``, up to the
     first that fails (fixed-sequence testing, as in Learn then Test [1]_): the probability that any one passes which
@@ -320,11 +384,18 @@ def certify(
     .. [1] A. Angelopoulos, S. Bates, E. Candès, M. Jordan, L. Lei, "Learn then Test: calibrating predictive algorithms
        to achieve risk control", 2021.
     """
-    constraint, error = metric.constraint, 1.0 - confidence
-    thresholds = ordered_tests(curve, metric, is_pos.size, error, searched)
+    constraint, error, is_pos, weight = metric.constraint, 1.0 - confidence, calibrated.is_pos, calibrated.weight
+    if weight is not None and known is None:
+        # No sample that the user gave is heavier, so none is expected to be: two parts know more of that than one.
+        parts = [
+            (each.is_pos, np.ones(each.score.size) if each.weight is None else each.weight)
+            for each in (searched, calibrated)
+        ]
+        known = ClassWeights.of(*map(np.concatenate, zip(*parts)))
+    thresholds, stakes = ordered_tests(searched, metric, is_pos.size, error, known)
     passed, tested, first = None, 0, None
-    for threshold in thresholds.tolist():
-        p = violation_probability(constraint, is_pos, (score >= threshold) & ~lost, weight, known)
+    for threshold, own in zip(thresholds.tolist(), stakes):
+        p = violation_probability(constraint, is_pos, calibrated.found(threshold), weight, known, stakes=own)
         tested += 1
         first = p if first is None else first
         if p > error:
@@ -332,35 +403,34 @@ def certify(
         # Each one is better by the held-out scores than those before it.
         passed = threshold, p
     threshold, p = passed if passed is not None else (float(thresholds[0]), float(first or 1.0))
-    found = (score >= threshold) & ~lost
     return Guarantee(
         constraint=str(constraint),
         confidence=confidence,
         holds=passed is not None,
         threshold=threshold,
         error=p,
-        rates={part.quantity.name: _rate(part, is_pos, found, weight) for part in constraint.parts},
+        rates={part.quantity.name: _rate(part, calibrated, threshold) for part in constraint.parts},
         n_samples=int(is_pos.size),
         n_positives=int(is_pos.sum()),
         n_tested=tested,
-        needed=None if passed is not None else _needed(curve, constraint, is_pos, error, searched),
+        needed=None if passed is not None else _needed(searched, constraint, is_pos, error, known),
     )
 
 
-def _rate(constraint: Constraint, is_pos: BoolArray, found: BoolArray, weight: Array | None) -> float:
-    ones, zeros = _rate_of(constraint).masks(is_pos, found)
-    weight = np.ones(is_pos.size) if weight is None else weight
-    total = float(weight[ones | zeros].sum())
-    return float(weight[ones].sum()) / total if total > 0.0 else 0.0
+def _rate(constraint: Constraint, calibrated: Scored, threshold: float) -> float:
+    terms = _terms(constraint)
+    cells = _cells(calibrated.is_pos, calibrated.found(threshold))
+    top, bottom = np.bincount(cells, calibrated.weight, minlength=4) @ np.array([terms[cell] for cell in CELLS])
+    return float(top / bottom) if bottom > 0.0 else 0.0
 
 
 def _needed(
-    curve: ThresholdCurve, constraint: Constraint, is_pos: BoolArray, error: float, searched: ClassWeights | None
+    searched: Scored, constraint: Constraint, is_pos: BoolArray, error: float, known: ClassWeights | None
 ) -> int | None:
     """Positives with which a cut should pass by a clear margin."""
-    factor = 1.0
+    outlooks, factor = _outlooks(searched, searched.curve(), constraint, known), 1.0
     while factor <= _FAR:
-        if _expected(curve, constraint, factor * is_pos.size, searched).min() <= 0.5 * error:
+        if np.maximum.reduce([outlook.p(factor * is_pos.size) for outlook in outlooks]).min() <= 0.5 * error:
             return int(np.ceil(factor * max(int(is_pos.sum()), 1)))
         factor *= 1.25
     return None

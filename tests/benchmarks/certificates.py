@@ -18,7 +18,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch
-from csf.metrics import Constraint, Rate, get_constraint, get_metric
+from csf.metrics import Constraint, MeanCost, Rate, get_constraint, get_metric
 from tests.benchmarks.tables import print_table
 
 __all__ = ["KEPT", "PROBLEMS", "QUICK", "LinearSVC", "Problem", "replace"]
@@ -176,6 +176,15 @@ KEPT = [
     Problem("lognormal along the score", 3000, 0.05, "precision >= 0.7", distance=2.5, weights=ALONG),
     Problem("lognormal along the score, fpr", 1000, 0.2, "fpr <= 0.2", weights=ALONG),
     Problem("lognormal, 150 samples", 150, 0.6, "recall >= 0.3", "precision", weights="lognormal"),
+    Problem("f1", 500, 0.2, "f1 >= 0.6", "precision"),
+    Problem("f1, 150 samples", 150, 0.3, "f1 >= 0.6", "precision"),
+    Problem("f1, 42 candidates", 600, 0.1, "f1 >= 0.4", "precision", options=PLAIN),
+    Problem("f1, ties", 1000, 0.2, "f1 >= 0.6", "precision", rounded=True),
+    Problem("f1, negatives 20 : 1", 2000, 0.1, "f1 >= 0.5", "precision", distance=3.0, weights="20 : 1"),
+    Problem("f1, lognormal weights", 2000, 0.3, "f1 >= 0.6", "precision", distance=2.5, weights="lognormal"),
+    Problem("jaccard", 500, 0.2, "jaccard >= 0.4", "precision"),
+    Problem("f2", 1000, 0.2, "f2 >= 0.6", "precision"),
+    Problem("mean cost", 1000, 0.2, Constraint(MeanCost(3.0, 1.0), "<=", 0.35), "precision"),
     Problem("no threshold reaches it", 1000, 0.2, "precision >= 0.8", distance=3.0, flipped=0.21),
 ]
 # What nobody is promised.

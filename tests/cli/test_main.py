@@ -58,7 +58,7 @@ def test_help_lists_the_exit_codes(capsys):
     with pytest.raises(SystemExit):
         main(["--help"])
     codes = capsys.readouterr().out.partition("exit codes:\n")[2].splitlines()
-    assert [line.split()[0] for line in codes] == ["0", "1", "2", "130"]
+    assert [line.split()[0] for line in codes] == ["0", "1", "2", "3", "130"]
 
 
 def test_help_shows_examples_and_names(capsys):

@@ -91,7 +91,7 @@ def test_rounding_is_no_violation():
 
 
 @pytest.mark.parametrize(
-    "text", ["precision", "f1 >= 0.5", "Precision >= 0.8", "", "0.8 <= recall", ">= 0.5", "recall >= 0.1 >= 0"]
+    "text", ["precision", "gmean >= 0.5", "Precision >= 0.8", "", "0.8 <= recall", ">= 0.5", "recall >= 0.1 >= 0"]
 )
 def test_unreadable_texts_are_refused(text):
     with pytest.raises(ValueError, match=r"cannot read constraint .*; accepted: '<rate> <side> <level>' with prec"):

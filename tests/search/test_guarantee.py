@@ -14,9 +14,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch
-from csf.metrics import Constrained, Constraint, FBeta, Precision, Rate, get_constraint, get_metric
-from csf.thresholding import sweep
-from csf.thresholding.certificates import ClassWeights, certify, ordered_tests, violation_probability
+from csf.metrics import BalancedAccuracy, Constrained, Constraint, MeanCost, Precision, Rate, get_constraint, get_metric
+from csf.thresholding.certificates import ClassWeights, Scored, certify, ordered_tests, violation_probability
 
 IS_POS = np.arange(100) < 40
 
@@ -188,10 +187,9 @@ def test_what_every_classifier_satisfies_is_shown_at_the_best_cut(constraint, we
     rng = np.random.default_rng(0)
     is_pos = rng.random(400) < 0.3
     score, weight = rng.normal(size=400) + 2.0 * is_pos, rng.exponential(size=400) if weighted else None
-    known = ClassWeights.of(is_pos, weight) if weighted else None
-    curve, aim = sweep(is_pos, score, weight), Constrained(get_metric("f1"), get_constraint(constraint))
-    test = certify(curve, aim, 0.9, is_pos, np.zeros(400, bool), score, weight, searched=known, known=known)
-    assert (test.holds, test.error, test.threshold) == (True, 0.0, curve.best("f1").threshold)
+    scored, aim = Scored(is_pos, score, weight), Constrained(get_metric("f1"), get_constraint(constraint))
+    test = certify(scored, aim, 0.9, scored)
+    assert (test.holds, test.error, test.threshold) == (True, 0.0, scored.curve().best("f1").threshold)
 
 
 def test_a_class_whose_weight_nobody_knows_shows_nothing():
@@ -234,17 +232,17 @@ def test_exact_limits_as_published(successes, n, low, high):
 def test_nothing_after_the_first_failure_is_taken():
     """Four cuts, each better than the one before; the calibration samples speak against the second, for the third."""
     is_pos = np.repeat([True, False], 50)
-    curve = sweep(is_pos, np.repeat([4, 3, 2, 1, 3, 2, 1, 0], [25, 5, 10, 10, 2, 4, 5, 39]))
+    searched = Scored(is_pos, np.repeat([4, 3, 2, 1, 3, 2, 1, 0], [25, 5, 10, 10, 2, 4, 5, 39]))
     aim = Constrained(get_metric("recall"), get_constraint("precision >= 0.8"))
-    cuts = ordered_tests(curve, aim, 100, 0.1)
+    cuts = ordered_tests(searched, aim, 100, 0.1)[0]
     assert cuts.tolist() == [3.5, 2.5, 1.5, 0.5]
     score = np.repeat([4, 3, 2, 3, 0], [20, 5, 25, 5, 45])
     p = [violation_probability(aim.constraint, is_pos, score >= cut) for cut in cuts]
     assert [one <= 0.1 for one in p] == [True, False, True, True]
-    test = certify(curve, aim, 0.9, is_pos, np.zeros(100, bool), score)
+    test = certify(searched, aim, 0.9, Scored(is_pos, score))
     assert (test.holds, test.threshold, test.n_tested, test.error) == (True, 3.5, 2, p[0])
     assert test.rates == {"precision": 1.0}
-    assert not certify(curve, aim, 0.99, is_pos, np.zeros(100, bool), score).holds
+    assert not certify(searched, aim, 0.99, Scored(is_pos, score)).holds
 
 
 def test_the_rates_are_those_of_what_the_threshold_finds():
@@ -252,7 +250,7 @@ def test_the_rates_are_those_of_what_the_threshold_finds():
     is_pos, at = np.repeat([True, False], 50), np.arange(100)
     score = np.where((at < 20) | (at >= 95), 1.0, 0.0)
     aim = Constrained(get_metric("recall"), get_constraint("precision >= 0.2, fpr <= 0.3"))
-    test = certify(sweep(is_pos, score), aim, 0.9, is_pos, at < 5, score)
+    test = certify(Scored(is_pos, score), aim, 0.9, Scored(is_pos, score, None, at < 5))
     assert test.holds
     assert test.rates == pytest.approx({"precision": 15 / 20, "fpr": 5 / 50})
 
@@ -264,19 +262,8 @@ def test_weights_of_a_class_are_no_reason_to_sign():
         rng = np.random.default_rng(seed)
         is_pos = rng.random(4000) < 0.5
         score, weight = rng.normal(size=4000) + 2.5 * is_pos, np.where(is_pos, 1.0, 20.0)
-        known = ClassWeights.of(is_pos, weight)
-        curve = sweep(is_pos[:2800], score[:2800], weight[:2800])
-        found = certify(
-            curve,
-            aim,
-            0.8,
-            is_pos[2800:],
-            np.zeros(1200, bool),
-            score[2800:],
-            weight[2800:],
-            searched=known,
-            known=known,
-        )
+        parts = (Scored(is_pos[at], score[at], weight[at]) for at in (slice(2800), slice(2800, None)))
+        found = certify(next(parts), aim, 0.8, next(parts))
         tp, fp = norm.sf(found.threshold - 2.5), 20.0 * norm.sf(found.threshold)
         held.append(found.holds)
         broken.append(found.holds and tp / (tp + fp) < 0.7)
@@ -305,9 +292,9 @@ def test_a_heavy_sample_of_the_searched_part_is_known_to_the_test(data):
 def test_the_order_is_fixed_before_and_goes_towards_better_values():
     rng = np.random.default_rng(0)
     is_pos = rng.random(3000) < 0.3
-    curve = sweep(is_pos, rng.normal(size=3000) + 2.0 * is_pos)
+    searched = Scored(is_pos, rng.normal(size=3000) + 2.0 * is_pos)
     aim = Constrained(get_metric("recall"), get_constraint("precision >= 0.8"))
-    order = ordered_tests(curve, aim, 1000, 0.1)
+    order, curve = ordered_tests(searched, aim, 1000, 0.1)[0], searched.curve()
     assert (np.diff(order) < 0).all()
     assert (np.diff([1.0 - curve.at(t).fnr for t in order]) > 0).all()
     profile = curve.at(order[0])
@@ -319,14 +306,14 @@ def test_weights_that_say_how_many_were_drawn_leave_the_order_to_the_counts():
     rng = np.random.default_rng(0)
     is_pos = rng.random(3000) < 0.5
     score, weight = rng.normal(size=3000) + 2.0 * is_pos, np.where(is_pos, 1.0, 4.0)
-    counted, weighed = sweep(is_pos, score), sweep(is_pos, score, sample_weight=weight)
-    searched = ClassWeights.of(is_pos, weight)
+    counted, weighed = Scored(is_pos, score), Scored(is_pos, score, weight)
+    known = ClassWeights.of(is_pos, weight)
     by_weight = ordered_tests(
-        weighed, Constrained(get_metric("recall"), get_constraint("precision >= 0.5")), 500, 0.1, searched
+        weighed, Constrained(get_metric("recall"), get_constraint("precision >= 0.5")), 500, 0.1, known
     )
     # 1 : 1 in weight are 4 : 1 in samples.
     by_count = ordered_tests(counted, Constrained(get_metric("recall"), get_constraint("precision >= 0.8")), 500, 0.1)
-    assert by_weight[0] == by_count[0]
+    assert by_weight[0][0] == by_count[0][0]
 
 
 @pytest.mark.parametrize("constraint", ["recall >= 0.8", "precision >= 0.7", "predicted_positive_rate >= 0.3"])
@@ -337,8 +324,8 @@ def test_samples_of_weight_0_have_no_say_in_the_order(constraint):
     score, counts = rng.normal(size=2000) + 1.5 * is_pos, weight > 0
     aim = Constrained(get_metric("accuracy"), get_constraint(constraint))
     known = ClassWeights.of(is_pos, weight)
-    order = ordered_tests(sweep(is_pos, score, weight), aim, 600, 0.1, known)
-    np.testing.assert_array_equal(order, ordered_tests(sweep(is_pos[counts], score[counts]), aim, 300, 0.1))
+    order = ordered_tests(Scored(is_pos, score, weight), aim, 600, 0.1, known)[0]
+    np.testing.assert_array_equal(order, ordered_tests(Scored(is_pos[counts], score[counts]), aim, 300, 0.1)[0])
     assert order.size > 2
 
 
@@ -357,8 +344,7 @@ def test_violations_are_rarer_than_the_error(metric, constraint, rate):
         rng = np.random.default_rng(seed)
         is_pos = rng.random(2000) < 0.2
         score = rng.normal(size=2000) + 2.0 * is_pos
-        curve = sweep(is_pos[:1400], score[:1400])
-        found = certify(curve, aim, 0.8, is_pos[1400:], np.zeros(600, bool), score[1400:])
+        found = certify(Scored(is_pos[:1400], score[:1400]), aim, 0.8, Scored(is_pos[1400:], score[1400:]))
         margin = (rate(found.threshold) - aim.constraint.level) * (1 if aim.constraint.side == ">=" else -1)
         broken.append(found.holds and margin < 0)
         passed.append(found.holds)
@@ -396,14 +382,14 @@ def test_how_many_positives_would_be_needed():
     is_pos = rng.random(400) < 0.1
     score = rng.normal(size=400) + 2.0 * is_pos
     aim = Constrained(get_metric("recall"), get_constraint("recall >= 0.75"))
-    few = certify(sweep(is_pos, score), aim, 0.95, is_pos[:60], np.zeros(60, bool), score[:60] - 9.0)
+    few = certify(Scored(is_pos, score), aim, 0.95, Scored(is_pos[:60], score[:60] - 9.0))
     assert not few.holds
     assert few.needed > is_pos[:60].sum()
     assert f"about {few.needed} positives" in str(few)
     unlucky = replace(few, needed=few.n_positives)
     assert "so many should be enough" in str(unlucky)
     never = Constrained(get_metric("recall"), get_constraint("precision >= 1"))
-    none = certify(sweep(is_pos, score), never, 0.95, is_pos[:60], np.zeros(60, bool), score[:60])
+    none = certify(Scored(is_pos, score), never, 0.95, Scored(is_pos[:60], score[:60]))
     assert none.needed is None
     assert "however many samples" in str(none)
 
@@ -484,6 +470,95 @@ def test_a_search_takes_rates_of_ones_own_and_refuses_what_is_none_before_it_tra
         for constraint in (Constraint(MyPrecision(), ">=", 0.5), "precision >= 0.5")
     )
     assert own == known
-    search = paper_search(Blocked(), "recall", constraint=Constraint(FBeta(), ">=", 0.5), **options)
-    with pytest.raises(ValueError, match=r"f1 >= 0.5 cannot be shown .* Give a rate \(precision, .*confidence"):
+    search = paper_search(Blocked(), "recall", constraint=Constraint(BalancedAccuracy(), ">=", 0.5), **options)
+    with pytest.raises(
+        ValueError, match=r"balanced_accuracy >= 0.5 cannot be shown .* Give one \(precision, .*confidence"
+    ):
         search.fit(*data)
+
+
+F1_AND_OTHERS = [
+    ("f1 >= 0.6", binom.sf(34, 45, 0.6 / 1.4)),  # 35 are right of 45 that are positive or found
+    ("jaccard >= 0.7", binom.sf(34, 45, 0.7)),
+    ("accuracy >= 0.8", binom.sf(89, 100, 0.8)),
+]
+
+
+@pytest.mark.parametrize(("constraint", "expected"), F1_AND_OTHERS)
+def test_f1_is_a_share_and_has_a_tail(constraint, expected):
+    found = (np.arange(100) >= 5) & (np.arange(100) < 45)
+    assert violation_probability(get_constraint(constraint), IS_POS, found) == pytest.approx(expected)
+    # three of weight 2 are three of weight 1, for errors of both kinds alike
+    assert violation_probability(get_constraint(constraint), IS_POS, found, np.full(100, 2.0)) == pytest.approx(
+        expected
+    )
+
+
+def test_a_mean_cost_of_two_equal_costs_is_a_share():
+    found = (np.arange(100) >= 5) & (np.arange(100) < 45)
+    cost = Constraint(MeanCost(3.0, 3.0), "<=", 0.6)
+    assert violation_probability(cost, IS_POS, found) == pytest.approx(binom.sf(89, 100, 0.8))
+
+
+@pytest.mark.parametrize(
+    ("constraint", "cells"),
+    [
+        # chances of tp, fn and fp at the border
+        (get_constraint("f2 >= 0.5"), (0.2, 0.2, 0.2)),
+        (get_constraint("f0.5 >= 0.5"), (0.2, 0.4, 0.15)),
+        (Constraint(MeanCost(5.0, 1.0), "<=", 0.8), (0.2, 0.1, 0.3)),
+    ],
+)
+def test_all_outcomes_where_three_amounts_count(constraint, cells):
+    """Bets are at least as rare as they say at the border, also with a stake that was chosen before."""
+    n, (tp, fn, fp) = 9, cells
+    assert constraint.quantity.value(fn, fp, pos=tp + fn) == pytest.approx(constraint.level)
+    chance, is_pos, found = (*cells, 1.0 - sum(cells)), np.array([1, 1, 0, 0]) > 0, np.array([1, 0, 1, 0]) > 0
+    for stakes in (None, np.array([0.5])):
+        p, probability = [], []
+        for drawn in combinations_with_replacement(range(4), n):
+            at = np.array(drawn)
+            p.append(violation_probability(constraint, is_pos[at], found[at], stakes=stakes))
+            probability.append(multinomial.pmf(np.bincount(at, minlength=4), n, chance))
+        assert_as_rare_as_it_says(p, probability, exact=False)
+        assert min(p) < 0.5
+
+
+@pytest.mark.parametrize(
+    "constraint", ["f1 >= 0.5", "jaccard >= 0.3", "f2 >= 0.5", Constraint(MeanCost(3.0), "<=", 0.5)]
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_search_signs_f1_and_others(data, constraint, weighted):
+    X, y = data
+    weight = np.random.default_rng(0).exponential(size=y.size) if weighted else None
+    options = {"constraint": constraint, "confidence": 0.9, "cv": 3, "n_trials": 2, "random_state": 0}
+    search = paper_search(LinearSVC(), "precision", **options).fit(X, y, sample_weight=weight)
+    guarantee = search.guarantee_
+    assert guarantee.holds
+    (name, value), (part,) = next(iter(guarantee.rates.items())), get_constraint(constraint).parts
+    assert name == part.quantity.name
+    assert value > part.level if part.side == ">=" else value < part.level
+
+
+@pytest.mark.slow
+def test_lognormal_weights_are_signed_more_often_by_stakes_of_the_searched_samples():
+    """In most draws, and false ones stay rare."""
+    constraint = get_constraint("precision >= 0.7")
+    aim, signed, false = Constrained(get_metric("recall"), constraint), [], []
+
+    def draw(rng, n):
+        is_pos = rng.random(n) < 0.3
+        side = rng.normal(size=n)
+        score = rng.normal(size=n) + 2.5 * is_pos
+        return Scored(is_pos, score, np.exp(0.7 * rng.normal(size=n) + 0.4 * side))
+
+    whole = draw(np.random.default_rng(1), 60_000)
+    for seed in range(200):
+        rng = np.random.default_rng([seed, 3])
+        test = certify(draw(rng, 840), aim, 0.9, draw(rng, 360))
+        found = whole.found(test.threshold)
+        precision = whole.weight[found & whole.is_pos].sum() / whole.weight[found].sum()
+        signed.append(test.holds)
+        false.append(test.holds and precision < 0.7)
+    assert np.mean(signed) > 0.5
+    assert np.mean(false) <= 0.1 + 2.0 * np.sqrt(0.1 * 0.9 / 200)

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 from sklearn.metrics import f1_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from csf.metrics import FBeta, LabelMetric
-from csf.show.held_out import base_name, judge, judge_labels, parameter_names, short, spread
+from csf.metrics import FBeta, GMean, LabelMetric, get_confusion_metric
+from csf.show.held_out import base_name, judge, judge_classes, judge_labels, parameter_names, short, spread
 
 
 def answers(n=400, seed=0):
@@ -30,13 +31,14 @@ def test_values_and_differences_are_those_of_the_metric():
     assert worse.difference_interval[0] > 0
 
 
-def test_intervals_are_those_of_resampled_rows():
+def test_intervals_of_no_share_are_those_of_resampled_rows():
     truth, predicted = answers()
-    (judged, _) = judge(FBeta(), 0, truth, predicted)
+    (judged, _) = judge(FBeta(2.0), 0, truth, predicted)
+    assert not judged.exact
     rng = np.random.default_rng(1)
     rows = rng.integers(0, truth.size, (2000, truth.size))
     t, p = truth[rows], predicted["noisy"][rows]
-    values = 2 * (t & p).sum(axis=1) / (t.sum(axis=1) + p.sum(axis=1))
+    values = 5 * (t & p).sum(axis=1) / (4 * t.sum(axis=1) + p.sum(axis=1))
     assert judged.interval == pytest.approx(np.quantile(values, [0.05, 0.95]), abs=0.008)
 
 
@@ -72,8 +74,29 @@ def test_several_classes_with_nothing_to_find_count_wrong_ones_as_missed():
 
 def test_a_resample_without_a_class_is_left_out():
     truth = np.array([0] * 20 + [1])
-    (judged,) = judge(FBeta(), 0, truth, {"it": truth})
+    (judged,) = judge(GMean(), 0, truth, {"it": truth})
     assert judged.interval == (1.0, 1.0)
+
+
+def test_intervals_of_shares_are_exact():
+    truth, predicted = answers()
+    tp, errors = (truth & predicted["noisy"]).sum(), (truth != predicted["noisy"]).sum()
+    ends = {promised: judge(FBeta(), 0, truth, predicted, promised=promised)[0].interval for promised in (False, True)}
+    for promised, more in ((False, 0.5), (True, 1.0)):
+        low = beta.ppf(0.05, tp + 1.0 - more, errors + more)
+        high = beta.ppf(0.95, tp + more, errors + 1.0 - more)
+        assert ends[promised] == pytest.approx((2 * low / (1 + low), 2 * high / (1 + high)))
+    weight = np.ones(truth.size)
+    assert not judge(FBeta(), 0, truth, predicted, weight)[0].exact
+
+
+def test_of_several_classes_accuracy_has_an_exact_interval():
+    truth, predicted = np.repeat([0, 1, 2], 20), np.repeat([0, 1, 2, 1], [20, 20, 15, 5])
+    (judged,) = judge_classes(get_confusion_metric("accuracy"), np.arange(3), truth, {"it": predicted})
+    assert judged.exact
+    assert judged.interval == pytest.approx(tuple(beta.ppf([0.05, 0.95], 55.5, 5.5)))
+    (judged,) = judge_classes(get_confusion_metric("f1_macro"), np.arange(3), truth, {"it": predicted})
+    assert not judged.exact
 
 
 def test_values_and_intervals_are_short_texts():

@@ -1,0 +1,323 @@
+"""A fitted threshold that is watched."""
+
+import json
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.svm import LinearSVC
+
+from csf import CostSearch
+from csf.metrics import Constraint, MeanCost
+from tests.benchmarks import monitor as benchmark
+
+QUICK = {"n_trials": 2, "param_grid": None, "cv": 3, "threshold": "tune", "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_classification(3000, 8, weights=[0.8], flip_y=0.05, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def search(data):
+    return CostSearch(LogisticRegression(), **QUICK).fit(data[0][:1500], data[1][:1500])
+
+
+def batch(rng, n, tp, fn, fp):
+    """Truth and prediction of samples with these chances of the cells."""
+    cells = rng.choice(4, n, p=[tp, fn, fp, 1.0 - tp - fn - fp])
+    return (cells < 2).astype(int), np.isin(cells, [0, 2]).astype(int)
+
+
+def test_the_capital_is_a_mixture_of_likelihood_ratios(search):
+    """By hand: of five stakes, and of the starts before each batch."""
+    monitor, rng, level = search.monitor("f1 >= 0.6"), np.random.default_rng(0), 0.6 / 1.4
+    growth, seen = [], [0]
+    for _ in range(4):
+        y, found = batch(rng, 300, 0.1, 0.12, 0.1)
+        ones, zeros = ((y & found).sum(), (y != found).sum())
+        lower = level * (1.0 - 0.6 * 0.5 ** np.arange(5))
+        growth.append(ones * np.log(lower / level) + zeros * np.log((1 - lower) / (1 - level)))
+        seen.append(seen[-1] + ones + zeros)
+        monitor.update(y, found)
+        starts = [100 / (100 + seen[k]) - 100 / (100 + seen[k + 1]) for k in range(len(growth))]
+        capital = 100 / (100 + seen[-1])
+        for k, weight in enumerate(starts):
+            capital += weight * np.exp(logsumexp(np.sum(growth[k:], axis=0)) - np.log(5))
+        assert monitor.capital == pytest.approx(capital)
+
+
+def test_values_and_counts_are_those_of_the_metric(search):
+    monitor, rng = search.monitor("f1 >= 0.2"), np.random.default_rng(1)
+    parts = [batch(rng, n, 0.1, 0.05, 0.05) for n in (1, 7, 400)]
+    for y, found in parts:
+        assert monitor.update(y, found) is False
+    y, found = (np.concatenate(each) for each in zip(*parts))
+    assert monitor.value == pytest.approx(f1_score(y, found))
+    assert (monitor.n_samples, monitor.n_batches) == (408, 3)
+    assert monitor.interval[0] < monitor.value < monitor.interval[1]
+    assert [name for name, _, _ in monitor.history] == ["1", "2", "3"]
+    assert "no evidence against it" in monitor.report()
+
+
+def test_batches_of_any_size_come_to_much_the_same(search):
+    rng = np.random.default_rng(2)
+    y, found = batch(rng, 1200, 0.05, 0.06, 0.05)
+    capitals = []
+    for size in (1, 40, 400):
+        monitor = search.monitor("f1 >= 0.6")
+        for start in range(0, 1200, size):
+            monitor.update(y[start : start + size], found[start : start + size])
+        capitals.append(monitor.capital)
+    assert max(capitals) < 2.0 * min(capitals)
+
+
+def test_an_alarm_says_since_when_and_stays(search):
+    monitor, rng = search.monitor("f1 >= 0.6"), np.random.default_rng(3)
+    for week in range(60):
+        good = week < 10 or week > 40
+        y, found = batch(rng, 1000, *((0.08, 0.03, 0.03) if good else (0.04, 0.06, 0.05)))
+        monitor.update(y, found, name=f"week {week}")
+    assert monitor.alarm in {f"week {week}" for week in range(8, 13)}
+    assert "ALARM, lost since week" in monitor.report()
+    early = search.monitor("f1 >= 0.6")
+    for _ in range(10):
+        assert early.update(*batch(rng, 1000, 0.08, 0.03, 0.03)) is False
+
+
+@pytest.mark.parametrize("name", benchmark.WATCHED)
+def test_alarms_are_rarer_than_alpha_while_the_level_holds(name):
+    """400 streams of a year on the boundary, all at once; the benchmark has more."""
+    watched = benchmark.WATCHED[name]
+    counts = benchmark.draw(watched, np.random.default_rng(0), 400, 400)
+    assert np.isfinite(benchmark.by_monitor(watched, counts)).mean() <= 0.05 + 2.0 * np.sqrt(0.05 * 0.95 / 400)
+
+
+@pytest.mark.parametrize("name", benchmark.WATCHED)
+def test_the_streams_of_the_benchmark_are_those_of_the_class(search, name):
+    watched = benchmark.WATCHED[name]
+    counts = benchmark.draw(watched, np.random.default_rng(1), 1, 1400, 0.1, 5)
+    demand = Constraint(watched.metric, watched.side, watched.level)
+    monitor, expected = search.monitor(demand, audit=watched.audit), benchmark.evidence(watched, counts)[0]
+    for week, cells in enumerate(counts[0]):
+        cell = np.repeat(np.arange(4), cells)
+        monitor.update((cell < 2).astype(int), np.isin(cell, [0, 2]).astype(int))
+        assert np.log(monitor.capital) == pytest.approx(expected[week], abs=1e-8)
+    assert bool(monitor.alarm) == bool(expected.max() >= np.log(20))
+
+
+@pytest.mark.parametrize("demand", ["f1 >= 0.3", "f2 >= 0.3", Constraint(MeanCost(5.0), "<=", 0.5)])
+@pytest.mark.parametrize("audit", [1.0, 0.3])
+def test_confidence_sequences_hold_at_all_times(search, demand, audit):
+    """In at most so many streams as alpha allows the value leaves the interval at any of twelve looks."""
+    missed = 0
+    for seed in range(60):
+        monitor, rng = search.monitor(demand, alpha=0.1, audit=audit), np.random.default_rng(seed)
+        true = monitor.metric.value(0.04, 0.04, pos=0.12)
+        outside = False
+        for _ in range(12):
+            y, found = batch(rng, 400, 0.08, 0.04, 0.04)
+            labelled = (found > 0) | (rng.random(400) < audit)
+            monitor.update(y[labelled], found[labelled])
+            outside |= not monitor.interval[0] <= true <= monitor.interval[1]
+        missed += outside
+    assert missed / 60 <= 0.1 + 2.0 * np.sqrt(0.1 * 0.9 / 60)
+
+
+def test_labels_that_are_not_known_yet_are_left_out(search):
+    y, found = batch(np.random.default_rng(4), 500, 0.1, 0.05, 0.05)
+    late = np.arange(500) % 3 == 0
+    whole, first = search.monitor("f1 >= 0.6"), search.monitor("f1 >= 0.6")
+    whole.update(y[~late], found[~late])
+    first.update(np.where(late, np.nan, y), found)
+    assert first.capital == whole.capital
+    assert first.update(np.array([None, 1], dtype=object), np.array([0, 1])) is False
+    assert first.n_samples == whole.n_samples + 1
+
+
+def test_labels_of_alerts_alone_show_precision(search):
+    y, found = batch(np.random.default_rng(5), 4000, 0.1, 0.05, 0.08)
+    alerts = found > 0
+    monitor = search.monitor("precision >= 0.7", audit=0)
+    assert monitor.update(y[alerts], found[alerts])
+    assert monitor.value == pytest.approx(y[alerts].mean())
+    with pytest.raises(ValueError, match="audit=0 has labels of alerts alone, and f1 counts others too"):
+        search.monitor("f1 >= 0.6", audit=0)
+    with pytest.raises(ValueError, match=r"all of .* labelled samples were predicted positive"):
+        search.monitor("f1 >= 0.6").update(y[alerts], found[alerts])
+    assert not search.monitor("precision >= 0.5").update(y[alerts], found[alerts])
+
+
+def test_an_audit_stands_for_what_it_did_not_label(search):
+    y, found = batch(np.random.default_rng(6), 60_000, 0.06, 0.04, 0.03)
+    labelled = (found > 0) | (np.random.default_rng(7).random(60_000) < 0.2)
+    monitor = search.monitor("recall >= 0.3", audit=0.2)
+    monitor.update(y[labelled], found[labelled])
+    assert monitor.value == pytest.approx(0.6, abs=0.03)
+
+
+def test_the_share_of_alerts_needs_no_labels(search):
+    monitor = search.monitor("predicted_positive_rate <= 0.12")
+    assert monitor.update(None, np.repeat([1, 0], [80, 920])) is False
+    assert monitor.update(None, np.repeat([1, 0], [300, 700])) == "2"
+
+
+def test_costs_of_rows_take_the_place_of_those_of_errors(search):
+    rng = np.random.default_rng(8)
+    monitor = search.monitor(Constraint(MeanCost(5.0), "<=", 1.0))
+    y, found = batch(rng, 500, 0.1, 0.05, 0.05)
+    assert not monitor.update(y, found, cost=rng.exponential(size=500) * 0.9)
+    assert 0.7 < monitor.value < 1.1
+    for _ in range(10):
+        monitor.update(y, found, cost=rng.exponential(size=500) * 1.5)
+    assert monitor.alarm
+    with pytest.raises(ValueError, match="cost must hold a finite number >= 0 for each of 500 samples"):
+        monitor.update(y, found, cost=-np.ones(500))
+    with pytest.raises(ValueError, match=r"cost is for a mean cost, and f1 >= 0\.6 is watched"):
+        search.monitor("f1 >= 0.6").update(y, found, cost=np.ones(500))
+
+
+def test_the_level_is_what_the_search_promised(data, search):
+    assert search.monitor().level == pytest.approx(search.score_interval_[0])
+    assert search.monitor().demand.startswith("f1 >= ")
+    promise = CostSearch(LinearSVC(), "recall", constraint="precision >= 0.6", confidence=0.9, **QUICK).fit(*data)
+    assert promise.monitor().demand == "precision >= 0.6"
+
+
+def test_of_several_classes_accuracy_is_watched():
+    X, y = make_classification(900, 8, n_classes=3, n_informative=5, random_state=0)
+    search = CostSearch(LogisticRegression(), "f1_macro", n_trials=2, param_grid=None, cv=3).fit(X, y)
+    monitor = search.monitor("accuracy >= 0.5")
+    monitor.update(y, search.predict(X))
+    assert monitor.value == pytest.approx((y == search.predict(X)).mean())
+    with pytest.raises(ValueError, match="f1_macro cannot be watched: it is no ratio of sums"):
+        search.monitor()
+    with pytest.raises(ValueError, match="f1 is one of two classes, and the search knows 3"):
+        search.monitor("f1 >= 0.5")
+
+
+def test_what_cannot_be_watched_is_refused(search):
+    for demand, message in (
+        ("f1 >= 1", "all samples are above this level, or all below it"),
+        ("precision >= 0.6, recall >= 0.5", "make a monitor of each, with alpha=0.05 / 2"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            search.monitor(demand)
+    with pytest.raises(ValueError, match="alpha"):
+        search.monitor("f1 >= 0.5", alpha=5)
+    with pytest.raises(ValueError, match="audit"):
+        search.monitor("f1 >= 0.5", audit=1.5)
+    monitor = search.monitor("f1 >= 0.5")
+    with pytest.raises(ValueError, match=r"y holds the labels \[7\], the search knows \[0, 1\]"):
+        monitor.update([0, 7], [0, 1])
+    with pytest.raises(ValueError, match="must be of one length"):
+        monitor.update([0, 1, 1], [0, 1])
+    labels = CostSearch(LogisticRegression(), "f1_macro", **QUICK)
+    X, y = make_classification(300, random_state=0)
+    with pytest.raises(ValueError, match=r"use searches_\[k\]\.monitor"):
+        labels.fit(X, np.column_stack([y, 1 - y])).monitor()
+    assert monitor.n_batches == 0
+    assert np.isnan(monitor.value)
+    assert monitor.interval == (0.0, 1.0)
+
+
+def test_a_threshold_is_tuned_again_and_the_model_stays(data, search):
+    X, y = data
+    again = search.monitor("f1 >= 0.6").retune(X[1500:], y[1500:])
+    np.testing.assert_array_equal(again.score_samples(X), search.score_samples(X))
+    low, high = again.threshold_interval_
+    assert low <= again.best_threshold_ <= high
+    assert again.score_interval_[0] < f1_score(y[1500:], again.predict(X[1500:])) + 0.02
+    assert again.monitor().n_batches == 0
+
+
+def test_the_share_of_positives_is_estimated_without_labels(data, search):
+    X, y = data
+    share = search.prevalence(X[1500:])
+    assert share == pytest.approx(y[1500:].mean(), abs=0.05)
+    more = X[1500:][y[1500:] == 1]
+    with pytest.warns(UserWarning, match=r"the share of positives has moved from .* at_prevalence\(0\.\d+\) moves"):
+        moved = search.prevalence(np.concatenate([X[1500:], more, more]))
+    assert search.at_prevalence(moved).best_threshold_ < search.best_threshold_
+
+
+def test_no_probabilities_no_share(data):
+    X, y = data
+    search = CostSearch(LinearSVC(), **QUICK).fit(X, y)
+    with pytest.raises(ValueError, match="estimated from probabilities of two classes"):
+        search.prevalence(X)
+
+
+# ---------------------------------------------------------------- files
+
+
+def test_a_state_is_read_again_and_small(search, tmp_path):
+    path, rng = tmp_path / "monitor.json", np.random.default_rng(9)
+    one, whole = search.monitor("f2 >= 0.5", path=path), search.monitor("f2 >= 0.5")
+    for week in range(300):
+        y, found = batch(rng, 50, 0.1, 0.05, 0.05)
+        one.update(y, found, name=f"2026-01-01 00:00:00 {week}")
+        whole.update(y, found, name=f"2026-01-01 00:00:00 {week}")
+        if week % 50 == 0:
+            one = search.monitor("f2 >= 0.5", path=path)
+    assert one.capital == pytest.approx(whole.capital)
+    assert (one.value, one.interval) == (whole.value, whole.interval)
+    assert one.history == whole.history
+    assert len(whole.history) <= 64
+    assert path.stat().st_size <= 10_000
+    assert json.loads(path.read_text(encoding="utf-8"))["format"] == "csf-monitor"
+
+
+def test_a_state_of_another_model_or_of_other_options_is_refused(data, search, tmp_path):
+    path = tmp_path / "monitor.json"
+    search.monitor("f1 >= 0.6", path=path).update([0, 1], [0, 1])
+    before = path.read_bytes()
+    other = CostSearch(LogisticRegression(C=0.01), **QUICK).fit(*data)
+    with pytest.raises(ValueError, match="is of another model; it was left as it is"):
+        other.monitor("f1 >= 0.6", path=path)
+    for demand, options in (("f1 >= 0.5", {}), ("f2 >= 0.6", {}), ("f1 >= 0.6", {"alpha": 0.1})):
+        with pytest.raises(ValueError, match=r"it was left as it is\. Give the model and the options"):
+            search.monitor(demand, path=path, **options)
+    path.write_bytes(before[:-20])
+    with pytest.raises(ValueError, match="is damaged"):
+        search.monitor("f1 >= 0.6", path=path)
+
+
+KILLED = """
+import numpy as np, sys
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from csf import CostSearch
+X, y = make_classification(400, random_state=0)
+search = CostSearch(LogisticRegression(), n_trials=2, param_grid=None, cv=3, threshold="tune", random_state=0).fit(X, y)
+monitor = search.monitor("f1 >= 0.2", path=sys.argv[1])
+print(monitor.n_batches, flush=True)
+for _ in range(int(sys.argv[2])):
+    monitor.update(y, search.predict(X))
+"""
+
+
+@pytest.mark.slow
+def test_a_state_survives_a_kill(tmp_path):
+    """The file is that of some batch, whole, whenever the process ends."""
+    path, script = tmp_path / "monitor.json", tmp_path / "watch.py"
+    script.write_text(textwrap.dedent(KILLED), encoding="utf-8")
+    seen = []
+    for wait in (0.01, 0.05, 0.2):
+        command = [sys.executable, str(script), str(path), "1000000"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            seen.append(int(process.stdout.readline() or -1))
+            time.sleep(1.0 + wait)
+            process.kill()
+    done = subprocess.run([sys.executable, str(script), str(path), "0"], capture_output=True, check=True)
+    seen.append(int(done.stdout))
+    assert seen[0] == 0
+    assert seen == sorted(set(seen))
