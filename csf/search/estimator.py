@@ -95,11 +95,12 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
         the null class and 1, 2, ... for others; for classes that are all alike the places in ``classes_``). With a
         fitted ``sklearn.frozen.FrozenEstimator`` only the threshold is tuned. Costs slow
         ``HistGradientBoostingClassifier`` of scikit-learn 1.9 down, see `csf.trainers`.
-    metric : str or Metric, default="f1"
+    metric : str, Metric or callable, default="f1"
         What is maximised: ``"f1"``, ``"f2"``, ``"f0.5"``, ``"jaccard"``, ``"gmean"``, ... (``csf.metrics.METRICS``)
         or an object; of several classes ``"f1_macro"``, ``"balanced_accuracy"``, ``"mcc"``, ``"quadratic_kappa"``, ...
         (``csf.metrics.CONFUSION_METRICS``) or a `csf.metrics.ConfusionMetric`; of several labels a sample an average
-        such as ``"f1_macro"``, see Notes.
+        such as ``"f1_macro"``, see Notes. A function ``f(y_true, y_pred, sample_weight=...)`` or a scorer of one is
+        given codes: 1 for the positive class and 0, or the places in ``classes_``, see `csf.metrics.get_metric`.
     strategy : str, Strategy or callable, default="ladder"
         Where to train next: ``"ladder"`` (equal costs, then ratios up to the one that balances the classes),
         ``"cone"``, ``"grid"``, ... (``csf.strategies.STRATEGIES``), an object, or a function
@@ -340,7 +341,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
     def __init__(
         self,
         base: Estimator,
-        metric: str | Metric = SearchConfig.metric,
+        metric: str | Metric | Callable[..., float] = SearchConfig.metric,
         strategy: str | Strategy | Callable[..., Any] = SearchConfig.strategy,
         *,
         n_trials: int = SearchConfig.n_trials,
