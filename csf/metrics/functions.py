@@ -168,7 +168,7 @@ def confusion_of_function(function: Any, name: str, known: Iterable[ConfusionMet
 # Arguments of scorers that name labels, and what to give instead: csf calls functions with codes.
 _LABELS = {
     "pos_label": "1 stands for the positive class; leave pos_label out, and give it to the search",
-    "labels": "0, 1, 2, ... in their order; leave labels out, or say with null_class= which class means nothing to find",
+    "labels": "0, 1, 2, ... in their order; leave labels out, or name the class of nothing to find with null_class=",
 }
 
 
