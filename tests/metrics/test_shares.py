@@ -1,0 +1,142 @@
+"""Metrics that are shares of samples, and their exact intervals."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from csf.metrics import (
+    METRICS,
+    ConfusionMetric,
+    Constrained,
+    CostMatrix,
+    CustomMetric,
+    ErrorProfile,
+    FBeta,
+    MicroF,
+    OfTwoClasses,
+    Rate,
+    Tversky,
+    WeightedAccuracy,
+    get_confusion_metric,
+    get_constraint,
+    get_metric,
+)
+from csf.metrics.constraints import QUANTITIES
+from csf.metrics.shares import CELLS, share_of, terms_of
+
+BY_NAME = {name: get_metric(name) for name in METRICS}
+RATES = {name: quantity() for name, (quantity, _) in QUANTITIES.items()}
+OTHERS = {
+    "tversky(1, 1)": Tversky(1.0, 1.0),
+    "mean cost": OfTwoClasses(CostMatrix([[0, 3], [3, -1]])),
+    "equal costs": OfTwoClasses(CostMatrix([[0, 3], [3, 0]])),
+    "accuracy(3, 3)": WeightedAccuracy(3.0, 3.0),
+    "accuracy(3, 1)": WeightedAccuracy(3.0, 1.0),
+    "by hand": CustomMetric(lambda pos: (200 * pos, -200, 0, 2 * pos, -1, 1), "percent", (0, 100)),
+    "f1_micro": get_metric("f1_micro"),
+    "f0.333": FBeta(1 / 3),
+    "under a constraint": Constrained(FBeta(), get_constraint("precision >= 0.5")),
+}
+ALL = BY_NAME | RATES | OTHERS
+counts = st.integers(1, 400)
+SHARES = {
+    "f1", "jaccard", "tversky", "tversky(1, 1)", "gower_legendre", "accuracy", "precision", "recall", "specificity",
+    "tpr", "tnr", "fpr", "fnr", "predicted_positive_rate", "equal costs", "accuracy(3, 3)", "by hand", "f1_micro",
+    "under a constraint",
+}  # fmt: skip
+RATIOS = SHARES | {"f2", "f0.5", "f0.333", "mean cost", "accuracy(3, 1)"}
+
+
+def value_of(metric, cells):
+    return metric.of(ErrorProfile.from_counts(**dict(zip(CELLS, cells))))
+
+
+def test_which_metrics_are_shares():
+    assert {name for name, metric in ALL.items() if share_of(metric) is not None} == SHARES
+    assert {name for name, metric in ALL.items() if terms_of(metric) is not None} == RATIOS
+
+
+@pytest.mark.parametrize("name", sorted(SHARES))
+@given(cells=st.tuples(counts, counts, counts, counts))
+def test_values_follow_from_counts(name, cells):
+    metric, share = ALL[name], share_of(ALL[name])
+    ones, trials = share.counts(**dict(zip(CELLS, cells)))
+    value = value_of(metric, cells)
+    assert share.value(ones / trials) == pytest.approx(value, rel=1e-9)
+    assert share.share(value) == pytest.approx(ones / trials, rel=1e-9, abs=1e-9)
+    low, high = share.interval(ones, trials)
+    assert low <= value <= high
+    outer = share.interval(ones, trials, exact=True)
+    assert outer[0] <= low < high <= outer[1]
+
+
+@pytest.mark.parametrize("name", sorted(RATIOS))
+@given(cells=st.tuples(counts, counts, counts, counts))
+def test_values_are_ratios_of_sums(name, cells):
+    terms = terms_of(ALL[name])
+    top, bottom = (sum(n * terms[cell][at] for cell, n in zip(CELLS, cells)) for at in (0, 1))
+    assert top / bottom == pytest.approx(value_of(ALL[name], cells), rel=1e-9)
+
+
+def test_f1_is_one_of_those_positive_or_predicted_positive():
+    share = share_of(FBeta())
+    assert (set(share.ones), set(share.zeros)) == ({"tp"}, {"fn", "fp"})
+    for f in (0.1, 0.5, 0.93):
+        assert share.share(f) == pytest.approx(f / (2 - f))
+    assert share.counts(tp=np.array([3, 4]), fn=1, fp=np.array([0, 2]), tn=9)[1].tolist() == [4, 7]
+
+
+def test_values_out_of_reach_have_the_share_at_the_end():
+    cost = share_of(OfTwoClasses(CostMatrix([[0, 3], [3, 0]])))
+    assert (cost.share(1.0), cost.share(-4.0)) == (1.0, 0.0)
+    assert share_of(FBeta()).share(np.array([-1.0, 0.0, 1.0, 2.0])).tolist() == [0.0, 0.0, 1.0, 1.0]
+
+
+def test_of_several_classes_accuracy_is_one():
+    for metric in (get_confusion_metric("accuracy"), MicroF()):
+        assert share_of(metric).counts(tp=7, fn=3, fp=0, tn=0) == (7, 10)
+    for name in ("f1_macro", "gmean", "cohen_kappa", "quadratic_kappa"):
+        assert share_of(get_confusion_metric(name)) is None
+    assert share_of(MicroF(null=0)) is None
+    assert share_of(CostMatrix(np.eye(3))) is None
+
+    class Other(ConfusionMetric):
+        def value(self, confusion):
+            return confusion[..., 0, 0]
+
+    assert share_of(Other()) is None
+    assert share_of(OfTwoClasses(Other())) is None
+
+
+def test_rates_of_ones_own_are_shares():
+    class FalseDiscoveryRate(Rate):
+        ones, zeros = ("fp",), ("tp",)
+
+    share = share_of(FalseDiscoveryRate())
+    assert share.counts(tp=30, fn=5, fp=10, tn=7) == (10, 40)
+    assert share.value(0.25) == 0.25
+
+
+def test_intervals_without_ones_or_zeros_reach_the_end():
+    share = share_of(FBeta())
+    for exact in (False, True):
+        assert share.interval(0, 9, exact=exact)[0] == 0.0
+        assert share.interval(9, 9, exact=exact)[1] == 1.0
+        assert share.interval(0, 0, exact=exact) == (0.0, 1.0)
+    with pytest.raises(ValueError, match="confidence"):
+        share.interval(3, 5, confidence=90)
+
+
+@pytest.mark.parametrize("trials", [10, 40, 300])
+def test_intervals_cover(trials):
+    """Coverage is a sum over all outcomes, without draws: at each F1 of exact ones, on average of the others."""
+    share, f = share_of(FBeta()), np.linspace(0.02, 0.99, 98)
+    chance = binom.pmf(np.arange(trials + 1)[:, None], trials, share.share(f))
+    covered = {}
+    for exact in (False, True):
+        low, high = np.array([share.interval(k, trials, exact=exact) for k in range(trials + 1)]).T[:, :, None]
+        covered[exact] = (chance * ((low <= f) & (f <= high))).sum(axis=0)
+    assert covered[True].min() >= 0.9
+    assert 0.89 <= covered[False].mean() <= 0.925
