@@ -202,8 +202,8 @@ def get_metric(metric: str | Metric | ConfusionMetric | Callable[..., float]) ->
         return _once(_two_classes_of, metric)
     if not isinstance(metric, str):
         raise TypeError(
-            "metric must be a name, a csf.metrics.Metric object, or a function f(y_true, y_pred, sample_weight=None), "
-            f"got {metric!r}; for a formula of your own, subclass csf.metrics.Metric or use csf.metrics.CustomMetric"
+            f"metric must be a name or a csf.metrics.Metric object, got {metric!r}; for a metric of your own, give a "
+            "function f(y_true, y_pred, sample_weight=None), subclass csf.metrics.Metric or use csf.metrics.CustomMetric"
         )
     found = _of_two_classes(metric) or _of_classes(metric)
     if found is None:
@@ -258,9 +258,9 @@ def get_confusion_metric(metric: str | Metric | ConfusionMetric | Callable[..., 
         found, name, is_known = _of_classes(metric), metric, _of_two_classes(metric) is not None
     else:
         raise TypeError(
-            "metric must be a name, a csf.metrics.ConfusionMetric object, or a function "
-            f"f(y_true, y_pred, sample_weight=None), got {metric!r}; for a formula of your own, subclass "
-            "csf.metrics.ConfusionMetric or use csf.metrics.ConfusionFunction"
+            f"metric must be a name or a csf.metrics.ConfusionMetric object, got {metric!r}; for a metric of your own, "
+            "give a function f(y_true, y_pred, sample_weight=None), subclass csf.metrics.ConfusionMetric or use "
+            "csf.metrics.ConfusionFunction"
         )
     if found is not None:
         return found

@@ -15,7 +15,7 @@ from csf._common.messages import called_elsewhere
 from csf._common.sklearn import CallbackSupportMixin, open_callback_context, with_callbacks
 from csf._common.typing import Array, Estimator, Label, PathLike, RandomState_, Samples
 from csf._common.validation import check_samples
-from csf.data.folds import Task
+from csf.data.folds import Task, read_groups
 from csf.data.labels import has_several_columns
 from csf.evaluate import MAX_BYTES
 from csf.metrics.labels import is_label_metric
@@ -451,7 +451,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier):
             return self
         problem, codes = read_problem(config, y)
         labels = problem.labels
-        task = Task(X, codes, problem.weights(sample_weight, codes), fit_params, labels)
+        groups = read_groups(fit_params.get("groups"), codes.shape[0])
+        task = Task(X, codes, problem.weights(sample_weight, codes), fit_params, labels, groups)
         task, calibration = (task, None) if config.confidence is None else calibration_split(config, task)
         if is_prefit(config.base, config.cv):
             (found, rule), refit_time = problem.prefit(config, task), 0.0
