@@ -12,6 +12,7 @@ from csf.evaluate.assessment import (
 )
 from csf.evaluate.choices import Chooser, differences, standard_error
 from csf.evaluate.draws import CodedRow, Retuned, retune
+from csf.evaluate.predictions import Difference, difference, interval
 from csf.evaluate.store import MAX_BYTES, EntryStore, ScoreRow, ScoreStore, TrialKey, TrialRow
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Assessment",
     "Chooser",
     "CodedRow",
+    "Difference",
     "EntryStore",
     "MAX_BYTES",
     "Resampling",
@@ -30,7 +32,9 @@ __all__ = [
     "TrialRow",
     "assess",
     "best_rows",
+    "difference",
     "differences",
+    "interval",
     "mean_assessment",
     "retune",
     "seed_of",

@@ -203,7 +203,7 @@ def get_metric(metric: str | Metric | ConfusionMetric | Callable[..., float]) ->
     if not isinstance(metric, str):
         raise TypeError(
             f"metric must be a name or a csf.metrics.Metric object, got {metric!r}; for a metric of your own, give a "
-            "function f(y_true, y_pred, sample_weight=None), subclass csf.metrics.Metric or use csf.metrics.CustomMetric"
+            "function f(y_true, y_pred, sample_weight=None), subclass csf.metrics.Metric or use a CustomMetric"
         )
     found = _of_two_classes(metric) or _of_classes(metric)
     if found is None:
