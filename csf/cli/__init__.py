@@ -1,4 +1,4 @@
-"""The command line: ``csf search``, ``csf compare`` and ``csf predict``."""
+"""The command line: ``csf search``, ``csf compare``, ``csf predict`` and ``csf threshold``."""
 
 from __future__ import annotations
 
